@@ -1,0 +1,1 @@
+"""Where indices live: one interface, two engines."""

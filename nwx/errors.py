@@ -1,0 +1,111 @@
+"""Every error that nwx raises on purpose.
+
+NwxError
+├── UsageError                 a wrong option, value or combination (exit code 2)
+│   ├── SettingsError          a wrong value in the environment or a configuration file
+│   └── QueryError             a query that cannot be parsed; knows the place
+├── FormatError                bytes that do not follow their format; knows file and offset
+│   ├── TimestampError
+│   ├── DigestError
+│   ├── UrlError
+│   └── CdxError               a CDX or CDXJ line; knows file and line
+├── SourceError                a file, folder or address that cannot be opened or read
+│   └── SourceConflictError    another file of the same name is already in the archive
+└── EngineError                an engine that cannot do what was asked
+    ├── EngineUnavailableError it is away, or does not answer in time
+    ├── EngineBusyError        another writer holds it
+    ├── EngineVersionError     its index was made by another version of nwx
+    ├── EngineFullError        no space left to write
+    └── WindowError            a page beyond the last that can be asked for
+
+A message is lower case: what was found, where, what to do.
+"""
+
+
+class NwxError(Exception):
+    """The root of all errors that nwx raises on purpose."""
+
+
+class UsageError(NwxError):
+    """A wrong option, value or combination of them."""
+
+
+class SettingsError(UsageError):
+    """A wrong value in the environment or in a configuration file."""
+
+
+class QueryError(UsageError):
+    """A query that cannot be parsed or compiled.
+
+    `position` is the offset in characters from the start of `query`, or
+    None where no single place is to blame.
+    """
+
+    def __init__(self, message: str, query: str = "", position: int | None = None) -> None:
+        super().__init__(message)
+        self.query = query
+        self.position = position
+
+
+class FormatError(NwxError):
+    """Bytes that do not follow their format.
+
+    `file` is a file name, `offset` bytes from its start; both may be unknown.
+    """
+
+    def __init__(self, message: str, file: str | None = None, offset: int | None = None) -> None:
+        super().__init__(message)
+        self.file = file
+        self.offset = offset
+
+
+class TimestampError(FormatError):
+    """Text that is no CDX timestamp or WARC date."""
+
+
+class DigestError(FormatError):
+    """Text that is no digest, or a digest that does not fit its bytes."""
+
+
+class UrlError(FormatError):
+    """Text that cannot stand as a URL."""
+
+
+class CdxError(FormatError):
+    """A CDX or CDXJ line that cannot be read; `line` counts from 1."""
+
+    def __init__(self, message: str, file: str | None = None, line: int | None = None) -> None:
+        super().__init__(message, file)
+        self.line = line
+
+
+class SourceError(NwxError):
+    """A file, folder or address that cannot be opened or read."""
+
+
+class SourceConflictError(SourceError):
+    """Another file of the same name is already in the archive."""
+
+
+class EngineError(NwxError):
+    """An engine that cannot do what was asked."""
+
+
+class EngineUnavailableError(EngineError):
+    """An engine that is away or does not answer in time."""
+
+
+class EngineBusyError(EngineError):
+    """An engine that another writer holds."""
+
+
+class EngineVersionError(EngineError):
+    """An index made by another version of nwx."""
+
+
+class EngineFullError(EngineError):
+    """No space left to write."""
+
+
+class WindowError(EngineError, UsageError):
+    """A page beyond the last that can be asked for."""

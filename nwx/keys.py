@@ -1,0 +1,33 @@
+"""The identity of documents and captures."""
+
+import hashlib
+
+from nwx.model import Capture
+
+_LATEST = 99991231235959
+
+
+def document_key(url: str, digest: str) -> str:
+    """Return the key of a document, `<url> <digest>`."""
+    return f"{url} {digest}"
+
+
+def document_id(key: str) -> str:
+    """Return the id of a document key in documents and dates: 32 hex digits."""
+    return hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def capture_id(collection: str, source_file: str, offset: int) -> str:
+    """Return the id of a capture, `<collection>/<file name>@<offset>`."""
+    return f"{collection}/{source_file}@{offset}"
+
+
+def precedence(capture: Capture) -> int:
+    """Return the rank of a capture as the one a document is made from, below 2**63.
+
+    The earliest capture ranks highest and ties are broken by place, so
+    that a document is the same in whatever order its captures arrive.
+    """
+    place = capture_id(capture.collection, capture.source_file, capture.source_file_offset)
+    tie = hashlib.blake2b(place.encode("utf-8", "surrogatepass"), digest_size=2).digest()
+    return (_LATEST - int(capture.timestamp)) << 16 | int.from_bytes(tie, "big")

@@ -1,0 +1,36 @@
+"""The mappings of the indices, the one truth for both engines."""
+
+import json
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from nwx.model import IndexName
+
+
+def mapping_file(name: str) -> str:
+    """Return the text of a file below `mappings/`, from the wheel or from a checkout."""
+    packaged = files("nwx").joinpath("mappings_data", name)
+    if packaged.is_file():
+        return packaged.read_text(encoding="utf-8")
+    return (Path(__file__).parent.parent / "mappings" / name).read_text(encoding="utf-8")
+
+
+@cache
+def mapping(index: IndexName) -> dict[str, Any]:
+    """Return the mapping of an index as Elasticsearch takes it; do not change it."""
+    loaded: dict[str, Any] = json.loads(mapping_file(f"{index}.json"))
+    return loaded
+
+
+def properties(index: IndexName) -> dict[str, dict[str, Any]]:
+    """Return the fields of an index and their types."""
+    fields: dict[str, dict[str, Any]] = mapping(index)["mappings"]["properties"]
+    return fields
+
+
+def version(index: IndexName) -> int:
+    """Return the version of a mapping, which an engine keeps beside the index."""
+    number: int = mapping(index)["mappings"]["_meta"]["version"]
+    return number

@@ -1,0 +1,239 @@
+"""The records that cross layers: frozen, slotted, without behaviour of their own.
+
+Attribute names are the field names of `mappings/*.json`: one concept, one
+name. A missing text is "", a missing number is None. Timestamps are 14
+digits, UTC. Digests are in their normal form (`nwx.formats.digest`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+DEFAULT_COLLECTION = "default"
+
+
+class IndexName(StrEnum):
+    """The indices of an archive; the values are names of `mappings/*.json`."""
+
+    DOCUMENTS = "documents"
+    DATES = "dates"
+    CAPTURES = "captures"
+    FACETS = "facets"
+    FILES = "files"
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """One archived exchange: metadata and the place of its record, no payload.
+
+    `source_file` is a name, not a path (`NAME.wacz#archive/INNER.warc.gz`
+    inside a WACZ). `record_length` is in bytes as stored (compressed),
+    `content_length` that of the payload; None where not known.
+    `document_id` is the id of `<url> <digest>`, "" without a digest.
+    """
+
+    collection: str
+    source_file: str
+    source_file_offset: int
+    record_length: int | None
+    record_type: str  # response, resource, revisit, conversion
+    url: str
+    urlkey: str
+    host: str
+    domain: str
+    public_suffix: str
+    timestamp: str
+    digest: str
+    document_id: str
+    status_code: int | None
+    content_type: str  # MIME type as served: lower case, no parameters
+    content_type_norm: str  # html, pdf, image, … (nwx.formats.mime)
+    content_length: int | None
+    redirect_to: str = ""
+    method: str = "GET"
+    revisit_profile: str = ""
+    refers_to_url: str = ""
+    refers_to_timestamp: str = ""
+    truncated: str = ""  # the value of WARC-Truncated
+    hops: str = ""  # Heritrix's hopsFromSeed: one letter a hop
+    via: str = ""  # the URL that led here
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An outlink: absolute URL and anchor text; `kind` is a, img, area, …"""
+
+    url: str
+    text: str = ""
+    kind: str = "a"
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """What `nwx.extract` found in a payload.
+
+    `content` is all visible text, NFC, blocks apart by newlines.
+    `signature` is equal for near-identical texts, "" for short ones.
+    `problems` says in words what limits or faults cut the extraction.
+    """
+
+    title: str = ""
+    content: str = ""
+    headings: tuple[str, ...] = ()
+    description: str = ""
+    author: str = ""
+    content_language: str = ""  # ISO 639-1, "" if unsure
+    links: tuple[Link, ...] = ()
+    signature: str = ""
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One version of one URL with its text; `capture` is the earliest that holds it."""
+
+    capture: Capture
+    extract: Extract
+
+
+@dataclass(frozen=True, slots=True)
+class Dates:
+    """A document key and all captures of it: pairs of timestamp and collection, in order."""
+
+    key: str
+    seen: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A ledger entry: how far a file of a collection has been imported.
+
+    Everything before `done_to` (bytes) is in the indices; `finished` once
+    the whole file is. `checksum` is `nwx.sources.checksum` of the content.
+    `counts` adds up what the file held (records by type, captures, errors).
+    """
+
+    collection: str
+    name: str
+    path: str
+    size: int | None
+    checksum: str
+    done_to: int = 0
+    finished: bool = False
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one write stores: whole or not at all where the engine can, else safe to repeat."""
+
+    documents: tuple[Document, ...] = ()
+    captures: tuple[Capture, ...] = ()
+    dates: tuple[Dates, ...] = ()
+    files: tuple[SourceFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """How many entries of a batch were new to the engine.
+
+    `replaced` documents were known from a later capture.
+    """
+
+    documents: int = 0
+    replaced: int = 0
+    captures: int = 0
+    dates: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReadError:
+    """A record, or the rest of a file, that could not be read; the work goes on."""
+
+    file: str
+    offset: int | None
+    kind: str  # one word a cause: gzip, header, length, date, url, digest, extract, …
+    message: str
+
+
+class Sort(StrEnum):
+    """Orders of a result; oldest and newest look at all dates of a document."""
+
+    RELEVANCE = "relevance"
+    OLDEST = "oldest"
+    NEWEST = "newest"
+
+
+class Collapse(StrEnum):
+    """What is folded into one hit: versions of a URL, near-identical texts, nothing."""
+
+    URL = "url"
+    SIMILAR = "similar"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """A count, exact (`eq`) or a lower bound (`gte`)."""
+
+    value: int
+    relation: str = "eq"
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A document found.
+
+    `dates` are all its timestamps, in order. `snippet` is pieces of text
+    and whether each is a match. `versions` counts the documents of the
+    query folded into this hit (1 when nothing is collapsed).
+    """
+
+    id: str
+    url: str
+    digest: str
+    title: str
+    dates: tuple[str, ...]
+    score: float
+    snippet: tuple[tuple[str, bool], ...] = ()
+    versions: int = 1
+    host: str = ""
+    domain: str = ""
+    collections: tuple[str, ...] = ()
+    status_code: int | None = None
+    content_type: str = ""
+    content_type_norm: str = ""
+    content_language: str = ""
+    content_length: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FacetValue:
+    """A value of a facet and the number of documents of the result that have it."""
+
+    value: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """An engine's answer.
+
+    `total` counts hits as they are listed (URLs when collapsed by URL),
+    `documents` those behind them. Facets count documents, most frequent
+    first, ties by value; years by year.
+    """
+
+    total: Total
+    documents: Total
+    hits: tuple[Hit, ...]
+    facets: Mapping[str, tuple[FacetValue, ...]]
+    took_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStats:
+    """The entries of an index and the bytes they take; None where the engine cannot tell."""
+
+    entries: int
+    bytes: int | None

@@ -1,0 +1,1 @@
+"""Queries: a small tree, and the parser of Lucene syntax that builds it."""

@@ -1,0 +1,22 @@
+"""Fixtures for all tests."""
+
+from pathlib import Path
+
+import pytest
+
+SHARED_DATA = Path(__file__).parent.parent.parent / "shared" / "data"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests on real archive files where those are not beside the checkout."""
+    if SHARED_DATA.is_dir():
+        return
+    away = [item for item in items if "shared_data" in getattr(item, "fixturenames", ())]
+    config.hook.pytest_deselected(items=away)
+    items[:] = [item for item in items if item not in away]
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real archive files that may lie beside the checkout."""
+    return SHARED_DATA
