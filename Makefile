@@ -1,0 +1,60 @@
+# make demo   a searchable sample archive at a printed address
+# make test   everything the tests need, then all tests
+# make lint   style, types and layers alone
+# make clean  back to a fresh clone
+
+PYTHON ?= $(shell command -v python3.13 || command -v python3.12 || command -v python3.11 || echo python3)
+BIN := .venv/bin
+PORT ?= 8080
+
+.PHONY: demo install test dev lint format browser elasticsearch wheel clean
+
+demo: install
+	$(BIN)/nwx --engine demo import sample/archive
+	$(BIN)/nwx --engine demo serve --port $(PORT)
+
+install: .venv/installed
+
+.venv/installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "nwx needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+dev: .venv/dev
+
+.venv/dev: .venv/installed
+	$(BIN)/python -m pip install --quiet --editable '.[remote]' --group dev
+	touch $@
+
+test: dev browser elasticsearch lint
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+lint: dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+# The page tests drive a real Chromium. Debian has one; elsewhere name it in NWX_TEST_BROWSER.
+browser:
+	@test -n "$$NWX_TEST_BROWSER" || command -v chromium chromium-browser google-chrome > /dev/null || \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium > /dev/null; \
+	  else echo "the page tests need Chromium: apt install chromium, or set NWX_TEST_BROWSER" >&2; exit 1; fi
+
+# A running server named in NWX_TEST_ELASTICSEARCH is used as it is.
+elasticsearch: dev
+	@test -n "$$NWX_TEST_ELASTICSEARCH" || $(BIN)/python -m tests.elasticsearch.server prepare
+
+wheel: dev
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+clean:
+	rm -rf .venv .cache build dist demo archive

@@ -1,0 +1,62 @@
+"""Runs the `console` blocks of a document and compares what they print.
+
+A block holds commands (`$ …`, continued by lines that begin with `> `) and
+what they print. In the output `...` stands for any text, also over lines.
+All blocks of a document run in one folder, one after the other.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+_BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of a document and what the document says that it prints."""
+
+    line: int
+    text: str
+    output: str
+
+
+def commands(document: str) -> Iterator[Command]:
+    """Yield the commands of all console blocks, in order."""
+    for block in _BLOCK.finditer(document):
+        line = document.count("\n", 0, block.start(1)) + 1
+        for part in re.split(r"^\$ ", block.group(1), flags=re.MULTILINE)[1:]:
+            first, *rest = part.splitlines()
+            while rest and rest[0].startswith("> "):
+                first += "\n" + rest.pop(0)[2:]
+            yield Command(line, first, "\n".join(rest))
+
+
+def run(command: Command, folder: Path, environment: Mapping[str, str]) -> str:
+    """Return what a command prints on both streams."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", command.text],
+        cwd=folder,
+        env={**os.environ, **environment, "PATH": path, "NO_COLOR": "1", "COLUMNS": "100"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=300,
+        check=False,
+    )
+    return done.stdout.decode()
+
+
+def matches(expected: str, printed: str) -> bool:
+    """Tell whether a command printed what was expected; white space at line ends is free."""
+    pattern = ".*?".join(re.escape(piece) for piece in _tidy(expected).split("..."))
+    return re.fullmatch(pattern, _tidy(printed), re.DOTALL) is not None
+
+
+def _tidy(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())
