@@ -1,0 +1,206 @@
+"""Records as entries of an index, by the names in `mappings/*.json`, and back.
+
+Both engines store these. A field without a value is left out.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import unquote
+
+from nwx.formats.urls import place_of
+from nwx.keys import capture_id, document_id, document_key, precedence
+from nwx.model import Capture, Dates, Document, Extract, Link, SourceFile
+
+Entry = dict[str, Any]
+
+_EMPTY: tuple[object, ...] = ("", None, ())
+_DOCUMENT_CAPTURE = (
+    "collection",
+    "source_file",
+    "source_file_offset",
+    "record_length",
+    "record_type",
+    "url",
+    "urlkey",
+    "host",
+    "domain",
+    "public_suffix",
+    "timestamp",
+    "digest",
+    "status_code",
+    "content_type",
+    "content_type_norm",
+    "content_length",
+    "redirect_to",
+)
+_CAPTURE = (
+    *_DOCUMENT_CAPTURE,
+    "document_id",
+    "method",
+    "revisit_profile",
+    "refers_to_url",
+    "refers_to_timestamp",
+    "truncated",
+    "hops",
+    "via",
+)
+_TEXTS = ("title", "content", "description", "author", "content_language", "signature")
+_ASCII_SIGNS = re.compile(r"[\x00-/:-@\[-`{-\x7f]+")
+_REQUIRED = dict.fromkeys(_CAPTURE, "") | {
+    "source_file_offset": 0,
+    "record_length": None,
+    "status_code": None,
+    "content_length": None,
+    "method": "GET",
+}
+
+
+def url_words(url: str) -> str:
+    """Return the words of a URL apart by blanks, percent-encoding undone."""
+    return _ASCII_SIGNS.sub(" ", unquote(url)).strip()
+
+
+def document_entry(document: Document) -> Entry:
+    """Return the entry of a document in the index documents."""
+    capture, extract = document.capture, document.extract
+    entry = {
+        "id": id_of(capture),
+        "precedence": precedence(capture),
+        "url_text": url_words(capture.url),
+        **{name: getattr(capture, name) for name in _DOCUMENT_CAPTURE},
+        **_dated(capture.timestamp),
+        **{name: clean_text(getattr(extract, name)) for name in _TEXTS},
+        "headings": [clean_text(text) for text in extract.headings],
+        **_links(extract.links),
+        "problems": [clean_text(text) for text in extract.problems],
+    }
+    return _without_empty(entry)
+
+
+def document_from_entry(entry: Mapping[str, Any]) -> Document:
+    """Return the document of an entry; what documents do not keep of a capture is unset."""
+    capture = Capture(
+        **{**_REQUIRED, **{name: entry[name] for name in _DOCUMENT_CAPTURE if name in entry}}
+        | {"document_id": entry["id"]}
+    )
+    extract = Extract(
+        **{name: entry.get(name, "") for name in _TEXTS},
+        headings=tuple(entry.get("headings", ())),
+        links=tuple(
+            Link(url, text, kind)
+            for url, text, kind in zip(
+                entry.get("links", ()),
+                entry.get("links_text", ()),
+                entry.get("links_kind", ()),
+                strict=True,
+            )
+        ),
+        problems=tuple(entry.get("problems", ())),
+    )
+    return Document(capture, extract)
+
+
+def capture_entry(capture: Capture) -> Entry:
+    """Return the entry of a capture in the index captures."""
+    return _without_empty(
+        {
+            "id": capture_id(capture.collection, capture.source_file, capture.source_file_offset),
+            **{name: getattr(capture, name) for name in _CAPTURE},
+            **_dated(capture.timestamp),
+        }
+    )
+
+
+def capture_from_entry(entry: Mapping[str, Any]) -> Capture:
+    """Return the capture of an entry."""
+    return Capture(**_REQUIRED | {name: entry[name] for name in _CAPTURE if name in entry})
+
+
+def dates_entry(dates: Dates) -> Entry:
+    """Return the entry of a document's dates, where `seen` is `<timestamp> <collection>`."""
+    pairs = sorted(set(dates.seen))
+    return {
+        "id": document_id(dates.key),
+        "key": dates.key,
+        "dates": sorted({timestamp for timestamp, _ in pairs}),
+        "seen": [f"{timestamp} {collection}" for timestamp, collection in pairs],
+        "count": len(pairs),
+    }
+
+
+def dates_from_entry(entry: Mapping[str, Any]) -> Dates:
+    """Return the dates of an entry, in order."""
+    seen = (text.partition(" ") for text in entry["seen"])
+    return Dates(entry["key"], tuple((timestamp, collection) for timestamp, _, collection in seen))
+
+
+def file_entry(file: SourceFile) -> Entry:
+    """Return the entry of a file in the ledger."""
+    return _without_empty(
+        {
+            "id": file_id(file.collection, file.name),
+            "collection": file.collection,
+            "name": file.name,
+            "path": file.path,
+            "size": file.size,
+            "checksum": file.checksum,
+            "done_to": file.done_to,
+            "finished": file.finished,
+            "counts": dict(file.counts),
+        }
+    )
+
+
+def file_from_entry(entry: Mapping[str, Any]) -> SourceFile:
+    """Return the ledger's file of an entry."""
+    return SourceFile(
+        collection=entry.get("collection", ""),
+        name=entry.get("name", ""),
+        path=entry.get("path", ""),
+        size=entry.get("size"),
+        checksum=entry.get("checksum", ""),
+        done_to=entry["done_to"],
+        finished=entry["finished"],
+        counts=dict(entry["counts"]),
+    )
+
+
+def file_id(collection: str, name: str) -> str:
+    """Return the id of a file in the ledger, `<collection>/<name>`."""
+    return f"{collection}/{name}"
+
+
+def id_of(capture: Capture) -> str:
+    """Return the id of the document that a capture holds."""
+    return capture.document_id or document_id(document_key(capture.url, capture.digest))
+
+
+def clean_text(text: str) -> str:
+    """Return text that UTF-8 can hold: lone surrogates, which no engine stores, are replaced."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def _dated(timestamp: str) -> Entry:
+    day = f"{timestamp[:4]}-{timestamp[4:6]}-{timestamp[6:8]}"
+    time = f"{timestamp[8:10]}:{timestamp[10:12]}:{timestamp[12:14]}"
+    return {"crawl_date": f"{day}T{time}Z", "crawl_year": int(timestamp[:4])}
+
+
+def _links(links: Iterable[Link]) -> Entry:
+    links = tuple(links)
+    domains = {place_of(link.url).domain for link in links} - {""}
+    return {
+        "links": [clean_text(link.url) for link in links],
+        "links_text": [clean_text(link.text) for link in links],
+        "links_kind": [link.kind for link in links],
+        "links_domains": sorted(domains),
+    }
+
+
+def _without_empty(entry: Entry) -> Entry:
+    return {name: value for name, value in entry.items() if value not in _EMPTY and value != []}
