@@ -4,6 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.elasticsearch.fixture import elasticsearch_url
+
+__all__ = ["elasticsearch_url"]
+
 SHARED_DATA = Path(__file__).parent.parent.parent / "shared" / "data"
 
 

@@ -1,0 +1,245 @@
+"""A real Elasticsearch for the tests.
+
+    python -m tests.elasticsearch.server prepare [DIR]   download it and put it together
+    python -m tests.elasticsearch.server run             run it in the foreground
+
+The tests share one server (`running`). A supervisor, a process of its own,
+starts the server and holds on to it until nobody holds the lock of its
+state folder any more: locks end with their processes, so that the server
+also ends when the tests are killed.
+"""
+
+import argparse
+import ctypes
+import fcntl
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from tests.elasticsearch.distribution import CACHE, DistributionError, prepare
+from tests.elasticsearch.jdk import JdkError, find_jdk
+
+CHECKOUT = Path(__file__).parent.parent.parent
+HEAP = "768m"
+START_SECONDS = 240
+STOP_SECONDS = 30
+_PR_SET_PDEATHSIG = 1
+_CONFIGURATION = """\
+cluster.name: nwx-tests
+discovery.type: single-node
+network.host: 127.0.0.1
+http.port: 0
+transport.port: 0
+node.portsfile: true
+path.data: {folder}/data
+path.logs: {folder}/logs
+xpack.security.enabled: false
+cluster.routing.allocation.disk.threshold_enabled: false
+cluster.max_shards_per_node: 10000
+action.auto_create_index: false
+"""
+
+
+class ServerError(Exception):
+    """A server that did not start."""
+
+
+@contextmanager
+def running(state: Path) -> Iterator[str]:
+    """Give the address of a server that all processes with the same `state` folder share."""
+    lock = _hold(state)
+    try:
+        with (state / "start.lock").open("a") as starting:
+            fcntl.flock(starting, fcntl.LOCK_EX)
+            if not (state / "supervisor.log").exists():
+                _start_supervisor(state)
+            address = _wait_for_address(state)
+        yield address
+    finally:
+        lock.close()
+
+
+def _hold(state: Path) -> IO[str]:
+    """Take part in the lock of a state folder that no supervisor is just about to remove."""
+    path = state / "users.lock"
+    while True:
+        state.mkdir(parents=True, exist_ok=True)
+        lock = path.open("a")
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        if path.exists() and os.path.samestat(os.fstat(lock.fileno()), path.stat()):
+            return lock
+        lock.close()
+
+
+def _start_supervisor(state: Path) -> None:
+    with (state / "supervisor.log").open("w") as log:
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.elasticsearch.server", "supervise", str(state)],
+            cwd=CHECKOUT,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+
+
+def _wait_for_address(state: Path) -> str:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        if (state / "address").exists():
+            return (state / "address").read_text(encoding="utf-8")
+        if (state / "error").exists():
+            raise ServerError((state / "error").read_text(encoding="utf-8"))
+        time.sleep(0.1)
+    raise ServerError(
+        f"the test server did not start in {START_SECONDS} s: "
+        f"{(state / 'supervisor.log').read_text(encoding='utf-8')[-2000:]}"
+    )
+
+
+def supervise(state: Path) -> None:
+    """Run a server until nobody holds the lock of the state folder."""
+    with (state / "users.lock").open("a") as lock:
+        try:
+            with node() as address:
+                _publish(state / "address", address)
+                _wait_for_lock(lock)
+        except (ServerError, DistributionError, JdkError) as error:
+            _publish(state / "error", str(error))
+            _wait_for_lock(lock)
+        shutil.rmtree(state, ignore_errors=True)
+
+
+def _publish(path: Path, text: str) -> None:
+    """Write a file that others see whole or not at all."""
+    new = path.with_suffix(".new")
+    new.write_text(text, encoding="utf-8")
+    new.rename(path)
+
+
+def _wait_for_lock(lock: IO[str]) -> None:
+    while True:
+        try:
+            return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.3)
+
+
+@contextmanager
+def node() -> Iterator[str]:
+    """Run a server of one node on free ports and give its address; it ends with this process."""
+    home = prepare()
+    folder = Path(tempfile.mkdtemp(prefix="nwx-elasticsearch-node-"))
+    process = None
+    try:
+        process = _start(home, folder)
+        yield _wait_until_ready(process, folder)
+    finally:
+        if process is not None:
+            _stop(process)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _start(home: Path, folder: Path) -> subprocess.Popen[bytes]:
+    for name in ("data", "logs", "tmp"):
+        (folder / name).mkdir()
+    shutil.copytree(home / "config", folder / "config")
+    (folder / "config" / "elasticsearch.yml").write_text(
+        _CONFIGURATION.format(folder=folder), encoding="utf-8"
+    )
+    if os.geteuid() == 0:
+        home = _readable_by_all(home, folder)
+        for path in [folder, *folder.rglob("*")]:
+            shutil.chown(path, "nobody")
+    with (folder / "logs" / "console.log").open("wb") as log:
+        return subprocess.Popen(
+            [str(home / "bin" / "elasticsearch")],
+            cwd=folder,
+            env=os.environ
+            | {"ES_JAVA_HOME": str(find_jdk()), "ES_PATH_CONF": str(folder / "config")}
+            | {"ES_TMPDIR": str(folder / "tmp"), "ES_JAVA_OPTS": f"-Xms{HEAP} -Xmx{HEAP}"},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            user="nobody" if os.geteuid() == 0 else None,  # the server refuses to run as root
+            start_new_session=True,
+            preexec_fn=_end_with_parent,
+        )
+
+
+def _readable_by_all(home: Path, folder: Path) -> Path:
+    """Return the server's folder, or a copy of it where other users cannot reach it."""
+    if all(path.stat().st_mode & 0o005 == 0o005 for path in [home, *home.resolve().parents]):
+        return home
+    return Path(shutil.copytree(home, folder / "home"))
+
+
+def _end_with_parent() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def _wait_until_ready(process: subprocess.Popen[bytes], folder: Path) -> str:
+    ports = folder / "logs" / "http.ports"
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        if ports.exists() and "127.0.0.1:" in ports.read_text(encoding="utf-8"):
+            address = "http://" + next(
+                line for line in ports.read_text(encoding="utf-8").split() if "127.0.0.1" in line
+            )
+            urllib.request.urlopen(f"{address}/_cluster/health?wait_for_status=green").close()
+            return address
+        time.sleep(0.1)
+    log = (folder / "logs" / "console.log").read_text(encoding="utf-8", errors="replace")
+    raise ServerError(f"the test server did not start: {log[-3000:]}")
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def main() -> None:
+    """Run one of the commands."""
+    parser = argparse.ArgumentParser(prog="python -m tests.elasticsearch.server")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("prepare").add_argument("folder", nargs="?", type=Path, default=CACHE)
+    commands.add_parser("run")
+    commands.add_parser("supervise").add_argument("state", type=Path)
+    arguments = parser.parse_args()
+    try:
+        if arguments.command == "prepare":
+            print(prepare(arguments.folder))
+        elif arguments.command == "supervise":
+            supervise(arguments.state)
+        else:
+            _run_until_interrupted()
+    except (ServerError, DistributionError, JdkError) as error:
+        sys.exit(str(error))
+
+
+def _run_until_interrupted() -> None:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with node() as address:
+            print(address, flush=True)
+            signal.pause()
+    except KeyboardInterrupt:
+        return
+
+
+if __name__ == "__main__":
+    main()
