@@ -118,21 +118,21 @@ def capture_from_entry(entry: Mapping[str, Any]) -> Capture:
 
 
 def dates_entry(dates: Dates) -> Entry:
-    """Return the entry of a document's dates, where `seen` is `<timestamp> <collection>`."""
+    """Return the entry of a document's dates, where `seen` is `<collection>/<timestamp>`."""
     pairs = sorted(set(dates.seen))
     return {
         "id": document_id(dates.key),
         "key": dates.key,
         "dates": sorted({timestamp for timestamp, _ in pairs}),
-        "seen": [f"{timestamp} {collection}" for timestamp, collection in pairs],
+        "seen": [f"{collection}/{timestamp}" for timestamp, collection in pairs],
         "count": len(pairs),
     }
 
 
 def dates_from_entry(entry: Mapping[str, Any]) -> Dates:
     """Return the dates of an entry, in order."""
-    seen = (text.partition(" ") for text in entry["seen"])
-    return Dates(entry["key"], tuple((timestamp, collection) for timestamp, _, collection in seen))
+    seen = (text.rpartition("/") for text in entry["seen"])
+    return Dates(entry["key"], tuple((timestamp, collection) for collection, _, timestamp in seen))
 
 
 def file_entry(file: SourceFile) -> Entry:
