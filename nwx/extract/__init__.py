@@ -1,0 +1,61 @@
+"""Payloads to title, text, language and links: pure computing, no input or output.
+
+A family of content types is a module and one line in `_FAMILIES`.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from nwx.extract.html import extract_html
+from nwx.extract.limits import Limits, Payload
+from nwx.extract.pdf import extract_pdf
+from nwx.extract.plain import extract_plain
+from nwx.model import Extract
+
+__all__ = ["PARSERS", "Limits", "extract", "extractable"]
+
+PARSERS = ("fast", "bs4")
+"""How HTML is read: by lexbor, or by BeautifulSoup with lxml."""
+
+_FAMILIES: dict[str, Callable[[Payload], Extract]] = {
+    "html": extract_html,
+    "text": extract_plain,
+    "pdf": extract_pdf,
+}
+
+_DEFAULT_LIMITS = Limits()
+
+
+def extractable(content_type_norm: str) -> bool:
+    """Return whether `extract` can say more than nothing about such a payload."""
+    return content_type_norm in _FAMILIES
+
+
+def extract(
+    data: bytes,
+    *,
+    url: str,
+    content_type_norm: str,
+    content_type: str = "",
+    charset: str = "",
+    parser: str = "fast",
+    limits: Limits = _DEFAULT_LIMITS,
+) -> Extract:
+    """Return what a payload says; empty for types that are not `extractable`.
+
+    `data` has no transfer or content encoding left. `content_type` and
+    `charset` are the HTTP header's. `parser` is one of `PARSERS`. No bytes
+    raise an error: what limits or faults cut is told in `problems`, each
+    `kind: message`.
+    """
+    family = _FAMILIES.get(content_type_norm)
+    if family is None or not data:
+        return Extract()
+    problems: tuple[str, ...] = ()
+    if len(data) > limits.bytes:
+        problems = (f"size: {len(data)} bytes, read {limits.bytes}",)
+        data = data[: limits.bytes]
+    deadline = time.monotonic() + limits.seconds
+    found = family(Payload(data, url, content_type, charset, parser, limits, deadline))
+    return replace(found, problems=problems + found.problems) if problems else found

@@ -1,0 +1,154 @@
+"""Bytes to text: which character encoding a payload is in.
+
+The order is the byte order mark (as the WHATWG encoding standard has it),
+the HTTP header, what the document says of itself, strict UTF-8, and last a
+guess from the bytes. A label that does not fit the bytes is passed over.
+"""
+
+import codecs
+import re
+from collections.abc import Iterator
+
+import cchardet
+
+_BOMS = (
+    (b"\xef\xbb\xbf", "utf-8"),
+    (b"\xff\xfe\x00\x00", "utf-32-le"),
+    (b"\x00\x00\xfe\xff", "utf-32-be"),
+    (b"\xff\xfe", "utf-16-le"),
+    (b"\xfe\xff", "utf-16-be"),
+)
+_HEAD = 4096  # bytes in which a document may name its encoding; browsers look at 1024
+_GUESS = 65_536  # bytes that the detector sees
+_META = re.compile(rb"<meta[^>]{0,512}?charset\s*=\s*[\"']?\s*([\w.:-]{2,40})", re.I)
+_XML = re.compile(rb"<\?xml[^>]{0,256}?encoding\s*=\s*[\"']([\w.:-]{2,40})", re.I)
+_HEADER = re.compile(r"charset\s*=\s*[\"']?\s*([\w.:-]{2,40})", re.I)
+
+# Where browsers read a label as a wider encoding than its name says, after
+# https://encoding.spec.whatwg.org/#names-and-labels
+_WIDER = {
+    "ascii": "cp1252",
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "tis-620": "cp874",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "hz": "hz",
+    "euc_kr": "cp949",
+    "shift_jis": "cp932",
+    "big5": "big5hkscs",
+    "utf-16": "utf-16-le",
+}
+_NAMES = {
+    "x-sjis": "cp932",
+    "windows-31j": "cp932",
+    "x-gbk": "gb18030",
+    "x-euc-jp": "euc_jp",
+    "x-euc-kr": "cp949",
+    "x-big5": "big5hkscs",
+    "ks_c_5601-1987": "cp949",
+    "windows-949": "cp949",
+    "windows-874": "cp874",
+    "iso-8859-8-i": "iso8859-8",
+    "x-mac-roman": "mac_roman",
+    "macintosh": "mac_roman",
+    "x-mac-cyrillic": "mac_cyrillic",
+    "utf8": "utf-8",
+    "unicode": "utf-16-le",
+}
+_BAD_SHARE = 0.1  # of the characters beyond ASCII, from which on a label is called wrong
+
+
+def codec_name(label: str) -> str:
+    """Return Python's name of an encoding label as browsers understand it, "" if unknown."""
+    label = label.strip().strip("\"'").lower()
+    try:
+        info = codecs.lookup(_NAMES.get(label, label))
+    except (LookupError, ValueError):
+        return ""
+    # codecs.lookup also finds transformations such as "rot13" and "idna".
+    if not info._is_text_encoding or info.name in {"idna", "punycode", "utf-7", "unicode_escape"}:
+        return ""
+    return _WIDER.get(info.name, info.name)
+
+
+def decode(data: bytes, content_type: str = "", charset: str = "") -> tuple[str, str]:
+    """Return the text of `data` and the encoding used; bytes that do not fit become U+FFFD.
+
+    `charset` is the HTTP header's, taken from `content_type` where empty.
+    """
+    for mark, name in _BOMS:
+        if data.startswith(mark):
+            return data[len(mark) :].decode(name, "replace"), name
+    if data.isascii() and b"\x1b" not in data and b"~{" not in data and b"\x00" not in data:
+        return data.decode("ascii"), "ascii"
+    for name in _labels(data, content_type, charset):
+        text = _fitting(data, name)
+        if text is not None:
+            return text, name
+    return _guess(data)
+
+
+def _labels(data: bytes, content_type: str, charset: str) -> Iterator[str]:
+    """Yield the encodings that header and document name, in order of trust."""
+    if not charset and (found := _HEADER.search(content_type)):
+        charset = found[1]
+    if name := codec_name(charset):
+        yield name
+    head = data[:_HEAD]
+    for pattern in (_META, _XML):
+        if (match := pattern.search(head)) and (
+            name := codec_name(match[1].decode("ascii", "replace"))
+        ):
+            # A <meta> that could be read says at least that it is not UTF-16.
+            yield "utf-8" if name.startswith(("utf-16", "utf-32")) else name
+
+
+def _fitting(data: bytes, name: str) -> str | None:
+    """Return the text of `data` in encoding `name`, None where that is plainly wrong."""
+    try:
+        text = data.decode(name)
+    except UnicodeDecodeError:
+        text = data.decode(name, "replace")
+        beyond_ascii = len(text) - len(data) + _high(data) if name == "utf-8" else _high(data)
+        return text if text.count("\ufffd") <= _BAD_SHARE * max(beyond_ascii, 1) else None
+    if name != "utf-8" and not data.isascii():
+        # Text of a single-byte encoding is hardly ever valid UTF-8 by chance.
+        return _strict_utf8(data) or text
+    return text
+
+
+def _high(data: bytes) -> int:
+    """Return the number of bytes beyond ASCII."""
+    return len(data) - len(data.translate(None, _HIGH_BYTES))
+
+
+_HIGH_BYTES = bytes(range(0x80, 0x100))
+
+
+def _strict_utf8(data: bytes) -> str | None:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def _guess(data: bytes) -> tuple[str, str]:
+    """Return the text and encoding of bytes that nothing trustworthy names."""
+    text = _strict_utf8(data)
+    if text is not None and "\x00" not in text:
+        return text, "utf-8"
+    for name in _utf16_without_mark(data):
+        return data.decode(name, "replace"), name
+    found = cchardet.detect(data[:_GUESS])["encoding"]
+    name = codec_name(found or "") or "cp1252"
+    return data.decode(name, "replace"), name
+
+
+def _utf16_without_mark(data: bytes) -> Iterator[str]:
+    """Yield the UTF-16 whose zero bytes fit: mostly Latin text has them in every other place."""
+    head = data[:_HEAD]
+    even, odd = head[::2].count(0), head[1::2].count(0)
+    if max(even, odd) * 4 > len(head) and min(even, odd) * 8 < len(head):
+        yield "utf-16-le" if odd > even else "utf-16-be"

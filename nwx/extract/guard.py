@@ -1,0 +1,152 @@
+"""Markup made harmless before a parser sees it.
+
+Parsers that follow the HTML standard take quadratic time or memory on deep
+nesting, on piles of unclosed formatting elements, and on tags of very many
+attributes. Browsers stop at 512 nested elements; so does this module.
+"""
+
+import re
+from collections.abc import Iterator
+
+from nwx.extract.limits import Limits
+from nwx.extract.page import tags
+
+_HARMLESS_TAGS = 8_000  # fewer tags than this cannot nest deep enough to hurt
+_HARMLESS_SIZE = 32_768  # characters that cannot hold enough attributes to hurt
+_HARMLESS_TAG = 16_384  # characters of one tag, likewise
+_MANY_FORMATTING = 512
+_MANY_ATTRIBUTES = 1_000
+
+_FORMATTING = re.compile(
+    r"<(/?)(?:[bB]|[iI]|[uU]|[sS]|[tT]{2}|(?i:big|code|em|font|nobr|small|strike|strong))(?=[\s/>])"
+)
+_NAME = re.compile(r"<(/?)([a-zA-Z][^\s/>]{0,63})")
+_TAG = re.compile(r"""<[a-zA-Z](?:[^<>"']++|"[^"]*+"|'[^']*+')*+""")
+# As the tokenizer of the standard reads a comment and a tag.
+_EXACT_TAG = re.compile(
+    r"""<!--.*?(?:-->|\Z)|<([a-z][^\s/>]*+)((?:[\s/]++|[^\s/>=]++|=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))*+)""",
+    re.IGNORECASE | re.DOTALL,
+)
+_RAW_END = {
+    name: re.compile(f"</{name}", re.IGNORECASE)
+    for name in ("script", "style", "xmp", "iframe", "noembed", "noframes", "noscript")
+}
+_VALUE = re.compile(r"""=\s*(?:"[^"]*"|'[^']*')""")
+_SEPARATOR = re.compile(r"[\s/\"']+")
+
+# Elements that hold nothing, and those that a sibling or parent closes unasked.
+_FLAT = tags(
+    "a area base basefont bgsound br col embed frame h1 h2 h3 h4 h5 h6 hr img input keygen link "
+    "meta param source track wbr html head body p li dt dd option optgroup rp rt rb rtc tr thead "
+    "tbody tfoot colgroup"
+)
+_BARRIERS = tags("table td th caption button object marquee applet template svg math")
+_INLINE = tags("span abbr acronym bdi bdo cite del dfn ins kbd label mark q samp sub sup time var")
+
+
+def tame(html: str, limits: Limits) -> tuple[str, list[str]]:
+    """Return markup that parses in time linear to its size, and what was cut to get it.
+
+    Formatting elements and elements nested too deep become void ones, so
+    that text and links remain.
+    """
+    problems = []
+    if html.count("<") > _HARMLESS_TAGS:
+        html, cut = _first_tags(html, limits.tags)
+        html, flattened = _Nesting(limits.depth).flatten(html)
+        if cut:
+            problems.append(f"tags: more than {limits.tags} tags, the rest was left out")
+        if flattened:
+            problems.append(f"depth: {flattened} tags lie deeper than {limits.depth} elements")
+    if len(_FORMATTING.findall(html)) > _MANY_FORMATTING:
+        html = _FORMATTING.sub(r"<\1wbr", html)
+    return html, problems
+
+
+def crowded(html: str) -> bool:
+    """Return whether a tag has so many attributes that comparing them all takes too long."""
+    if len(html) < _HARMLESS_SIZE:
+        return False
+    if max(map(len, _TAG.findall(html)), default=0) <= _HARMLESS_TAG:
+        return False
+    return any(
+        len(_SEPARATOR.findall(_VALUE.sub(" ", attributes))) > _MANY_ATTRIBUTES
+        for attributes in _long_attributes(html)
+    )
+
+
+def _long_attributes(html: str) -> Iterator[str]:
+    """Yield the attributes of each long tag, scripts and comments left out."""
+    position = 0
+    while tag := _EXACT_TAG.search(html, position):
+        position = tag.end()
+        name = (tag[1] or "").lower()
+        if tag[2] and len(tag[2]) > _HARMLESS_TAG:
+            yield tag[2]
+        if name in _RAW_END:
+            end = _RAW_END[name].search(html, position)
+            position = end.end() if end else len(html)
+
+
+def _first_tags(html: str, count: int) -> tuple[str, bool]:
+    """Return the markup up to tag number `count`, and whether there was more."""
+    if html.count("<") <= count:
+        return html, False
+    parts = html.split("<", count + 1)
+    return html[: len(html) - len(parts[-1]) - 1], True
+
+
+class _Nesting:
+    """The open elements while markup is read, one counter a scope.
+
+    A table cell, a button and the like are scopes: an end tag inside them
+    closes nothing outside.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._depth = 0
+        self._flattened = 0
+        self._scopes: list[tuple[str, dict[str, int]]] = [("", {})]
+
+    def flatten(self, html: str) -> tuple[str, int]:
+        """Return the markup with tags beyond the depth made void, and their number."""
+        rewritten = _NAME.sub(self._rewrite, html)
+        return (rewritten, self._flattened) if self._flattened else (html, 0)
+
+    def _rewrite(self, tag: re.Match[str]) -> str:
+        name = tag[2].lower()
+        if name in _FLAT:
+            return tag[0]
+        if tag[1]:
+            return tag[0] if self._close(name) else "</wbr"
+        if self._depth < self._limit:
+            self._open(name)
+            return tag[0]
+        self._flattened += 1
+        return "<wbr" if name in _INLINE else "<br"
+
+    def _open(self, name: str) -> None:
+        self._depth += 1
+        if name in _BARRIERS:
+            self._scopes.append((name, {}))
+        else:
+            counts = self._scopes[-1][1]
+            counts[name] = counts.get(name, 0) + 1
+
+    def _close(self, name: str) -> bool:
+        """Close the innermost element of that name in scope; False if there is none."""
+        barrier, counts = self._scopes[-1]
+        if name == barrier:
+            self._scopes.pop()
+            self._depth -= 1 + sum(counts.values())
+            return True
+        if name == "table" and any(opened == "table" for opened, _ in self._scopes):
+            while self._close(self._scopes[-1][0]) and self._scopes[-1][0] != "table":
+                pass
+            return self._close("table")
+        if counts.get(name, 0) > 0:
+            counts[name] -= 1
+            self._depth -= 1
+            return True
+        return False

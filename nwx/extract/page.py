@@ -1,0 +1,68 @@
+"""What both HTML parsers hand over, and how elements are told apart."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class Element(Protocol):
+    """An element of a page; of equal attributes the first counts."""
+
+    @property
+    def tag(self) -> str | None: ...
+
+    @property
+    def attributes(self) -> Mapping[str, str | None]: ...
+
+    def text(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A page as read: its visible text with `BLOCK` between blocks, and elements in order.
+
+    `tree` keeps the elements alive.
+    """
+
+    text: str
+    elements: tuple[Element, ...]
+    tree: object
+
+
+def tags(names: str) -> frozenset[str]:
+    """Return a set of element names written as one text."""
+    return frozenset(names.split())
+
+
+HEADINGS = tags("h1 h2 h3 h4 h5 h6")
+HIDDEN = tags("script style noscript template title iframe noembed noframes")
+CELLS = tags("td th")
+BLOCKS = HEADINGS | tags(
+    "address article aside blockquote body br caption center dd details dialog dir div dl dt "
+    "fieldset figcaption figure footer form frameset header hgroup hr html legend li listing "
+    "main menu nav ol optgroup option p plaintext pre search section select summary table tbody "
+    "textarea tfoot thead tr ul xmp"
+)
+
+# Where links are: element -> attribute.
+LINKS = {
+    "a": "href",
+    "area": "href",
+    "link": "href",
+    "img": "src",
+    "iframe": "src",
+    "frame": "src",
+    "embed": "src",
+    "script": "src",
+    "input": "src",
+    "source": "src",
+    "track": "src",
+    "audio": "src",
+    "video": "src",
+    "object": "data",
+    "form": "action",
+    "body": "background",
+    "table": "background",
+    "td": "background",
+}
+WANTED = HEADINGS | frozenset(LINKS) | tags("html title meta base")
