@@ -1,0 +1,86 @@
+"""A stored record made into a revisit record of another capture of the same payload."""
+
+import gzip
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BytesIO
+
+from warcio.archiveiterator import ArchiveIterator
+from warcio.exceptions import ArchiveLoadFailed
+from warcio.recordloader import ArcWarcRecord
+from warcio.warcwriter import WARCWriter
+
+from nwx.errors import FormatError
+
+_DROPPED = frozenset(
+    (
+        "warc-type",
+        "warc-target-uri",
+        "warc-payload-digest",
+        "warc-block-digest",
+        "warc-truncated",
+        "warc-identified-payload-type",
+        "warc-segment-number",
+        "content-length",
+        "content-type",
+    )
+)
+_MADE_INTO_REVISITS = ("response", "resource")
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """The capture that a revisit refers to; `record_id` is its WARC-Record-ID, "" if unknown."""
+
+    url: str
+    timestamp: str
+    record_id: str = ""
+
+    @property
+    def warc_date(self) -> str:
+        """The timestamp as a WARC-Date."""
+        t = self.timestamp
+        return f"{t[:4]}-{t[4:6]}-{t[6:8]}T{t[8:10]}:{t[10:12]}:{t[12:14]}Z"
+
+
+def revisit_record(stored: bytes, digest: str, original: Original) -> bytes:
+    """Return a WARC 1.1 revisit record in the place of a stored response or resource record.
+
+    `stored` is the record as it lies in its file, a gzip member or plain;
+    what is returned is stored in the same way. The new record keeps the id,
+    the date and the HTTP head of the old one (WARC 1.1, 6.7), so that what
+    refers to it still does. Raises FormatError for other records.
+    """
+    compressed = stored.startswith(b"\x1f\x8b")
+    record = _only_record(stored)
+    out = BytesIO()
+    writer = WARCWriter(out, gzip=False, warc_version="WARC/1.1")
+    revisit = writer.create_revisit_record(
+        record.rec_headers.get_header("WARC-Target-URI"),
+        digest,
+        original.url,
+        original.warc_date,
+        http_headers=record.http_headers,
+        warc_headers_dict=dict(_kept_fields(record)),
+    )
+    if original.record_id:
+        revisit.rec_headers.add_header("WARC-Refers-To", original.record_id)
+    writer.write_record(revisit)
+    return gzip.compress(out.getvalue(), mtime=0) if compressed else out.getvalue()
+
+
+def _only_record(stored: bytes) -> ArcWarcRecord:
+    try:
+        record = next(iter(ArchiveIterator(BytesIO(stored))), None)
+    except ArchiveLoadFailed as error:
+        raise FormatError(f"the stored record cannot be read: {error}") from error
+    if record is None or record.format != "warc" or record.rec_type not in _MADE_INTO_REVISITS:
+        found = "nothing" if record is None else f"{record.format} {record.rec_type}"
+        raise FormatError(f"only WARC responses and resources become revisits, this is {found}")
+    return record
+
+
+def _kept_fields(record: ArcWarcRecord) -> Iterator[tuple[str, str]]:
+    for name, value in record.rec_headers.headers:
+        if name.lower() not in _DROPPED:
+            yield name, value
