@@ -1,0 +1,175 @@
+"""Transfer and content codings taken off a body, never past a limit.
+
+Bodies are hostile: each decoder hands out at most what was asked for, so
+that a bomb costs no more than an honest body of the size of the limit.
+"""
+
+import io
+import re
+import zlib
+from collections.abc import Callable
+from typing import NamedTuple
+
+import zstandard
+from fastwarc.stream_io import BrotliReader
+from isal import isal_zlib
+
+_CHUNK_HEAD = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\n]{0,4096})?\r?\n")
+_CHUNK_END = re.compile(rb"\r?\n")
+_ZSTD_WINDOW = 1 << 27
+_STEP = 4096
+
+
+class Decoded(NamedTuple):
+    """A body, decoded; `cut` if there was more, `problem` in words, "" if all is well."""
+
+    data: bytes
+    cut: bool = False
+    problem: str = ""
+
+
+def dechunk(body: bytes | memoryview, limit: int) -> Decoded:
+    """Return a chunked body without its chunking.
+
+    A body that is only said to be chunked comes back as it is. Where the
+    chunks break off, all before and after the break is kept.
+    """
+    data = bytes(body)
+    head = _CHUNK_HEAD.match(data)
+    if head is None:
+        return Decoded(data[:limit], len(data) > limit)
+    pieces: list[bytes] = []
+    total = 0
+    while head is not None and total < limit:
+        size = int(head[1], 16)
+        piece = data[head.end() : head.end() + min(size, limit - total)]
+        pieces.append(piece)
+        total += len(piece)
+        if size == 0 or len(piece) < size:
+            return Decoded(b"".join(pieces), *_end_of_chunks(size, len(piece), total, limit))
+        end = _CHUNK_END.match(data, head.end() + size)
+        position = end.end() if end else head.end() + size
+        head = _CHUNK_HEAD.match(data, position)
+    rest = data[position : position + max(0, limit - total)]
+    problem = "" if total >= limit else "a broken chunk"
+    return Decoded(b"".join(pieces) + rest, total >= limit, problem)
+
+
+def _end_of_chunks(size: int, got: int, total: int, limit: int) -> tuple[bool, str]:
+    if size == 0:
+        return False, ""
+    if total >= limit:
+        return True, ""
+    return False, f"the last chunk has {got} of {size} bytes"
+
+
+def decode_content(coding: str, body: bytes | memoryview, limit: int) -> Decoded:
+    """Return a body without its content coding (`gzip`, `deflate`, `br`, `zstd`).
+
+    A body that is only said to be coded comes back as it is.
+    """
+    decoder = _DECODERS.get(coding)
+    if decoder is None:
+        problem = f"the content coding {coding[:40]!r} is not known"
+        return Decoded(bytes(body[:limit]), len(body) > limit, problem)
+    decoded = decoder(body, limit + 1)
+    if not decoded.data and decoded.problem:
+        return Decoded(bytes(body[:limit]), len(body) > limit, "")
+    if len(decoded.data) > limit:
+        return Decoded(decoded.data[:limit], True, decoded.problem)
+    return decoded
+
+
+def _gzip(body: bytes | memoryview, limit: int) -> Decoded:
+    if bytes(body[:2]) != b"\x1f\x8b":
+        return Decoded(b"", False, "not gzip")
+    pieces: list[bytes] = []
+    left = limit
+    rest = bytes(body)
+    while left > 0 and rest[:2] == b"\x1f\x8b":
+        piece, rest, problem = _inflate(rest, 31, left)
+        pieces.append(piece)
+        left -= len(piece)
+        if problem:
+            return Decoded(b"".join(pieces), False, problem)
+    return Decoded(b"".join(pieces))
+
+
+def _deflate(body: bytes | memoryview, limit: int) -> Decoded:
+    """Inflate zlib data, or the raw deflate data that many servers send instead."""
+    data = bytes(body)
+    for window in (15, -15):
+        piece, _, problem = _inflate(data, window, limit)
+        if piece or not problem:
+            break
+    return Decoded(piece, False, problem)
+
+
+def _inflate(data: bytes, window: int, limit: int) -> tuple[bytes, bytes, str]:
+    """Return what was inflated, what follows the compressed data, and the problem if any."""
+    inflater = isal_zlib.decompressobj(window)
+    try:
+        piece = inflater.decompress(data, limit)
+    except isal_zlib.error as error:
+        return salvage(data, window, limit), b"", f"broken {_NAMES[window]} data: {error}"
+    if not inflater.eof and len(piece) < limit:
+        return piece, b"", f"{_NAMES[window]} data cut off"
+    return piece, inflater.unused_data, ""
+
+
+_NAMES = {31: "gzip", 15: "deflate", -15: "deflate"}
+
+
+def salvage(data: bytes, window: int, limit: int) -> bytes:
+    """Return what can be inflated before the place where compressed data are broken."""
+    inflater = zlib.decompressobj(window)
+    pieces: list[bytes] = []
+    total = position = 0
+    step = _STEP
+    while position < len(data) and total < limit and not inflater.eof:
+        before = inflater.copy() if step > 1 else None
+        try:
+            pieces.append(inflater.decompress(data[position : position + step], limit - total))
+        except zlib.error:
+            if before is None:
+                break
+            inflater, step = before, 1
+            continue
+        total += len(pieces[-1])
+        position += step
+    return b"".join(pieces)
+
+
+def _brotli(body: bytes | memoryview, limit: int) -> Decoded:
+    # FastWARC's reader, as the module `brotli` may be one of two packages
+    # of which one cannot be told to stop
+    return _streamed(BrotliReader(io.BytesIO(body)).read, limit, "br")
+
+
+def _zstd(body: bytes | memoryview, limit: int) -> Decoded:
+    reader = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).stream_reader(
+        io.BytesIO(body), read_across_frames=True
+    )
+    return _streamed(reader.read, limit, "zstd")
+
+
+def _streamed(read: Callable[[int], bytes], limit: int, name: str) -> Decoded:
+    pieces: list[bytes] = []
+    left = limit
+    try:
+        while left > 0 and (piece := read(min(left, 1 << 16))):
+            pieces.append(piece)
+            left -= len(piece)
+    except (OSError, zstandard.ZstdError) as error:
+        return Decoded(b"".join(pieces), False, f"broken {name} data: {error}")
+    return Decoded(b"".join(pieces))
+
+
+_DECODERS: dict[str, Callable[[bytes | memoryview, int], Decoded]] = {
+    "gzip": _gzip,
+    "x-gzip": _gzip,
+    "deflate": _deflate,
+    "br": _brotli,
+    "brotli": _brotli,
+    "zstd": _zstd,
+}

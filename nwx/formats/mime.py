@@ -1,0 +1,246 @@
+"""MIME types, served in thousands of spellings, put into a few families."""
+
+import re
+from functools import lru_cache
+from posixpath import splitext
+from urllib.parse import urlsplit
+
+HTML, PDF, IMAGE, AUDIO, VIDEO = "html", "pdf", "image", "audio", "video"
+FLASH, SCRIPT, STYLE, TEXT, OFFICE = "flash", "script", "style", "text", "office"
+ARCHIVE, OTHER, UNKNOWN = "archive", "other", "unknown"
+
+# The one table: a family, the types (or `type/` for all of a type) and the
+# file name extensions that belong to it. The first match counts.
+_FAMILIES: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
+    (
+        HTML,
+        (
+            "text/html",
+            "application/xhtml+xml",
+            "application/xhtml",
+            "application/vnd.wap.xhtml+xml",
+            "text/x-server-parsed-html",
+            "text/vnd.wap.wml",
+            "multipart/related",
+        ),
+        ("html", "htm", "xhtml", "shtml"),
+    ),
+    (PDF, ("application/pdf", "application/x-pdf", "text/pdf"), ("pdf",)),
+    (
+        FLASH,
+        (
+            "application/x-shockwave-flash",
+            "application/vnd.adobe.flash.movie",
+            "application/futuresplash",
+            "video/x-flv",
+            "video/flv",
+        ),
+        ("swf", "flv"),
+    ),
+    (
+        SCRIPT,
+        (
+            "application/javascript",
+            "application/x-javascript",
+            "text/javascript",
+            "application/ecmascript",
+            "text/ecmascript",
+            "text/x-javascript",
+            "text/jscript",
+            "application/json",
+            "application/ld+json",
+            "application/manifest+json",
+            "text/json",
+            "application/wasm",
+        ),
+        ("js", "mjs", "json"),
+    ),
+    (STYLE, ("text/css", "text/x-css", "text/less"), ("css", "less")),
+    (
+        OFFICE,
+        (
+            "application/msword",
+            "application/vnd.ms-",
+            "application/mspowerpoint",
+            "application/powerpoint",
+            "application/msexcel",
+            "application/excel",
+            "application/x-msexcel",
+            "application/x-mspowerpoint",
+            "application/msaccess",
+            "application/vnd.openxmlformats-officedocument",
+            "application/vnd.oasis.opendocument",
+            "application/vnd.sun.xml",
+            "application/rtf",
+            "text/rtf",
+            "application/vnd.wordperfect",
+            "application/vnd.apple.",
+        ),
+        ("doc", "docx", "dot", "rtf", "odt", "xls", "xlsx", "ods", "ppt", "pptx", "pps", "odp"),
+    ),
+    (
+        ARCHIVE,
+        (
+            "application/zip",
+            "application/x-zip",
+            "application/gzip",
+            "application/x-gzip",
+            "application/x-tar",
+            "application/x-gtar",
+            "application/x-bzip",
+            "application/x-7z",
+            "application/x-rar",
+            "application/vnd.rar",
+            "application/x-xz",
+            "application/zstd",
+            "application/java-archive",
+            "application/x-stuffit",
+            "application/warc",
+            "application/x-compress",
+            "application/x-lzh",
+        ),
+        ("zip", "gz", "tgz", "tar", "bz2", "7z", "rar", "xz", "zst", "jar", "warc"),
+    ),
+    (IMAGE, ("image/",), ("jpg", "jpeg", "gif", "png", "svg", "webp", "ico", "bmp", "tif", "avif")),
+    (
+        AUDIO,
+        ("audio/", "application/ogg", "application/x-pn-realaudio"),
+        ("mp3", "ogg", "wav", "m4a", "flac", "ram"),
+    ),
+    (
+        VIDEO,
+        (
+            "video/",
+            "application/mp4",
+            "application/x-mpegurl",
+            "application/vnd.apple.mpegurl",
+            "application/dash+xml",
+        ),
+        ("mp4", "webm", "avi", "mov", "mpg", "mpeg", "wmv", "m3u8"),
+    ),
+    (
+        TEXT,
+        (
+            "text/",
+            "application/xml",
+            "application/rss+xml",
+            "application/atom+xml",
+            "application/rdf+xml",
+            "application/x-tex",
+            "application/x-bibtex",
+            "application/x-ndjson",
+            "application/yaml",
+            "message/",
+        ),
+        ("txt", "md", "csv", "tsv", "xml", "rss", "atom", "log", "tex"),
+    ),
+    (OTHER, ("font/", "application/", "model/", "multipart/", "chemical/", "binary/"), ()),
+)
+# types that say nothing: servers send them for want of a better one
+_EMPTY_TYPES = frozenset(
+    (
+        "",
+        "-",
+        "unk",
+        "unknown",
+        "no-type",
+        "unknown/unknown",
+        "application/octet-stream",
+        "application/unknown",
+        "application/x-unknown",
+        "application/force-download",
+        "application/download",
+        "application/x-download",
+        "binary/octet-stream",
+        "application/binary",
+        "x-unknown/unknown",
+        "content/unknown",
+        "application/http",
+        "application/x-unknown-content-type",
+    )
+)
+_MAGIC: tuple[tuple[bytes, str], ...] = (
+    (b"%PDF-", PDF),
+    (b"\x89PNG\r\n\x1a\n", IMAGE),
+    (b"\xff\xd8\xff", IMAGE),
+    (b"GIF8", IMAGE),
+    (b"\x00\x00\x01\x00", IMAGE),
+    (b"BM", IMAGE),
+    (b"PK\x03\x04", ARCHIVE),
+    (b"\x1f\x8b", ARCHIVE),
+    (b"BZh", ARCHIVE),
+    (b"7z\xbc\xaf\x27\x1c", ARCHIVE),
+    (b"Rar!", ARCHIVE),
+    (b"\xfd7zXZ\x00", ARCHIVE),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", OFFICE),
+    (b"{\\rtf", OFFICE),
+    (b"ID3", AUDIO),
+    (b"OggS", AUDIO),
+    (b"fLaC", AUDIO),
+    (b"\x1a\x45\xdf\xa3", VIDEO),
+    (b"FLV\x01", FLASH),
+    (b"FWS", FLASH),
+    (b"CWS", FLASH),
+    (b"wOFF", OTHER),
+    (b"wOF2", OTHER),
+)
+_HTML_START = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|title|body|meta|script)\b",
+    re.I | re.S,
+)
+_XML_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*<\?xml\b")
+_NOT_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+SNIFFED_BYTES = 512
+
+
+def normal_type(content_type: str, url: str = "", first_bytes: bytes = b"") -> str:
+    """Return the family of a payload: html, pdf, image, …, other or unknown.
+
+    `content_type` is the type served, in lower case and without parameters.
+    Where it says nothing, the first bytes are looked at, then the
+    extension of the URL.
+    """
+    if content_type not in _EMPTY_TYPES:
+        return _family(content_type)
+    return (
+        _sniffed(first_bytes[:SNIFFED_BYTES])
+        or _by_extension(url)
+        or _textual(first_bytes[:SNIFFED_BYTES])
+    )
+
+
+@lru_cache(maxsize=8192)
+def _family(content_type: str) -> str:
+    for family, types, _ in _FAMILIES:
+        if content_type.startswith(types):
+            return family
+    return OTHER if "/" in content_type else UNKNOWN
+
+
+def _sniffed(start: bytes) -> str:
+    for magic, family in _MAGIC:
+        if start.startswith(magic):
+            return family
+    if start[:4] == b"RIFF":
+        return IMAGE if start[8:12] == b"WEBP" else AUDIO if start[8:12] == b"WAVE" else VIDEO
+    if start[4:8] == b"ftyp":
+        return VIDEO
+    if _HTML_START.match(start):
+        return HTML
+    return TEXT if _XML_START.match(start) else ""
+
+
+def _by_extension(url: str) -> str:
+    try:
+        path = urlsplit(url).path
+    except ValueError:
+        return ""
+    extension = splitext(path)[1][1:].lower()
+    for family, _, extensions in _FAMILIES:
+        if extension in extensions:
+            return family
+    return ""
+
+
+def _textual(start: bytes) -> str:
+    return TEXT if start and not _NOT_TEXT.search(start) else UNKNOWN

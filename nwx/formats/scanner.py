@@ -1,0 +1,285 @@
+"""Records out of members: their borders, and what to do where these are damaged."""
+
+import re
+from collections.abc import Callable, Iterator
+
+from nwx.formats.heads import MAX_HEAD_BYTES, WARC_MAGIC, Head, arc_head, warc_head, warc_head_end
+from nwx.formats.members import RECORD_START, Fault, Members
+from nwx.formats.record import Record
+
+_FILLING = re.compile(rb"[\r\n\0]*")
+_NEXT_RECORD = re.compile(rb"(?<=\n)(?:" + RECORD_START.pattern + rb")")
+_NEXT_WARC = re.compile(rb"(?<=\n)WARC/\d\.\d+[ \t]*\r?\n[A-Za-z-]+[ \t]*:")
+_LONGEST_START = 1 << 15
+_RESCUE_ALLOWANCE = 1 << 26
+_RESCUE_FACTOR = 8
+
+
+class Scanner:
+    """The records of an archive file, in order.
+
+    `keep_bytes` of a block are kept; `before_rest` is called for a record
+    with a longer block once that much is there, to ask for digests.
+    Damage is passed over and put into `faults`.
+
+    The offset of a record is the stored offset of its member. Where a
+    member holds several records, the later ones count on in inflated
+    bytes; offsets only ever grow.
+    """
+
+    def __init__(
+        self, members: Members, keep_bytes: int, before_rest: Callable[[Record], None]
+    ) -> None:
+        self.faults: list[Fault] = members.faults
+        self._members = members
+        self._keep = keep_bytes
+        self._before_rest = before_rest
+        self._format = ""
+        self._base = 0
+        self._last = -1
+        self._ahead = False  # the window is on the next member already
+        self._passed = 0
+        self._rescued = 0
+
+    def __iter__(self) -> Iterator[Record]:
+        members = self._members
+        while self._ahead or members.next():
+            self._ahead = False
+            self._base = max(members.start, self._last + 1)
+            yield from self._member()
+
+    def _member(self) -> Iterator[Record]:
+        """Yield the records of a member, or of the members that one record runs over."""
+        members = self._members
+        stored_start: int | None = members.start if members.coded else None
+        more = self._at_content()
+        while more:
+            offset = max(self._base + members.inflated + members.pos, self._last + 1)
+            if stored_start is not None:
+                offset = self._base
+            head = self._head()
+            if head is None:
+                self._fault(offset, "header", "what is here is no WARC or ARC record")
+                self._pass_over()
+                more = self._at_content()
+                stored_start = None
+                continue
+            record = Record(head.kind, self._format, head.fields, offset)
+            self._last = offset
+            self._read_block(record, head)
+            more = not self._ahead and self._to_next(record)
+            self._passed += head.size + record.block_length
+            record.length = self._stored_length(stored_start, more) or (
+                head.size + record.block_length
+            )
+            stored_start = None
+            yield record
+
+    def _stored_length(self, start: int | None, more: bool) -> int | None:
+        """Return the stored length of the member of a record that has it for its own."""
+        if start is None or more:
+            return None
+        return (self._members.start if self._ahead else self._members.end) - start
+
+    def _at_content(self) -> bool:
+        """Go over blank lines and filling; False at the end of the member."""
+        members = self._members
+        while True:
+            found = _FILLING.match(members.data, members.pos)
+            members.pos = found.end() if found else members.pos
+            if members.pos < len(members.data):
+                return True
+            if not members.more():
+                return False
+
+    def _head(self) -> Head | None:
+        """Return the head of the record here and go behind it; None if there is none."""
+        members = self._members
+        while True:
+            data, pos = members.data, members.pos
+            if data.startswith(WARC_MAGIC, pos):
+                end = warc_head_end(data, pos)
+                if end >= 0:
+                    return self._accept("warc", warc_head(data, pos, end))
+            else:
+                end = data.find(b"\n", pos) + 1
+                if end > 0 and len(data) - pos >= len(WARC_MAGIC):
+                    return self._accept("arc", arc_head(data[pos:end]))
+            if len(data) - pos >= MAX_HEAD_BYTES or not members.more():
+                return None
+
+    def _accept(self, fmt: str, head: Head | None) -> Head | None:
+        if head is not None:
+            self._format = fmt
+            self._members.pos += head.size
+        return head
+
+    def _read_block(self, record: Record, head: Head) -> None:
+        members = self._members
+        length = head.length
+        if length is None:
+            self._fault(
+                record.offset, "length", "the record has no Content-Length that can be true"
+            )
+            self._read_unbounded(record)
+        elif length <= len(members.data) - members.pos and length <= self._keep:
+            record.block = memoryview(members.data)[members.pos : members.pos + length]
+            record.block_length = length
+            members.pos += length
+        else:
+            self._read_long(record, length)
+
+    def _read_long(self, record: Record, length: int) -> None:
+        members = self._members
+        kept = _Kept(record, self._keep, self._before_rest)
+        while record.block_length < length:
+            if members.pos >= len(members.data) and not members.more() and not self._join():
+                break
+            piece = members.data[members.pos : members.pos + length - record.block_length]
+            members.pos += len(piece)
+            kept.add(piece)
+        kept.close()
+        if record.block_length < length:
+            self._fault(
+                record.offset,
+                "length",
+                f"the block of the record ends after {record.block_length} of {length} bytes",
+            )
+            self._rescue(record)
+
+    def _join(self) -> bool:
+        """Go to the next member if it is the rest of this record; some writers cut anywhere."""
+        members = self._members
+        if not members.coded or members.broken or not members.next():
+            return False
+        if RECORD_START.match(members.data):
+            self._ahead = True
+            return False
+        self._base = max(members.start, self._last + 1)
+        return True
+
+    def _read_unbounded(self, record: Record) -> None:
+        """Read a block up to where the next record begins."""
+        kept = _Kept(record, self._keep, self._before_rest)
+        for piece in self._until_next():
+            kept.add(piece)
+        kept.close()
+        if record.kept_whole:
+            record.block = bytes(record.block).rstrip(b"\r\n")
+            record.block_length = len(record.block)
+
+    def _pass_over(self) -> None:
+        for _ in self._until_next():
+            pass
+
+    def _until_next(self) -> Iterator[bytes]:
+        """Yield what comes before the next record that can be made out in the member."""
+        members = self._members
+        pattern = self._next_pattern()
+        while True:
+            found = pattern.search(members.data, members.pos)
+            stop = found.start() if found else len(members.data) - _LONGEST_START
+            if stop > members.pos:
+                piece = members.data[members.pos : stop]
+                members.pos = stop
+                yield piece
+            if found:
+                return
+            if not members.more():
+                rest = members.data[members.pos :]
+                members.pos = len(members.data)
+                yield rest
+                return
+
+    def _next_pattern(self) -> re.Pattern[bytes]:
+        return _NEXT_WARC if self._format == "warc" else _NEXT_RECORD
+
+    def _to_next(self, record: Record) -> bool:
+        """Go to the record that follows in the member; False at the member's end.
+
+        What stands there and is no record says that the length was wrong.
+        """
+        if not self._at_content():
+            return False
+        if self._record_follows():
+            return True
+        self._fault(
+            record.offset,
+            "length",
+            "no record follows the block; the Content-Length is wrong, or the file damaged",
+        )
+        if not self._rescue(record):
+            self._pass_over()
+        return self._at_content()
+
+    def _record_follows(self) -> bool:
+        members = self._members
+        while True:
+            data, pos = members.data, members.pos
+            if data.startswith(WARC_MAGIC, pos):
+                return True
+            enough = 5 if self._format == "warc" else _LONGEST_START
+            if self._format == "arc" and RECORD_START.match(data, pos):
+                return True
+            if len(data) - pos >= enough or not members.more():
+                return False
+
+    def _rescue(self, record: Record) -> bool:
+        """Give back the records that a block with too long a length has swallowed.
+
+        What may be searched again grows with what was read, so that a file
+        made of lies takes no more than linear time.
+        """
+        if not record.kept_whole or self._rescued > _RESCUE_ALLOWANCE + (
+            _RESCUE_FACTOR * self._passed
+        ):
+            return False
+        self._rescued += record.block_length
+        found = self._next_pattern().search(record.block)
+        if found is None:
+            return False
+        rest = bytes(record.block[found.start() :])
+        members = self._members
+        members.inflated = max(0, members.inflated + members.pos - len(rest))
+        members.data = rest + members.data[members.pos :]
+        members.pos = 0
+        record.block = bytes(record.block[: found.start()]).rstrip(b"\r\n")
+        record.block_length = len(record.block)
+        return True
+
+    def _fault(self, offset: int, kind: str, message: str) -> None:
+        self.faults.append(Fault(offset, kind, message))
+
+
+class _Kept:
+    """The pieces of a long block, of which the first bytes are kept."""
+
+    def __init__(self, record: Record, most: int, before_rest: Callable[[Record], None]) -> None:
+        self._record = record
+        self._left = most
+        self._before_rest = before_rest
+        self._pieces: list[bytes] = []
+
+    def add(self, piece: bytes) -> None:
+        record = self._record
+        record.block_length += len(piece)
+        rest = piece
+        if self._left:
+            self._pieces.append(piece[: self._left])
+            rest = piece[self._left :]
+            self._left -= len(self._pieces[-1])
+            if rest:
+                self._overflow()
+        elif not record.block:
+            self._overflow()
+        for hasher in record.hashers.values():
+            hasher.update(rest)
+
+    def close(self) -> None:
+        if not self._record.block:
+            self._record.block = b"".join(self._pieces)
+
+    def _overflow(self) -> None:
+        self._record.block = b"".join(self._pieces)
+        self._pieces.clear()
+        self._before_rest(self._record)

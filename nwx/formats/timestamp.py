@@ -1,0 +1,110 @@
+"""Timestamps: the 14 digits of CDX, and the W3C-ISO8601 dates of WARC."""
+
+import re
+from datetime import UTC, datetime
+from functools import lru_cache
+
+from nwx.errors import TimestampError
+
+_WARC_DATE = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:[.,]\d*)?[Zz]?", re.ASCII
+)
+# dates cut short (WARC 1.1 allows them), with an offset, or with a blank too many
+_LOOSE_DATE = re.compile(
+    r"(\d{4})(?:-(\d\d?)(?:-(\d\d?)(?:[Tt ]\s*(\d\d?)(?::(\d\d?)(?::(\d\d?)(?:[.,]\d*)?)?)?)?)?)?"
+    r"\s*([Zz]|UTC|GMT|[+-]\d\d:?\d\d)?",
+    re.ASCII,
+)
+_DIGITS = re.compile(r"\d+", re.ASCII)
+_LOWEST = "00000101000000"
+_LENGTHS = (4, 6, 8, 10, 12, 14)
+
+
+def parse_timestamp(text: str) -> datetime:
+    """Return the UTC instant of a CDX timestamp.
+
+    `text` is YYYY[MM[DD[hh[mm[ss]]]]], digits only; parts left out take
+    their lowest value.
+    Raises TimestampError on anything else, impossible dates included.
+    """
+    digits = _padded(text)
+    return datetime(
+        int(digits[:4]),
+        int(digits[4:6]),
+        int(digits[6:8]),
+        int(digits[8:10]),
+        int(digits[10:12]),
+        int(digits[12:]),
+        tzinfo=UTC,
+    )
+
+
+def to_timestamp(instant: datetime) -> str:
+    """Return the 14 digits of an instant; one without a time zone is taken as UTC."""
+    if instant.tzinfo is not None:
+        instant = instant.astimezone(UTC)
+    return f"{instant.year:04}{instant:%m%d%H%M%S}"
+
+
+def normal_timestamp(text: str) -> str:
+    """Return 14 digits for a CDX timestamp or a WARC date.
+
+    Takes dates cut short (`2014-01`), fractions of a second (cut off),
+    offsets, and the slips that are met in real files: a blank for the T,
+    no Z, one digit for two.
+    Raises TimestampError on anything else, impossible dates included.
+    """
+    found = _WARC_DATE.fullmatch(text)
+    if found is None:
+        text = text.strip()
+        return _padded(text) if _DIGITS.fullmatch(text) else _loose(text)
+    digits = "".join(found.groups())
+    _check(digits, text)
+    return digits
+
+
+def _padded(text: str) -> str:
+    if len(text) not in _LENGTHS or not _DIGITS.fullmatch(text):
+        raise TimestampError(
+            f"{text[:40]!r} is no timestamp; 4 to 14 digits YYYYMMDDhhmmss are needed"
+        )
+    digits = text + _LOWEST[len(text) :]
+    _check(digits, text)
+    return digits
+
+
+def _loose(text: str) -> str:
+    found = _LOOSE_DATE.fullmatch(text)
+    if found is None:
+        raise TimestampError(f"{text[:40]!r} is no date; YYYY-MM-DDThh:mm:ssZ is needed")
+    year, month, day, hour, minute, second, zone = found.groups()
+    digits = (
+        f"{year}{int(month or 1):02}{int(day or 1):02}"
+        f"{int(hour or 0):02}{int(minute or 0):02}{int(second or 0):02}"
+    )
+    _check(digits, text)
+    return _to_utc(digits, zone) if zone and zone[0] in "+-" else digits
+
+
+def _to_utc(digits: str, zone: str) -> str:
+    try:
+        instant = datetime.strptime(digits + zone.replace(":", ""), "%Y%m%d%H%M%S%z")
+        return to_timestamp(instant)
+    except (ValueError, OverflowError) as error:
+        raise TimestampError(f"{digits}{zone} has an impossible time zone") from error
+
+
+def _check(digits: str, text: str) -> None:
+    if digits[8:10] > "23" or digits[10:12] > "59" or digits[12:] > "59":
+        raise TimestampError(f"{text[:40]!r} has an impossible time of day")
+    if not _day_exists(digits[:8]):
+        raise TimestampError(f"{text[:40]!r} has an impossible date")
+
+
+@lru_cache(maxsize=4096)
+def _day_exists(digits: str) -> bool:
+    try:
+        datetime(int(digits[:4]), int(digits[4:6]), int(digits[6:]))
+    except ValueError:
+        return False
+    return True
