@@ -1,0 +1,115 @@
+"""The application factory."""
+
+from flask import Flask, Response, g, request, url_for
+
+import nwx
+from nwx.engine.base import Engine
+from webapp import (
+    api,
+    cdx,
+    documents,
+    exports,
+    failures,
+    health,
+    pages,
+    playback,
+    search,
+    words,
+)
+from webapp.context import EXTENSION, Places, Service, preferences, service
+
+DEFAULT_TITLE = "nwx"
+STATIC_SECONDS = 86_400
+
+POLICY = "; ".join(
+    (
+        "default-src 'self'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+        "object-src 'none'",
+    )
+)
+
+
+def create_app(
+    engine: Engine,
+    *,
+    replay_url: str | None = None,
+    replay_port: int | None = None,
+    places: Places | None = None,
+    title: str = DEFAULT_TITLE,
+) -> Flask:
+    """Return the web application of an open engine, ready for a WSGI server.
+
+    Captures are played at `replay_url`, or at `replay_port` of the host
+    that a reader came by; with neither, pages say that playback is off.
+    `places` is told which files are about to be played. The engine is used
+    by several threads at once and stays open: whoever opened it closes it.
+    """
+    app = Flask(__name__)
+    app.config["SEND_FILE_MAX_AGE_DEFAULT"] = STATIC_SECONDS
+    app.json.sort_keys = False  # type: ignore[attr-defined]
+    app.extensions[EXTENSION] = Service(
+        engine=engine,
+        title=title,
+        replay_url=(replay_url or "").rstrip("/"),
+        replay_port=replay_port or 0,
+        places=places,
+    )
+    for module in (search, documents, exports, pages, api, cdx, health, playback):
+        app.register_blueprint(module.blueprint)
+    _prepare_templates(app)
+    failures.register(app)
+    app.after_request(_protect)
+    return app
+
+
+def _prepare_templates(app: Flask) -> None:
+    app.jinja_env.trim_blocks = True
+    app.jinja_env.lstrip_blocks = True
+    app.jinja_env.filters.update(
+        grouped=words.grouped,
+        total=words.total_words,
+        size=words.size,
+        date=words.date,
+        moment=words.moment,
+        clock=words.clock,
+        iso=words.iso,
+        language=words.language,
+        safe_url=words.safe_url,
+        shown_url=words.shown_url,
+    )
+    app.jinja_env.globals.update(static=_static, replay=playback.address)
+    app.context_processor(_common)
+
+
+def _common() -> dict[str, object]:
+    """Return what every template may use."""
+    found = service()
+    return {
+        "title": found.title,
+        "replays": found.replays,
+        "preferences": preferences(),
+        "version": nwx.__version__,
+        "box_query": g.get("box_query", ""),
+    }
+
+
+def _static(name: str) -> str:
+    """Return the address of a static file; a new version of nwx has new addresses."""
+    return url_for("static", filename=name, v=nwx.__version__)
+
+
+def _protect(response: Response) -> Response:
+    """Forbid whatever a page made of archived text has no need of."""
+    headers = response.headers
+    headers.setdefault("Content-Security-Policy", POLICY)
+    headers.setdefault("X-Content-Type-Options", "nosniff")
+    headers.setdefault("X-Frame-Options", "DENY")
+    headers.setdefault("Referrer-Policy", "same-origin")
+    headers.setdefault("Cross-Origin-Opener-Policy", "same-origin")
+    if request.endpoint != "static":
+        headers.setdefault("Cache-Control", "no-cache")
+        response.vary.add("Cookie")
+    return response

@@ -1,0 +1,245 @@
+"""The description of the JSON API (OpenAPI 3.1)."""
+
+from typing import Any
+
+import nwx
+from nwx.model import Collapse, Sort
+from nwx.searching import FILTERS, MAX_LIMIT
+
+Json = dict[str, Any]
+
+_TIMESTAMP: Json = {"type": "string", "pattern": "^[0-9]{14}$"}
+_COUNT: Json = {"type": "integer", "minimum": 0}
+_TEXT: Json = {"type": "string"}
+_OPTIONAL_NUMBER: Json = {"type": ["integer", "null"]}
+
+
+def _parameter(name: str, words: str, schema: Json, **more: Any) -> Json:
+    return {"name": name, "in": "query", "description": words, "schema": schema, **more}
+
+
+def _filter(name: str) -> Json:
+    words = f"only documents whose {name} is one of these; may be repeated"
+    return _parameter(name, words, {"type": "array", "items": _TEXT})
+
+
+SEARCH_PARAMETERS: tuple[Json, ...] = (
+    _parameter("q", "the query, in Lucene syntax; all documents without it", _TEXT),
+    *(_filter(name) for name in FILTERS),
+    _parameter("from", "captured at or after this date: 2010, 2010-03, 2010-03-05 …", _TEXT),
+    _parameter("to", "captured at or before the end of this date", _TEXT),
+    _parameter("sort", "the order of the hits", {"enum": list(Sort), "default": "relevance"}),
+    _parameter("collapse", "what is folded", {"enum": list(Collapse), "default": "url"}),
+    _parameter("facets", "the facets to count, with commas between; all without it", _TEXT),
+    _parameter("facet_size", "the values of a facet", {**_COUNT, "minimum": 1, "default": 10}),
+    _parameter("offset", "the hits to pass over", {**_COUNT, "default": 0}),
+    _parameter("limit", "the hits to return", {**_COUNT, "maximum": MAX_LIMIT, "default": 10}),
+)
+
+_ID: Json = {
+    "name": "document_id",
+    "in": "path",
+    "required": True,
+    "description": "the id of a document",
+    "schema": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
+}
+_URL = _parameter("url", "a URL, http:// and www. do not matter", _TEXT, required=True)
+
+_SCHEMAS: Json = {
+    "Error": {
+        "type": "object",
+        "required": ["error"],
+        "properties": {
+            "error": {
+                "type": "object",
+                "required": ["status", "message"],
+                "properties": {
+                    "status": {"type": "integer"},
+                    "message": _TEXT,
+                    "query": {"type": "string", "description": "the query at fault"},
+                    "position": {**_OPTIONAL_NUMBER, "description": "where in the query"},
+                },
+            }
+        },
+    },
+    "Total": {
+        "type": "object",
+        "properties": {"value": _COUNT, "relation": {"enum": ["eq", "gte"]}},
+    },
+    "Hit": {
+        "type": "object",
+        "required": ["id", "url", "digest", "title", "dates", "snippet", "score"],
+        "properties": {
+            "id": _TEXT,
+            "url": _TEXT,
+            "digest": _TEXT,
+            "title": _TEXT,
+            "dates": {"type": "array", "items": _TIMESTAMP},
+            "snippet": _TEXT,
+            "highlights": {"type": "array", "items": _TEXT},
+            "score": {"type": "number"},
+            "versions": _COUNT,
+            "host": _TEXT,
+            "domain": _TEXT,
+            "collections": {"type": "array", "items": _TEXT},
+            "status": _OPTIONAL_NUMBER,
+            "content_type": _TEXT,
+            "type": _TEXT,
+            "language": _TEXT,
+            "content_length": _OPTIONAL_NUMBER,
+        },
+    },
+    "SearchResult": {
+        "type": "object",
+        "required": ["total", "hits", "facets", "took_ms"],
+        "properties": {
+            "total": {"$ref": "#/components/schemas/Total"},
+            "documents": {"$ref": "#/components/schemas/Total"},
+            "hits": {"type": "array", "items": {"$ref": "#/components/schemas/Hit"}},
+            "facets": {
+                "type": "object",
+                "additionalProperties": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {"value": _TEXT, "count": _COUNT},
+                    },
+                },
+            },
+            "took_ms": {"type": "number"},
+        },
+    },
+    "Document": {
+        "type": "object",
+        "description": "a version of a URL: its earliest capture, its text, dates and places",
+        "required": ["id", "url", "digest", "title", "content", "dates", "places"],
+        "properties": {
+            "id": _TEXT,
+            "url": _TEXT,
+            "digest": _TEXT,
+            "title": _TEXT,
+            "content": _TEXT,
+            "timestamp": _TIMESTAMP,
+            "dates": {"type": "array", "items": _TIMESTAMP},
+            "places": {"type": "array", "items": {"$ref": "#/components/schemas/Place"}},
+        },
+    },
+    "Place": {
+        "type": "object",
+        "properties": {
+            "timestamp": _TIMESTAMP,
+            "collection": _TEXT,
+            "source_file": _TEXT,
+            "source_file_offset": _COUNT,
+            "record_length": _OPTIONAL_NUMBER,
+            "record_type": _TEXT,
+        },
+    },
+    "Dates": {
+        "type": "object",
+        "properties": {
+            "id": _TEXT,
+            "key": _TEXT,
+            "dates": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {"timestamp": _TIMESTAMP, "collection": _TEXT},
+                },
+            },
+        },
+    },
+    "Versions": {
+        "type": "object",
+        "properties": {
+            "url": _TEXT,
+            "urlkey": _TEXT,
+            "versions": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "id": _TEXT,
+                        "url": _TEXT,
+                        "digest": _TEXT,
+                        "first_date": _TIMESTAMP,
+                        "last_date": _TIMESTAMP,
+                        "captures": _COUNT,
+                        "status": _OPTIONAL_NUMBER,
+                        "type": _TEXT,
+                    },
+                },
+            },
+        },
+    },
+    "Stats": {
+        "type": "object",
+        "description": "the indices by name",
+        "additionalProperties": {
+            "type": "object",
+            "properties": {"entries": _COUNT, "bytes": _OPTIONAL_NUMBER},
+        },
+    },
+}
+
+# Path, what it answers, parameters, schema of the answer, an example to try.
+_OPERATIONS: tuple[tuple[str, str, tuple[Json, ...], str, str], ...] = (
+    ("/api/search", "search", SEARCH_PARAMETERS, "SearchResult", "/api/search?q=archive&limit=3"),
+    ("/api/documents/{document_id}", "a document with its text", (_ID,), "Document", ""),
+    ("/api/documents/{document_id}/dates", "all dates of a document", (_ID,), "Dates", ""),
+    (
+        "/api/versions",
+        "the versions of a URL",
+        (_URL,),
+        "Versions",
+        "/api/versions?url=http%3A%2F%2Fexample.com%2F",
+    ),
+    ("/api/stats", "the size of the archive", (), "Stats", "/api/stats"),
+)
+
+
+def operations() -> list[Json]:
+    """Return the operations as the page about the API shows them."""
+    return [
+        {"path": path, "summary": summary, "parameters": parameters, "example": example}
+        for path, summary, parameters, _, example in _OPERATIONS
+    ]
+
+
+def description(server: str) -> Json:
+    """Return the OpenAPI description of the API at an address."""
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "nwx",
+            "version": nwx.__version__,
+            "description": "Search a web archive. All answers are JSON, errors too.",
+            "license": {"name": "GPL-3.0-or-later", "identifier": "GPL-3.0-or-later"},
+        },
+        "servers": [{"url": server}],
+        "paths": {
+            path: {"get": _operation(path, summary, parameters, schema)}
+            for path, summary, parameters, schema, _ in _OPERATIONS
+        },
+        "components": {"schemas": _SCHEMAS},
+    }
+
+
+def _operation(path: str, summary: str, parameters: tuple[Json, ...], schema: str) -> Json:
+    errors = {"400": "a parameter or a query makes no sense", "503": "the engine is away"}
+    if "{" in path:
+        errors["404"] = "there is no such document"
+    return {
+        "operationId": schema[0].lower() + schema[1:],
+        "summary": summary,
+        "parameters": list(parameters),
+        "responses": {
+            "200": _response("the answer", schema),
+            **{status: _response(words, "Error") for status, words in sorted(errors.items())},
+        },
+    }
+
+
+def _response(words: str, schema: str) -> Json:
+    reference = {"$ref": f"#/components/schemas/{schema}"}
+    return {"description": words, "content": {"application/json": {"schema": reference}}}

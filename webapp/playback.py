@@ -1,0 +1,69 @@
+"""The way from a result to playback."""
+
+import re
+from urllib.parse import quote, urlsplit
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from nwx.errors import UsageError
+from webapp import parameters
+from webapp.context import service
+
+blueprint = Blueprint("playback", __name__)
+
+COLLECTION = "replay"
+SAFE = "%/:?&=+,;@!$'()*~[]-._"
+_WHEN = re.compile(r"(\d{1,14})?([a-z]{2}_)?", re.ASCII)
+
+
+def address(timestamp: str, url: str) -> str:
+    """Return where a capture is played; the URL stands in it as it is, query and all."""
+    return f"{url_for('playback.off')}/{timestamp}/{quote(url, safe=SAFE)}"
+
+
+@blueprint.get("/replay")
+def off() -> ResponseReturnValue:
+    """Lead to playback, or say that it is off."""
+    base = origin()
+    if base:
+        return redirect(f"{base}/{COLLECTION}/")
+    return render_template("replay_off.html"), 404
+
+
+# Archived URLs hold `//`, which must not be taken for a mistake.
+@blueprint.route("/replay/<path:asked>", merge_slashes=False)
+def play(asked: str) -> ResponseReturnValue:
+    """Lead to a capture: `/replay/<timestamp>[mp_|id_]/<url>`."""
+    when, _, url = raw_target().partition("/")
+    if not (_WHEN.fullmatch(when) and url):
+        raise UsageError(
+            "that names no capture; write /replay/20140126200624/http://www.example.org/"
+        )
+    if len(url) > parameters.MAX_URL:
+        raise UsageError(f"the URL has {len(url)} characters; {parameters.MAX_URL} are taken")
+    base = origin()
+    if not base:
+        return render_template("replay_off.html"), 404
+    return redirect(f"{base}/{COLLECTION}/{when}/{url}")
+
+
+def raw_target() -> str:
+    """Return what follows `/replay/` as the browser sent it, its query included."""
+    raw = request.environ.get("REQUEST_URI") or request.full_path.rstrip("?")
+    raw = raw.partition("://")[2].partition("/")[2] if raw.startswith("http") else raw
+    return str(raw).partition("/replay/")[2]
+
+
+def origin() -> str:
+    """Return the origin of playback, "" where it is off.
+
+    Archived pages are hostile: they never share an origin with this one.
+    Without an address of its own, playback has another port of this host.
+    """
+    found = service()
+    if found.replay_url or not found.replay_port:
+        return found.replay_url
+    host = urlsplit(f"//{request.host}").hostname or "localhost"
+    host = f"[{host}]" if ":" in host else host
+    return f"http://{host}:{found.replay_port}"

@@ -1,0 +1,60 @@
+"""How a reader likes results shown, kept in a cookie."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from urllib.parse import parse_qsl, urlencode
+
+from nwx.model import Collapse
+
+COOKIE = "nwx_settings"
+PAGE_SIZES = (10, 20, 50, 100)
+
+
+class Theme(StrEnum):
+    """Colours: as the system has them, or one of two."""
+
+    AUTO = "auto"
+    LIGHT = "light"
+    DARK = "dark"
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """What a reader has chosen; each address can say otherwise."""
+
+    per_page: int = PAGE_SIZES[0]
+    collapse: Collapse = Collapse.URL
+    theme: Theme = Theme.AUTO
+    new_tab: bool = False
+
+
+def read_preferences(values: Mapping[str, str]) -> Preferences:
+    """Return the preferences among some values; what is no known choice counts as not made."""
+    default = Preferences()
+    per_page = values.get("per_page", "")
+    collapse = values.get("collapse", "")
+    theme = values.get("theme", "")
+    return Preferences(
+        per_page=next((size for size in PAGE_SIZES if str(size) == per_page), default.per_page),
+        collapse=Collapse(collapse) if collapse in set(Collapse) else default.collapse,
+        theme=Theme(theme) if theme in set(Theme) else default.theme,
+        new_tab=values.get("new_tab") == "yes",
+    )
+
+
+def from_cookie(cookie: str) -> Preferences:
+    """Return the preferences that a cookie holds; a broken cookie holds none."""
+    return read_preferences(dict(parse_qsl(cookie[:500])))
+
+
+def to_cookie(preferences: Preferences) -> str:
+    """Return the value of the cookie that keeps the preferences."""
+    return urlencode(
+        {
+            "per_page": preferences.per_page,
+            "collapse": preferences.collapse,
+            "theme": preferences.theme,
+            "new_tab": "yes" if preferences.new_tab else "no",
+        }
+    )
