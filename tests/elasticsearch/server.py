@@ -57,15 +57,18 @@ class ServerError(Exception):
 def running(state: Path) -> Iterator[str]:
     """Give the address of a server that all processes with the same `state` folder share."""
     lock = _hold(state)
+    supervisor = None
     try:
         with (state / "start.lock").open("a") as starting:
             fcntl.flock(starting, fcntl.LOCK_EX)
             if not (state / "supervisor.log").exists():
-                _start_supervisor(state)
+                supervisor = _start_supervisor(state)
             address = _wait_for_address(state)
         yield address
     finally:
         lock.close()
+        if supervisor is not None:
+            supervisor.wait()
 
 
 def _hold(state: Path) -> IO[str]:
@@ -80,9 +83,9 @@ def _hold(state: Path) -> IO[str]:
         lock.close()
 
 
-def _start_supervisor(state: Path) -> None:
+def _start_supervisor(state: Path) -> "subprocess.Popen[bytes]":
     with (state / "supervisor.log").open("w") as log:
-        subprocess.Popen(
+        return subprocess.Popen(
             [sys.executable, "-m", "tests.elasticsearch.server", "supervise", str(state)],
             cwd=CHECKOUT,
             stdin=subprocess.DEVNULL,

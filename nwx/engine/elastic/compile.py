@@ -1,0 +1,291 @@
+"""From the query tree to Elasticsearch's query language: pure functions."""
+
+import calendar
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from nwx import mappings
+from nwx.errors import QueryError, TimestampError
+from nwx.model import IndexName
+from nwx.query.dates import date_span
+from nwx.query.tree import (
+    DEFAULT_FIELDS,
+    All,
+    Bool,
+    Boost,
+    DateRange,
+    Fuzzy,
+    Node,
+    Phrase,
+    Range,
+    Term,
+    Wildcard,
+)
+
+Query = dict[str, Any]
+Dated = Callable[[DateRange, bool], Query]
+"""What compiles a date range; the flag tells whether it is asked for, or ruled out by a `NOT`."""
+
+EVERYTHING: Query = {"match_all": {}}
+NOTHING: Query = {"match_none": {}}
+
+_LIMITS = {"integer": 2**31, "long": 2**63}
+_INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
+_DIGITS_FORMAT = "uuuuMMddHHmmss"
+_TIMESTAMP = re.compile(r"\d{14}", re.ASCII)
+_PATTERN_PIECE = re.compile(r"\\.|.", re.DOTALL)
+_QUOTED = re.compile(r'["\\]')
+_OPERATORS = ("AND", "OR", "NOT")
+_LOWEST = (0, 1, 1, 0, 0, 0)
+_HIGHEST = (9999, 12, 31, 23, 59, 59)
+
+
+def compile_node(node: Node, dated: Dated, wanted: bool = True) -> Query:
+    """Return the query of a tree; `dated` gives the queries of its date ranges.
+
+    Raises QueryError for fields that there are not, or that cannot be
+    searched, and for values that do not fit their field.
+    """
+    match node:
+        case All():
+            return EVERYTHING
+        case DateRange():
+            return dated(node, wanted)
+        case Boost():
+            return _boost(node, dated, wanted)
+        case Bool():
+            return _bool(node, dated, wanted)
+    if node.field:
+        return _leaf(node, node.field)
+    return {
+        "dis_max": {
+            "queries": [_boosted(_leaf(node, name), w) for name, w in DEFAULT_FIELDS.items()]
+        }
+    }
+
+
+def date_ranges(node: Node) -> Iterator[DateRange]:
+    """Give the date ranges of a tree."""
+    match node:
+        case DateRange():
+            yield node
+        case Boost():
+            yield from date_ranges(node.node)
+        case Bool():
+            for part in (*node.must, *node.should, *node.must_not):
+                yield from date_ranges(part)
+
+
+def _boost(node: Boost, dated: Dated, wanted: bool) -> Query:
+    if node.factor < 0:
+        raise QueryError(f"a boost cannot be below 0: {node.factor:g}")
+    return _boosted(compile_node(node.node, dated, wanted), node.factor)
+
+
+def _boosted(query: Query, factor: float) -> Query:
+    return query if factor == 1 else {"bool": {"must": [query], "boost": factor}}
+
+
+def _bool(node: Bool, dated: Dated, wanted: bool) -> Query:
+    parts: Query = {
+        "must": [compile_node(part, dated, wanted) for part in node.must],
+        "should": [compile_node(part, dated, wanted) for part in node.should],
+        "must_not": [compile_node(part, dated, not wanted) for part in node.must_not],
+    }
+    parts = {name: queries for name, queries in parts.items() if queries}
+    if node.should and not node.must:
+        parts["minimum_should_match"] = 1
+    return {"bool": parts}
+
+
+Leaf = Term | Phrase | Wildcard | Fuzzy | Range
+
+
+def _leaf(node: Leaf, field: str) -> Query:
+    kind = field_type(field)
+    if kind == "date":
+        return _date(node, field)
+    match node:
+        case Wildcard():
+            return _wildcard(node, field, kind)
+        case Fuzzy():
+            return _fuzzy(node, field, kind)
+        case Range():
+            return _range(node, field, kind)
+    if kind == "text":
+        slop = node.slop if isinstance(node, Phrase) else 0
+        return {"match_phrase": {field: {"query": node.text, "slop": slop}}}
+    return {"term": {field: _value(node.text, field, kind)}}
+
+
+def field_type(field: str) -> str:
+    """Return the type of a field of documents; raises QueryError where it cannot be searched."""
+    properties = mappings.properties(IndexName.DOCUMENTS).get(field)
+    if properties is None:
+        raise QueryError(f"there is no field {field!r}")
+    if properties.get("index") is False:
+        raise QueryError(f"the field {field!r} is kept, but cannot be searched")
+    kind: str = properties["type"]
+    return kind
+
+
+def _value(text: str, field: str, kind: str) -> str | int:
+    """Return a value as its field has it."""
+    if kind not in _LIMITS:
+        return text
+    if not _INTEGER.fullmatch(text.strip()) or abs(int(text)) >= _LIMITS[kind]:
+        raise QueryError(f"the field {field!r} holds numbers, {text[:40]!r} is none")
+    return int(text)
+
+
+def _wildcard(node: Wildcard, field: str, kind: str) -> Query:
+    if set(node.pattern) == {"*"}:
+        return {"exists": {"field": field}}
+    if kind in _LIMITS:
+        raise QueryError(f"the field {field!r} holds numbers; ask for ranges, not for patterns")
+    if kind != "text":
+        return {"wildcard": {field: {"value": node.pattern}}}
+    return _normalized(field, _quoted_pattern(node.pattern))
+
+
+def _normalized(field: str, text: str) -> Query:
+    """Return a query whose words are lower-cased and folded on the server, as the text was."""
+    return {"query_string": {"query": text, "fields": [field], "analyze_wildcard": False}}
+
+
+def _quoted_pattern(pattern: str) -> str:
+    """Return a pattern in the server's query syntax, where only `*` and `?` mean something."""
+    pieces = _PATTERN_PIECE.findall(pattern)
+    if pattern in _OPERATORS:
+        return f"\\{pattern}"
+    return "".join(
+        piece if piece in ("*", "?") or piece.isalnum() else f"\\{piece[-1]}" for piece in pieces
+    )
+
+
+def _quoted_text(text: str | None) -> str:
+    return "*" if text is None else '"' + _QUOTED.sub(r"\\\g<0>", text) + '"'
+
+
+def _fuzzy(node: Fuzzy, field: str, kind: str) -> Query:
+    if kind in _LIMITS:
+        raise QueryError(f"the field {field!r} holds numbers; ask for ranges, not for likeness")
+    edits = {"fuzziness": node.distance, "prefix_length": 0}
+    if kind == "text":
+        every = {"match": {field: {"query": node.text, "operator": "and", **edits}}}
+        body = every["match"][field]
+    else:
+        every = {"fuzzy": {field: {"value": node.text, **edits}}}
+        body = every["fuzzy"][field]
+    # By itself it looks at the 50 likeliest words only: good for the score, not for what is found.
+    name = "fuzzy_rewrite" if kind == "text" else "rewrite"
+    found = {next(iter(every)): {field: {**body, name: "constant_score"}}}
+    return {"bool": {"filter": [found], "should": [every]}}
+
+
+def _range(node: Range, field: str, kind: str) -> Query:
+    if kind == "text":
+        opening, closing = "{["[node.include_low], "}]"[node.include_high]
+        low, high = _quoted_text(node.low), _quoted_text(node.high)
+        return _normalized(field, f"{opening}{low} TO {high}{closing}")
+    bounds: Query = {}
+    if node.low is not None:
+        bounds["gte" if node.include_low else "gt"] = _value(node.low, field, kind)
+    if node.high is not None:
+        bounds["lte" if node.include_high else "lt"] = _value(node.high, field, kind)
+    return {"range": {field: bounds}} if bounds else {"exists": {"field": field}}
+
+
+def _date(node: Leaf, field: str) -> Query:
+    """Return the query of the document's own date, from dates as people write them."""
+    match node:
+        case Term() | Phrase():
+            low, high = _span(node.text)
+            return digits_range(field, low, high)
+        case Range():
+            bounds: dict[str, str] = {}
+            if node.low is not None:
+                first, last = _span(node.low)
+                bounds |= {"gte": first} if node.include_low else {"gt": last}
+            if node.high is not None:
+                first, last = _span(node.high)
+                bounds |= {"lte": last} if node.include_high else {"lt": first}
+            return {"range": {field: bounds | {"format": _DIGITS_FORMAT}}}
+        case Wildcard() if set(node.pattern) == {"*"}:
+            return {"exists": {"field": field}}
+    raise QueryError(f"the field {field!r} holds dates; ask for a date or a range of dates")
+
+
+def _span(text: str) -> tuple[str, str]:
+    try:
+        return date_span(text)
+    except TimestampError as error:
+        raise QueryError(str(error)) from error
+
+
+def digits_range(field: str, low: str, high: str) -> Query:
+    """Return the query of a span, of 14 digits each and both inclusive; "" is open.
+
+    Digits need not be a date that there is: the 31st of June is after the 30th.
+    """
+    bounds = {}
+    if low:
+        value, side = _nearest(low)
+        bounds["gt" if side < 0 else "gte"] = value
+    if high:
+        value, side = _nearest(high)
+        bounds["lt" if side > 0 else "lte"] = value
+    return {"range": {field: bounds | {"format": _DIGITS_FORMAT}}}
+
+
+def _nearest(digits: str) -> tuple[str, int]:
+    """Return the nearest date that there is, and whether it is before (-1) or after (1)."""
+    if not _TIMESTAMP.fullmatch(digits):
+        raise QueryError(f"{digits[:40]!r} is no timestamp; 14 digits are needed")
+    parts = [int(digits[:4]), *(int(digits[i : i + 2]) for i in range(4, 14, 2))]
+    for place in range(1, 6):
+        lowest = _LOWEST[place]
+        highest = _highest(parts, place)
+        if not lowest <= parts[place] <= highest:
+            late = parts[place] > highest
+            rest = range(place, 6)
+            parts[place:] = (
+                [_highest(parts[:i], i) for i in rest] if late else [_LOWEST[i] for i in rest]
+            )
+            return _to_digits(parts), -1 if late else 1
+    return digits, 0
+
+
+def _highest(parts: list[int], place: int) -> int:
+    if place == 2:
+        month = parts[1] if len(parts) > 1 else 12
+        return calendar.monthrange(max(parts[0], 1), month)[1]
+    return _HIGHEST[place]
+
+
+def _to_digits(parts: list[int]) -> str:
+    return "{:04}{:02}{:02}{:02}{:02}{:02}".format(*parts)
+
+
+def text_parts(node: Node) -> Iterator[Leaf]:
+    """Give the parts of a tree that look for words, apart from those ruled out."""
+    match node:
+        case Boost():
+            yield from text_parts(node.node)
+        case Bool():
+            for part in (*node.must, *node.should):
+                yield from text_parts(part)
+        case Term() | Phrase() | Wildcard() | Fuzzy():
+            if not node.field or field_type(node.field) == "text":
+                yield node
+
+
+def highlight_query(node: Node, field: str) -> Query:
+    """Return the query of what to mark in a text field: all words of a tree, in whatever field."""
+    parts = [_leaf(part, field) for part in text_parts(node) if not _is_any(part)]
+    return {"bool": {"should": parts}} if parts else NOTHING
+
+
+def _is_any(node: Leaf) -> bool:
+    return isinstance(node, Wildcard) and set(node.pattern) <= {"*"}

@@ -1,0 +1,146 @@
+"""An archive on Elasticsearch."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from nwx.engine.base import Engine, SearchRequest
+from nwx.engine.elastic.bulk import Action, send
+from nwx.engine.elastic.dating import DatesIndex
+from nwx.engine.elastic.documenting import DocumentsIndex
+from nwx.engine.elastic.paging import count, pages
+from nwx.engine.elastic.range import captures_between
+from nwx.engine.elastic.schema import FOLD_SIMILAR, FOLD_URL, Schema
+from nwx.engine.elastic.searching import Searching
+from nwx.engine.elastic.server import Body, Server, quoted
+from nwx.engine.entries import (
+    capture_entry,
+    file_entry,
+    file_from_entry,
+)
+from nwx.keys import document_key
+from nwx.model import (
+    Batch,
+    Capture,
+    Dates,
+    Document,
+    Hit,
+    IndexName,
+    IndexStats,
+    SearchResult,
+    SourceFile,
+    Written,
+)
+from nwx.settings import ElasticSettings
+
+_EVERYTHING: Body = {"match_all": {}}
+
+
+class ElasticEngine(Engine):
+    """The indices `<prefix>-documents`, `-dates`, `-captures`, `-facets` and `-files` of a server.
+
+    `address` may carry user and password; messages never do.
+    """
+
+    def __init__(self, address: str, settings: ElasticSettings) -> None:
+        self._server = Server(address, settings)
+        self.address = self._server.address
+        self._schema = Schema(self._server, settings)
+        self._name = self._schema.name
+        self._documents = DocumentsIndex(self._server, self._name(IndexName.DOCUMENTS))
+        self._dates = DatesIndex(self._server, self._name(IndexName.DATES))
+        self._searching = Searching(self._server, self._schema, self._dates)
+
+    def create(self) -> None:
+        self._schema.create()
+
+    def write(self, batch: Batch) -> Written:
+        # Dates come first: each document that can be found has its own among them.
+        dates = self._dates.add(_with_own_dates(batch))
+        documents = self._documents.write(batch.documents)
+        captures = self._put(
+            Action(self._name(IndexName.CAPTURES), entry["id"], entry)
+            for entry in map(capture_entry, batch.captures)
+        )
+        self._put(
+            Action(self._name(IndexName.FILES), entry["id"], entry)
+            for entry in map(file_entry, batch.files)
+        )
+        return Written(
+            documents=documents["created"],
+            replaced=documents["updated"],
+            captures=captures.count("created"),
+            dates=dates,
+        )
+
+    def _put(self, actions: Iterable[Action]) -> list[str]:
+        return send(self._server, actions)
+
+    def known(self, ids: Collection[str]) -> dict[str, int]:
+        return self._documents.known(list(dict.fromkeys(ids)))
+
+    def documents(self, ids: Sequence[str]) -> dict[str, Document]:
+        return self._documents.read(list(dict.fromkeys(ids)))
+
+    def dates(self, ids: Sequence[str]) -> dict[str, Dates]:
+        return self._dates.read(list(dict.fromkeys(ids)))
+
+    def captures(self, urlkey: str, end: str | None = None) -> Iterator[Capture]:
+        return captures_between(self._server, self._name(IndexName.CAPTURES), urlkey, end)
+
+    def append_dates(self, dates: Sequence[Dates]) -> int:
+        return self._dates.add(dates)
+
+    def search(self, request: SearchRequest) -> SearchResult:
+        return self._searching.search(request)
+
+    def scroll(self, request: SearchRequest) -> Iterator[Hit]:
+        return self._searching.scroll(request)
+
+    def count(self, index: IndexName) -> int:
+        return count(self._server, self._name(index), _EVERYTHING)
+
+    def scan(self, index: IndexName) -> Iterator[Mapping[str, Any]]:
+        body = {"query": _EVERYTHING, "_source": {"excludes": [FOLD_URL, FOLD_SIMILAR]}}
+        for page in pages(self._server, self._name(index), body, [{"id": "asc"}]):
+            for hit in page:
+                yield hit["_source"]
+
+    def delete(self, index: IndexName, ids: Collection[str]) -> int:
+        actions = (Action(self._name(index), id, None, "delete") for id in dict.fromkeys(ids))
+        return self._put(actions).count("deleted")
+
+    def files(self) -> list[SourceFile]:
+        name = self._name(IndexName.FILES)
+        # Whoever resumes an import must see what was written a moment ago.
+        self._server.request("POST", f"/{quoted(name)}/_refresh")
+        by_name = [{"collection": "asc"}, {"name": "asc"}, {"id": "asc"}]
+        found = pages(self._server, name, {"query": _EVERYTHING}, by_name)
+        return [file_from_entry(hit["_source"]) for page in found for hit in page]
+
+    def stats(self) -> dict[IndexName, IndexStats]:
+        return {
+            index: IndexStats(self.count(index), self._bytes(self._name(index)))
+            for index in IndexName
+        }
+
+    def _bytes(self, name: str) -> int | None:
+        answer = self._server.request("GET", f"/{quoted(name)}/_stats/store")
+        store = answer["_all"]["primaries"].get("store")
+        return None if store is None else int(store["size_in_bytes"])
+
+    def refresh(self) -> None:
+        # What was answered is safe on disk already: the server's log of operations is.
+        names = ",".join(self._name(index) for index in IndexName)
+        self._server.request("POST", f"/{quoted(names)}/_refresh")
+
+    def close(self) -> None:
+        self._server.close()
+
+
+def _with_own_dates(batch: Batch) -> Iterator[Dates]:
+    yield from batch.dates
+    for document in batch.documents:
+        capture = document.capture
+        yield Dates(
+            document_key(capture.url, capture.digest), ((capture.timestamp, capture.collection),)
+        )

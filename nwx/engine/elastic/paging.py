@@ -1,0 +1,81 @@
+"""Whole results, page by page."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+from nwx.engine.elastic.server import Body, Server, quoted
+from nwx.errors import EngineError
+
+PAGE = 1_000
+UNREAD = "unread"
+"""The name of aggregations that only others look at: their values are not sent."""
+_KEEP_ALIVE = "5m"
+
+
+def entries_by_id(server: Server, index: str, ids: Sequence[str], source: str) -> dict[str, Body]:
+    """Return what the index holds of these ids, as fresh as the last write.
+
+    Values have `_id`, `_version`, `_seq_no`, `_primary_term` and `_source`.
+    `source` names the fields wanted: `false` for none, `true` for all.
+    """
+    found: dict[str, Body] = {}
+    key = "_source" if source in ("true", "false") else "_source_includes"
+    for start in range(0, len(ids), PAGE):
+        answer = server.request(
+            "POST",
+            f"/{quoted(index)}/_mget",
+            {"ids": list(ids[start : start + PAGE])},
+            params={key: source},
+        )
+        for entry in answer["docs"]:
+            if "error" in entry:
+                raise EngineError(
+                    f"elasticsearch at {server.address} cannot read {index}: {entry['error']}"
+                )
+            if entry["found"]:
+                found[entry["_id"]] = entry
+    return found
+
+
+def search(server: Server, index: str, body: Body) -> Body:
+    """Return the answer of one search; a search that not all shards answered is an error."""
+    return server.request(
+        "POST",
+        f"/{quoted(index)}/_search",
+        body,
+        params={"allow_partial_search_results": "false", "filter_path": f"-aggregations.{UNREAD}"},
+    )
+
+
+def count(server: Server, index: str, query: Body) -> int:
+    """Return the exact number of entries that match."""
+    body = {"query": query, "size": 0, "track_total_hits": True}
+    found: int = search(server, index, body)["hits"]["total"]["value"]
+    return found
+
+
+def pages(
+    server: Server, index: str, body: Body, sort: list[Any], size: int = PAGE
+) -> Iterator[list[Body]]:
+    """Stream the hits of a search in pages, from one point in time; `sort` must be total."""
+    answer = server.request("POST", f"/{quoted(index)}/_pit", params={"keep_alive": _KEEP_ALIVE})
+    pit = answer["id"]
+    try:
+        body = body | {"sort": sort, "size": size, "track_total_hits": False}
+        while True:
+            body |= {"pit": {"id": pit, "keep_alive": _KEEP_ALIVE}}
+            answer = server.request(
+                "POST", "/_search", body, params={"allow_partial_search_results": "false"}
+            )
+            pit = answer.get("pit_id", pit)
+            hits = answer["hits"]["hits"]
+            if hits:
+                yield hits
+            if len(hits) < size:
+                return
+            body |= {"search_after": hits[-1]["sort"]}
+    finally:
+        # It would end by itself: what went wrong before matters more than this.
+        with suppress(EngineError):
+            server.request("DELETE", "/_pit", {"id": pit})

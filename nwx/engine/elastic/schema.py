@@ -1,0 +1,92 @@
+"""The indices on the server: their names, settings and versions."""
+
+import re
+from typing import Any
+
+from nwx import mappings
+from nwx.engine.elastic.server import Server, StatusError, quoted
+from nwx.errors import EngineError, EngineVersionError
+from nwx.model import IndexName
+from nwx.settings import ElasticSettings
+
+FOLD_URL = "fold_url"
+"""A hash of the URL: Elasticsearch can fold by short values only, and URLs may be long."""
+
+FOLD_SIMILAR = "fold_similar"
+"""The signature, or the id where there is none: hits without a value would all be folded."""
+
+FIRST = "000001"
+_PREFIX = re.compile(r"[a-z0-9][a-z0-9_.-]*")
+
+
+class Schema:
+    """The indices of an archive; each is an alias, so that a rebuilt one is swapped in whole."""
+
+    def __init__(self, server: Server, settings: ElasticSettings) -> None:
+        if not _PREFIX.fullmatch(settings.prefix):
+            raise EngineError(
+                f"{settings.prefix!r} is no prefix for indices; "
+                f"use lower-case letters, digits, '-', '_' and '.'"
+            )
+        self._server = server
+        self._settings = settings
+
+    def name(self, index: IndexName) -> str:
+        """Return the alias of an index."""
+        return f"{self._settings.prefix}-{index}"
+
+    def create(self) -> None:
+        """Make the indices that are missing.
+
+        Raises EngineVersionError where one was made by another version of nwx.
+        """
+        versions = self._versions()
+        for index in IndexName:
+            if index not in versions:
+                self._create(index)
+            elif versions[index] != mappings.version(index):
+                raise EngineVersionError(
+                    f"the index {self.name(index)} at {self._server.address} has version "
+                    f"{versions[index]}, this nwx wants {mappings.version(index)}; use the nwx "
+                    f"that made it, or import into another prefix"
+                )
+
+    def _versions(self) -> dict[IndexName, int | None]:
+        names = {self.name(index): index for index in IndexName}
+        found = self._server.request(
+            "GET", f"/{quoted(','.join(names))}", params={"ignore_unavailable": "true"}
+        )
+        versions = {}
+        for concrete, state in found.items():
+            for alias in (concrete, *state.get("aliases", {})):
+                if alias in names:
+                    versions[names[alias]] = state["mappings"].get("_meta", {}).get("version")
+        return versions
+
+    def _create(self, index: IndexName) -> None:
+        name = self.name(index)
+        body = index_body(index, self._settings) | {"aliases": {name: {"is_write_index": True}}}
+        try:
+            self._server.request("PUT", f"/{quoted(f'{name}-{FIRST}')}", body)
+        except StatusError as error:
+            # another process may be making it at the same moment
+            if "resource_already_exists" not in str(error):
+                raise
+
+
+def index_body(index: IndexName, settings: ElasticSettings) -> dict[str, Any]:
+    """Return what an index is made with: its mapping, shards, replicas and our limits."""
+    source = mappings.mapping(index)
+    limits: dict[str, Any] = {
+        "number_of_shards": settings.shards,
+        "number_of_replicas": settings.replicas,
+    }
+    fields = dict(source["mappings"]["properties"])
+    if index is IndexName.DOCUMENTS:
+        # A deleted document may come back at once: its version must not be remembered.
+        limits["gc_deletes"] = "0s"
+        fields |= {FOLD_URL: {"type": "keyword"}, FOLD_SIMILAR: {"type": "keyword"}}
+    return {
+        "settings": source.get("settings", {}) | {"index": limits},
+        "mappings": source["mappings"] | {"properties": fields},
+    }

@@ -1,0 +1,186 @@
+"""Questions and their answers."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+
+from nwx.engine.base import RESULT_WINDOW, SearchRequest
+from nwx.engine.elastic.compile import Query
+from nwx.engine.elastic.dating import DatesIndex
+from nwx.engine.elastic.facets import Facets, aggregations
+from nwx.engine.elastic.hits import SOURCE, Highlighting, to_hit
+from nwx.engine.elastic.join import Join, Resolved, within
+from nwx.engine.elastic.order import Order
+from nwx.engine.elastic.paging import UNREAD, pages, search
+from nwx.engine.elastic.schema import FOLD_SIMILAR, FOLD_URL, Schema
+from nwx.engine.elastic.server import Body, Server, StatusError
+from nwx.errors import QueryError, WindowError
+from nwx.model import Collapse, Hit, IndexName, SearchResult, Sort, Total
+
+_FOLDS = {Collapse.URL: FOLD_URL, Collapse.SIMILAR: FOLD_SIMILAR, Collapse.NONE: "id"}
+_RELEVANCE: list[Body] = [{"_score": "desc"}, {"crawl_date": "desc"}, {"id": "asc"}]
+_BY_ID: list[Body] = [{"id": "asc"}]
+_BAD_REQUEST = 400
+
+
+class Searching:
+    """What answers questions from the indices of documents and dates."""
+
+    def __init__(self, server: Server, schema: Schema, dates: DatesIndex) -> None:
+        self._server = server
+        self._schema = schema
+        self._dates = dates
+        self._documents = schema.name(IndexName.DOCUMENTS)
+        self._join = Join(server, schema)
+        self._facets = Facets(server, schema)
+
+    def search(self, request: SearchRequest) -> SearchResult:
+        """Answer a question, as `Engine.search` does."""
+        if request.offset + request.limit > RESULT_WINDOW:
+            raise WindowError(
+                f"pages reach {RESULT_WINDOW} hits, {request.offset + request.limit} were asked "
+                f"for; ask a narrower question, or stream all hits (scroll)"
+            )
+        try:
+            return self._search(request)
+        except StatusError as error:
+            if error.status == _BAD_REQUEST:
+                raise QueryError(f"elasticsearch cannot take this query: {error}") from error
+            raise
+
+    def _search(self, request: SearchRequest) -> SearchResult:
+        started = time.perf_counter()
+        order = None
+        sort = _RELEVANCE
+        if request.sort is not Sort.RELEVANCE:
+            order = Order(self._server, self._schema, request.sort)
+            sort = order.own_sort()
+        resolved = self._join.resolve(request, sort, request.offset + request.limit)
+        highlighting = Highlighting(request.query)
+        answer = self._ask(request, resolved, highlighting, None if order else sort)
+        hits = answer["hits"]["hits"]
+        if order is not None:
+            hits = self._ordered(request, resolved.query, order, highlighting)
+        documents = Total(answer["hits"]["total"]["value"], "eq" if resolved.whole else "gte")
+        return SearchResult(
+            total=_total(request, answer, documents),
+            documents=documents,
+            hits=self._hits(request, resolved.query, hits, highlighting),
+            facets=self._facets.read(request.facets, request.facet_size, answer, resolved.query),
+            took_ms=(time.perf_counter() - started) * 1000,
+        )
+
+    def _ask(
+        self,
+        request: SearchRequest,
+        resolved: Resolved,
+        highlighting: Highlighting,
+        sort: list[Body] | None,
+    ) -> Body:
+        """Return totals and facets, and with `sort` the hits of the page."""
+        body: Body = {
+            "query": resolved.query,
+            "size": 0,
+            "track_total_hits": True,
+            "aggs": aggregations(request.facets, request.facet_size),
+        }
+        if request.collapse is not Collapse.NONE:
+            body["aggs"] |= _GROUPS[request.collapse]
+        if sort and request.limit:
+            body |= self._page(request, highlighting)
+            body |= {"from": request.offset, "size": request.limit, "sort": sort}
+            if request.collapse is not Collapse.NONE:
+                body["collapse"] = {"field": _FOLDS[request.collapse]}
+        return search(self._server, self._documents, body)
+
+    def _page(self, request: SearchRequest, highlighting: Highlighting) -> Body:
+        page: Body = {"_source": SOURCE, "docvalue_fields": [_FOLDS[request.collapse]]}
+        if request.snippets:
+            page["highlight"] = highlighting.body()
+        return page
+
+    def _ordered(
+        self, request: SearchRequest, query: Query, order: Order, highlighting: Highlighting
+    ) -> list[Body]:
+        wanted = request.offset + request.limit
+        ids = order.first(query, _FOLDS[request.collapse], wanted)[request.offset :]
+        if not ids:
+            return []
+        body = {"query": within(query, ids), "size": len(ids), **self._page(request, highlighting)}
+        found = search(self._server, self._documents, body)["hits"]["hits"]
+        by_id = {hit["_source"]["id"]: hit for hit in found}
+        return [by_id[id] for id in ids if id in by_id]
+
+    def _hits(
+        self, request: SearchRequest, query: Query, hits: Sequence[Body], highlighting: Highlighting
+    ) -> tuple[Hit, ...]:
+        dates = self._dates.read([hit["_source"]["id"] for hit in hits])
+        fold = _FOLDS[request.collapse]
+        folds = [hit["fields"][fold][0] for hit in hits]
+        versions = self._versions(request.collapse, query, folds)
+        return tuple(
+            to_hit(hit, dates, versions.get(value, 1), highlighting.pieces(hit))
+            for hit, value in zip(hits, folds, strict=True)
+        )
+
+    def _versions(
+        self, collapse: Collapse, query: Query, folds: Sequence[str]
+    ) -> Mapping[str, int]:
+        """Return how many documents of the query are folded into each hit of a page."""
+        if collapse is Collapse.NONE or not folds:
+            return {}
+        terms = {"terms": {_FOLDS[collapse]: list(folds)}}
+        body = {
+            "query": {"bool": {"filter": [query, terms]}},
+            "size": 0,
+            "track_total_hits": False,
+            "aggs": {"folds": {"terms": {"field": _FOLDS[collapse], "size": len(folds)}}},
+        }
+        answer = search(self._server, self._documents, body)
+        return {
+            bucket["key"]: bucket["doc_count"]
+            for bucket in answer["aggregations"]["folds"]["buckets"]
+        }
+
+    def scroll(self, request: SearchRequest) -> Iterator[Hit]:
+        """Stream every hit, as `Engine.scroll` does."""
+        try:
+            yield from self._scroll(request)
+        except StatusError as error:
+            if error.status == _BAD_REQUEST:
+                raise QueryError(f"elasticsearch cannot take this query: {error}") from error
+            raise
+
+    def _scroll(self, request: SearchRequest) -> Iterator[Hit]:
+        resolved = self._join.resolve(request, _BY_ID, 0)
+        if not resolved.whole:
+            for ids in self._join.walk(request, _BY_ID):
+                yield from self._stream({"terms": {"_id": ids}})
+        else:
+            yield from self._stream(resolved.query)
+
+    def _stream(self, query: Query) -> Iterator[Hit]:
+        body = {"query": query, "_source": SOURCE, "track_scores": True}
+        for page in pages(self._server, self._documents, body, _BY_ID):
+            dates = self._dates.read([hit["_source"]["id"] for hit in page])
+            for hit in page:
+                yield to_hit(hit, dates)
+
+
+def _groups(field: str) -> Body:
+    """Return the aggregation that counts the values of a field, exactly up to RESULT_WINDOW."""
+    return {
+        UNREAD: {"terms": {"field": field, "size": RESULT_WINDOW + 1}},
+        "groups": {"stats_bucket": {"buckets_path": f"{UNREAD}>_count"}},
+    }
+
+
+_GROUPS = {collapse: _groups(_FOLDS[collapse]) for collapse in (Collapse.URL, Collapse.SIMILAR)}
+
+
+def _total(request: SearchRequest, answer: Body, documents: Total) -> Total:
+    if request.collapse is Collapse.NONE:
+        return documents
+    groups = answer["aggregations"]["groups"]["count"]
+    if groups > RESULT_WINDOW:
+        return Total(RESULT_WINDOW, "gte")
+    return Total(groups, documents.relation)

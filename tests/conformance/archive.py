@@ -1,0 +1,110 @@
+"""Small archives from short literals."""
+
+import hashlib
+from base64 import b32encode
+from collections.abc import Iterable
+
+from nwx.formats.mime import normal_type
+from nwx.formats.surt import urlkey
+from nwx.formats.urls import place_of
+from nwx.keys import document_id, document_key
+from nwx.model import Batch, Capture, Dates, Document, Extract
+
+COLLECTION = "web"
+
+
+def sha1(text: str) -> str:
+    """Return a digest in its normal form."""
+    return (
+        "sha1:" + b32encode(hashlib.sha1(text.encode("utf-8", "surrogatepass")).digest()).decode()
+    )
+
+
+def full(timestamp: str) -> str:
+    """Return 14 digits from the first ones: `2010` is the beginning of 2010."""
+    return timestamp + "00000101000000"[len(timestamp) :]
+
+
+def capture(
+    url: str,
+    timestamp: str = "2010",
+    *,
+    body: str = "",
+    digest: str | None = None,
+    collection: str = COLLECTION,
+    source_file: str = "a.warc.gz",
+    offset: int | None = None,
+    record_type: str = "response",
+    status: int | None = 200,
+    content_type: str = "text/html",
+    length: int | None = 1000,
+    redirect_to: str = "",
+) -> Capture:
+    """Return a capture; the digest is that of `body`, the offset one of its own."""
+    timestamp = full(timestamp)
+    place = place_of(url)
+    if digest is None:
+        digest = sha1(body or url)
+    if offset is None:
+        seed = f"{url} {timestamp} {digest} {collection}"
+        offset = int.from_bytes(hashlib.sha256(seed.encode()).digest()[:4], "big")
+    return Capture(
+        collection=collection,
+        source_file=source_file,
+        source_file_offset=offset,
+        record_length=None if length is None else length // 3,
+        record_type=record_type,
+        url=url,
+        urlkey=urlkey(url),
+        host=place.host,
+        domain=place.domain,
+        public_suffix=place.public_suffix,
+        timestamp=timestamp,
+        digest=digest,
+        document_id=document_id(document_key(url, digest)) if digest else "",
+        status_code=status,
+        content_type=content_type,
+        content_type_norm=normal_type(content_type, url),
+        content_length=length,
+        redirect_to=redirect_to,
+    )
+
+
+def document(held: Capture, title: str = "", content: str = "", **extract: object) -> Document:
+    """Return the document of a capture."""
+    return Document(held, Extract(title=title, content=content, **extract))  # type: ignore[arg-type]
+
+
+def page(url: str, timestamp: str = "2010", content: str = "", **changes: object) -> Document:
+    """Return a document whose digest is that of its content; changes go where they belong."""
+    extract = {
+        name: changes.pop(name) for name in tuple(changes) if name in Extract.__dataclass_fields__
+    }
+    held = capture(url, timestamp, body=content, **changes)  # type: ignore[arg-type]
+    return document(held, content=content, **extract)  # type: ignore[arg-type]
+
+
+def dates_of(*captures: Capture) -> tuple[Dates, ...]:
+    """Return the dates that captures of documents make."""
+    seen: dict[str, set[tuple[str, str]]] = {}
+    for one in captures:
+        key = document_key(one.url, one.digest)
+        seen.setdefault(key, set()).add((one.timestamp, one.collection))
+    return tuple(Dates(key, tuple(sorted(pairs))) for key, pairs in seen.items())
+
+
+def also(shown: Document, *moments: str) -> Dates:
+    """Return further dates of a document: `2011`, or `2011 other` in another collection."""
+    pairs = [moment.partition(" ") for moment in moments]
+    held = shown.capture
+    return Dates(
+        document_key(held.url, held.digest),
+        tuple(sorted((full(date), name or held.collection) for date, _, name in pairs)),
+    )
+
+
+def batch(documents: Iterable[Document] = (), dates: Iterable[Dates] = ()) -> Batch:
+    """Return what an import of these documents writes, further dates included."""
+    documents = tuple(documents)
+    captures = tuple(one.capture for one in documents)
+    return Batch(documents, captures, (*dates_of(*captures), *dates))

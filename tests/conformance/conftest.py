@@ -1,0 +1,46 @@
+"""Fixtures of the conformance suite: every case runs on every engine."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from nwx.engine.base import Engine
+from tests.conformance.engines import KINDS, Opener, new_archive
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    """The name of an engine."""
+    found: str = request.param
+    return found
+
+
+@pytest.fixture
+def open_archive(
+    kind: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Opener]:
+    """What opens an archive without indices."""
+    with new_archive(kind, tmp_path_factory.mktemp(kind), request) as opener:
+        yield opener
+
+
+@pytest.fixture
+def engine(open_archive: Opener) -> Iterator[Engine]:
+    """An empty archive."""
+    with open_archive() as opened:
+        opened.create()
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def archive(
+    kind: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Engine]:
+    """The archive of a module: what its BATCHES hold, for cases that only read."""
+    folder = tmp_path_factory.mktemp(kind)
+    with new_archive(kind, folder, request) as opener, opener() as opened:
+        opened.create()
+        for batch in request.module.BATCHES:
+            opened.write(batch)
+        opened.refresh()
+        yield opened
