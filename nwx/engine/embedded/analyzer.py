@@ -1,0 +1,192 @@
+"""The analyzer `text` of `mappings/documents.json`, for tantivy.
+
+Elasticsearch's tokenizer `standard` is Lucene's grammar of UAX #29
+(StandardTokenizerImpl.jflex) with the tables of Unicode 12.1. The pattern
+below follows that grammar rule by rule, so that both engines see the same
+tokens. tantivy's regular expressions run without an automaton and are slow,
+so texts are cut here, words of ASCII by a short cut and others once a word,
+and tantivy gets tokens apart by blanks to lower-case and fold.
+"""
+
+import re
+from functools import cache, lru_cache
+
+from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
+
+ANALYZER = "text"
+MAX_TOKEN_UNITS = 255
+"""Lucene cuts tokens that are longer, in UTF-16 units."""
+
+_AGE = r"\p{age=12.1}"
+_EXTEND = r"\p{wb=Format}\p{wb=Extend}\p{wb=ZWJ}"
+_SOUTH_EAST_ASIAN = (
+    r"[[\p{sc=Thai}\p{sc=Lao}\p{sc=Myanmar}\p{sc=Khmer}\p{sc=Tai_Le}\p{sc=New_Tai_Lue}"
+    r"\p{sc=Tai_Tham}\p{sc=Tai_Viet}\p{sc=Ahom}]&&[\p{L}\p{M}]]"
+    r"\x{109E}\x{109F}\x{19DE}\x{19DF}\x{1AA0}-\x{1AAD}\x{AA77}-\x{AA79}\x{AADE}\x{AADF}"
+    r"\x{1173A}\x{1173B}\x{1173F}"
+)
+
+_NARROW_BLANK = "\u202f"  # joins numbers in UAX #29, parts words in Python and tantivy
+_NARROW_BLANK_TOKEN = "\ufdd0"
+_MIDDLE_SIGNS = (
+    ".':,;\u00b7\u0387\u055f\u05f4\u066c\u2018\u2019\u2024\u2027\ufe13\uff07\uff0e\uff1a"
+)
+_CLINGING = re.compile(
+    "[\u0300-\u036f\u200b-\u200f\u2060-\u206f\u3099\u309a\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+)
+_IDEOGRAPH = re.compile("([\u3041-\u3096\u3400-\u4db5\u4e00-\u9fef])")
+_KEPT = b"_.':,;\n"
+_SIGNS = bytes(
+    code if code < 128 and (chr(code).isalnum() or code in _KEPT) else 0x20 for code in range(256)
+)
+_LOOSE_SIGN = re.compile(rb"[.':,;](?!(?<=[A-Za-z][.':])[A-Za-z]|(?<=[0-9][.',;])[0-9])")
+_LOOSE_JOINER = re.compile(rb"(?<![A-Za-z0-9_])_+(?![A-Za-z0-9_])")
+
+
+def tokenized(text: str) -> str:
+    """Return the tokens of a text apart by blanks, before lower-casing and folding."""
+    if text.isascii():
+        found = _ascii_tokens(text.replace("\n", " "))
+    else:
+        found = _mixed_tokens(text.replace(_NARROW_BLANK, _NARROW_BLANK_TOKEN).split())
+    longest = max(map(len, found.split(" ")))
+    return _with_cuts(found) if longest > MAX_TOKEN_UNITS // 2 else found
+
+
+def tokens(text: str) -> list[str]:
+    """Return the tokens of a text as they stand in the index."""
+    return text_analyzer().analyze(tokenized(text))
+
+
+def tokens_in_place(text: str) -> list[tuple[str, int, int]]:
+    """Return the tokens of a short text with their beginnings and ends in it."""
+    found = _tokenizer().pre_tokenize(text).tokens
+    folded = (text_analyzer().analyze(token.text.replace("İ", "I")) for token in found)
+    return [
+        ("".join(words), token.char_offset_from, token.char_offset_to)
+        for words, token in zip(folded, found, strict=True)
+    ]
+
+
+@cache
+def text_analyzer() -> TextAnalyzer:
+    """Return what tantivy makes of tokens apart by blanks: the terms of the index."""
+    return (
+        TextAnalyzerBuilder(Tokenizer.whitespace())
+        .filter(Filter.lowercase())
+        .filter(Filter.ascii_fold())
+        .build()
+    )
+
+
+def _ascii_tokens(text: str) -> str:
+    """Return the tokens of a text of ASCII, lines kept."""
+    kept = _LOOSE_SIGN.sub(b" ", text.encode("ascii").translate(_SIGNS))
+    if b"_" in kept:
+        kept = _LOOSE_JOINER.sub(b" ", kept)
+    return kept.decode("ascii")
+
+
+def _mixed_tokens(words: list[str]) -> str:
+    """Return the tokens of words of which not all are ASCII."""
+    others = [_word_tokens(word) for word in words if not word.isascii()]
+    plain = " ".join([word if word.isascii() else "\n" for word in words])
+    pieces = [""] * (2 * len(others) + 1)
+    pieces[::2] = _ascii_tokens(plain).split("\n")
+    pieces[1::2] = others
+    return " ".join(pieces)
+
+
+@lru_cache(maxsize=131_072)
+def _short_word_tokens(word: str) -> str:
+    return _exact_tokens(word)
+
+
+def _word_tokens(word: str) -> str:
+    """Return the tokens of a run without blanks, ideographs taken one by one first."""
+    if len(word) < 24:
+        return _short_word_tokens(word)
+    if _CLINGING.search(word) or not _IDEOGRAPH.search(word):
+        return _exact_tokens(word)
+    runs = _IDEOGRAPH.split(word)
+    runs[::2] = (_short_word_tokens(run) if run else "" for run in runs[::2])
+    return " ".join(runs)
+
+
+def _exact_tokens(text: str) -> str:
+    # Lucene lower-cases İ to a bare i, tantivy to an i with a dot above.
+    text = text.replace(_NARROW_BLANK_TOKEN, _NARROW_BLANK).replace("İ", "I")
+    return " ".join(_tokenizer().analyze(text)).replace(_NARROW_BLANK, _NARROW_BLANK_TOKEN)
+
+
+def _with_cuts(found: str) -> str:
+    """Return tokens apart by blanks, the long ones in pieces."""
+    return " ".join(
+        token if len(token) <= MAX_TOKEN_UNITS // 2 else _cut(token) for token in found.split(" ")
+    )
+
+
+def _cut(token: str) -> str:
+    """Return a long token in pieces apart by blanks; signs at the cuts fall away."""
+    pieces = []
+    while token := token.lstrip(_MIDDLE_SIGNS):
+        length = min(len(token), MAX_TOKEN_UNITS)
+        while _units(token[:length]) > MAX_TOKEN_UNITS:
+            length -= 1
+        pieces.append(token[:length].rstrip(_MIDDLE_SIGNS))
+        token = token[len(pieces[-1]) :]
+    return " ".join(pieces)
+
+
+def _units(text: str) -> int:
+    return len(text) + sum(character > "\uffff" for character in text)
+
+
+@cache
+def _tokenizer() -> TextAnalyzer:
+    """Return the grammar itself."""
+    return TextAnalyzerBuilder(Tokenizer.regex(_token_pattern())).build()
+
+
+def _token_pattern() -> str:
+    """The whole grammar; alternatives are in the order in which the longest match wins."""
+    south_east_asian = _extended(rf"[[{_SOUTH_EAST_ASIAN}]&&{_AGE}]--[\x{{1A7F}}]") + "+"
+    single = _extended(rf"[\p{{sc=Han}}\p{{sc=Hiragana}}]&&{_AGE}")
+    return f"{_word_pattern()}|{_emoji_pattern()}|{south_east_asian}|{single}"
+
+
+def _word_pattern() -> str:
+    """WB5 to WB13b: letters, numbers and Katakana with what may stand between them."""
+    newer = r"\x{2E5}-\x{2EB}\x{55A}\x{58A}\x{A708}-\x{A716}"
+    letter = _extended(rf"[\p{{wb=ALetter}}\p{{wb=Hebrew_Letter}}&&{_AGE}]--[{newer}]")
+    hebrew = _extended(rf"\p{{wb=Hebrew_Letter}}&&{_AGE}")
+    prepended = r"\x{600}-\x{605}\x{6DD}\x{8E2}"
+    number = _extended(rf"[[\p{{wb=Numeric}}&&{_AGE}]--[{prepended}]]\x{{FF10}}-\x{{FF19}}")
+    katakana = _extended(rf"\p{{wb=Katakana}}&&{_AGE}")
+    joiner = _extended(rf"\p{{wb=ExtendNumLet}}&&{_AGE}")
+    mid_letter = _extended(r"\p{wb=MidLetter}\p{wb=MidNumLet}\p{wb=Single_Quote}")
+    mid_number = _extended(r"\p{wb=MidNum}\p{wb=MidNumLet}\p{wb=Single_Quote}")
+    single, double = _extended(r"\p{wb=Single_Quote}"), _extended(r"\p{wb=Double_Quote}")
+    part = (
+        f"(?:{katakana}+|(?:{hebrew}(?:{single}|{double}{hebrew})"
+        f"|{number}(?:{mid_number}{number})*|{letter}(?:{mid_letter}{letter})*)+)"
+    )
+    return f"{joiner}*{part}(?:{joiner}+{part})*{joiner}*"
+
+
+def _emoji_pattern() -> str:
+    """TR51's emoji sequences, as Lucene takes them."""
+    cling = rf"[[{_EXTEND}]--[\x{{FE0E}}\x{{FE0F}}]]*"
+    other = r"\p{wb=Regional_Indicator}0-9#*©®™\x{3030}\x{303D}\p{Emoji_Modifier}"
+    emoji = rf"[\p{{Extended_Pictographic}}[\p{{Emoji}}--[{other}]]]"
+    modified = rf"(?:\x{{200D}}*\p{{Emoji_Modifier_Base}}{cling})?\p{{Emoji_Modifier}}{cling}"
+    one = rf"(?:{modified}|\x{{200D}}*{emoji}{cling}\x{{FE0F}}?)"
+    sequence = rf"{one}(?:[\x{{E0020}}-\x{{E007E}}]+\x{{E007F}}|(?:\x{{200D}}{one})*)"
+    key_cap = rf"[#*]{cling}\x{{FE0F}}?\x{{20E3}}{cling}"
+    flag = _extended(r"\p{wb=Regional_Indicator}") + "{2}"
+    return f"{sequence}|{key_cap}|{flag}"
+
+
+def _extended(characters: str) -> str:
+    """WB4: a character and the marks that cling to it."""
+    return rf"(?:[{characters}][{_EXTEND}]*)"
