@@ -5,6 +5,7 @@ import hashlib
 from nwx.model import Capture
 
 _LATEST = 99991231235959
+_BROWSED = ("http:", "https:", "ftp:", "gopher:", "gemini:", "file:")
 
 
 def document_key(url: str, digest: str) -> str:
@@ -31,3 +32,15 @@ def precedence(capture: Capture) -> int:
     place = capture_id(capture.collection, capture.source_file, capture.source_file_offset)
     tie = hashlib.blake2b(place.encode("utf-8", "surrogatepass"), digest_size=2).digest()
     return (_LATEST - int(capture.timestamp)) << 16 | int.from_bytes(tie, "big")
+
+
+def makes_document(capture: Capture) -> bool:
+    """Tell whether a capture is, with its payload, a version of something people browse.
+
+    Revisits have no payload; dns:, whois: and urn: are no pages.
+    """
+    return bool(
+        capture.document_id
+        and capture.record_type != "revisit"
+        and capture.url[:8].lower().startswith(_BROWSED)
+    )

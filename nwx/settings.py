@@ -1,9 +1,28 @@
 """The only reader of the environment and of configuration files."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from nwx.errors import SettingsError
+
 DEFAULT_ENGINE = "archive"
+
+VARIABLES = {
+    "engine": "NWX_ENGINE",
+    "prefix": "NWX_PREFIX",
+    "shards": "NWX_SHARDS",
+    "replicas": "NWX_REPLICAS",
+    "api_key": "NWX_API_KEY",
+    "username": "NWX_USERNAME",
+    "password": "NWX_PASSWORD",
+    "ca_file": "NWX_CA_FILE",
+    "insecure": "NWX_INSECURE",
+    "timeout": "NWX_TIMEOUT",
+}
+"""The settings by name, and the environment variables that hold them where nothing else does."""
+
+_TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +48,62 @@ class Settings:
     elastic: ElasticSettings = ElasticSettings()
 
 
-def engine_from_environment() -> str:
-    """Return `NWX_ENGINE`, or the folder `archive` here."""
-    return os.environ.get("NWX_ENGINE") or DEFAULT_ENGINE
+def load_settings(
+    given: Mapping[str, str | None], environment: Mapping[str, str] = os.environ
+) -> Settings:
+    """Return the settings that were given by name, the others from the environment.
+
+    Raises SettingsError on a value that makes no sense, naming where it stands.
+    """
+    texts = _Texts(given, environment)
+    defaults = ElasticSettings()
+    elastic = ElasticSettings(
+        prefix=texts.text("prefix", defaults.prefix),
+        shards=texts.number("shards", defaults.shards, least=1),
+        replicas=texts.number("replicas", defaults.replicas, least=0),
+        api_key=texts.text("api_key", ""),
+        username=texts.text("username", ""),
+        password=texts.text("password", ""),
+        ca_file=texts.text("ca_file", ""),
+        verify=not texts.truth("insecure"),
+        timeout_seconds=texts.seconds("timeout", defaults.timeout_seconds),
+    )
+    return Settings(texts.text("engine", DEFAULT_ENGINE), elastic)
+
+
+class _Texts:
+    """Settings as they were written."""
+
+    def __init__(self, given: Mapping[str, str | None], environment: Mapping[str, str]) -> None:
+        self._given, self._environment = given, environment
+
+    def text(self, name: str, default: str) -> str:
+        value = self._given.get(name)
+        return value or self._environment.get(VARIABLES[name]) or default
+
+    def number(self, name: str, default: int, least: int) -> int:
+        text = self.text(name, str(default))
+        if not (text.isascii() and text.isdigit()) or int(text) < least:
+            raise self._error(name, text, f"a whole number, {least} or more")
+        return int(text)
+
+    def seconds(self, name: str, default: float) -> float:
+        text = self.text(name, str(default))
+        try:
+            value = float(text)
+        except ValueError as error:
+            raise self._error(name, text, "a number of seconds") from error
+        if not 0 < value < 86_400:
+            raise self._error(name, text, "a number of seconds, above 0 and below a day")
+        return value
+
+    def truth(self, name: str) -> bool:
+        text = self.text(name, "").lower()
+        if text not in (*_TRUE, *_FALSE):
+            raise self._error(name, text, "1 or 0")
+        return text in _TRUE
+
+    def _error(self, name: str, text: str, wanted: str) -> SettingsError:
+        option = f"--{name.replace('_', '-')}"
+        place = option if self._given.get(name) else VARIABLES[name]
+        return SettingsError(f"{place} is {text!r}; it takes {wanted}")

@@ -1,9 +1,99 @@
-"""The nwx command."""
+"""The nwx command: global options, the way to each command, and how errors end."""
+
+import os
+import signal
+import sys
+from importlib import import_module
 
 import click
+from rich.cells import cell_len
+
+from nwx.cli.output import clean
+from nwx.errors import NwxError, QueryError, UsageError
+from nwx.settings import load_settings
+
+COMMANDS = {
+    "import": "Import archive files.",
+    "search": "Search the documents.",
+    "show": "Show a document with all its dates and places.",
+    "serve": "Serve the search page and the API.",
+    "files": "List the files that were imported.",
+    "stats": "Show the size of each index.",
+    "check": "Check that the indices agree.",
+    "dump": "Write an index as JSON lines.",
+}
+"""The commands and what each does; a command's own module is loaded when it is asked for."""
 
 
-@click.group()
-@click.version_option(package_name="nwx")
+class _Commands(click.Group):
+    """Commands that are loaded when needed, so that each starts fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        name = "import_" if cmd_name == "import" else cmd_name
+        command: click.Command = import_module(f"nwx.cli.{name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="nwx", message="nwx %(version)s")
+@click.option(
+    "--engine",
+    metavar="PLACE",
+    help="Where the archive is: a folder, or the http(s) address of an Elasticsearch."
+    "  [NWX_ENGINE; the folder `archive`]",
+)
+@click.option("--prefix", metavar="TEXT", help="Elasticsearch: how names of indices begin.")
+@click.option("--shards", metavar="N", help="Elasticsearch: shards of new indices.")
+@click.option("--replicas", metavar="N", help="Elasticsearch: replicas of new indices.")
+@click.option("--api-key", metavar="KEY", help="Elasticsearch: an API key.")
+@click.option("--username", metavar="NAME", help="Elasticsearch: a user.")
+@click.option("--password", metavar="TEXT", help="Elasticsearch: the user's password.")
+@click.option("--ca-file", metavar="FILE", help="Elasticsearch: certificates to trust.")
+@click.option(
+    "--insecure", flag_value="1", default=None, help="Elasticsearch: do not check certificates."
+)
+@click.option("--timeout", metavar="SECONDS", help="Elasticsearch: wait so long for an answer.")
+@click.pass_context
+def cli(ctx: click.Context, /, **given: str | None) -> None:
+    """Make web archives searchable, measurable and cheap to keep.
+
+    Every option above stands before the command, or in a variable of the
+    environment: --api-key in NWX_API_KEY, and so on.
+    """
+    ctx.obj = load_settings(given)
+
+
 def main() -> None:
-    """Make web archives searchable, measurable and cheap to keep."""
+    """Run the command and end the process: 0 done, 1 failed, 2 wrong use."""
+    try:
+        code = cli.main(prog_name="nwx", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except NwxError as error:
+        code = _fail(error)
+    except (click.Abort, KeyboardInterrupt):
+        code = 128 + signal.SIGINT
+    except BrokenPipeError:
+        # Whoever read along has seen enough; the interpreter must not try to flush again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code)
+
+
+def _fail(error: NwxError) -> int:
+    click.echo(f"nwx: {clean(str(error))}", err=True)
+    if isinstance(error, QueryError) and error.query and error.position is not None:
+        indent = cell_len(clean(error.query[: error.position]))
+        click.echo(f"  {clean(error.query)}\n  {' ' * indent}^", err=True)
+    return 2 if isinstance(error, UsageError) else 1

@@ -1,0 +1,106 @@
+"""Whether the indices of an archive agree with each other and with the import ledger."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from nwx.engine.base import Engine, SearchRequest
+from nwx.engine.entries import capture_from_entry, document_from_entry
+from nwx.keys import document_id, document_key, makes_document, precedence
+from nwx.model import Capture, Collapse, IndexName
+from nwx.query.tree import All
+
+_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that does not agree; `kind` is one word a cause."""
+
+    kind: str
+    index: str
+    id: str
+    message: str
+
+
+def check(engine: Engine) -> Iterator[Finding]:
+    """Yield what is wrong with an archive, nothing where all agrees.
+
+    Reads each index once, in stretches: memory does not grow with them.
+    """
+    yield from _documents(engine)
+    yield from _dates(engine)
+    held: Counter[tuple[str, str]] = Counter()
+    yield from _captures(engine, held)
+    yield from _ledger(engine, held)
+
+
+def _documents(engine: Engine) -> Iterator[Finding]:
+    """Each document has a date of its own capture, is registered, and can be searched."""
+    read = 0
+    for entries in _stretches(engine.scan(IndexName.DOCUMENTS)):
+        read += len(entries)
+        ids = [entry["id"] for entry in entries]
+        known, dates = engine.known(ids), engine.dates(ids)
+        for entry in entries:
+            id, capture = entry["id"], document_from_entry(entry).capture
+            seen = dates[id].seen if id in dates else ()
+            if (capture.timestamp, capture.collection) not in seen:
+                yield _wrong("undated", IndexName.DOCUMENTS, id, "dates lacks its capture")
+            if known.get(id) != precedence(capture):
+                yield _wrong("unregistered", IndexName.DOCUMENTS, id, "the registry differs")
+            if id != document_id(document_key(capture.url, capture.digest)):
+                yield _wrong("id", IndexName.DOCUMENTS, id, "the id is not that of its key")
+    everything = SearchRequest(All(), collapse=Collapse.NONE, limit=0, snippets=False)
+    found, counted = engine.search(everything).documents, engine.count(IndexName.DOCUMENTS)
+    if found.relation == "eq" and not read == found.value == counted:
+        message = f"{read} entries, {counted} counted, {found.value} found by a search"
+        yield _wrong("count", IndexName.DOCUMENTS, "*", message)
+
+
+def _dates(engine: Engine) -> Iterator[Finding]:
+    for entry in engine.scan(IndexName.DATES):
+        if entry["id"] != document_id(entry["key"]):
+            yield _wrong("id", IndexName.DATES, entry["id"], "the id is not that of its key")
+
+
+def _captures(engine: Engine, held: Counter[tuple[str, str]]) -> Iterator[Finding]:
+    """Each capture with a digest has its date, and its document where it makes one."""
+    for entries in _stretches(engine.scan(IndexName.CAPTURES)):
+        captures = {entry["id"]: capture_from_entry(entry) for entry in entries}
+        held.update((c.collection, c.source_file) for c in captures.values())
+        ids = list({c.document_id for c in captures.values() if c.document_id})
+        dates = {id: set(found.seen) for id, found in engine.dates(ids).items()}
+        known = engine.known(ids)
+        for id, capture in captures.items():
+            document = capture.document_id
+            if document and (capture.timestamp, capture.collection) not in dates.get(document, ()):
+                yield _wrong("undated", IndexName.CAPTURES, id, f"dates of {document} lack it")
+            if makes_document(capture) and known.get(document, -1) < precedence(capture):
+                yield _wrong("undocumented", IndexName.CAPTURES, id, _lacking(capture))
+
+
+def _lacking(capture: Capture) -> str:
+    return f"document {capture.document_id} is missing, or made of a later capture"
+
+
+def _ledger(engine: Engine, held: Counter[tuple[str, str]]) -> Iterator[Finding]:
+    """Each finished file has as many captures as were counted in it."""
+    for file in engine.files():
+        found, counted = held[file.collection, file.name], file.counts.get("captures", 0)
+        if file.finished and found != counted:
+            id = f"{file.collection}/{file.name}"
+            message = f"{counted} captures were imported, {found} are held"
+            yield _wrong("ledger", IndexName.FILES, id, message)
+
+
+def _stretches(entries: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+    remaining = iter(entries)
+    while stretch := list(islice(remaining, _AT_ONCE)):
+        yield stretch
+
+
+def _wrong(kind: str, index: IndexName, id: str, message: str) -> Finding:
+    return Finding(kind, index.value, id, message)

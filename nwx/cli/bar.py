@@ -1,0 +1,88 @@
+"""The progress of an import: a bar on a terminal, lines elsewhere."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+from nwx.cli.output import size_words
+from nwx.importing import Progress
+
+_QUIET_SECONDS = 2.0
+_LINE_SECONDS = 5.0
+
+Show = Callable[[Progress], None]
+
+
+@contextmanager
+def shown_progress(*, quiet: bool) -> Iterator[Show]:
+    """Give a function that shows progress on standard error; it says nothing for two seconds."""
+    console = Console(stderr=True, highlight=False)
+    if quiet:
+        yield lambda _: None
+    elif console.is_terminal:
+        with _bar(console) as show:
+            yield show
+    else:
+        yield _lines()
+
+
+@contextmanager
+def _bar(console: Console) -> Iterator[Show]:
+    bar = Bar(
+        TextColumn("{task.percentage:>3.0f}%"),
+        BarColumn(bar_width=None),
+        TextColumn("{task.description}"),
+        TimeRemainingColumn(compact=True),
+        console=console,
+        transient=True,
+        expand=True,
+    )
+    task = bar.add_task("", total=None)
+
+    def show(progress: Progress) -> None:
+        if progress.seconds < _QUIET_SECONDS:
+            return
+        bar.start()
+        bar.update(
+            task,
+            total=progress.bytes_total,
+            completed=progress.bytes,
+            description=_words(progress),
+        )
+
+    try:
+        yield show
+    finally:
+        bar.stop()
+
+
+def _lines() -> Show:
+    shown = time.monotonic() + _QUIET_SECONDS - _LINE_SECONDS
+
+    def show(progress: Progress) -> None:
+        nonlocal shown
+        if time.monotonic() - shown >= _LINE_SECONDS:
+            shown = time.monotonic()
+            click.echo(f"{_share(progress)}{_words(progress)}", err=True)
+
+    return show
+
+
+def _share(progress: Progress) -> str:
+    if not progress.bytes_total:
+        return ""
+    left = progress.seconds * (progress.bytes_total / max(1, progress.bytes) - 1)
+    return f"{progress.bytes / progress.bytes_total:.0%}, {max(0.0, left):.0f} s left: "
+
+
+def _words(progress: Progress) -> str:
+    return (
+        f"{size_words(progress.bytes)}, {progress.files}/{progress.files_total} files,"
+        f" {progress.captures:,} captures, {progress.documents:,} documents,"
+        f" {progress.duplicates:,} duplicates, {progress.errors:,} errors"
+    )

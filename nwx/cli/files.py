@@ -1,0 +1,45 @@
+"""nwx files"""
+
+from dataclasses import asdict
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from nwx.cli.output import clean, console, json_text, size_words
+from nwx.engine.open import open_engine
+from nwx.model import SourceFile
+from nwx.settings import Settings
+
+
+@click.command("files")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@click.pass_obj
+def command(settings: Settings, as_json: bool) -> None:
+    """List the files that were imported."""
+    with open_engine(settings, read_only=True) as engine:
+        found = engine.files()
+    if as_json:
+        for file in found:
+            click.echo(json_text(asdict(file)))
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("collection")
+    table.add_column("file", overflow="fold")
+    for heading in ("size", "captures", "errors"):
+        table.add_column(heading, justify="right")
+    table.add_column("state", no_wrap=True)
+    for file in found:
+        table.add_row(
+            Text(clean(file.collection)),
+            Text(clean(file.name)),
+            size_words(file.size),
+            f"{file.counts.get('captures', 0):,}",
+            f"{file.counts.get('errors', 0):,}",
+            _state(file),
+        )
+    console().print(table)
+
+
+def _state(file: SourceFile) -> str:
+    return "done" if file.finished else f"stopped at {file.done_to}"

@@ -1,0 +1,178 @@
+"""nwx import"""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import click
+
+from nwx.cli.bar import shown_progress
+from nwx.cli.output import clean, print_json, size_words
+from nwx.engine.open import open_engine
+from nwx.errors import EngineError, UsageError
+from nwx.extract import PARSERS
+from nwx.importing import ImportOptions, ImportReport, import_files, report_json
+from nwx.model import DEFAULT_COLLECTION, ReadError
+from nwx.settings import Settings
+from nwx.sources import STANDARD_INPUT, Source, expand
+
+_ERRORS_SHOWN = 10
+
+
+@click.command("import")
+@click.argument("files", nargs=-1)
+@click.option(
+    "--manifest",
+    "manifests",
+    multiple=True,
+    metavar="FILE",
+    help="Import the files listed in FILE.",
+)
+@click.option(
+    "--collection",
+    default=DEFAULT_COLLECTION,
+    show_default=True,
+    metavar="NAME",
+    help="The collection that the captures belong to.",
+)
+@click.option(
+    "--jobs", type=click.IntRange(1), metavar="N", help="Files to read at once.  [the cores]"
+)
+@click.option("--name", metavar="NAME", help="The file name of what standard input (-) holds.")
+@click.option("--verify", is_flag=True, help="Check the digests of all records.")
+@click.option(
+    "--parser",
+    type=click.Choice(PARSERS),
+    default="fast",
+    show_default=True,
+    help="How to read HTML.",
+)
+@click.option(
+    "--item-seconds",
+    type=click.FloatRange(0, min_open=True),
+    default=20.0,
+    show_default=True,
+    help="The longest that text may take to be extracted from one document.",
+)
+@click.option("--strict", is_flag=True, help="Fail (exit code 1) when there was any error.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--quiet", is_flag=True, help="Show neither progress nor report, only errors.")
+@click.pass_obj
+def command(
+    settings: Settings,
+    /,
+    files: tuple[str, ...],
+    manifests: tuple[str, ...],
+    collection: str,
+    jobs: int | None,
+    name: str | None,
+    verify: bool,
+    parser: str,
+    item_seconds: float,
+    strict: bool,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Import archive files: WARC, ARC and WACZ, compressed or not.
+
+    FILES are files, folders (all archives below them), globs, http(s) or s3
+    addresses, @manifests (such names, one a line), or - for standard input.
+    A file that is in the archive already is skipped; one that was stopped
+    on the way goes on where it was. The exit code is 1 when nothing useful
+    was done, or with --strict after any error; 130 after Ctrl-C and 143
+    after SIGTERM.
+    """
+    if not files and not manifests:
+        raise UsageError("there is nothing to import; name files or folders, or --manifest FILE")
+    if STANDARD_INPUT in files and not name:
+        raise UsageError("standard input needs a name to be known by; add --name NAME.warc.gz")
+    options = ImportOptions(
+        collection=collection,
+        jobs=jobs or 0,
+        verify=verify,
+        parser=parser,
+        item_seconds=item_seconds,
+    )
+    sources = expand(files, manifests, stdin_name=name or "")
+    with _stop_signals() as received:
+        report = _import(settings, sources, options, received, quiet=quiet)
+    if as_json:
+        print_json(report_json(report))
+    else:
+        _print_report(report, quiet=quiet)
+    return _exit_code(report, received, strict=strict)
+
+
+def _import(
+    settings: Settings,
+    sources: Iterator[Source | ReadError],
+    options: ImportOptions,
+    received: list[int],
+    *,
+    quiet: bool,
+) -> ImportReport:
+    with open_engine(settings) as engine, shown_progress(quiet=quiet) as progress:
+        engine.create()
+        try:
+            return import_files(
+                engine, settings, sources, options, progress, lambda: bool(received)
+            )
+        except EngineError as error:
+            raise type(error)(
+                f"{error}; what was imported until then is kept,"
+                " run the same command again to go on"
+            ) from error
+
+
+@contextmanager
+def _stop_signals() -> Iterator[list[int]]:
+    """Collect SIGINT and SIGTERM in a list; the second one ends the process as ever."""
+    received: list[int] = []
+
+    def note(number: int, _: FrameType | None) -> None:
+        received.append(number)
+        for each in before:
+            signal.signal(each, before[each])
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield received
+    finally:
+        for number in before:
+            signal.signal(number, before[number])
+
+
+def _exit_code(report: ImportReport, received: list[int], *, strict: bool) -> int:
+    if report.interrupted and received:
+        return 128 + received[0]
+    return 0 if report.useful and not (strict and report.errors_total) else 1
+
+
+def _print_report(report: ImportReport, *, quiet: bool) -> None:
+    for error in report.errors[:_ERRORS_SHOWN]:
+        click.echo(f"nwx: {_error_line(error)}", err=True)
+    more = report.errors_total - _ERRORS_SHOWN
+    if more > 0:
+        kinds = ", ".join(f"{kind} {count:,}" for kind, count in report.errors_by_kind.items())
+        click.echo(f"nwx: … and {more:,} more errors ({clean(kinds)}); --json lists them", err=True)
+    if not quiet:
+        click.echo(_summary(report))
+    if report.interrupted:
+        click.echo("nwx: stopped; run the same command again to go on", err=True)
+
+
+def _error_line(error: ReadError) -> str:
+    place = "" if error.offset is None else f" at {error.offset}"
+    return clean(f"{error.file}{place}: {error.message} ({error.kind})")
+
+
+def _summary(report: ImportReport) -> str:
+    outcomes = ", ".join(f"{count:,} {name}" for name, count in sorted(report.outcomes.items()))
+    files = f"{report.files:,} {'file' if report.files == 1 else 'files'}"
+    return (
+        f"{files} ({outcomes or 'none begun'}), {size_words(report.bytes)}"
+        f" in {report.seconds:.1f} s\n"
+        f"{report.captures:,} captures, {report.documents:,} new documents,"
+        f" {report.duplicates:,} duplicates, {report.errors_total:,} errors"
+    )

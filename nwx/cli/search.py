@@ -1,0 +1,235 @@
+"""nwx search"""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from nwx.cli.output import clean, console, date_words, json_text, print_json
+from nwx.engine.base import FACET_FIELDS
+from nwx.engine.open import open_engine
+from nwx.errors import UsageError
+from nwx.model import Collapse, Hit, SearchResult, Sort
+from nwx.searching import (
+    FILTERS,
+    Question,
+    hit_json,
+    result_json,
+    search,
+    search_all,
+)
+from nwx.settings import Settings
+
+CSV_COLUMNS = (
+    "url",
+    "digest",
+    "title",
+    "first_date",
+    "last_date",
+    "captures",
+    "versions",
+    "status",
+    "type",
+    "language",
+    "collections",
+    "score",
+    "snippet",
+    "id",
+)
+
+
+def _filters(function: click.decorators.FC) -> click.decorators.FC:
+    for name in reversed(FILTERS):
+        option = click.option(
+            f"--{name}", multiple=True, metavar="VALUE", help=f"Only this {name}; may be repeated."
+        )
+        function = option(function)
+    return function
+
+
+@click.command("search")
+@click.argument("query", nargs=-1)
+@_filters
+@click.option("--from", "date_from", default="", metavar="DATE", help="Seen on this date or later.")
+@click.option("--to", "date_to", default="", metavar="DATE", help="Seen on this date or earlier.")
+@click.option(
+    "--sort",
+    type=click.Choice([sort.value for sort in Sort]),
+    default=Sort.RELEVANCE.value,
+    show_default=True,
+    help="The order of the results.",
+)
+@click.option(
+    "--collapse/--all-versions", default=True, help="One result a URL (the default), or a version."
+)
+@click.option("--similar", is_flag=True, help="One result for all texts that are nearly the same.")
+@click.option(
+    "--facets",
+    multiple=True,
+    metavar="FIELD",
+    help=f"Count the values of a field: {', '.join(FILTERS)}; may be repeated.",
+)
+@click.option("--limit", type=click.IntRange(0), default=None, metavar="N", help="Results a page.")
+@click.option("--page", type=click.IntRange(1), default=1, show_default=True, help="The page.")
+@click.option("--scroll", is_flag=True, help="Stream all results, in no order, as JSON lines.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_obj
+def command(
+    settings: Settings,
+    /,
+    query: tuple[str, ...],
+    date_from: str,
+    date_to: str,
+    sort: str,
+    collapse: bool,
+    similar: bool,
+    facets: tuple[str, ...],
+    limit: int | None,
+    page: int,
+    scroll: bool,
+    as_csv: bool,
+    as_json: bool,
+    **filters: tuple[str, ...],
+) -> None:
+    """Search the documents: words, "phrases", AND OR NOT, field:value, ranges, wild*cards.
+
+    Dates are written 2010, 2010-03 or 2010-03-05. Without a query, all
+    documents are found. Results come in pages up to the 10,000th; --scroll
+    streams all.
+    """
+    if as_csv and as_json:
+        raise UsageError("--csv and --json exclude each other")
+    rows = 10 if limit is None else limit
+    question = Question(
+        query=" ".join(query),
+        filters=filters,
+        date_from=date_from,
+        date_to=date_to,
+        sort=Sort(sort),
+        collapse=Collapse.SIMILAR if similar else Collapse.URL if collapse else Collapse.NONE,
+        facets=tuple(name for names in facets for name in names.split(",")),
+        offset=0 if scroll else (page - 1) * rows,
+        limit=0 if scroll else rows,
+    )
+    with open_engine(settings, read_only=True) as engine:
+        if scroll:
+            _stream(islice(search_all(engine, question), limit), as_csv=as_csv)
+            return
+        result = search(engine, question)
+    if as_json:
+        print_json(result_json(result))
+    elif as_csv:
+        _print_csv(result.hits)
+    else:
+        _print_table(result, question.offset)
+
+
+def _stream(hits: Iterable[Hit], *, as_csv: bool) -> None:
+    if as_csv:
+        _print_csv(hits)
+        return
+    for hit in hits:
+        click.echo(json_text(hit_json(hit)))
+
+
+def _print_csv(hits: Iterable[Hit]) -> None:
+    for row in _csv_rows(hits):
+        line = io.StringIO()
+        csv.writer(line, lineterminator="").writerow(row)
+        click.echo(line.getvalue())
+
+
+def _csv_rows(hits: Iterable[Hit]) -> Iterator[tuple[object, ...]]:
+    yield CSV_COLUMNS
+    for hit in hits:
+        snippet = "".join(text for text, _ in hit.snippet)
+        yield (
+            clean(hit.url),
+            hit.digest,
+            clean(hit.title),
+            hit.dates[0] if hit.dates else "",
+            hit.dates[-1] if hit.dates else "",
+            len(hit.dates),
+            hit.versions,
+            "" if hit.status_code is None else hit.status_code,
+            hit.content_type_norm,
+            hit.content_language,
+            " ".join(hit.collections),
+            round(hit.score, 4),
+            clean(snippet),
+            hit.id,
+        )
+
+
+def _print_table(result: SearchResult, offset: int) -> None:
+    shown = console()
+    if result.hits:
+        shown.print(_table(result.hits, offset))
+    for name, table in _facet_tables(result):
+        shown.print(Text(f"\n{name}", style="bold"))
+        shown.print(table)
+    shown.print(Text(_closing_words(result, offset)))
+
+
+def _closing_words(result: SearchResult, offset: int) -> str:
+    about = "at least " if result.total.relation == "gte" else ""
+    total = f"{about}{result.total.value:,}"
+    took = f"{result.took_ms:.0f} ms"
+    if not result.total.value:
+        return f"nothing found ({took})"
+    if not result.hits:
+        return f"{total} results ({took})"
+    return f"{offset + 1:,}–{offset + len(result.hits):,} of {total} results ({took})"
+
+
+def _table(hits: Iterable[Hit], offset: int) -> Table:
+    table = Table(box=None, show_header=False, padding=(0, 2, 1, 0), expand=True)
+    table.add_column(justify="right", style="dim", no_wrap=True)
+    table.add_column(ratio=1, overflow="fold")
+    table.add_column(no_wrap=True)
+    for number, hit in enumerate(hits, offset + 1):
+        table.add_row(str(number), _hit_text(hit), _when_text(hit))
+    return table
+
+
+def _hit_text(hit: Hit) -> Text:
+    text = Text(clean(hit.title) or "(no title)", style="bold")
+    text.append(f"\n{clean(hit.url)}", style="not bold cyan")
+    if hit.snippet:
+        text.append("\n")
+        for piece, matches in hit.snippet:
+            text.append(clean(piece), style="bold yellow" if matches else "not bold")
+    return text
+
+
+def _when_text(hit: Hit) -> Text:
+    lines = []
+    if hit.dates:
+        first, last = date_words(hit.dates[0]), date_words(hit.dates[-1])
+        lines.append(first if first == last else f"{first} – {last}")
+        lines.append(_counted(len(hit.dates), "capture"))
+    if hit.versions > 1:
+        lines.append(_counted(hit.versions, "version"))
+    kind = " ".join(filter(None, (hit.content_type_norm, hit.content_language)))
+    status = "" if hit.status_code in (None, 200) else f" {hit.status_code}"
+    lines.append(f"{kind}{status}")
+    return Text("\n".join(lines), style="dim")
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _facet_tables(result: SearchResult) -> Iterator[tuple[str, Table]]:
+    names = {field: name for name, field in FILTERS.items()}
+    for field in FACET_FIELDS:
+        if field in result.facets:
+            table = Table(box=None, show_header=False)
+            for value in result.facets[field]:
+                table.add_row(Text(clean(value.value)), Text(f"{value.count:,}"))
+            yield names.get(field, field), table

@@ -1,0 +1,29 @@
+"""nwx stats"""
+
+import click
+from rich.table import Table
+
+from nwx.cli.output import console, print_json, size_words
+from nwx.engine.open import open_engine
+from nwx.measuring import measure
+from nwx.model import IndexName
+from nwx.settings import Settings
+
+
+@click.command("stats")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_obj
+def command(settings: Settings, as_json: bool) -> None:
+    """Show the size of each index."""
+    with open_engine(settings, read_only=True) as engine:
+        sizes = measure(engine)
+    if as_json:
+        print_json(sizes)
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("index")
+    table.add_column("entries", justify="right")
+    table.add_column("size", justify="right")
+    for index in IndexName:
+        table.add_row(index.value, f"{sizes[index]:,}", size_words(sizes["bytes"][index]))
+    console().print(table)

@@ -1,0 +1,170 @@
+"""From records to what is written of them."""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+
+from nwx.extract import extractable
+from nwx.formats.reader import CaptureRecord, Payload
+from nwx.importing.options import ImportOptions
+from nwx.keys import document_key, makes_document, precedence
+from nwx.model import Capture, Dates, Document, Extract, ReadError
+
+# A lookup takes so many records or bytes of payload, a part so many captures,
+# characters of text or errors, whichever comes first: they bound the memory.
+_LOOKUP_RECORDS, _LOOKUP_BYTES = 256, 8 << 20
+_PART_CAPTURES, _PART_CHARACTERS, _PART_ERRORS = 4_000, 6 << 20, 1_000
+_REMEMBERED_KEYS = 20_000
+
+Lookup = Callable[[Collection[str]], dict[str, int]]
+"""`Engine.known`."""
+
+Guard = Callable[[int], AbstractContextManager[None]]
+"""Marks the extraction of the record at an offset, for whoever watches this process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What became of a stretch of records; `candidates` can make a document or repeat one."""
+
+    documents: tuple[Document, ...]
+    captures: tuple[Capture, ...]
+    dates: tuple[Dates, ...]
+    errors: tuple[ReadError, ...]
+    candidates: int
+
+
+def _problems(payload: Payload) -> Iterator[str]:
+    if payload.problem:
+        yield f"coding: {payload.problem}"
+    if payload.truncated:
+        yield f"size: the payload is too long, its first {len(payload.data)} bytes were read"
+
+
+class Collector:
+    """Collects records until they make a part to write.
+
+    Asks the engine which documents it holds and extracts only the others.
+    `without_text` maps offsets of records that are not to be extracted to
+    the reason in words.
+    """
+
+    def __init__(
+        self,
+        known: Lookup,
+        options: ImportOptions,
+        guard: Guard,
+        without_text: Mapping[int, str],
+    ) -> None:
+        self._known, self._options, self._guard = known, options, guard
+        self._without_text = without_text
+        self._held: dict[str, int] = {}
+        self._waiting: list[tuple[int, CaptureRecord]] = []
+        self._waiting_bytes = 0
+        self._clear()
+
+    def _clear(self) -> None:
+        self._captures: list[Capture] = []
+        self._documents: dict[str, Document] = {}
+        self._seen: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
+        self._errors: list[ReadError] = []
+        self._candidates = self._characters = 0
+
+    def wants(self, capture: Capture) -> bool:
+        """Tell the reader whether the payload of a capture will be asked for."""
+        return makes_document(capture) and extractable(capture.content_type_norm)
+
+    def add(self, record: CaptureRecord) -> None:
+        """Take the next record of the file."""
+        capture = record.capture
+        self._captures.append(capture)
+        if capture.document_id:
+            seen = (capture.timestamp, capture.collection)
+            self._seen[document_key(capture.url, capture.digest)].add(seen)
+        browsed = makes_document(capture)
+        self._candidates += browsed or capture.record_type == "revisit"
+        if browsed:
+            self._wait(record)
+
+    def add_error(self, error: ReadError) -> None:
+        """Take an error met on the way."""
+        self._errors.append(error)
+
+    def _wait(self, record: CaptureRecord) -> None:
+        rank, document = precedence(record.capture), record.capture.document_id
+        if self._held.get(document, -1) >= rank:
+            return
+        self._waiting.append((rank, record))
+        self._waiting_bytes += record.capture.content_length or 0
+        if len(self._waiting) >= _LOOKUP_RECORDS or self._waiting_bytes >= _LOOKUP_BYTES:
+            self._settle()
+
+    def _settle(self) -> None:
+        best: dict[str, int] = {}
+        for rank, record in self._waiting:
+            document = record.capture.document_id
+            best[document] = max(best.get(document, -1), rank)
+        if len(self._held) > _REMEMBERED_KEYS:
+            self._held.clear()
+        known = self._known(best.keys()) if best else {}
+        for rank, record in self._waiting:
+            document = record.capture.document_id
+            if rank == best[document] and known.get(document, -1) < rank:
+                self._documents[document] = self._document(record)
+            self._held[document] = max(known.get(document, -1), best[document])
+        self._waiting, self._waiting_bytes = [], 0
+
+    def _document(self, record: CaptureRecord) -> Document:
+        capture = record.capture
+        if not extractable(capture.content_type_norm):
+            return Document(capture, Extract())
+        reason = self._without_text.get(capture.source_file_offset)
+        if reason is not None:
+            self._report(capture, reason)
+            return Document(capture, Extract(problems=(reason,)))
+        with self._guard(capture.source_file_offset):
+            extract = self._extract(record)
+        self._characters += len(extract.content)
+        return Document(capture, extract)
+
+    def _extract(self, record: CaptureRecord) -> Extract:
+        capture, payload = record.capture, record.payload()
+        extract = self._options.extract(
+            payload.data,
+            url=capture.url,
+            content_type_norm=capture.content_type_norm,
+            content_type=capture.content_type,
+            charset=payload.charset,
+            parser=self._options.parser,
+        )
+        problems = (*_problems(payload), *extract.problems)
+        for problem in problems:
+            self._report(capture, problem)
+        return replace(extract, problems=problems) if problems else extract
+
+    def _report(self, capture: Capture, message: str) -> None:
+        place = capture.source_file, capture.source_file_offset
+        self._errors.append(ReadError(*place, "extract", message))
+
+    @property
+    def full(self) -> bool:
+        """Whether it is time to take what was collected."""
+        return (
+            len(self._captures) >= _PART_CAPTURES
+            or self._characters >= _PART_CHARACTERS
+            or len(self._errors) >= _PART_ERRORS
+        )
+
+    def take(self) -> Collected:
+        """Return what was collected since the last time."""
+        self._settle()
+        collected = Collected(
+            documents=tuple(self._documents.values()),
+            captures=tuple(self._captures),
+            dates=tuple(Dates(key, tuple(sorted(seen))) for key, seen in self._seen.items()),
+            errors=tuple(self._errors),
+            candidates=self._candidates,
+        )
+        self._clear()
+        return collected

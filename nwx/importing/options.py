@@ -1,0 +1,47 @@
+"""What an import can be told."""
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from nwx.errors import UsageError
+from nwx.extract import PARSERS, extract
+from nwx.model import DEFAULT_COLLECTION, Extract
+
+_COLLECTION = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """How to import.
+
+    `item_seconds` and `item_bytes` bound what one document may take to
+    extract; `patience_seconds` is how long an engine that went away is
+    waited for. `extract` must be a function that other processes can import.
+    """
+
+    collection: str = DEFAULT_COLLECTION
+    jobs: int = 0
+    verify: bool = False
+    parser: str = "fast"
+    item_seconds: float = 20.0
+    item_bytes: int = 4 << 30
+    patience_seconds: float = 120.0
+    extract: Callable[..., Extract] = extract
+
+    def __post_init__(self) -> None:
+        if not _COLLECTION.fullmatch(self.collection):
+            raise UsageError(
+                f"{self.collection!r} is no name for a collection;"
+                " use 1 to 64 letters, digits, dots, dashes or underscores"
+            )
+        if self.parser not in PARSERS:
+            raise UsageError(f"there is no parser {self.parser!r}; use {' or '.join(PARSERS)}")
+        if self.jobs < 0 or self.item_seconds <= 0:
+            raise UsageError("jobs and time limits must be greater than 0")
+
+    @property
+    def processes(self) -> int:
+        """The number of files to read at once: `jobs`, or the cores this process may use."""
+        return self.jobs or len(os.sched_getaffinity(0))

@@ -1,0 +1,181 @@
+"""From an archive file to parts for the engine: what a worker does, but for its process."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from nwx.errors import SourceError
+from nwx.formats.reader import ArchiveReader
+from nwx.importing.collecting import Collector, Guard, Lookup
+from nwx.importing.options import ImportOptions
+from nwx.importing.report import Outcome
+from nwx.model import Batch, ReadError, SourceFile
+from nwx.sources import Source, checksum
+
+
+@dataclass(frozen=True, slots=True)
+class FileTask:
+    """A file to import.
+
+    `entry` is what the ledger knows of it. `without_text` maps offsets of
+    records that are not to be extracted to the reason in words.
+    `path` is where the file lies as its owner knows it.
+    """
+
+    source: Source
+    path: str
+    entry: SourceFile | None
+    without_text: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a file, ready to be written, and what it adds to the report."""
+
+    batch: Batch
+    errors: tuple[ReadError, ...]
+    records: Mapping[str, int]
+    candidates: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of a file, said after its last part."""
+
+    outcome: Outcome
+    errors: tuple[ReadError, ...] = ()
+
+
+def import_file(
+    task: FileTask,
+    options: ImportOptions,
+    known: Lookup,
+    guard: Guard,
+    moved: Callable[[int], None],
+) -> Iterator[Part | Verdict]:
+    """Yield the parts of a file that are not in the archive yet, then the verdict.
+
+    `moved` is told the bytes read, at every record.
+    """
+    source, entry = task.source, task.entry
+    if entry and source.size is not None and entry.size not in (None, source.size):
+        yield _refused(source, entry, f"{source.size} bytes, not {entry.size}")
+        return
+    try:
+        content = checksum(source)
+    except SourceError as error:
+        yield Verdict(Outcome.UNREADABLE, (ReadError(source.name, None, "open", str(error)),))
+        return
+    if entry and entry.checksum != content:
+        yield _refused(source, entry, "other content")
+    elif entry and entry.finished:
+        yield Verdict(Outcome.SKIPPED)
+    else:
+        new = SourceFile(options.collection, source.name, task.path, source.size, content)
+        collector = Collector(known, options, guard, task.without_text)
+        yield from _Import(source, entry or new, collector, options, moved).parts()
+
+
+def _refused(source: Source, entry: SourceFile, difference: str) -> Verdict:
+    message = (
+        f"another file of this name is in the archive ({entry.path}; {difference});"
+        " rename this one, or import it into another collection"
+    )
+    return Verdict(Outcome.REFUSED, (ReadError(source.name, None, "conflict", message),))
+
+
+class _Import:
+    """A file on its way into the archive."""
+
+    def __init__(
+        self,
+        source: Source,
+        entry: SourceFile,
+        collector: Collector,
+        options: ImportOptions,
+        moved: Callable[[int], None],
+    ) -> None:
+        self._source, self._entry = source, entry
+        self._collector, self._moved = collector, moved
+        self._reader = ArchiveReader(
+            source,
+            options.collection,
+            start=entry.done_to,
+            verify=options.verify,
+            keep=collector.wants,
+        )
+        self._errors = self._captures = 0
+        self._cut_off = False
+        self._done = _Mark(entry.done_to)
+        self._told = self._done
+
+    def parts(self) -> Iterator[Part | Verdict]:
+        """Yield the parts from where the ledger stands, then the verdict."""
+        yield from self._read()
+        outcome = self._outcome()
+        if outcome is Outcome.IMPORTED:
+            self._mark(self._reader.position, finished=True)
+        yield self._part()
+        yield Verdict(outcome)
+
+    def _outcome(self) -> Outcome:
+        readable = self._reader.records or self._entry.done_to or not self._errors
+        if not readable:
+            return Outcome.UNREADABLE
+        # What could not be read today (a disk, a network) may be readable tomorrow.
+        return Outcome.PARTIAL if self._cut_off else Outcome.IMPORTED
+
+    def _read(self) -> Iterator[Part]:
+        for item in self._reader:
+            if isinstance(item, ReadError):
+                self._errors += 1
+                self._cut_off = item.kind == "read"
+                self._collector.add_error(item)
+            else:
+                self._captures += 1
+                self._collector.add(item)
+                self._mark(item.resume_at)
+            self._moved(self._reader.position)
+            if self._collector.full:
+                yield self._part()
+
+    def _mark(self, done_to: int, finished: bool = False) -> None:
+        """Note that all before `done_to` was collected: a part may end here."""
+        records = dict(self._reader.records)
+        self._done = _Mark(done_to, finished, records, self._captures, self._errors)
+
+    def _part(self) -> Part:
+        collected, done, told = self._collector.take(), self._done, self._told
+        self._told = done
+        return Part(
+            Batch(
+                collected.documents,
+                collected.captures,
+                collected.dates,
+                (self._ledger_entry(done),) if done is not told else (),
+            ),
+            collected.errors,
+            Counter(done.records) - Counter(told.records),
+            collected.candidates,
+            done.done_to - told.done_to,
+        )
+
+    def _ledger_entry(self, done: "_Mark") -> SourceFile:
+        counts = Counter(self._entry.counts)
+        counts.update(done.records)
+        counts.update(captures=done.captures, errors=done.errors)
+        return replace(
+            self._entry, done_to=done.done_to, finished=done.finished, counts=dict(counts)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """How far a file was collected, and what was counted since this import began with it."""
+
+    done_to: int
+    finished: bool = False
+    records: Mapping[str, int] = field(default_factory=dict)
+    captures: int = 0
+    errors: int = 0
