@@ -4,6 +4,7 @@ import gzip
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BytesIO
+from typing import BinaryIO
 
 from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
@@ -12,6 +13,7 @@ from warcio.warcwriter import WARCWriter
 
 from nwx.errors import FormatError
 
+GZIP_MAGIC = b"\x1f\x8b\x08"
 _DROPPED = frozenset(
     (
         "warc-type",
@@ -43,16 +45,17 @@ class Original:
         return f"{t[:4]}-{t[4:6]}-{t[6:8]}T{t[8:10]}:{t[10:12]}:{t[12:14]}Z"
 
 
-def revisit_record(stored: bytes, digest: str, original: Original) -> bytes:
-    """Return a WARC 1.1 revisit record in the place of a stored response or resource record.
+def revisit_record(handle: BinaryIO, digest: str, original: Original) -> bytes:
+    """Return a WARC 1.1 revisit record for the response or resource record where `handle` stands.
 
-    `stored` is the record as it lies in its file, a gzip member or plain;
-    what is returned is stored in the same way. The new record keeps the id,
-    the date and the HTTP head of the old one (WARC 1.1, 6.7), so that what
-    refers to it still does. Raises FormatError for other records.
+    What is returned is stored as the old record is, as a gzip member or
+    plain. It keeps the id, the date and the HTTP head of the old one, so
+    that what refers to it still does. Raises FormatError for other records.
     """
-    compressed = stored.startswith(b"\x1f\x8b")
-    record = _only_record(stored)
+    start = handle.tell()
+    compressed = handle.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+    handle.seek(start)
+    record = stored_record(handle)
     out = BytesIO()
     writer = WARCWriter(out, gzip=False, warc_version="WARC/1.1")
     revisit = writer.create_revisit_record(
@@ -69,9 +72,13 @@ def revisit_record(stored: bytes, digest: str, original: Original) -> bytes:
     return gzip.compress(out.getvalue(), mtime=0) if compressed else out.getvalue()
 
 
-def _only_record(stored: bytes) -> ArcWarcRecord:
+def stored_record(handle: BinaryIO) -> ArcWarcRecord:
+    """Return the WARC response or resource record where `handle` stands, its payload unread.
+
+    Raises FormatError where there is none.
+    """
     try:
-        record = next(iter(ArchiveIterator(BytesIO(stored))), None)
+        record = next(iter(ArchiveIterator(handle)), None)
     except ArchiveLoadFailed as error:
         raise FormatError(f"the stored record cannot be read: {error}") from error
     if record is None or record.format != "warc" or record.rec_type not in _MADE_INTO_REVISITS:

@@ -46,7 +46,7 @@ def read(data: bytes) -> ArcWarcRecord:
 
 @pytest.mark.parametrize("compressed", [True, False])
 def test_a_response_becomes_a_revisit_stored_the_same_way(compressed: bool) -> None:
-    made = revisit_record(stored(compressed=compressed), DIGEST, ORIGINAL)
+    made = revisit_record(BytesIO(stored(compressed=compressed)), DIGEST, ORIGINAL)
     assert made.startswith(b"\x1f\x8b") is compressed
     plain = gzip.decompress(made) if compressed else made
     assert plain.startswith(b"WARC/1.1\r\n")
@@ -68,7 +68,7 @@ def test_a_response_becomes_a_revisit_stored_the_same_way(compressed: bool) -> N
 
 
 def test_a_resource_becomes_a_revisit_without_a_head() -> None:
-    record = read(revisit_record(stored("resource"), DIGEST, ORIGINAL))
+    record = read(revisit_record(BytesIO(stored("resource")), DIGEST, ORIGINAL))
     assert record.rec_type == "revisit"
     assert record.http_headers is None
 
@@ -76,4 +76,4 @@ def test_a_resource_becomes_a_revisit_without_a_head() -> None:
 @pytest.mark.parametrize("data", [stored("metadata"), b"no record", b"", gzip.compress(b"x")])
 def test_nothing_else_does(data: bytes) -> None:
     with pytest.raises(FormatError):
-        revisit_record(data, DIGEST, ORIGINAL)
+        revisit_record(BytesIO(data), DIGEST, ORIGINAL)

@@ -1,0 +1,246 @@
+"""WARC files written anew, with revisit records in the place of duplicates.
+
+A new file is the old one byte for byte, but for the records that are
+duplicates: each of these gives way to a revisit record, once its payload
+was found to be that of its original. The old file is only read.
+"""
+
+import hashlib
+import os
+import sqlite3
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import BinaryIO
+
+from warcio.bufferedreaders import ChunkedDataException, ChunkedDataReader
+from warcio.exceptions import ArchiveLoadFailed
+from warcio.recordloader import ArcWarcRecord
+
+from nwx.dedup.revisit import GZIP_MAGIC, Original, revisit_record, stored_record
+from nwx.errors import FormatError, SourceError
+from nwx.formats.reader import ArchiveReader
+from nwx.model import Capture, ReadError
+from nwx.sources import Source
+
+Covers = Callable[[str, str, str], bool]
+"""Tells whether a capture (URL, digest, timestamp) is a duplicate by an exclusion list."""
+
+_BLOCK_BYTES = 1 << 20
+_RECORD_END = b"\r\n\r\n"
+_BROKEN = (ArchiveLoadFailed, ChunkedDataException, zlib.error, EOFError)
+_WITH_PAYLOAD = ("response", "resource")
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """What became of a file: `left` are duplicates that had to stay, each with its reason."""
+
+    source_file: str
+    output: str
+    revisits: int
+    bytes_before: int
+    bytes_after: int
+    left: tuple[ReadError, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a stored record lies."""
+
+    path: str
+    offset: int
+    length: int
+    url: str
+    timestamp: str
+    digest: str
+
+
+def rewrite(sources: Sequence[Source], covers: Covers, folder: Path) -> Iterator[Rewritten]:
+    """Write each file anew into `folder`, under its name, and yield what became of it.
+
+    Originals are looked for in all of the files: the earliest capture of
+    the same payload that is no duplicate, of the same URL where there is
+    one. Raises SourceError where a new file would stand in the place of
+    another, or a file is no WARC that can be written anew.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (
+        TemporaryDirectory(prefix="nwx-") as scratch,
+        closing(_Catalogue(Path(scratch) / "captures.sqlite")) as catalogue,
+    ):
+        for source in sources:
+            _check_output(source, folder)
+            catalogue.add(source, covers)
+        for source in sources:
+            yield _rewrite_file(source, folder / Path(source.path).name, catalogue)
+
+
+def _check_output(source: Source, folder: Path) -> None:
+    output = folder / Path(source.path).name
+    if source.member or not Path(source.path).is_file():
+        raise SourceError(f"{source.name} is no local WARC file; unpack or fetch it first")
+    if output.exists():
+        raise SourceError(f"{output} is there already; choose an empty folder for the new files")
+
+
+class _Catalogue:
+    """The captures with a payload of all files, on disk."""
+
+    def __init__(self, path: Path) -> None:
+        self._db = sqlite3.connect(path, isolation_level=None)
+        self._db.executescript(
+            "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
+            "CREATE TABLE capture (path, offset INTEGER, length INTEGER, url, timestamp, digest,"
+            " duplicate INTEGER);"
+        )
+
+    def add(self, source: Source, covers: Covers) -> None:
+        """Note the captures of a file."""
+        self._db.execute("BEGIN")
+        self._db.executemany(
+            "INSERT INTO capture VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                (
+                    source.path,
+                    c.source_file_offset,
+                    c.record_length,
+                    c.url,
+                    c.timestamp,
+                    c.digest,
+                    covers(c.url, c.digest, c.timestamp),
+                )
+                for c in _captures(source)
+            ),
+        )
+        self._db.execute("COMMIT")
+        self._db.execute("CREATE INDEX IF NOT EXISTS by_digest ON capture (digest, duplicate)")
+
+    def duplicates(self, path: str) -> list[_Place]:
+        """Return the duplicates of a file, in the order of their offsets."""
+        rows = self._db.execute(
+            "SELECT path, offset, length, url, timestamp, digest FROM capture"
+            " WHERE path = ? AND duplicate ORDER BY offset",
+            (path,),
+        )
+        return [_Place(*row) for row in rows]
+
+    def original(self, duplicate: _Place) -> _Place | None:
+        """Return the capture that a duplicate repeats, None if no file has one."""
+        row = self._db.execute(
+            "SELECT path, offset, length, url, timestamp, digest FROM capture"
+            " WHERE digest = ? AND NOT duplicate ORDER BY url <> ?, timestamp, path, offset",
+            (duplicate.digest, duplicate.url),
+        ).fetchone()
+        return _Place(*row) if row else None
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+
+def _captures(source: Source) -> Iterator[Capture]:
+    for found in ArchiveReader(source, "", keep=lambda capture: False):
+        if isinstance(found, ReadError):
+            continue
+        capture = found.capture
+        if capture.record_type in _WITH_PAYLOAD and capture.digest and capture.record_length:
+            yield capture
+
+
+def _rewrite_file(source: Source, output: Path, catalogue: _Catalogue) -> Rewritten:
+    """Write one file anew; it appears whole or not at all."""
+    left: list[ReadError] = []
+    revisits = 0
+    unfinished = output.with_name(output.name + ".unfinished")
+    try:
+        with Path(source.path).open("rb") as old, unfinished.open("wb") as new:
+            for place in catalogue.duplicates(source.path):
+                try:
+                    made = _revisit(place, catalogue.original(place))
+                except (FormatError, *_BROKEN) as error:
+                    left.append(ReadError(source.name, place.offset, "revisit", str(error)))
+                    continue
+                _copy(old, new, place.offset)
+                new.write(made)
+                old.seek(place.offset + place.length)
+                revisits += 1
+            _copy(old, new, None)
+            new.flush()
+            os.fsync(new.fileno())
+        unfinished.rename(output)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    before, after = Path(source.path).stat().st_size, output.stat().st_size
+    return Rewritten(source.name, str(output), revisits, before, after, tuple(left))
+
+
+def _copy(old: BinaryIO, new: BinaryIO, end: int | None) -> None:
+    """Copy from where the old file stands up to an offset, or to its end."""
+    while block := old.read(_BLOCK_BYTES if end is None else min(_BLOCK_BYTES, end - old.tell())):
+        new.write(block)
+
+
+def _revisit(place: _Place, original: _Place | None) -> bytes:
+    """Return the bytes that take the place of a stored duplicate.
+
+    Raises FormatError where it must stay as it is.
+    """
+    if original is None:
+        raise FormatError(f"no original of {place.digest} is in these files")
+    if not _stands_alone(place):
+        raise FormatError("the record has no gzip member of its own; recompress the file first")
+    if _payload_hash(place) != _payload_hash(original):
+        raise FormatError(
+            f"the payload is not that of its original at {original.path} offset {original.offset}"
+        )
+    with Path(original.path).open("rb") as handle:
+        handle.seek(original.offset)
+        record_id = stored_record(handle).rec_headers.get_header("WARC-Record-ID") or ""
+    with Path(place.path).open("rb") as handle:
+        handle.seek(place.offset)
+        made = revisit_record(
+            handle, place.digest, Original(original.url, original.timestamp, record_id)
+        )
+    # A plain record is measured without the two line ends that follow it.
+    return made if made.startswith(GZIP_MAGIC) else made.removesuffix(_RECORD_END)
+
+
+def _stands_alone(place: _Place) -> bool:
+    """Tell whether a stored record is all of a gzip member, or in a plain file."""
+    with Path(place.path).open("rb") as handle:
+        if handle.read(len(GZIP_MAGIC)) != GZIP_MAGIC:
+            return True
+        handle.seek(place.offset)
+        member, left = zlib.decompressobj(zlib.MAX_WBITS | 16), place.length
+        while left and not member.eof:
+            block = handle.read(min(_BLOCK_BYTES, left))
+            if not block:
+                return False
+            left -= len(block)
+            while block:
+                member.decompress(block, _BLOCK_BYTES)
+                block = member.unconsumed_tail
+        return member.eof and not left and not member.unused_data
+
+
+def _payload_hash(place: _Place) -> bytes:
+    """Return a hash of a payload without its transfer encoding."""
+    with Path(place.path).open("rb") as handle:
+        handle.seek(place.offset)
+        record = stored_record(handle)
+        stream = record.raw_stream
+        if _is_chunked(record):
+            stream = ChunkedDataReader(stream, decomp_type=None)
+        digest = hashlib.sha256()
+        while block := stream.read(_BLOCK_BYTES):
+            digest.update(block)
+    return digest.digest()
+
+
+def _is_chunked(record: ArcWarcRecord) -> bool:
+    head = record.http_headers
+    return bool(head) and "chunked" in (head.get_header("Transfer-Encoding") or "").lower()
