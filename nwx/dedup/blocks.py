@@ -1,0 +1,246 @@
+"""CDX files cut into blocks of clean lines, for reading by column.
+
+In a clean block every line has the same fields, one delimiter between
+them and a newline behind them. Most blocks of most files are clean as
+they are; of the others each line is looked at by itself.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nwx.errors import CdxError
+from nwx.formats.cdx import CDX11, LAYOUTS, Layout, format_cdx, parse_header
+from nwx.formats.cdxfile import MAX_LINE_BYTES, CdxParser, lines_of, open_cdx
+from nwx.formats.cdxj import is_cdxj
+
+BLOCK_BYTES = 1 << 22
+PAD_BYTES = 1024
+"""Zeros behind a block, so that wide loads may reach over its end."""
+
+DATE_FIRST = Layout("bka")
+DATE_LAST = Layout("akb")
+"""The layouts of exclusion lists: `date digest url` and `url digest date`."""
+
+_PAD = bytes(PAD_BYTES)
+_NEWLINE = 10
+_BLANK = 32
+_BRACE = 123
+_NEVER = Layout("")
+_LINES_TO_LOOK_AT = 1000
+_BYTES_TO_LOOK_AT = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class CdxSource:
+    """A file of captures; those of one that is `held` are known already, none is a duplicate.
+
+    `layout` is how its lines are read where no header says otherwise,
+    `name` how messages call it.
+    """
+
+    path: str
+    layout: Layout | None = None
+    held: bool = False
+    name: str = ""
+
+    @property
+    def shown(self) -> str:
+        """Return the name for messages."""
+        return self.name or self.path
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The lines of a source that begin from byte `start` up to `end` (None: all that follow)."""
+
+    source: CdxSource
+    start: int = 0
+    end: int | None = None
+
+
+@dataclass(slots=True)
+class Reading:
+    """What came up while the lines of a piece were read; `line` counts within the piece."""
+
+    file: str
+    line: int = 0
+    problems: list[CdxError] = field(default_factory=list)
+    problems_total: int = 0
+    layout_changed: bool = False
+
+    def add(self, error: CdxError, listed: int = 100) -> None:
+        """Note a broken line; the first ones are kept."""
+        self.problems_total += 1
+        if len(self.problems) < listed:
+            self.problems.append(error)
+
+
+class Block(NamedTuple):
+    """Clean lines: their bytes with a pad behind, and where each field ends, a row a line."""
+
+    data: bytes
+    ends: NDArray[np.int64]
+    layout: Layout
+    lines: Sequence[int]
+
+
+def blocks(piece: Piece, reading: Reading) -> Iterator[Block]:
+    """Stream the lines of a piece in clean blocks.
+
+    Raises SourceError where the file cannot be read.
+    """
+    source = piece.source
+    start = start_of(source)
+    parser = CdxParser(source.shown, start.parsed)
+    with open_cdx(source.path) as stream:
+        for data in _raw_blocks(stream, piece):
+            if reading.line == 0 and piece.start == 0:
+                data = _without_header(data, parser, reading)
+            ends = _clean_ends(data, start.clean) if parser.layout == start.fast else None
+            if ends is None:
+                data, lines = _repaired(data, parser, start, reading)
+                ends = _clean_ends(data, start.clean)
+            else:
+                lines = range(reading.line + 1, reading.line + 1 + len(ends))
+                reading.line += len(ends)
+            if ends is not None:
+                yield Block(data, ends, start.clean, lines)
+    reading.layout_changed = parser.layout != start.parsed
+
+
+class Start(NamedTuple):
+    """How the lines of a file are read.
+
+    `parsed` is the layout by which single lines are read (None: by their
+    number of fields), `clean` that of clean blocks, `fast` the one that
+    `parsed` must be for raw lines to be clean.
+    """
+
+    parsed: Layout | None
+    clean: Layout
+    fast: Layout | None
+
+
+def start_of(source: CdxSource) -> Start:
+    """Return how the lines of a source are read, by its first lines."""
+    layout = source.layout
+    with open_cdx(source.path) as stream:
+        for _, line in zip(range(_LINES_TO_LOOK_AT), lines_of(stream), strict=False):
+            line = line.rstrip(b"\r\n")
+            found = _header_of(line)
+            if found is not None:
+                return _start(found)
+            if line and not line.startswith(b"!"):
+                return _start(layout) if layout else _by_fields(line, source.held)
+    return _start(layout) if layout else Start(None, CDX11, None)
+
+
+def _header_of(line: bytes) -> Layout | None:
+    try:
+        return parse_header(line) if b"CDX" in line[:4] else None
+    except CdxError:
+        return None  # it is reported when the lines are read
+
+
+def _start(layout: Layout) -> Start:
+    clean = Layout(layout.letters)
+    return Start(layout, clean, clean)
+
+
+def _by_fields(line: bytes, held: bool) -> Start:
+    if is_cdxj(line):
+        return Start(None, CDX11, _NEVER)
+    fields = line.split(b" ")
+    if held and len(fields) == len(DATE_FIRST.letters):
+        return _start(DATE_FIRST if fields[0].isdigit() else DATE_LAST)
+    return Start(None, LAYOUTS.get(len(fields), CDX11), None)
+
+
+def _raw_blocks(stream: BinaryIO, piece: Piece) -> Iterator[bytes]:
+    position = 0
+    if piece.start:
+        position = piece.start - 1
+        stream.seek(position)
+        position += len(stream.readline())
+    while piece.end is None or position < piece.end:
+        wanted = BLOCK_BYTES if piece.end is None else min(BLOCK_BYTES, piece.end - position)
+        data = stream.read(wanted)
+        if not data:
+            return
+        position += len(data)
+        tail = b""
+        if not data.endswith(b"\n"):
+            tail = stream.readline(MAX_LINE_BYTES + 2)
+            position += len(tail)
+            if not tail.endswith(b"\n"):
+                position += _skip_line(stream)
+                tail += b"\n"
+        data = b"".join((data, tail, _PAD))
+        windows = data.find(b"\r\n", 0, _BYTES_TO_LOOK_AT) >= 0
+        yield data.replace(b"\r\n", b"\n") if windows else data
+
+
+def _skip_line(stream: BinaryIO) -> int:
+    skipped = 0
+    while part := stream.readline(MAX_LINE_BYTES):
+        skipped += len(part)
+        if part.endswith(b"\n"):
+            break
+    return skipped
+
+
+def _without_header(data: bytes, parser: CdxParser, reading: Reading) -> bytes:
+    line, _, rest = data.partition(b"\n")
+    if _header_of(line.rstrip(b"\r")) != parser.layout or parser.layout is None:
+        return data
+    reading.line += 1
+    return rest
+
+
+def _clean_ends(data: bytes, layout: Layout) -> NDArray[np.int64] | None:
+    """Return where each field of each line ends, or None if a line is not clean."""
+    fields = len(layout.letters)
+    content = np.frombuffer(data, np.uint8, len(data) - PAD_BYTES)
+    blanks = np.flatnonzero(content <= _BLANK)
+    if not len(blanks) or len(blanks) % fields:
+        return None
+    ends = blanks.reshape(-1, fields)
+    kinds = content[ends]
+    if (kinds[:, -1] != _NEWLINE).any() or (kinds[:, :-1] != _BLANK).any():
+        return None
+    if blanks[0] == 0 or (blanks[1:] - blanks[:-1]).min(initial=2) < 2:
+        return None  # an empty field
+    if (content[ends[:, 1] + 1] == _BRACE).any():
+        return None  # CDXJ that happens to have as many blanks
+    return ends
+
+
+def _repaired(
+    data: bytes, parser: CdxParser, start: Start, reading: Reading
+) -> tuple[bytes, Sequence[int]]:
+    """Return clean lines with a pad for those that can be read, and their numbers."""
+    clean = re.compile(rb"[^\x00-\x20]+(?: [^\x00-\x20]+){%d}" % (len(start.clean.letters) - 1))
+    lines, numbers = [], []
+    for line in data[: len(data) - PAD_BYTES].split(b"\n")[:-1]:
+        reading.line += 1
+        line = line.rstrip(b"\r")
+        if not (parser.layout == start.fast and clean.fullmatch(line) and not is_cdxj(line)):
+            line = _parsed(line, parser, start.clean, reading)
+        if line:
+            lines.append(line)
+            numbers.append(reading.line)
+    return b"\n".join((*lines, _PAD)), numbers
+
+
+def _parsed(line: bytes, parser: CdxParser, layout: Layout, reading: Reading) -> bytes:
+    try:
+        found = parser.parse(line, reading.line)
+    except CdxError as error:
+        reading.add(error)
+        return b""
+    return format_cdx(found, layout).encode("utf-8", "surrogateescape") if found else b""

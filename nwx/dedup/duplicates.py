@@ -1,0 +1,131 @@
+"""Duplicates among captures: the second and later of each key, from CDX files of any size.
+
+Every input is read twice and never sorted. First each line becomes an
+entry of 32 bytes (the number of its key and its date), spread by key over
+files on disk; what shares a key then lies in one of them, and each is
+settled in memory. Then the lines are read again and those found to be
+duplicates are written, in the order of the input.
+"""
+
+import secrets
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+import numpy as np
+
+from nwx.dedup.blocks import CdxSource
+from nwx.dedup.planning import (
+    Resources,
+    held_lines,
+    part_bits,
+    ready_inputs,
+    temporary_folder,
+    tried,
+    workers_for,
+)
+from nwx.dedup.pool import Pool
+from nwx.dedup.report import DedupReport, Problems, Progress, no_progress
+from nwx.dedup.selection import Selection
+from nwx.dedup.spill import Segment, writing
+from nwx.dedup.work import Collected, Flags, Plan, Task, collect, settle, write
+from nwx.formats.cdx import CdxLine
+
+_COPY_BYTES = 1 << 20
+
+
+def find_duplicates(
+    sources: Sequence[CdxSource],
+    output: BinaryIO,
+    selection: Selection,
+    *,
+    resources: Resources | None = None,
+    held: Iterable[CdxLine] | None = None,
+    strict: bool = False,
+    summary: bool = False,
+    progress: Progress = no_progress,
+) -> DedupReport:
+    """Write a `date digest url` line for each duplicate, in the order of the input.
+
+    Captures of a source that is `held`, and the lines `held` (those of an
+    engine), come before all others of their key. Nothing is written to
+    `output` before all is known. Raises CdxError on the first broken line
+    if `strict`, SourceError where something cannot be read or written.
+    """
+    resources = resources or Resources()
+    with temporary_folder(resources.folder) as folder:
+        inputs = ready_inputs(sources, folder)
+        if held is not None:
+            inputs += ready_inputs([held_lines(held, folder)], folder)
+        workers = workers_for(inputs, resources)
+        bits = part_bits(inputs, resources, workers)
+        plan = Plan(selection, secrets.randbits(64), bits, folder, strict, summary)
+        with Pool(workers) as pool:
+            run = _Run(pool, progress)
+            return tried(plan, inputs, workers, lambda plan, tasks: run.to(output, plan, tasks))
+
+
+@dataclass(slots=True)
+class _Run:
+    pool: Pool
+    progress: Progress
+    report: DedupReport = field(default_factory=DedupReport)
+
+    def to(self, output: BinaryIO, plan: Plan, tasks: list[Task]) -> DedupReport:
+        self.report = DedupReport()
+        collected = self._collect(plan, tasks)
+        flags = _flag(plan, tasks, collected)
+        self._settle(plan, flags, collected)
+        self._write(plan, [task for task in tasks if not task.held], flags, output)
+        return self.report
+
+    def _collect(self, plan: Plan, tasks: list[Task]) -> list[Collected]:
+        problems = Problems(self.report, strict=plan.strict)
+        collected = []
+        done, total = 0, sum(task.size for task in tasks)
+        work = [(plan, task) for task in tasks]
+        for task, found in zip(tasks, self.pool.map(collect, work), strict=True):
+            problems.add(task, found.readings)
+            if not task.held:
+                self.report.add(found.passed)
+            collected.append(found)
+            done += task.size
+            self.progress("reading", done, total)
+        return collected
+
+    def _settle(self, plan: Plan, flags: Flags, collected: list[Collected]) -> None:
+        parts: dict[int, list[Segment]] = {}
+        for found in collected:
+            for segment in found.segments:
+                parts.setdefault(segment.part, []).append(segment)
+        work = [(plan, flags, parts[part]) for part in sorted(parts)]
+        for done, keys in enumerate(self.pool.map(settle, work), 1):
+            self.report.keys += keys
+            self.progress("comparing", done, len(work))
+
+    def _write(self, plan: Plan, tasks: list[Task], flags: Flags, output: BinaryIO) -> None:
+        done, total = 0, sum(task.size for task in tasks)
+        work = [(plan, task, flags) for task in tasks]
+        for task, written in zip(tasks, self.pool.map(write, work), strict=True):
+            with written.path.open("rb") as stream:
+                shutil.copyfileobj(stream, output, _COPY_BYTES)
+            written.path.unlink()
+            self.report.duplicates += written.lines
+            self.report.savings.add(written.savings)
+            done += task.size
+            self.progress("writing", done, total)
+
+
+def _flag(plan: Plan, tasks: list[Task], collected: list[Collected]) -> Flags:
+    """Make the file of flags, filled to its end here: a full disk can be told now, not later."""
+    path = plan.folder / "flags"
+    bases, size = [], 0
+    with writing(path), path.open("wb") as stream:
+        for task, found in zip(tasks, collected, strict=True):
+            bases.append(-1 if task.held else size)
+            if not task.held:
+                packed = np.frombuffer(found.beaten, np.uint8)
+                stream.write(np.unpackbits(packed, count=found.entries).tobytes())
+                size += found.entries
+    return Flags(path, tuple(bases), size)

@@ -1,0 +1,142 @@
+"""Keys of captures as numbers of 128 bits, computed for a block of lines at once.
+
+Multilinear hashing (Lemire and Kaser, "Strongly universal string hashing
+is fast"): for any two different keys the chance that they get the same
+number is 2**-128 over the random coefficients, which are drawn anew for
+each run, so that no archived page can be made to collide.
+"""
+
+from enum import StrEnum
+from functools import lru_cache
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nwx.dedup.columns import Bytes, Columns, Numbers, load
+from nwx.errors import DigestError
+from nwx.formats.digest import normal_digest
+from nwx.formats.surt import urlkey
+
+Words = NDArray[np.uint64]
+
+_WIDTHS = (32, 64, 128, 256, 512, 1024)
+_LONG_BYTES = 64
+_DIGEST_BYTES = 32
+_LANES = 4
+_HALF = np.uint64(32)
+_UPPER = np.uint64(0xFFFFFFFF00000000)
+_PREFIX = np.frombuffer(b"sha1:", np.uint8)
+
+
+class Key(StrEnum):
+    """What two captures must have in common for one to be a duplicate of the other."""
+
+    URL_DIGEST = "url+digest"
+    URLKEY_DIGEST = "urlkey+digest"
+    DIGEST = "digest"
+
+
+class KeyHash:
+    """Numbers for keys; two of the same seed give the same."""
+
+    def __init__(self, key: Key, seed: int) -> None:
+        self._key = key
+        random = np.random.default_rng(seed)
+        sizes = (*_WIDTHS, _LONG_BYTES)
+        self._factors = [_draw(random, size // 4) for size in sizes]
+        self._offsets = [_draw(random, 1) for _ in sizes]
+        self._digest_factors = _draw(random, _DIGEST_BYTES // 4)
+
+    def of(self, columns: Columns) -> tuple[Words, Words]:
+        """Return both halves of the number of each line's key."""
+        sums = _words(_digests(columns)) @ self._digest_factors
+        match self._key:
+            case Key.URL_DIGEST:
+                sums += self._texts(columns.data, columns.starts("a"), columns.lengths("a"))
+            case Key.URLKEY_DIGEST:
+                sums += self._texts(*_urlkeys(columns))
+        upper = sums & _UPPER
+        lower = sums >> _HALF
+        return upper[:, 0] | lower[:, 1], upper[:, 2] | lower[:, 3]
+
+    def _texts(self, data: bytes, starts: Numbers, lengths: Numbers) -> Words:
+        kinds = np.searchsorted(_WIDTHS, lengths)
+        sums = np.empty((len(starts), _LANES), np.uint64)
+        for kind in np.flatnonzero(np.bincount(kinds, minlength=1)).tolist():
+            rows = np.flatnonzero(kinds == kind)
+            if kind < len(_WIDTHS):
+                part = _padded(data, starts[rows], lengths[rows], _WIDTHS[kind])
+            else:
+                part = _shortened(data, starts[rows], lengths[rows])
+            sums[rows] = _words(part) @ self._factors[kind] + self._offsets[kind]
+        return sums
+
+
+def _draw(random: np.random.Generator, words: int) -> Words:
+    return random.integers(0, 1 << 64, (words, _LANES), np.uint64)
+
+
+def _words(content: Bytes) -> Words:
+    return content.view("<u4").astype(np.uint64)
+
+
+def _padded(data: bytes, starts: Numbers, lengths: Numbers, width: int) -> Bytes:
+    content = load(data, starts, width)
+    content *= np.arange(width) < lengths[:, None]
+    return content
+
+
+def _shortened(data: bytes, starts: Numbers, lengths: Numbers) -> Bytes:
+    texts = zip(starts.tolist(), lengths.tolist(), strict=True)
+    hashes = [blake2b(data[start : start + length]).digest() for start, length in texts]
+    return np.frombuffer(b"".join(hashes), np.uint8).reshape(-1, _LONG_BYTES)
+
+
+def _urlkeys(columns: Columns) -> tuple[bytes, Numbers, Numbers]:
+    """Return the bytes that hold the urlkeys, where each begins and its length.
+
+    Those that the lines do not have are computed from the URL.
+    """
+    missing = columns.is_missing("NA")
+    if not missing.any():
+        return columns.data, columns.starts("NA"), columns.lengths("NA")
+    keys = columns.texts("NA") if columns.has("NA") else [b""] * len(columns)
+    for row, url in zip(np.flatnonzero(missing).tolist(), columns.texts("a", missing), strict=True):
+        text = urlkey(url.decode("utf-8", "surrogateescape"))
+        keys[row] = text.encode("utf-8", "surrogateescape")
+    lengths = np.array([len(key) for key in keys], np.int64)
+    return b"".join((*keys, bytes(_WIDTHS[-1]))), np.cumsum(lengths) - lengths, lengths
+
+
+def _digests(columns: Columns) -> Bytes:
+    """Return 32 bytes for each digest, equal for all spellings of one value."""
+    starts, lengths = columns.starts("kc"), columns.lengths("kc")
+    named = lengths == len(_PREFIX) + _DIGEST_BYTES
+    if named.any():
+        named &= (load(columns.data, starts, len(_PREFIX)) == _PREFIX).all(axis=1)
+        starts = starts + len(_PREFIX) * named
+    content = load(columns.data, starts, _DIGEST_BYTES)
+    odd = ~(named | (lengths == _DIGEST_BYTES))
+    base32 = (content - np.uint8(ord("A")) < 26) | (content - np.uint8(ord("2")) < 6)
+    if not base32.all() or odd.any():
+        odd |= ~base32.all(axis=1)
+        spelled = b"".join(map(canonical_digest, columns.texts("kc", odd)))
+        content[odd] = np.frombuffer(spelled, np.uint8).reshape(-1, _DIGEST_BYTES)
+    return content
+
+
+@lru_cache(maxsize=1 << 16)
+def canonical_digest(digest: bytes) -> bytes:
+    """Return 32 bytes that all spellings of a digest have in common.
+
+    For SHA-1 they are its base32 characters. What is no digest of a known
+    kind stands for itself.
+    """
+    try:
+        normal = normal_digest(digest.decode("ascii")).encode()
+    except (DigestError, UnicodeDecodeError):
+        normal = b"? " + digest
+    if normal.startswith(b"sha1:"):
+        return normal[5:]
+    return blake2b(normal, digest_size=_DIGEST_BYTES).digest()

@@ -1,0 +1,62 @@
+"""Work shared by processes, or done here where there is little."""
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from nwx.errors import SourceError
+
+Result = TypeVar("Result")
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Pool:
+    """Processes that share work; with one worker it is done in this process."""
+
+    def __init__(self, workers: int) -> None:
+        self._processes: ProcessPoolExecutor | None = None
+        if workers > 1:
+            fresh = multiprocessing.get_context("spawn")
+            self._processes = ProcessPoolExecutor(workers, mp_context=fresh)
+
+    def map(
+        self, function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]]
+    ) -> Iterator[Result]:
+        """Call `function` with each of these; yield the results in the same order.
+
+        Raises SourceError where a process was killed from outside.
+        """
+        if self._processes is None:
+            yield from (function(*each) for each in arguments)
+            return
+        work = list(arguments)
+        if not work:
+            return
+        try:
+            yield from self._processes.map(function, *zip(*work, strict=True))
+        except BrokenProcessPool as error:
+            raise SourceError(
+                "a process that shared the work was killed; if memory ran out, allow less"
+            ) from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._processes is not None:
+            self._processes.shutdown(cancel_futures=True)

@@ -1,0 +1,79 @@
+"""What a run over CDX files says when it is over."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from nwx.dedup.blocks import Reading
+from nwx.dedup.selection import Passed
+from nwx.dedup.work import Savings, Task
+from nwx.errors import CdxError
+
+PROBLEMS_LISTED = 1000
+
+Progress = Callable[[str, int, int], None]
+"""Called with a step, how much of it is done and how much it is in all."""
+
+
+def no_progress(step: str, done: int, total: int) -> None:
+    """Show nothing."""
+
+
+@dataclass(slots=True)
+class DedupReport:
+    """What was read and found.
+
+    `lines` counts captures that could be read, `keys` the different keys
+    among those looked at and those held, `duplicates` the lines written.
+    `problems` lists the first broken lines, `problems_total` counts all.
+    """
+
+    lines: int = 0
+    without_digest: int = 0
+    filtered: int = 0
+    keys: int = 0
+    duplicates: int = 0
+    problems_total: int = 0
+    problems: list[CdxError] = field(default_factory=list)
+    savings: Savings = field(default_factory=Savings)
+
+    def add(self, passed: Passed) -> None:
+        """Add the counts of a part."""
+        self.lines += passed.lines
+        self.without_digest += passed.without_digest
+        self.filtered += passed.filtered
+
+
+class LayoutChangedError(Exception):
+    """A file has another layout further down, so that it cannot be read in pieces."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+class Problems:
+    """The broken lines of all tasks, each by its number in its whole file."""
+
+    def __init__(self, report: DedupReport, *, strict: bool) -> None:
+        self._report = report
+        self._strict = strict
+        self._before = 0
+
+    def add(self, task: Task, readings: Iterable[Reading]) -> None:
+        """Add those of the next task.
+
+        Raises the first problem if `strict`, LayoutChangedError where the
+        rest of a file may have been misread.
+        """
+        for piece, reading in zip(task.pieces, readings, strict=False):
+            if reading.layout_changed and (piece.start or piece.end):
+                raise LayoutChangedError(piece.source.path)
+            before = self._before if piece.start else 0
+            self._before = before + reading.line
+            room = PROBLEMS_LISTED - len(self._report.problems)
+            for problem in reading.problems[:room]:
+                place = before + (problem.line or 0)
+                self._report.problems.append(CdxError(str(problem), problem.file, place))
+            self._report.problems_total += reading.problems_total
+            if self._strict and self._report.problems:
+                raise self._report.problems[0]

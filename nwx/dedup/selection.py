@@ -1,0 +1,117 @@
+"""Which captures of a CDX file are looked at, and which of several is kept."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatchcase
+
+import numpy as np
+
+from nwx.dedup.columns import Columns, Mask
+from nwx.dedup.hashing import Key, KeyHash
+from nwx.dedup.spill import ID, KEY, KEY_REST, RANK, TIE, Entries
+
+_HIGHEST = 1 << 61
+
+
+class Keep(StrEnum):
+    """Which capture of a key is none of the duplicates."""
+
+    OLDEST = "oldest"
+    NEWEST = "newest"
+    LARGEST = "largest"  # the longest record; the oldest of several
+    ORIGINAL = "original"  # the oldest that is no revisit; the oldest if all are
+
+
+class Revisits(StrEnum):
+    """What becomes of revisit records."""
+
+    IN = "in"
+    OUT = "out"
+    ONLY = "only"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What is a duplicate of what, and which captures are looked at.
+
+    MIME types may have wildcards (`image/*`) and are compared in lower
+    case. A capture whose record length is not known passes `min_bytes`.
+    """
+
+    key: Key = Key.URL_DIGEST
+    keep: Keep = Keep.OLDEST
+    min_bytes: int = 0
+    mime_in: tuple[str, ...] = ()
+    mime_out: tuple[str, ...] = ()
+    revisits: Revisits = Revisits.IN
+
+    @property
+    def words(self) -> int:
+        """Return of how many words its entries are."""
+        return 5 if self.keep is Keep.LARGEST else 4
+
+
+@dataclass(slots=True)
+class Passed:
+    """How many lines were read, and how many left out: without a digest, or by a filter."""
+
+    lines: int = 0
+    without_digest: int = 0
+    filtered: int = 0
+
+    def add(self, other: "Passed") -> None:
+        """Add the counts of another part."""
+        self.lines += other.lines
+        self.without_digest += other.without_digest
+        self.filtered += other.filtered
+
+
+def select(columns: Columns, selection: Selection, passed: Passed) -> None:
+    """Leave out what is not looked at, and count it."""
+    before = len(columns)
+    passed.lines += before
+    columns.keep(~columns.is_missing("kc"))
+    with_digest = len(columns)
+    passed.without_digest += before - with_digest
+    if selection.revisits is not Revisits.IN:
+        revisits = columns.is_revisit()
+        columns.keep(revisits if selection.revisits is Revisits.ONLY else ~revisits)
+    if selection.mime_in or selection.mime_out:
+        columns.keep(_by_mime(columns, selection))
+    if selection.min_bytes:
+        sizes = columns.sizes()
+        columns.keep((sizes >= selection.min_bytes) | (sizes < 0))
+    passed.filtered += with_digest - len(columns)
+
+
+def entries_of(
+    columns: Columns, keys: KeyHash, selection: Selection, first_id: int, held: bool
+) -> Entries:
+    """Return an entry for each line; those of held ones come before all others of their key."""
+    entries = np.zeros((len(columns), selection.words), np.uint64)
+    entries[:, KEY], entries[:, KEY_REST] = keys.of(columns)
+    entries[:, ID] = np.arange(first_id, first_id + len(columns), dtype=np.uint64)
+    if held:
+        return entries
+    match selection.keep:
+        case Keep.OLDEST:
+            entries[:, RANK] = columns.timestamp
+        case Keep.NEWEST:
+            entries[:, RANK] = _HIGHEST - columns.timestamp
+        case Keep.ORIGINAL:
+            entries[:, RANK] = columns.timestamp + _HIGHEST * columns.is_revisit()
+        case Keep.LARGEST:
+            entries[:, RANK] = _HIGHEST - columns.sizes()
+            entries[:, TIE] = columns.timestamp
+    return entries
+
+
+def _by_mime(columns: Columns, selection: Selection) -> Mask:
+    verdicts: dict[bytes, bool] = {}
+    types = columns.texts("m") if columns.has("m") else [b"-"] * len(columns)
+    for content_type in set(types):
+        text = content_type.decode("utf-8", "surrogateescape").lower()
+        wanted = not selection.mime_in or any(fnmatchcase(text, p) for p in selection.mime_in)
+        unwanted = any(fnmatchcase(text, pattern) for pattern in selection.mime_out)
+        verdicts[content_type] = wanted and not unwanted
+    return np.fromiter(map(verdicts.__getitem__, types), np.bool_, len(types))

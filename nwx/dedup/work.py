@@ -1,0 +1,207 @@
+"""The three steps of finding duplicates, each cut into tasks that processes can share.
+
+`collect` reads lines and leaves an entry of each on disk, ordered by key;
+`settle` finds among the entries of one part those that are beaten;
+`write` reads the lines again and writes those that are.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from nwx.dedup.blocks import Piece, Reading, blocks
+from nwx.dedup.columns import Columns, Mask
+from nwx.dedup.hashing import KeyHash
+from nwx.dedup.selection import Passed, Selection, entries_of, select
+from nwx.dedup.spill import ID, Entries, Segment, Spill, losers, read_segments, writing
+from nwx.formats.urls import place_of
+
+ENTRIES_AT_ONCE = 1 << 18
+_TASK_SHIFT = 40
+_LOCAL = np.uint64((1 << _TASK_SHIFT) - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What all tasks of one run share."""
+
+    selection: Selection
+    seed: int
+    bits: int
+    folder: Path
+    strict: bool = False
+    summary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Some pieces of input to be read together, `size` bytes as stored."""
+
+    number: int
+    pieces: tuple[Piece, ...]
+    size: int
+
+    @property
+    def held(self) -> bool:
+        """Return whether its captures are held, so that none is a duplicate."""
+        return self.pieces[0].source.held
+
+
+@dataclass(slots=True)
+class Collected:
+    """What `collect` found: a Reading for each piece, and which entries are beaten already."""
+
+    readings: list[Reading] = field(default_factory=list)
+    passed: Passed = field(default_factory=Passed)
+    entries: int = 0
+    beaten: bytes = b""
+    segments: list[Segment] = field(default_factory=list)
+
+
+def collect(plan: Plan, task: Task) -> Collected:
+    """Read the lines of a task and spill an entry for each.
+
+    Only the best of a key among neighbours is spilled: all others are
+    duplicates whatever else there is. So an input that is sorted, or full
+    of one key, spills little.
+    """
+    found = Collected()
+    spill = Spill(plan.folder / f"entries-{task.number}", plan.bits)
+    keys = KeyHash(plan.selection.key, plan.seed)
+    beaten: list[Mask] = []
+    waiting: list[Entries] = []
+    for piece in task.pieces:
+        for columns in _selected(piece, plan, found):
+            first = (task.number << _TASK_SHIFT) + found.entries
+            held = piece.source.held
+            waiting.append(entries_of(columns, keys, plan.selection, first, held))
+            found.entries += len(columns)
+            if sum(map(len, waiting)) >= ENTRIES_AT_ONCE:
+                beaten.append(_spill(waiting, spill))
+        if plan.strict and found.readings[-1].problems:
+            break
+    if waiting:
+        beaten.append(_spill(waiting, spill))
+    found.segments = spill.segments
+    found.beaten = np.packbits(np.concatenate(beaten)).tobytes() if beaten else b""
+    return found
+
+
+def _selected(piece: Piece, plan: Plan, found: Collected) -> Iterator[Columns]:
+    reading = Reading(piece.source.shown)
+    found.readings.append(reading)
+    for block in blocks(piece, reading):
+        columns = Columns(block, reading)
+        select(columns, plan.selection, found.passed)
+        yield columns
+        if plan.strict and reading.problems:
+            return
+
+
+def _spill(waiting: list[Entries], spill: Spill) -> Mask:
+    entries = np.concatenate(waiting)
+    waiting.clear()
+    beaten = losers(entries)
+    spill.add(entries[~beaten])
+    return beaten
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """A file with a byte for each entry, 1 for a duplicate; `bases` says where a task's begin.
+
+    A base of -1 is that of a task whose captures are held: none is told.
+    """
+
+    path: Path
+    bases: tuple[int, ...]
+    size: int
+
+
+def settle(plan: Plan, flags: Flags, segments: Sequence[Segment]) -> int:
+    """Flag the duplicates among the entries of one part; return how many keys it has."""
+    entries = read_segments(segments, plan.selection.words)
+    beaten = losers(entries)
+    ids = entries[beaten, ID]
+    bases = np.array(flags.bases, np.int64)[(ids >> np.uint64(_TASK_SHIFT)).astype(np.int64)]
+    places = bases + (ids & _LOCAL).astype(np.int64)
+    if flags.size:
+        content = np.memmap(flags.path, np.uint8, "r+")
+        content[places[bases >= 0]] = 1
+    return len(entries) - int(np.count_nonzero(beaten))
+
+
+@dataclass(slots=True)
+class Savings:
+    """Duplicates and the bytes of their records where known, by MIME type and by host."""
+
+    bytes: int = 0
+    mime_duplicates: Counter[str] = field(default_factory=Counter)
+    mime_bytes: Counter[str] = field(default_factory=Counter)
+    host_duplicates: Counter[str] = field(default_factory=Counter)
+    host_bytes: Counter[str] = field(default_factory=Counter)
+
+    def add(self, other: "Savings") -> None:
+        """Add what another part would save."""
+        self.bytes += other.bytes
+        self.mime_duplicates += other.mime_duplicates
+        self.mime_bytes += other.mime_bytes
+        self.host_duplicates += other.host_duplicates
+        self.host_bytes += other.host_bytes
+
+
+@dataclass(slots=True)
+class Written:
+    """A file with the lines of a task, and how many they are."""
+
+    path: Path
+    lines: int = 0
+    passed: Passed = field(default_factory=Passed)
+    readings: list[Reading] = field(default_factory=list)
+    savings: Savings = field(default_factory=Savings)
+
+
+def write(plan: Plan, task: Task, flags: Flags | None) -> Written:
+    """Write `date digest url` for the entries of a task that are flagged, or for all of them."""
+    written = Written(plan.folder / f"lines-{task.number}")
+    flagged = None
+    place = 0
+    if flags is not None and flags.size:
+        flagged = np.memmap(flags.path, np.bool_, "r")
+        place = flags.bases[task.number]
+    with writing(written.path), written.path.open("wb") as stream:
+        for piece in task.pieces:
+            reading = Reading(piece.source.shown)
+            written.readings.append(reading)
+            for block in blocks(piece, reading):
+                columns = Columns(block, reading)
+                select(columns, plan.selection, written.passed)
+                if flagged is not None:
+                    place += len(columns)
+                    columns.keep(flagged[place - len(columns) : place])
+                stream.write(_lines(columns))
+                written.lines += len(columns)
+                if plan.summary:
+                    _add(written.savings, columns)
+    return written
+
+
+def _lines(columns: Columns) -> bytes:
+    texts = (columns.texts("b"), columns.texts("kc"), columns.texts("a"))
+    return b"".join([b"%b %b %b\n" % fields for fields in zip(*texts, strict=True)])
+
+
+def _add(savings: Savings, columns: Columns) -> None:
+    types = columns.texts("m") if columns.has("m") else [b"-"] * len(columns)
+    sizes = np.maximum(columns.sizes(), 0).tolist()
+    savings.bytes += sum(sizes)
+    for content_type, url, size in zip(types, columns.texts("a"), sizes, strict=True):
+        mime = content_type.decode("utf-8", "replace")
+        host = place_of(url.decode("utf-8", "replace")).host
+        savings.mime_duplicates[mime] += 1
+        savings.mime_bytes[mime] += size
+        savings.host_duplicates[host] += 1
+        savings.host_bytes[host] += size
