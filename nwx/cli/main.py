@@ -21,6 +21,8 @@ COMMANDS = {
     "stats": "Show the size of each index.",
     "check": "Check that the indices agree.",
     "dump": "Write an index as JSON lines.",
+    "dedup-cdx": "List the duplicates in CDX files.",
+    "revisits": "List the revisit records in CDX files.",
 }
 """The commands and what each does; a command's own module is loaded when it is asked for."""
 
@@ -34,7 +36,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        name = "import_" if cmd_name == "import" else cmd_name
+        name = "import_" if cmd_name == "import" else cmd_name.replace("-", "_")
         command: click.Command = import_module(f"nwx.cli.{name}").command
         return command
 
@@ -73,15 +75,20 @@ def cli(ctx: click.Context, /, **given: str | None) -> None:
 
 
 def main() -> None:
-    """Run the command and end the process: 0 done, 1 failed, 2 wrong use."""
+    """Run nwx."""
+    run(cli, "nwx")
+
+
+def run(command: click.Command, name: str) -> None:
+    """Run a command and end the process: 0 done, 1 failed, 2 wrong use."""
     try:
-        code = cli.main(prog_name="nwx", standalone_mode=False)
+        code = command.main(prog_name=name, standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
         error.show()
         code = error.exit_code
     except NwxError as error:
-        code = _fail(error)
+        code = _fail(error, name)
     except (click.Abort, KeyboardInterrupt):
         code = 128 + signal.SIGINT
     except BrokenPipeError:
@@ -91,8 +98,8 @@ def main() -> None:
     sys.exit(code)
 
 
-def _fail(error: NwxError) -> int:
-    click.echo(f"nwx: {clean(str(error))}", err=True)
+def _fail(error: NwxError, name: str) -> int:
+    click.echo(f"{name}: {clean(str(error))}", err=True)
     if isinstance(error, QueryError) and error.query and error.position is not None:
         indent = cell_len(clean(error.query[: error.position]))
         click.echo(f"  {clean(error.query)}\n  {' ' * indent}^", err=True)

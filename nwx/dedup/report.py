@@ -76,4 +76,5 @@ class Problems:
                 self._report.problems.append(CdxError(str(problem), problem.file, place))
             self._report.problems_total += reading.problems_total
             if self._strict and self._report.problems:
-                raise self._report.problems[0]
+                first = self._report.problems[0]
+                raise CdxError(f"{first.file}:{first.line}: {first}", first.file, first.line)

@@ -1,0 +1,123 @@
+"""dedup-cdx, also nwx dedup-cdx"""
+
+from pathlib import Path
+
+import click
+
+from nwx.cli.cdxlists import (
+    SIZE,
+    exit_code,
+    list_options,
+    list_output,
+    print_report,
+    resources_of,
+    shown_progress,
+    sources_of,
+)
+from nwx.cli.main import run
+from nwx.dedup.blocks import CdxSource
+from nwx.dedup.duplicates import find_duplicates
+from nwx.dedup.hashing import Key
+from nwx.dedup.selection import Keep, Revisits, Selection
+
+
+@click.command("dedup-cdx", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("files", nargs=-1)
+@click.option(
+    "--key",
+    type=click.Choice([*Key]),
+    default=Key.URL_DIGEST,
+    show_default=True,
+    help="What duplicates have in common.",
+)
+@click.option(
+    "--keep",
+    type=click.Choice([*Keep]),
+    default=Keep.OLDEST,
+    show_default=True,
+    help="Which one of them is not listed; `original`: the oldest that is no revisit.",
+)
+@click.option(
+    "--revisits",
+    type=click.Choice([Revisits.IN, Revisits.OUT]),
+    default=Revisits.IN,
+    show_default=True,
+    help="Whether revisit records are looked at.",
+)
+@click.option(
+    "--min-size", type=SIZE, default=0, help="Look only at records of this length and longer."
+)
+@click.option("--mime", multiple=True, metavar="TYPE", help="Look only at these types (`image/*`).")
+@click.option("--not-mime", multiple=True, metavar="TYPE", help="Do not look at these types.")
+@click.option(
+    "--against",
+    multiple=True,
+    metavar="FILE",
+    help="List also what this CDX file or list has already.",
+)
+@list_options
+def command(
+    files: tuple[str, ...],
+    key: str,
+    keep: str,
+    revisits: str,
+    min_size: int,
+    mime: tuple[str, ...],
+    not_mime: tuple[str, ...],
+    against: tuple[str, ...],
+    output: Path | None,
+    fields: str | None,
+    summary: bool,
+    as_json: bool,
+    strict: bool,
+    memory: int,
+    tmp: Path | None,
+    jobs: int | None,
+    quiet: bool,
+) -> int:
+    """List the second and later captures of each URL and digest.
+
+    FILES are CDX files of 7, 9, 10, 11 or 14 fields or with a header, or
+    CDXJ; plain, gzip or zstd; sorted or not; - is standard input. The list
+    has a line `date digest url` for each duplicate, in the order and with
+    the values of the input. It is what `nwx import -e` leaves out and what
+    `add-dates` adds.
+
+    All captures of one URL and digest are compared, in whatever file they
+    are. Lines that cannot be read are reported and passed over; lines
+    without a digest are no duplicates of anything.
+    """
+    sources = sources_of(files, fields)
+    sources += [CdxSource(file, held=True) for file in against]
+    selection = Selection(
+        key=Key(key),
+        keep=Keep(keep),
+        min_bytes=min_size,
+        mime_in=tuple(pattern.lower() for pattern in mime),
+        mime_out=tuple(pattern.lower() for pattern in not_mime),
+        revisits=Revisits(revisits),
+    )
+    with list_output(output) as stream, shown_progress(quiet=quiet) as progress:
+        report = find_duplicates(
+            sources,
+            stream,
+            selection,
+            resources=resources_of(memory, tmp, jobs),
+            strict=strict,
+            summary=summary or as_json,
+            progress=progress,
+        )
+    print_report(
+        report,
+        "duplicates",
+        summary=summary,
+        as_json=as_json,
+        listed=output is None,
+        quiet=quiet,
+    )
+    return exit_code(report)
+
+
+def main() -> None:
+    """Run the command by its own name."""
+    run(command, "dedup-cdx")
