@@ -74,9 +74,9 @@ def _lines() -> Show:
 
 
 def _share(progress: Progress) -> str:
-    if not progress.bytes_total:
+    if not (progress.bytes_total and progress.bytes):
         return ""
-    left = progress.seconds * (progress.bytes_total / max(1, progress.bytes) - 1)
+    left = progress.seconds * (progress.bytes_total / progress.bytes - 1)
     return f"{progress.bytes / progress.bytes_total:.0%}, {max(0.0, left):.0f} s left: "
 
 

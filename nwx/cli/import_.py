@@ -11,8 +11,14 @@ from nwx.cli.bar import shown_progress
 from nwx.cli.output import clean, print_json, size_words
 from nwx.engine.open import open_engine
 from nwx.errors import EngineError, UsageError
-from nwx.extract import PARSERS
-from nwx.importing import ImportOptions, ImportReport, import_files, report_json
+from nwx.importing import (
+    PARSERS,
+    ImportOptions,
+    ImportReport,
+    import_files,
+    report_json,
+    warm_up,
+)
 from nwx.model import DEFAULT_COLLECTION, ReadError
 from nwx.settings import Settings
 from nwx.sources import STANDARD_INPUT, Source, expand
@@ -95,6 +101,7 @@ def command(
         item_seconds=item_seconds,
     )
     sources = expand(files, manifests, stdin_name=name or "")
+    warm_up(settings)
     with _stop_signals() as received:
         report = _import(settings, sources, options, received, quiet=quiet)
     if as_json:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
-from nwx.extract import extractable
+from nwx.extract import extract, extractable
 from nwx.formats.reader import CaptureRecord, Payload
 from nwx.importing.options import ImportOptions
 from nwx.keys import document_key, makes_document, precedence
@@ -58,6 +58,7 @@ class Collector:
         without_text: Mapping[int, str],
     ) -> None:
         self._known, self._options, self._guard = known, options, guard
+        self._extract = options.extract or extract
         self._without_text = without_text
         self._held: dict[str, int] = {}
         self._waiting: list[tuple[int, CaptureRecord]] = []
@@ -124,13 +125,13 @@ class Collector:
             self._report(capture, reason)
             return Document(capture, Extract(problems=(reason,)))
         with self._guard(capture.source_file_offset):
-            extract = self._extract(record)
-        self._characters += len(extract.content)
-        return Document(capture, extract)
+            found = self._extracted(record)
+        self._characters += len(found.content)
+        return Document(capture, found)
 
-    def _extract(self, record: CaptureRecord) -> Extract:
+    def _extracted(self, record: CaptureRecord) -> Extract:
         capture, payload = record.capture, record.payload()
-        extract = self._options.extract(
+        found = self._extract(
             payload.data,
             url=capture.url,
             content_type_norm=capture.content_type_norm,
@@ -138,10 +139,10 @@ class Collector:
             charset=payload.charset,
             parser=self._options.parser,
         )
-        problems = (*_problems(payload), *extract.problems)
+        problems = (*_problems(payload), *found.problems)
         for problem in problems:
             self._report(capture, problem)
-        return replace(extract, problems=problems) if problems else extract
+        return replace(found, problems=problems) if problems else found
 
     def _report(self, capture: Capture, message: str) -> None:
         place = capture.source_file, capture.source_file_offset

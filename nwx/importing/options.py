@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from nwx.errors import UsageError
-from nwx.extract import PARSERS, extract
 from nwx.model import DEFAULT_COLLECTION, Extract
+
+PARSERS = ("fast", "bs4")
+"""The HTML parsers of `nwx.extract`, which is too heavy to load for their names."""
 
 _COLLECTION = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
@@ -18,7 +20,8 @@ class ImportOptions:
 
     `item_seconds` and `item_bytes` bound what one document may take to
     extract; `patience_seconds` is how long an engine that went away is
-    waited for. `extract` must be a function that other processes can import.
+    waited for. `extract` takes the place of `nwx.extract.extract`, and must
+    be a function that other processes can import.
     """
 
     collection: str = DEFAULT_COLLECTION
@@ -28,7 +31,7 @@ class ImportOptions:
     item_seconds: float = 20.0
     item_bytes: int = 4 << 30
     patience_seconds: float = 120.0
-    extract: Callable[..., Extract] = extract
+    extract: Callable[..., Extract] | None = None
 
     def __post_init__(self) -> None:
         if not _COLLECTION.fullmatch(self.collection):

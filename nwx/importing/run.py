@@ -11,11 +11,11 @@ from tempfile import TemporaryDirectory
 
 from nwx.engine.base import Engine
 from nwx.errors import NwxError
+from nwx.importing.messages import FileTask, Part, Verdict
 from nwx.importing.options import ImportOptions
 from nwx.importing.patience import patiently
-from nwx.importing.reading import FileTask, Part, Verdict
+from nwx.importing.process import Worker, warm_up
 from nwx.importing.report import ErrorLog, ImportReport, Outcome, Progress
-from nwx.importing.worker import Worker
 from nwx.model import ReadError, SourceFile
 from nwx.settings import Settings
 from nwx.sources import STANDARD_INPUT, Source
@@ -42,6 +42,7 @@ def import_files(
     Raises EngineError when the archive cannot be written, at the start or
     later: what was written until then stays.
     """
+    warm_up(settings)
     with TemporaryDirectory(prefix="nwx-import-") as folder:
         run = _Run(engine, settings, options, stopping, Path(folder))
         try:

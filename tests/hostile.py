@@ -1,0 +1,25 @@
+"""Extractors that documents have driven mad, to be run in a process of their own."""
+
+import ctypes
+import time
+from typing import Any
+
+from nwx.extract import extract
+from nwx.model import Extract
+
+HANG, CRASH, HOARD, FAIL = b"HANG", b"CRASH", b"HOARD", b"FAIL"
+
+
+def hostile_extract(data: bytes, **options: Any) -> Extract:
+    """Extract a payload as ever, unless it tells to hang, crash, hoard memory or fail."""
+    if HANG in data:
+        time.sleep(3600)
+    if CRASH in data:
+        ctypes.string_at(0)
+    if HOARD in data:
+        hoard = []
+        while True:
+            hoard.append(bytearray(64 << 20))
+    if FAIL in data:
+        raise ValueError("a parser's own fault")
+    return extract(data, **options)
