@@ -1,0 +1,75 @@
+"""An engine that is away, or not what it should be, is an error and never an empty answer."""
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from nwx.engine.base import Engine, SearchRequest
+from nwx.engine.elastic import ElasticEngine
+from nwx.errors import EngineError, EngineUnavailableError
+from nwx.model import Batch, IndexName
+from nwx.query.tree import All
+from nwx.settings import ElasticSettings
+from tests.conformance.archive import also, batch, page
+
+HOME = page("http://example.org/", "2010", "welcome")
+CALLS: dict[str, Callable[[Engine], object]] = {
+    "create": lambda engine: engine.create(),
+    "write": lambda engine: engine.write(batch([HOME])),
+    "write captures": lambda engine: engine.write(Batch(captures=(HOME.capture,))),
+    "known": lambda engine: engine.known(["0" * 32]),
+    "documents": lambda engine: engine.documents(["0" * 32]),
+    "dates": lambda engine: engine.dates(["0" * 32]),
+    "captures": lambda engine: list(engine.captures("org,example)/")),
+    "append dates": lambda engine: engine.append_dates([also(HOME, "2011")]),
+    "search": lambda engine: engine.search(SearchRequest(All())),
+    "scroll": lambda engine: list(engine.scroll(SearchRequest(All()))),
+    "count": lambda engine: engine.count(IndexName.DOCUMENTS),
+    "scan": lambda engine: list(engine.scan(IndexName.DATES)),
+    "delete": lambda engine: engine.delete(IndexName.DATES, ["0" * 32]),
+    "files": lambda engine: engine.files(),
+    "stats": lambda engine: engine.stats(),
+    "refresh": lambda engine: engine.refresh(),
+}
+
+
+@contextmanager
+def deaf_server() -> Iterator[str]:
+    """Give the address of a server that takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_nobody_listens(call: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    address = f"http://reader:secret@127.0.0.1:{port}"
+    with ElasticEngine(address, ElasticSettings()) as engine:
+        with pytest.raises(EngineUnavailableError, match=f"127.0.0.1:{port}") as caught:
+            CALLS[call](engine)
+        assert "secret" not in str(caught.value)
+        assert "secret" not in engine.address
+
+
+@pytest.mark.parametrize("call", ["create", "search", "write", "known"])
+def test_nobody_answers_in_time(call: str) -> None:
+    with deaf_server() as address:
+        settings = ElasticSettings(timeout_seconds=0.2)
+        with (
+            ElasticEngine(address, settings) as engine,
+            pytest.raises(EngineUnavailableError, match=r"within 0\.2 s"),
+        ):
+            CALLS[call](engine)
+
+
+@pytest.mark.parametrize("call", ["write", "search", "count", "files", "captures", "scan"])
+def test_indices_that_are_not_there_are_no_empty_ones(elasticsearch_url: str, call: str) -> None:
+    settings = ElasticSettings(prefix="nwx-test-never-made")
+    with (
+        ElasticEngine(elasticsearch_url, settings) as engine,
+        pytest.raises(EngineError, match="nwx-test-never-made"),
+    ):
+        CALLS[call](engine)
