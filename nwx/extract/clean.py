@@ -6,6 +6,9 @@ import unicodedata
 BLOCK = "\x00"
 """Stands between two blocks of a text that is still to be cleaned."""
 
+_LONG_LINE = 40  # characters
+_LITTLE = 150
+
 # Controls but white space; soft hyphen, zero-width space and byte order mark,
 # which hide a word from a search; surrogates; noncharacters.
 _UNWANTED = re.compile(
@@ -37,3 +40,10 @@ def clean_blocks(text: str, limit: int) -> tuple[str, bool]:
     if len(joined) <= limit:
         return joined, False
     return unicodedata.normalize("NFC", joined[:limit]).strip(), True
+
+
+def prose(content: str) -> str:
+    """Return the long lines of a text, menus and the like left out; all where little is left."""
+    lines = [line for line in content.split("\n") if len(line) >= _LONG_LINE]
+    text = "\n".join(lines)
+    return text if len(text) >= _LITTLE else content

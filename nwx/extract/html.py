@@ -1,13 +1,14 @@
 """HTML and XHTML: title, text, headings, description, author, language, links."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import islice
 
 from selectolax.lexbor import SelectolaxError
 
 from nwx.extract import lexbor, soup
 from nwx.extract.charset import decode
-from nwx.extract.clean import clean_blocks, clean_line
+from nwx.extract.clean import clean_blocks, clean_line, prose
 from nwx.extract.guard import crowded, tame
 from nwx.extract.language import language_of
 from nwx.extract.limits import Payload
@@ -16,6 +17,7 @@ from nwx.extract.page import HEADINGS, LINKS, Element, Outline
 from nwx.extract.signature import signature_of
 from nwx.model import Extract
 
+_WITH_SRCSET = frozenset({"img", "source"})
 _LONGEST_FIELD = 5_000  # characters of a title, heading, description or author
 _REFRESH = re.compile(r"^[\s\d.;,]*url\s*=\s*[\"']?([^\"'\s]+)", re.I)
 _DOCTYPE_XHTML = re.compile(r"\s*<\?xml\b")
@@ -32,21 +34,21 @@ def extract_html(payload: Payload) -> Extract:
     content, cut = clean_blocks(outline.text, payload.limits.characters)
     if cut:
         problems.append(f"text: cut after {payload.limits.characters} characters")
-    meta = _meta(outline.elements)
-    resolver = Resolver(payload.url, _base(outline.elements))
-    links, too_many = outlinks(_raw_links(outline.elements), resolver, payload.limits.links)
+    meta = _meta(outline)
+    resolver = Resolver(payload.url, _first(outline, "base", "href"))
+    links, too_many = outlinks(_raw_links(outline), resolver, payload.limits.links)
     if too_many:
         problems.append(f"links: more than {payload.limits.links}, the rest was left out")
     late = payload.late()
     if late:
         problems.append(f"time: more than {payload.limits.seconds} seconds")
     return Extract(
-        title=_title(outline.elements) or meta.get("og:title", ""),
+        title=_title(outline) or meta.get("og:title", ""),
         content=content,
-        headings=_headings(outline.elements, payload.limits.headings),
+        headings=_headings(outline, payload.limits.headings),
         description=meta.get("description", "") or meta.get("og:description", ""),
         author=meta.get("author", "") or meta.get("dc.creator", ""),
-        content_language="" if late else language_of(content, _declared(outline.elements, meta)),
+        content_language="" if late else language_of(prose(content), _declared(outline, meta)),
         links=tuple(links),
         signature="" if late else signature_of(content),
         problems=tuple(problems),
@@ -79,52 +81,40 @@ def _field(text: str | None) -> str:
     return clean_line(text[:_LONGEST_FIELD]) if text else ""
 
 
-def _title(elements: Sequence[Element]) -> str:
-    for element in elements:
-        if element.tag == "title" and (title := _field(element.text())):
-            return title
-    return ""
+def _title(outline: Outline) -> str:
+    titles = (_field(element.text()) for element in outline.named("title"))
+    return next(filter(None, titles), "")
 
 
-def _headings(elements: Sequence[Element], limit: int) -> tuple[str, ...]:
-    found = (_field(element.text()) for element in elements if element.tag in HEADINGS)
-    return tuple(heading for heading in found if heading)[:limit]
+def _headings(outline: Outline, limit: int) -> tuple[str, ...]:
+    found = (_field(element.text()) for tag, element in outline.elements if tag in HEADINGS)
+    return tuple(islice(filter(None, found), limit))
 
 
-def _meta(elements: Sequence[Element]) -> dict[str, str]:
+def _first(outline: Outline, name: str, *attributes: str) -> str:
+    """Return the first value of any of the attributes at the elements of a name, "" if none."""
+    values = (e.attributes.get(attribute) for e in outline.named(name) for attribute in attributes)
+    return next(filter(None, values), "")
+
+
+def _meta(outline: Outline) -> dict[str, str]:
     """Return the contents of the named <meta> elements; the first of a name counts."""
     meta: dict[str, str] = {}
-    for element in elements:
-        if element.tag == "meta":
-            attributes = element.attributes
-            name = attributes.get("name") or attributes.get("property")
-            name = (name or attributes.get("http-equiv") or "").strip().lower()
-            if name and name not in meta:
-                meta[name] = _field(attributes.get("content"))
+    for element in outline.named("meta"):
+        attributes = element.attributes
+        name = attributes.get("name") or attributes.get("property") or attributes.get("http-equiv")
+        if name:
+            meta.setdefault(name.strip().lower(), _field(attributes.get("content")))
     return meta
 
 
-def _declared(elements: Sequence[Element], meta: dict[str, str]) -> str:
+def _declared(outline: Outline, meta: dict[str, str]) -> str:
     """Return the language that the page names, "" if none."""
-    for element in elements:
-        if element.tag == "html":
-            attributes = element.attributes
-            named = attributes.get("lang") or attributes.get("xml:lang")
-            if named:
-                return named
-    return meta.get("content-language", "")
+    return _first(outline, "html", "lang", "xml:lang") or meta.get("content-language", "")
 
 
-def _base(elements: Sequence[Element]) -> str:
-    for element in elements:
-        if element.tag == "base" and (href := element.attributes.get("href")):
-            return href
-    return ""
-
-
-def _raw_links(elements: Sequence[Element]) -> Iterator[RawLink]:
-    for element in elements:
-        tag = element.tag or ""
+def _raw_links(outline: Outline) -> Iterator[RawLink]:
+    for tag, element in outline.elements:
         name = LINKS.get(tag)
         if name is None:
             if tag == "meta":
@@ -133,7 +123,7 @@ def _raw_links(elements: Sequence[Element]) -> Iterator[RawLink]:
         attributes = element.attributes
         if value := attributes.get(name):
             yield tag, value, element.text() if tag == "a" else attributes.get("alt") or ""
-        if tag in {"img", "source"} and (srcset := attributes.get("srcset")):
+        if tag in _WITH_SRCSET and (srcset := attributes.get("srcset")):
             for value in candidates(srcset):
                 yield tag, value, attributes.get("alt") or ""
 

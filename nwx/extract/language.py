@@ -4,10 +4,13 @@ import re
 
 from resiliparse.parse.lang import detect_fast
 
-_SAMPLE = 10_000  # characters looked at
+_SAMPLE = 8_000  # characters whose n-grams are compared
+_SCRIPT_SAMPLE = 1_500  # characters whose scripts are counted
 _SHORTEST = 40  # letters, below which n-grams say nothing
 _SURE = 1_000  # the rank beyond which the nearest profile is no longer near
+_MARGIN = 1.04  # how much further away the second nearest must be
 _TIE = 1.1  # how much further away the declared language may be
+_RARE = frozenset({"la", "io", "vo"})  # lists of names look like these; believed where declared
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 _HANGUL = re.compile("[\uac00-\ud7a3\u1100-\u11ff]")
@@ -25,7 +28,7 @@ _SCRIPTS = (
 
 def language_of(content: str, declared: str = "") -> str:
     """Return the language of a text; `declared` is what it says itself, and breaks ties."""
-    sample = content[:_SAMPLE]
+    sample = content[:_SCRIPT_SAMPLE]
     letters = sum(map(len, _LETTERS.findall(sample)))
     if letters < _SHORTEST // 4:
         return ""
@@ -33,7 +36,9 @@ def language_of(content: str, declared: str = "") -> str:
         return language
     if letters < _SHORTEST:
         return ""
-    return _by_profile(sample, declared.strip().lower().replace("_", "-").partition("-")[0])
+    return _by_profile(
+        content[:_SAMPLE], declared.strip().lower().replace("_", "-").partition("-")[0]
+    )
 
 
 def _by_script(sample: str, letters: int) -> str:
@@ -52,11 +57,19 @@ def _by_script(sample: str, letters: int) -> str:
 
 
 def _by_profile(sample: str, declared: str) -> str:
-    ranked: list[tuple[str, int]] = detect_fast(sample, cutoff=_SURE, n_results=3)  # type: ignore[assignment]
+    """Return the language whose n-grams are nearest; none where two are about as near."""
+    ranked = [pair for pair in _nearest(sample) if pair[0] == declared or pair[0] not in _RARE]
     if not ranked:
         return ""
     best, rank = ranked[0]
-    for language, distance in ranked[1:]:
-        if language == declared and distance <= rank * _TIE:
-            return declared
-    return best
+    near = [language for language, distance in ranked if distance <= rank * _TIE]
+    if declared in near:
+        return declared
+    unsure = len(ranked) > 1 and ranked[1][1] < rank * _MARGIN
+    return "" if unsure else best
+
+
+def _nearest(sample: str) -> list[tuple[str, int]]:
+    """Return the nearest languages and how far they are."""
+    found = detect_fast(sample, cutoff=_SURE, n_results=4)
+    return [pair for pair in found if isinstance(pair, tuple)]

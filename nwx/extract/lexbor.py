@@ -5,40 +5,48 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from nwx.extract.clean import BLOCK
 from nwx.extract.page import BLOCKS, CELLS, HIDDEN, WANTED, Element, Outline
 
+_TEXT, _BLOCK, _HIDDEN, _CELL, _WANTED = 1, 2, 4, 8, 16
+_KINDS = {"-text": _TEXT} | {
+    name: (name in BLOCKS) * _BLOCK
+    | (name in HIDDEN) * _HIDDEN
+    | (name in CELLS) * _CELL
+    | (name in WANTED) * _WANTED
+    for name in BLOCKS | HIDDEN | CELLS | WANTED
+}
+
 
 def read(html: str) -> Outline:
     """Return the text of a page, its blocks set apart, and the elements that say something."""
     # With scripting on, <noscript> is one raw text that is easily left out.
     tree = LexborHTMLParser(html, scripting=True)
-    elements: list[Element] = []
-    pieces: list[str] = []
     root = tree.root
     if root is None:
-        return Outline("", (), tree)
+        return Outline("", [], tree)
+    elements: list[tuple[str, Element]] = []
+    pieces: list[str] = []
+    add = pieces.append
     hidden = False
-    for node in root.traverse(include_text=True):
-        tag = node.tag
-        if tag == "-text":
+    for node in root.traverse(include_text=True, skip_empty=True):
+        kind = _KINDS.get(tag := node.tag, 0)  # type: ignore[arg-type]
+        if kind & _TEXT:
             if hidden and _is_hidden(node):
                 continue
             hidden = False
-            if _after_block(node):
-                pieces.append(BLOCK)
-            pieces.append(node.text_content or "")
-        elif tag in BLOCKS:
-            pieces.append(BLOCK)
-            if tag in WANTED:
-                elements.append(node)
-        else:
-            if tag in HIDDEN:
-                hidden = True
-            elif tag in CELLS:
-                pieces.append(" ")
-            elif _after_block(node):
-                pieces.append(BLOCK)
-            if tag in WANTED:
-                elements.append(node)
-    return Outline("".join(pieces), tuple(elements), tree)
+            if (before := node.prev) is not None:
+                add(_gap(before))
+            add(node.text_content)  # type: ignore[arg-type]
+            continue
+        if kind & _BLOCK:
+            add(BLOCK)
+        elif (before := node.prev) is not None:
+            add(_gap(before))
+        if kind & _CELL:
+            add(" ")
+        elif kind & _HIDDEN:
+            hidden = True
+        if kind & _WANTED:
+            elements.append((tag, node))  # type: ignore[arg-type]
+    return Outline("".join(pieces), elements, tree)
 
 
 def _is_hidden(text: LexborNode) -> bool:
@@ -46,14 +54,22 @@ def _is_hidden(text: LexborNode) -> bool:
     return parent is not None and parent.tag in HIDDEN
 
 
-def _after_block(node: LexborNode) -> bool:
-    """Return whether a block ends right before `node`, be it inside inline elements."""
-    before = node.prev
+def _gap(before: LexborNode | None) -> str:
+    """Return what lies between `before` and the node after it: a block's end, space, nothing.
+
+    A block may end inside inline elements, and the walk leaves out texts
+    of white space alone.
+    """
+    space = ""
     while before is not None:
-        tag = before.tag
-        if tag == "-text":
-            return False
-        if tag in BLOCKS:
-            return True
-        before = before.last_child
-    return False
+        kind = _KINDS.get(before.tag, 0)  # type: ignore[arg-type]
+        if kind & _BLOCK:
+            return BLOCK
+        if kind & _TEXT:
+            if not before.is_empty_text_node:
+                return space
+            space = " "
+            before = before.prev
+        else:
+            before = before.last_child
+    return space

@@ -10,8 +10,15 @@ from nwx.model import Link
 _LONGEST = 8_000  # characters of a URL; longer ones are data in disguise
 _LONGEST_TEXT = 1_000
 _ABSOLUTE = re.compile(r"(?:https?|ftp)://[^\s/?#]", re.I)
-_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
-_DOTS = re.compile(r"(?:^|/)\.\.?(?:/|$)")
+# References that need no more than the origin or the folder in front: whole
+# URLs, paths, and names without a colon; all of plain characters.
+_PLAIN = re.compile(
+    r"(?:((?:https?|ftp)://[0-9A-Za-z_%.-][!\"$-Z^-~]{0,7900})"
+    r"|(/(?:[!\"$-.0-Z^-~][!\"$-Z^-~]{0,3900})?)"
+    r"|([0-9A-Za-z_%~-][!\"$-9;-Z^-~]{0,3900}))(?:#[!-~]*)?"
+)
+_WHOLE, _ROOTED = 1, 2
+_LINE_BREAKS = re.compile(r"[\t\r\n]")
 _UNSAFE = re.compile(r"[\x00-\x20\x7f-\x9f\ud800-\udfff]")
 
 RawLink = tuple[str, str, str]
@@ -33,35 +40,30 @@ class Resolver:
             parts = urlsplit(self._base)
         except ValueError:
             parts = urlsplit("")
-        self._scheme = parts.scheme
         self._origin = f"{parts.scheme}://{parts.netloc}"
-        self._page = self._origin + parts.path
-        self._folder = self._origin + (parts.path.rpartition("/")[0] or "") + "/"
+        self._folder = self._origin + parts.path.rpartition("/")[0] + "/"
 
     def absolute(self, reference: str) -> str:
         """Return the absolute URL of a reference without its fragment, "" if it is no link."""
-        reference = reference.strip().partition("#")[0]
+        plain = _PLAIN.fullmatch(reference)
+        if plain is None or "/." in reference or reference[0] == ".":
+            return self._resolved(reference)
+        target = plain[plain.lastindex or 0]
+        if plain.lastindex == _WHOLE:
+            return target
+        if plain.lastindex == _ROOTED:
+            return self._origin + target
+        return self._folder + target
+
+    def _resolved(self, reference: str) -> str:
+        """Return what urljoin makes of a reference that is out of the ordinary."""
+        reference = _LINE_BREAKS.sub("", reference.strip()).partition("#")[0].rstrip()
         if not reference or len(reference) > _LONGEST:
             return ""
-        url = self._join(reference)
+        url = _joined(self._base, reference)
         if not _ABSOLUTE.match(url) or len(url) > _LONGEST:
             return ""
-        return _UNSAFE.sub(_escape, url) if _UNSAFE.search(url) else url
-
-    def _join(self, reference: str) -> str:
-        if "\n" in reference or "\t" in reference or "\r" in reference:
-            reference = re.sub(r"[\t\r\n]", "", reference)
-        if _ABSOLUTE.match(reference):
-            return reference
-        if _SCHEME.match(reference) or _DOTS.search(reference):
-            return _joined(self._base, reference)
-        if reference.startswith("//"):
-            return f"{self._scheme}:{reference}"
-        if reference.startswith("/"):
-            return self._origin + reference
-        if reference.startswith("?"):
-            return self._page + reference
-        return self._folder + reference
+        return _UNSAFE.sub(_escape, url)
 
 
 def _joined(base: str, reference: str) -> str:
@@ -80,26 +82,24 @@ def outlinks(raw: Iterable[RawLink], resolver: Resolver, limit: int) -> tuple[li
 
     The first text that is not empty counts.
     """
+    urls: dict[str, str] = {}
     found: dict[tuple[str, str], str] = {}
     for kind, reference, text in raw:
-        url = resolver.absolute(reference)
+        url = urls.get(reference)
+        if url is None:
+            url = urls[reference] = resolver.absolute(reference)
         if not url:
             continue
         key = (url, kind)
-        if key not in found:
-            if len(found) >= limit:
+        if not found.get(key):
+            if len(found) >= limit and key not in found:
                 return _as_links(found), True
-            found[key] = text
-        elif text and not found[key]:
-            found[key] = text
+            found[key] = clean_line(text[:_LONGEST_TEXT]) if text else ""
     return _as_links(found), False
 
 
 def _as_links(found: dict[tuple[str, str], str]) -> list[Link]:
-    return [
-        Link(url, clean_line(text[:_LONGEST_TEXT]) if text else "", kind)
-        for (url, kind), text in found.items()
-    ]
+    return [Link(url, text, kind) for (url, kind), text in found.items()]
 
 
 def candidates(srcset: str) -> Iterator[str]:

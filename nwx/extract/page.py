@@ -1,15 +1,12 @@
 """What both HTML parsers hand over, and how elements are told apart."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 
 class Element(Protocol):
     """An element of a page; of equal attributes the first counts."""
-
-    @property
-    def tag(self) -> str | None: ...
 
     @property
     def attributes(self) -> Mapping[str, str | None]: ...
@@ -19,25 +16,29 @@ class Element(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """A page as read: its visible text with `BLOCK` between blocks, and elements in order.
+    """A page as read: its visible text with `BLOCK` between blocks, and named elements in order.
 
     `tree` keeps the elements alive.
     """
 
     text: str
-    elements: tuple[Element, ...]
+    elements: Sequence[tuple[str, Element]]
     tree: object
 
+    def named(self, name: str) -> list[Element]:
+        """Return the elements of a name, in order."""
+        return [element for tag, element in self.elements if tag == name]
 
-def tags(names: str) -> frozenset[str]:
-    """Return a set of element names written as one text."""
-    return frozenset(names.split())
+
+def names_of(text: str) -> frozenset[str]:
+    """Return the set of element names written as one text."""
+    return frozenset(text.split())
 
 
-HEADINGS = tags("h1 h2 h3 h4 h5 h6")
-HIDDEN = tags("script style noscript template title iframe noembed noframes")
-CELLS = tags("td th")
-BLOCKS = HEADINGS | tags(
+HEADINGS = names_of("h1 h2 h3 h4 h5 h6")
+HIDDEN = names_of("script style noscript template title iframe noembed noframes")
+CELLS = names_of("td th")
+BLOCKS = HEADINGS | names_of(
     "address article aside blockquote body br caption center dd details dialog dir div dl dt "
     "fieldset figcaption figure footer form frameset header hgroup hr html legend li listing "
     "main menu nav ol optgroup option p plaintext pre search section select summary table tbody "
@@ -62,7 +63,5 @@ LINKS = {
     "object": "data",
     "form": "action",
     "body": "background",
-    "table": "background",
-    "td": "background",
 }
-WANTED = HEADINGS | frozenset(LINKS) | tags("html title meta base")
+WANTED = HEADINGS | frozenset(LINKS) | names_of("html title meta base")

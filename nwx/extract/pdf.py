@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from nwx.extract.clean import BLOCK, clean_blocks, clean_line
+from nwx.extract.clean import BLOCK, clean_blocks, clean_line, prose
 from nwx.extract.language import language_of
 from nwx.extract.limits import Payload
 from nwx.extract.signature import signature_of
@@ -41,7 +41,7 @@ def _extract(document: "pypdfium2.PdfDocument", payload: Payload) -> Extract:
         title=clean_line(metadata.get("Title", "")[:_LONGEST_FIELD]),
         content=content,
         author=clean_line(metadata.get("Author", "")[:_LONGEST_FIELD]),
-        content_language=language_of(content),
+        content_language=language_of(prose(content)),
         signature=signature_of(content),
         problems=tuple(problems),
     )

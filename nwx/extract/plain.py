@@ -4,7 +4,7 @@ import re
 from html import unescape
 
 from nwx.extract.charset import decode
-from nwx.extract.clean import BLOCK, clean_blocks, clean_line
+from nwx.extract.clean import BLOCK, clean_blocks, clean_line, prose
 from nwx.extract.language import language_of
 from nwx.extract.limits import Payload
 from nwx.extract.signature import signature_of
@@ -33,7 +33,7 @@ def extract_plain(payload: Payload) -> Extract:
     return Extract(
         title=title or ("" if is_xml else _first_line(content)),
         content=content,
-        content_language="" if late else language_of(content),
+        content_language="" if late else language_of(prose(content)),
         signature="" if late else signature_of(content),
         problems=tuple(problems),
     )

@@ -15,8 +15,8 @@ _CHARACTERS = 100_000  # looked at
 _SHORTEST = 50  # words
 _FEWEST = 10  # entries of a profile
 _COARSE = 0.01  # of the highest count is one step
-_WORDS = re.compile(r"\w{2,}")
 _DIGIT = re.compile(r"\d")
+_PUNCTUATION = ".,;:!?()[]{}<>\"'`|/\\*-–—…«»„“”‘’‹›·•،؛؟।"
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff]+"
 )
@@ -24,16 +24,18 @@ _UNSPACED = re.compile(
 
 def signature_of(content: str) -> str:
     """Return 16 hex digits that are equal for near-identical texts, "" for short ones."""
-    words = _tokens(content[:_CHARACTERS].lower())
-    if len(words) < _SHORTEST:
+    tokens = _tokens(content[:_CHARACTERS].lower())
+    if len(tokens) < _SHORTEST:
         return ""
-    counts = Counter(words)
-    highest = max(counts.values())
-    step = max(round(highest * _COARSE), 2 if highest > 1 else 1)
+    counts: dict[str, int] = {}
+    for token, count in Counter(tokens).items():
+        word = token.strip(_PUNCTUATION)
+        counts[word] = counts.get(word, 0) + count
+    step = max(round(max(counts.values()) * _COARSE), 2)
     profile = sorted(
         (count // step, word)
         for word, count in counts.items()
-        if count >= step and not _DIGIT.search(word)
+        if count >= step and len(word) > 1 and not _DIGIT.search(word)
     )
     if len(profile) < _FEWEST:
         return ""
@@ -43,9 +45,9 @@ def signature_of(content: str) -> str:
 
 def _tokens(text: str) -> list[str]:
     """Return the words of a text; runs of an unspaced script fall into pairs of characters."""
-    if not _UNSPACED.search(text):
-        return _WORDS.findall(text)
+    if text.isascii() or not _UNSPACED.search(text):
+        return text.split()
     pairs: list[str] = []
     for run in _UNSPACED.findall(text):
         pairs += map("".join, pairwise(run))
-    return _WORDS.findall(_UNSPACED.sub(" ", text)) + pairs
+    return _UNSPACED.sub(" ", text).split() + pairs

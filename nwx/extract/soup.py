@@ -23,10 +23,6 @@ class _SoupElement:
     node: Tag
 
     @property
-    def tag(self) -> str:
-        return self.node.name
-
-    @property
     def attributes(self) -> Mapping[str, str]:
         return {name: str(value) for name, value in self.node.attrs.items()}
 
@@ -40,16 +36,16 @@ def read(html: str) -> Outline:
         warnings.simplefilter("ignore", MarkupResemblesLocatorWarning)
         warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)
         soup = BeautifulSoup(html, "lxml", multi_valued_attributes=None)
-    elements: list[Element] = []
+    elements: list[tuple[str, Element]] = []
     pieces = []
     for event, node in _events(soup):
         if isinstance(node, Tag):
             pieces.append(_mark(node.name))
             if event == "open" and node.name in WANTED:
-                elements.append(_SoupElement(node))
+                elements.append((node.name, _SoupElement(node)))
         elif not isinstance(node, PreformattedString):
             pieces.append(str(node))
-    return Outline("".join(pieces), tuple(elements), soup)
+    return Outline("".join(pieces), elements, soup)
 
 
 def _mark(name: str) -> str:
