@@ -63,7 +63,10 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class DateRange:
-    """Documents one of whose dates (14 digits, inclusive) lies in the span: joined from dates."""
+    """Documents one of whose dates lies in the span: joined from dates.
+
+    Both ends are 14 digits and inclusive; "" is open.
+    """
 
     low: str
     high: str

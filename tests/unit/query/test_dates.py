@@ -24,7 +24,9 @@ def test_a_date_is_a_span(text: str, first: str, last: str) -> None:
     assert date_span(text) == (first, last)
 
 
-@pytest.mark.parametrize("text", ["", "20", "2010-13", "2010-02-30", "2010abc", "last year", "٢٠١٠"])
+@pytest.mark.parametrize(
+    "text", ["", "20", "2010-13", "2010-02-30", "2010abc", "last year", "٢٠١٠"]
+)
 def test_anything_else_is_an_error(text: str) -> None:
     with pytest.raises(TimestampError):
         date_span(text)

@@ -1,0 +1,77 @@
+"""The fields that a query may name."""
+
+from difflib import get_close_matches
+from enum import Enum
+from functools import cache
+
+from nwx.mappings import properties
+from nwx.model import IndexName
+
+ALIASES = {
+    "site": "domain",
+    "type": "content_type_norm",
+    "mime": "content_type",
+    "status": "status_code",
+    "lang": "content_language",
+    "language": "content_language",
+    "text": "content",
+    "inurl": "url_text",
+    "suffix": "public_suffix",
+    "tld": "public_suffix",
+    "link": "links",
+    "size": "content_length",
+    "heading": "headings",
+    "file": "source_file",
+    "redirect": "redirect_to",
+}
+"""Shorter names of fields, and the fields."""
+
+DATE_FIELDS = ("date", "dates", "year")
+"""Names that stand for all dates of a document."""
+
+
+class Kind(Enum):
+    """What can be asked of a field."""
+
+    TEXT = "text"
+    KEYWORD = "keyword"
+    NUMBER = "number"
+    DATE = "date"
+
+
+_KINDS = {
+    "text": Kind.TEXT,
+    "keyword": Kind.KEYWORD,
+    "integer": Kind.NUMBER,
+    "long": Kind.NUMBER,
+    "date": Kind.DATE,
+}
+
+
+@cache
+def _fields() -> dict[str, Kind]:
+    return {
+        name: _KINDS[mapping["type"]]
+        for name, mapping in properties(IndexName.DOCUMENTS).items()
+        if mapping.get("index", True)
+    }
+
+
+def resolve(name: str) -> str | None:
+    """Return the field of a name or alias (any case), "date" for all dates, None if unknown."""
+    name = name.lower()
+    if name in DATE_FIELDS:
+        return "date"
+    name = ALIASES.get(name, name)
+    return name if name in _fields() else None
+
+
+def kind(field: str) -> Kind:
+    """Return what a field is; the default fields ("") are text."""
+    return _fields()[field] if field else Kind.TEXT
+
+
+def suggestion(name: str) -> str:
+    """Return a known name that is like an unknown one, "" if none is."""
+    known = [*ALIASES, *DATE_FIELDS, *_fields()]
+    return next(iter(get_close_matches(name.lower(), known, 1)), "")

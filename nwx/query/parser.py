@@ -1,0 +1,310 @@
+"""From Lucene syntax to the query tree.
+
+Words apart by blanks must all be found. What people type without meaning
+syntax (URLs, times, dashes, quotation of nothing) is text: see `taming`.
+"""
+
+import re
+import unicodedata
+from datetime import datetime, timedelta
+from typing import Any
+
+from luqum import tree as lucene
+from luqum.exceptions import ParseError
+from luqum.thread import parse as parse_lucene
+
+from nwx.errors import QueryError, TimestampError
+from nwx.query.dates import date_span
+from nwx.query.fields import Kind, kind, resolve, suggestion
+from nwx.query.taming import MAX_DEPTH, Tamed, tame
+from nwx.query.tree import (
+    All,
+    Bool,
+    Boost,
+    DateRange,
+    Fuzzy,
+    Node,
+    Phrase,
+    Range,
+    Term,
+    Wildcard,
+)
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+# The standard tokenizer keeps runs of these scripts whole, which are written without blanks.
+_UNBROKEN = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\ua9e0-\ua9ff\uaa60-\uaa7f]")
+_PLACE = re.compile(r"at position (\d+)")
+_SIGNS = ("Sm", "Sc", "Sk")
+_MAX_SLOP = 100
+_MAX_BOOST = 1_000.0
+_EVERYTHING = ("", "*", "*:*")
+_TIMESTAMP = "%Y%m%d%H%M%S"
+
+
+def parse(query: str) -> Node:
+    """Return the tree of a query; an empty one asks for every document.
+
+    Raises QueryError, which knows the place, for what cannot be read.
+    """
+    if query.strip() in _EVERYTHING:
+        return All()
+    tamed = tame(query)
+    if not tamed.text.strip():
+        return All()
+    try:
+        parsed = parse_lucene(tamed.text)
+    except ParseError as error:
+        raise _syntax_error(query, tamed, str(error)) from error
+    return _Reader(query, tamed).node(parsed, "", 0)
+
+
+def _syntax_error(query: str, tamed: Tamed, message: str) -> QueryError:
+    found = _PLACE.search(message)
+    place = tamed.place(int(found[1])) if found else None
+    if place is None:
+        return QueryError("something is missing at the end of the query", query, len(query))
+    return QueryError(f"{query[place : place + 1]!r} is not expected here", query, place)
+
+
+class _Reader:
+    """Reads the tree of luqum; `field` is the one that is asked of."""
+
+    def __init__(self, query: str, tamed: Tamed) -> None:
+        self._query = query
+        self._tamed = tamed
+
+    def node(self, found: Any, field: str, depth: int) -> Node:
+        if depth > 4 * MAX_DEPTH:
+            raise QueryError("the query is nested too deep", self._query)
+        match found:
+            case lucene.Word() | lucene.Phrase() | lucene.Range() | lucene.From() | lucene.To():
+                return self._leaf(found, field)
+            case lucene.Fuzzy():
+                return self._fuzzy(found, field)
+            case lucene.Proximity():
+                return self._proximity(found, field)
+            case lucene.BaseGroup() | lucene.Plus():
+                return self.node(found.children[0], field, depth + 1)
+            case lucene.Boost():
+                factor = self._number(found, float(found.force), _MAX_BOOST, "weight")
+                return Boost(self.node(found.expr, field, depth + 1), factor)
+            case lucene.SearchField():
+                return self.node(found.expr, self._field(found, field), depth + 1)
+            case lucene.Not() | lucene.Prohibit():
+                return Bool(must_not=(self.node(found.a, field, depth + 1),))
+            case lucene.OrOperation():
+                return _or([self.node(one, field, depth + 1) for one in found.children])
+            case lucene.BaseOperation():
+                return _and([self.node(one, field, depth + 1) for one in found.children])
+            case _:
+                raise self._error(f"{str(found).strip()!r} cannot be asked", found)
+
+    def _field(self, found: Any, outer: str) -> str:
+        if found.name == "*":
+            return ""
+        field = resolve(found.name)
+        if field is None:
+            hint = suggestion(found.name)
+            also = f"did you mean {hint!r}?" if hint else "put text with a colon in quotation marks"
+            raise self._error(f"{found.name!r} is no field; {also}", found)
+        if outer:
+            raise self._error(f"a field within {outer!r} cannot be asked", found)
+        return field
+
+    def _leaf(self, found: Any, field: str) -> Node:
+        if isinstance(found, lucene.Word):
+            word = str(found.value)
+            if field != "date":
+                return self._word(found, word, field)
+            low, between, high = _unescaped(word).partition("..")
+            return self._dates(found, low, high if between else low, True, True)
+        if isinstance(found, lucene.Phrase):
+            text = _unescaped(found.value[1:-1])
+            if field == "date":
+                return self._dates(found, text, text, True, True)
+            return self._exact(found, text, field)
+        return self._range(found, field)
+
+    def _word(self, found: Any, word: str, field: str) -> Node:
+        if not field and _ADDRESS.match(_unescaped(word)):
+            field = "url"
+        textual = kind(field) is Kind.TEXT
+        if textual and word.endswith("?") and not _has_wildcard(word[:-1]):
+            word = word[:-1]  # the end of a question
+        if word == "*":
+            return Wildcard(field, "*") if field else All()
+        if _has_wildcard(word):
+            if kind(field) in (Kind.NUMBER, Kind.DATE):
+                raise self._error(
+                    f"{field} takes no wildcards; ask for a range [LOW TO HIGH]", found
+                )
+            return Wildcard(field, _pattern(word))
+        return self._exact(found, _unescaped(word), field)
+
+    def _exact(self, found: Any, text: str, field: str) -> Node:
+        """Return the node of a text without wildcards."""
+        match kind(field):
+            case Kind.TEXT:
+                if _is_punctuation(text):
+                    return All()
+                if _UNBROKEN.search(text) and not re.search(r"\s", text):
+                    return Wildcard(field, f"*{_quoted(text)}*")
+                return Phrase(field, text) if re.search(r"\s", text) else Term(field, text)
+            case Kind.NUMBER:
+                return Term(field, self._whole_number(found, field, text))
+            case Kind.DATE:
+                low, high = self._span(found, text)
+                return Range(field, low, high)
+            case _:
+                return Term(field, text)
+
+    def _range(self, found: Any, field: str) -> Node:
+        low, high, include_low, include_high = _ends(found)
+        if field == "date":
+            return self._dates(found, low or "", high or "", include_low, include_high)
+        if not field:
+            raise self._error("a range needs a field: size:[1000 TO 2000]", found)
+        match kind(field):
+            case Kind.TEXT:
+                raise self._error(f"{field} is text and has no ranges", found)
+            case Kind.NUMBER:
+                low = low and self._whole_number(found, field, low)
+                high = high and self._whole_number(found, field, high)
+            case Kind.DATE:
+                return Range(
+                    field, *self._ends_of_span(found, low, high, include_low, include_high)
+                )
+        return Range(field, low, high, include_low, include_high)
+
+    def _dates(
+        self, found: Any, low: str, high: str, include_low: bool, include_high: bool
+    ) -> Node:
+        first, last = self._ends_of_span(found, low, high, include_low, include_high)
+        return DateRange(first or "", last or "")
+
+    def _ends_of_span(
+        self, found: Any, low: str | None, high: str | None, include_low: bool, include_high: bool
+    ) -> tuple[str | None, str | None]:
+        """Return the first and the last timestamp of a span; None is open."""
+        first = last = None
+        if low:
+            span = self._span(found, low)
+            first = span[0] if include_low else self._moved(found, span[1], 1)
+        if high:
+            span = self._span(found, high)
+            last = span[1] if include_high else self._moved(found, span[0], -1)
+        return first, last
+
+    def _span(self, found: Any, text: str) -> tuple[str, str]:
+        try:
+            return date_span(text)
+        except TimestampError as error:
+            raise self._error(str(error), found) from error
+
+    def _moved(self, found: Any, timestamp: str, seconds: int) -> str:
+        try:
+            moved = datetime.strptime(timestamp, _TIMESTAMP) + timedelta(seconds=seconds)
+        except (OverflowError, ValueError) as error:
+            raise self._error(f"{timestamp} is out of range", found) from error
+        return f"{moved:%Y%m%d%H%M%S}".rjust(14, "0")
+
+    def _whole_number(self, found: Any, field: str, text: str) -> str:
+        if not re.fullmatch(r"-?\d{1,18}", text, re.ASCII):
+            raise self._error(f"{field} is a number, {text!r} is none", found)
+        return str(int(text))
+
+    def _fuzzy(self, found: Any, field: str) -> Node:
+        word = _unescaped(str(found.term.value))
+        if field == "date" or kind(field) in (Kind.NUMBER, Kind.DATE):
+            raise self._error(f"{field} takes no ~; ask for a range [LOW TO HIGH]", found)
+        # Below 1 it is the similarity of old Lucene, of which only "like it" is left.
+        degree = float(found.degree)
+        distance = 2 if 0 < degree < 1 else int(degree)
+        return Fuzzy(field, word, int(self._number(found, distance, 2, "distance", least=0)))
+
+    def _proximity(self, found: Any, field: str) -> Node:
+        if kind(field) is not Kind.TEXT:
+            raise self._error(f"{field} is no text; only words in a text can be near", found)
+        slop = self._number(found, int(found.degree), _MAX_SLOP, "distance", least=0)
+        return Phrase(field, _unescaped(found.term.value[1:-1]), int(slop))
+
+    def _number(
+        self, found: Any, number: float, most: float, what: str, least: float = 0.001
+    ) -> float:
+        if not least <= number <= most:
+            raise self._error(f"{number:g} is no {what}; use {least:g} to {most:g}", found)
+        return number
+
+    def _error(self, message: str, found: Any) -> QueryError:
+        place = self._tamed.place(found.pos) if found.pos is not None else None
+        return QueryError(message, self._query, place)
+
+
+def _or(nodes: list[Node]) -> Node:
+    some = [node for node in nodes if not isinstance(node, All)]
+    if len(some) <= 1:
+        return next(iter(some), All())
+    return Bool(should=tuple(some))
+
+
+def _and(nodes: list[Node]) -> Node:
+    """Return the node of all of them; what must not be found is gathered."""
+    must: list[Node] = []
+    must_not: list[Node] = []
+    for node in nodes:
+        if isinstance(node, Bool) and not node.must and not node.should:
+            must_not += node.must_not
+        elif not isinstance(node, All):
+            must.append(node)
+    if not must and not must_not:
+        return All()
+    if len(must) == 1 and not must_not:
+        return must[0]
+    return Bool(must=tuple(must), must_not=tuple(must_not))
+
+
+def _is_punctuation(text: str) -> bool:
+    """Tell whether a text has nothing that a tokenizer keeps; such a word asks for nothing."""
+    return all(
+        char.isspace()
+        or unicodedata.category(char)[0] == "P"
+        or unicodedata.category(char) in _SIGNS
+        for char in text
+    )
+
+
+def _ends(found: Any) -> tuple[str | None, str | None, bool, bool]:
+    """Return low, high and whether each is within the range; None is open."""
+    if isinstance(found, lucene.From):
+        return _end(found.a), None, bool(found.include), True
+    if isinstance(found, lucene.To):
+        return None, _end(found.a), True, bool(found.include)
+    return _end(found.low), _end(found.high), bool(found.include_low), bool(found.include_high)
+
+
+def _end(found: Any) -> str | None:
+    text = str(found).strip()
+    if text == "*":
+        return None
+    return _unescaped(text[1:-1] if text.startswith('"') else text)
+
+
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_UNQUOTED_WILDCARD = re.compile(r"\\.|[*?]", re.DOTALL)
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPE.sub(r"\1", text)
+
+
+def _has_wildcard(word: str) -> bool:
+    return any(match[0] in "*?" for match in _UNQUOTED_WILDCARD.finditer(word))
+
+
+def _pattern(word: str) -> str:
+    """Return a word as a pattern: of the backslashes only those that are needed."""
+    return _ESCAPE.sub(lambda match: match[0] if match[1] in "*?\\" else match[1], word)
+
+
+def _quoted(text: str) -> str:
+    return re.sub(r"[*?\\]", r"\\\g<0>", text)

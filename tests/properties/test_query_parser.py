@@ -1,0 +1,35 @@
+"""Any text is a query or an error that says where."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nwx.errors import QueryError
+from nwx.query.parser import parse
+from nwx.query.tree import Bool, Boost, Node
+
+_SIGNS = """a b AND OR NOT TO ( ) [ ] { } : title: year: http://x.org/ ~ ^ * ? \\ + - ! && || / ' < > =
+1 2010 . é 日本 ไทย 😀""".split()
+_PIECES = st.sampled_from([*_SIGNS, '"', " ", "  ", "\t", "\0", "\ud800"])
+
+
+def leaves(node: Node) -> int:
+    if isinstance(node, Bool):
+        return sum(leaves(one) for one in (*node.must, *node.should, *node.must_not))
+    return leaves(node.node) if isinstance(node, Boost) else 1
+
+
+@given(st.one_of(st.text(max_size=80), st.lists(_PIECES, max_size=25).map("".join)))
+def test_any_text_is_a_query_or_an_error(query: str) -> None:
+    try:
+        node = parse(query)
+    except QueryError as error:
+        assert str(error)
+        assert error.position is None or 0 <= error.position <= len(query)
+    else:
+        assert 1 <= leaves(node) <= len(query) + 1
+
+
+@given(st.lists(st.from_regex(r"[a-z]{1,9}", fullmatch=True), min_size=1, max_size=6))
+def test_plain_words_must_all_be_found(words: list[str]) -> None:
+    node = parse(" ".join(words))
+    assert leaves(node) == len(words)

@@ -1,0 +1,140 @@
+"""From Lucene syntax to the query tree."""
+
+import pytest
+
+from nwx.errors import QueryError
+from nwx.query.parser import parse
+from nwx.query.taming import MAX_CHARACTERS
+from nwx.query.tree import (
+    All,
+    Bool,
+    Boost,
+    DateRange,
+    Fuzzy,
+    Node,
+    Phrase,
+    Range,
+    Term,
+    Wildcard,
+)
+
+A, B, C = Term("", "a"), Term("", "b"), Term("", "c")
+FIRST, LAST = "20100101000000", "20101231235959"
+
+SYNTAX: dict[str, Node] = {
+    "a": A,
+    "a b": Bool(must=(A, B)),
+    "a AND b": Bool(must=(A, B)),
+    "a && b": Bool(must=(A, B)),
+    "a OR b": Bool(should=(A, B)),
+    "a || b": Bool(should=(A, B)),
+    "a OR b AND c": Bool(should=(A, Bool(must=(B, C)))),
+    "a (b OR c)": Bool(must=(A, Bool(should=(B, C)))),
+    "+a -b": Bool(must=(A,), must_not=(B,)),
+    "a NOT b": Bool(must=(A,), must_not=(B,)),
+    "a AND NOT b": Bool(must=(A,), must_not=(B,)),
+    "!a": Bool(must_not=(A,)),
+    "-(a b)": Bool(must_not=(Bool(must=(A, B)),)),
+    '"a b"': Phrase("", "a b"),
+    '"a b"~3': Phrase("", "a b", 3),
+    "a~": Fuzzy("", "a", 2),
+    "a~1": Fuzzy("", "a", 1),
+    "a~0.8": Fuzzy("", "a", 2),
+    "a^2.5": Boost(A, 2.5),
+    '"a b"^2': Boost(Phrase("", "a b"), 2.0),
+    "colo?r": Wildcard("", "colo?r"),
+    "arch*": Wildcard("", "arch*"),
+    r"arch\*": Term("", "arch*"),
+    "title:a": Term("title", "a"),
+    "title:(a OR b)": Bool(should=(Term("title", "a"), Term("title", "b"))),
+    "title:*": Wildcard("title", "*"),
+    "TITLE:a": Term("title", "a"),
+    "site:example.org": Term("domain", "example.org"),
+    "type:pdf": Term("content_type_norm", "pdf"),
+    "status:404": Term("status_code", "404"),
+    "status:[200 TO 299]": Range("status_code", "200", "299"),
+    "status:{200 TO 299}": Range("status_code", "200", "299", False, False),
+    "size:>=1000": Range("content_length", "1000", None),
+    "size:<1000": Range("content_length", None, "1000", True, False),
+    "size:[* TO 5]": Range("content_length", None, "5"),
+    "year:2010": DateRange(FIRST, LAST),
+    "date:2010-03": DateRange("20100301000000", "20100331235959"),
+    "date:[2010 TO *]": DateRange(FIRST, ""),
+    "date:2009..2010": DateRange("20090101000000", LAST),
+    "date:{2009 TO 2011}": DateRange(FIRST, LAST),
+    "date:<2011": DateRange("", LAST),
+    "crawl_date:2010": Range("crawl_date", FIRST, LAST),
+}
+
+AS_TYPED: dict[str, Node] = {
+    "": All(),
+    "  ": All(),
+    "*": All(),
+    "*:*": All(),
+    "-": All(),
+    "AND": Term("", "AND"),
+    "C++": Term("", "C++"),
+    "what's on?": Bool(must=(Term("", "what's"), Term("", "on"))),
+    "a - b": Bool(must=(A, B)),
+    "a > b": Bool(must=(A, B)),
+    "a, b!": Bool(must=(Term("", "a,"), Term("", "b!"))),
+    "12:30": Term("", "12:30"),
+    "note: a": Bool(must=(Term("", "note:"), A)),
+    "http://a.org/x?y=1": Term("url", "http://a.org/x?y=1"),
+    "http://a.org/*": Wildcard("url", "http://a.org/*"),
+    "url:http://a.org:80/": Term("url", "http://a.org:80/"),
+    "me@example.org": Term("", "me@example.org"),
+    "/etc/hosts": Term("", "/etc/hosts"),
+    "'a'": Term("", "'a'"),
+    "~user": Term("", "~user"),
+    "a^b": Term("", "a^b"),
+    "[a": Term("", "[a"),
+    "a}": Term("", "a}"),
+    "a\\": Term("", "a\\"),
+    "年度": Term("", "年度"),
+    "ไทย": Wildcard("", "*ไทย*"),
+    "TO": Term("", "TO"),
+}
+
+ERRORS = {
+    '"a b': (0, "quotation mark"),
+    "(a": (0, "not closed"),
+    "a)": (1, "bracket"),
+    "a AND": (5, "missing"),
+    "x titel:a": (2, "did you mean 'title'"),
+    "nosuchfield:a": (0, "is no field"),
+    "year:[2010 2012]": (5, "LOW TO HIGH"),
+    "year:soon": (5, "is no date"),
+    "status:ok": (7, "is a number"),
+    "status:4*": (7, "no wildcards"),
+    "title:[a TO b]": (6, "no ranges"),
+    "a~7": (0, "distance"),
+    "a^9999999": (0, "weight"),
+    "title:(site:a)": (7, "field within"),
+}
+
+
+@pytest.mark.parametrize("query", SYNTAX | AS_TYPED)
+def test_a_query_has_its_tree(query: str) -> None:
+    assert parse(query) == (SYNTAX | AS_TYPED)[query]
+
+
+@pytest.mark.parametrize("query", ERRORS)
+def test_an_error_knows_its_place(query: str) -> None:
+    place, words = ERRORS[query]
+    with pytest.raises(QueryError, match=words) as caught:
+        parse(query)
+    assert (caught.value.query, caught.value.position) == (query, place)
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["a" * (MAX_CHARACTERS + 1), "(" * 500 + "a" + ")" * 500, "a " * 3000, "-" * 3000 + "a"],
+)
+def test_queries_have_bounds(query: str) -> None:
+    try:
+        parse(query)
+    except QueryError as error:
+        assert len(str(error)) < 200
+    else:
+        assert query.startswith("-"), "only a run of dashes is text"
