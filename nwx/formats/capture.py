@@ -6,9 +6,9 @@ from urllib.parse import urljoin
 from nwx.errors import DigestError, FormatError, TimestampError, UrlError
 from nwx.formats.coding import dechunk
 from nwx.formats.digest import digest_of, normal_digest
-from nwx.formats.http import HttpHead, media_type, parse_fields, to_text
+from nwx.formats.http import Fields, HttpHead, is_coded, media_type, to_text
 from nwx.formats.members import Fault
-from nwx.formats.mime import SNIFFED_BYTES, normal_type
+from nwx.formats.mime import EMPTY_TYPES, SNIFFED_BYTES, normal_type
 from nwx.formats.postquery import METHODS_WITH_QUERY, with_method_query
 from nwx.formats.record import Record
 from nwx.formats.surt import urlkey
@@ -33,7 +33,7 @@ def is_capture(record: Record) -> bool:
     """
     if record.kind not in CAPTURED:
         return False
-    return record.kind != "resource" or not record.fields.get(b"content-type", b"").startswith(
+    return record.kind != "resource" or not record.fields.get(b"content-type").startswith(
         _FIELDS_TYPE
     )
 
@@ -53,8 +53,8 @@ class CaptureBuilder:
         date to be found by.
         """
         fields = record.fields
-        url = clean_url(fields.get(b"warc-target-uri", b""))
-        timestamp = normal_timestamp(to_text(fields.get(b"warc-date", b"")))
+        url = clean_url(fields.get(b"warc-target-uri"))
+        timestamp = normal_timestamp(to_text(fields.get(b"warc-date")))
         head = record.http_head()
         method, key = _request_of(url, beside)
         hops, via = _path_to(beside)
@@ -78,7 +78,7 @@ class CaptureBuilder:
             document_id=document_id(document_key(url, digest)) if digest else "",
             status_code=head.status,
             content_type=content_type,
-            content_type_norm=normal_type(content_type, url, _first_bytes(record, head)),
+            content_type_norm=_family(content_type, url, record, head),
             content_length=_content_length(record, head),
             redirect_to=_redirect(url, head),
             method=method,
@@ -126,7 +126,7 @@ def digest_wanted(record: Record) -> bool:
     if not is_capture(record) or record.kind == "revisit":
         return False
     try:
-        normal_digest(to_text(record.fields.get(b"warc-payload-digest", b"")))
+        normal_digest(to_text(record.fields.get(b"warc-payload-digest")))
     except DigestError:
         return True
     return False
@@ -139,7 +139,7 @@ def verify(record: Record) -> list[Fault]:
     over the body as stored: both are written. Digests of revisits are
     those of another record.
     """
-    if record.kind == "revisit" or b"warc-segment-number" in record.fields:
+    if record.kind == "revisit" or record.fields.get(b"warc-segment-number"):
         return []
     faults = [_verified(record, b"warc-block-digest", "block", 0)]
     faults.append(_verified(record, b"warc-payload-digest", "payload", record.http_head().size))
@@ -174,17 +174,17 @@ def _verified(record: Record, name: bytes, what: str, start: int) -> Fault | Non
 
 def _declared(record: Record, name: bytes) -> str:
     try:
-        return normal_digest(to_text(record.fields.get(name, b"")))
+        return normal_digest(to_text(record.fields.get(name)))
     except DigestError:
         return ""
 
 
 def _dechunked_digest(record: Record, algorithm: str) -> str:
     head = record.http_head()
-    if b"chunked" not in head.fields.get(b"transfer-encoding", b"").lower():
+    if b"chunked" not in head.fields.get(b"transfer-encoding").lower():
         return ""
     body = bytes(record.body())
-    plain = Record(record.kind, record.format, {}, record.offset)
+    plain = Record(record.kind, record.format, Fields(b""), record.offset)
     plain.block = dechunk(body, len(body)).data
     plain.block_length = len(plain.block)
     computed = plain.digest(algorithm)
@@ -207,7 +207,7 @@ def _request_of(url: str, beside: Sequence[Record]) -> tuple[str, str]:
 
 
 def _request_body(record: Record, head: HttpHead) -> bytes:
-    declared = head.fields.get(b"content-length", b"").strip()
+    declared = head.fields.get(b"content-length")
     size = int(declared) if declared.isdigit() and len(declared) < 19 else _UNTOLD_REQUEST_BYTES
     return bytes(record.body()[:size])
 
@@ -216,28 +216,36 @@ def _path_to(beside: Sequence[Record]) -> tuple[str, str]:
     """Return Heritrix's hops from the seed, and the URL that led here."""
     for record in beside:
         if record.kind == "metadata":
-            found = parse_fields(bytes(record.block[:_LONGEST_METADATA]))
-            if b"via" in found or b"hopsfromseed" in found:
-                return _value(found.get(b"hopsfromseed")), _optional_url(found.get(b"via", b""))
+            found = Fields(b"\n" + bytes(record.block[:_LONGEST_METADATA]))
+            hops = found.get(b"hopsfromseed") or found.get(b"pathfromseed")
+            via = found.get(b"via")
+            if hops or via:
+                return _value(hops), _optional_url(via)
     return "", ""
 
 
 def _served_type(record: Record, head: HttpHead) -> str:
     if head.size:
-        served = head.fields.get(b"content-type", b"")
+        served = head.fields.get(b"content-type")
         return to_text(served or _arc_type(record))
     if record.kind == "revisit":
         return ""
-    declared = to_text(record.fields.get(b"content-type", b""))
+    declared = to_text(record.fields.get(b"content-type"))
     return "" if declared.lower().startswith("application/http") else declared
 
 
 def _arc_type(record: Record) -> bytes:
-    return record.fields.get(b"content-type", b"") if record.format == "arc" else b""
+    return record.fields.get(b"content-type") if record.format == "arc" else b""
+
+
+def _family(content_type: str, url: str, record: Record, head: HttpHead) -> str:
+    if content_type not in EMPTY_TYPES:
+        return normal_type(content_type)
+    return normal_type(content_type, url, _first_bytes(record, head))
 
 
 def _first_bytes(record: Record, head: HttpHead) -> bytes:
-    if head.fields.keys() & {b"content-encoding", b"transfer-encoding"}:
+    if is_coded(head):
         return b""
     return bytes(record.block[head.size : head.size + SNIFFED_BYTES])
 
@@ -246,17 +254,17 @@ def _content_length(record: Record, head: HttpHead) -> int | None:
     """Return the bytes of the payload as stored; a revisit's are those that were sent."""
     if record.kind != "revisit":
         return record.block_length - head.size
-    sent = head.fields.get(b"content-length", b"").strip()
+    sent = head.fields.get(b"content-length")
     return int(sent) if sent.isdigit() and len(sent) < 19 else None
 
 
 def _redirect(url: str, head: HttpHead) -> str:
-    location = head.fields.get(b"location")
-    if not location or head.status is None or not 300 <= head.status < 400:
+    if head.status is None or not 300 <= head.status < 400:
         return ""
+    location = head.fields.get(b"location")
     target = _optional_url(location)
     try:
-        return urljoin(url, target) if target else ""
+        return urljoin(url, target) if location and target else ""
     except ValueError:
         return ""
 
@@ -269,7 +277,7 @@ def _optional_url(raw: bytes) -> str:
         return ""
 
 
-def _value(raw: bytes | None) -> str:
+def _value(raw: bytes) -> str:
     return to_text(raw).strip()[:_LONGEST_VALUE] if raw else ""
 
 

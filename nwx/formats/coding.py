@@ -8,14 +8,18 @@ import io
 import re
 import zlib
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import zstandard
 from fastwarc.stream_io import BrotliReader
-from isal import isal_zlib
+from isal import igzip_lib, isal_zlib
 
 _CHUNK_HEAD = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\n]{0,4096})?\r?\n")
 _CHUNK_END = re.compile(rb"\r?\n")
+# the stubs of isal declare its exceptions as instances
+INFLATE_ERRORS = cast(
+    "tuple[type[Exception], ...]", (isal_zlib.error, igzip_lib.IsalError, zlib.error)
+)
 _ZSTD_WINDOW = 1 << 27
 _STEP = 4096
 
@@ -110,7 +114,7 @@ def _inflate(data: bytes, window: int, limit: int) -> tuple[bytes, bytes, str]:
     inflater = isal_zlib.decompressobj(window)
     try:
         piece = inflater.decompress(data, limit)
-    except isal_zlib.error as error:
+    except INFLATE_ERRORS as error:
         return salvage(data, window, limit), b"", f"broken {_NAMES[window]} data: {error}"
     if not inflater.eof and len(piece) < limit:
         return piece, b"", f"{_NAMES[window]} data cut off"

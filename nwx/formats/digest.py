@@ -66,8 +66,8 @@ def spell(digest: str, form: Form) -> str:
 
 
 def _split(text: str) -> tuple[str, str]:
-    name, colon, value = text.removeprefix("urn:").rpartition(":")
-    if colon:
+    name, _, value = text.removeprefix("urn:").rpartition(":")
+    if name:
         return name.lower().replace("-", ""), value
     algorithm = _BARE.get(len(value), "")
     if len(value) == 32 and not _BASE32.fullmatch(value):

@@ -67,13 +67,12 @@ def _add(group: Group, record: Record) -> None:
 
 def _linked(record: Record, capture: Record) -> bool:
     fields, others = record.fields, capture.fields
-    concurrent, other_concurrent = (
-        fields.get(b"warc-concurrent-to"),
-        others.get(b"warc-concurrent-to"),
-    )
-    if concurrent and concurrent in (others.get(b"warc-record-id"), other_concurrent):
+    own_id = others.get(b"warc-record-id")
+    concurrent = fields.get(b"warc-concurrent-to")
+    if concurrent and concurrent == own_id:
         return True
-    if other_concurrent and other_concurrent == fields.get(b"warc-record-id"):
+    other_concurrent = others.get(b"warc-concurrent-to")
+    if other_concurrent and other_concurrent in (fields.get(b"warc-record-id"), concurrent):
         return True
     return fields.get(b"warc-target-uri") == others.get(b"warc-target-uri") and fields.get(
         b"warc-date"

@@ -3,14 +3,13 @@
 import re
 from typing import NamedTuple
 
-from nwx.formats.http import parse_fields
+from nwx.formats.http import Fields
 from nwx.formats.record import TYPES, UNKNOWN_TYPE
 
 WARC_MAGIC = b"WARC/"
 MAX_HEAD_BYTES = 1 << 20
 
 _WARC_LINE = re.compile(rb"WARC/\d\.\d+[ \t]*\r?\n")
-_BLANK_LINE = re.compile(rb"\n[ \t]*\r?\n")
 _ARC_DATE = re.compile(rb"\d{8,20}")
 _NUMBER = re.compile(rb"\d{1,18}")
 _KINDS = {kind.encode(): kind for kind in TYPES}
@@ -20,18 +19,9 @@ class Head(NamedTuple):
     """The head of a record; `length` is None where the head has none that can be true."""
 
     kind: str
-    fields: dict[bytes, bytes]
+    fields: Fields
     length: int | None
     size: int
-
-
-def warc_head_end(data: bytes, start: int) -> int:
-    """Return where the head that begins at `start` ends, -1 where that is not in sight."""
-    end = data.find(b"\r\n\r\n", start)
-    if end >= 0 and data.find(b"\n\n", start, end) < 0 and data.find(b"\n\r\n", start, end) < 0:
-        return end + 4
-    blank = _BLANK_LINE.search(data, start)
-    return blank.end() if blank else -1
 
 
 def warc_head(data: bytes, start: int, end: int) -> Head | None:
@@ -39,9 +29,9 @@ def warc_head(data: bytes, start: int, end: int) -> Head | None:
     line = _WARC_LINE.match(data, start, end)
     if line is None:
         return None
-    fields = parse_fields(data[line.end() : end])
-    kind = _KINDS.get(fields.get(b"warc-type", b"").strip().lower(), UNKNOWN_TYPE)
-    return Head(kind, fields, _length(fields.get(b"content-length", b"")), end - start)
+    fields = Fields(data[line.end() - 1 : end])
+    kind = _KINDS.get(fields.get(b"warc-type").lower(), UNKNOWN_TYPE)
+    return Head(kind, fields, _length(fields.get(b"content-length")), end - start)
 
 
 def arc_head(line: bytes) -> Head | None:
@@ -58,17 +48,16 @@ def arc_head(line: bytes) -> Head | None:
     url, address, date, content_type, length = *parts[:4], parts[-1]
     if b":" not in url:
         return None
-    fields = {
-        b"warc-target-uri": url,
-        b"warc-ip-address": address,
-        b"warc-date": date[:14],
-        b"content-type": content_type,
-        b"content-length": length,
-    }
+    lines = (
+        b"",
+        b"WARC-Target-URI: " + url,
+        b"WARC-IP-Address: " + address,
+        b"WARC-Date: " + date[:14],
+        b"Content-Type: " + content_type,
+    )
     kind = "warcinfo" if url.startswith(b"filedesc:") else "response"
-    return Head(kind, fields, _length(length), len(line))
+    return Head(kind, Fields(b"\n".join(lines)), _length(length), len(line))
 
 
 def _length(text: bytes) -> int | None:
-    text = text.strip()
     return int(text) if _NUMBER.fullmatch(text) else None

@@ -1,17 +1,19 @@
 """HTTP as it stands in records: heads of all ages, and bodies in their codings."""
 
 import re
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from nwx.formats.coding import Decoded, dechunk, decode_content
 
 MAX_HEAD_BYTES = 1 << 20
+_USUAL_HEAD_BYTES = 1 << 12
 
-_HEAD_END = re.compile(rb"\r?\n[ \t]*\r?\n")
-_FIELD = re.compile(rb"^([^\s:][^:\r\n]*?)[ \t]*:[ \t]*([^\r\n]*)", re.M)
+_BLANK_LINE = re.compile(rb"\n[ \t]*\r?\n")
+_BLANKS_AND_COLON = re.compile(rb"[ \t]+:")
+_CONTINUING = (b" ", b"\t")
+_CONTINUED = re.compile(rb"[^\n]*(?:\n[ \t][^\n]*)*")
 _FOLD = re.compile(rb"\r?\n[ \t]+")
-_STATUS = re.compile(rb"(?:HTTP(?:/[\d.]*)?|ICY)[ \t]+(\d{1,3})(?!\d)", re.I)
+_STATUS = re.compile(rb"(?:(?:HTTP(?:/[\d.]*)?|ICY)[ \t]+){1,3}(\d{1,3})(?!\d)", re.I)
 # a first line that is no status line, but with fields below it
 _ODD_HEAD = re.compile(
     rb"HTTP/|[^<\r\n]{1,200}\r?\n[A-Za-z][A-Za-z0-9-]{1,40}:[ \t]?[^\r\n]*\r?\n", re.I
@@ -22,7 +24,41 @@ _AFTER_TYPE = re.compile(r"[;,\s]")
 _IDENTITY = frozenset(("", "identity", "none", "binary", "utf-8", "utf8", "8bit", "7bit"))
 _MOST_CODINGS = 4
 
-Fields = Mapping[bytes, bytes]
+class Fields:
+    """The `name: value` lines of a head, looked up when they are asked for.
+
+    Most heads are asked for a few of their fields, and half of all records
+    for two or three; so this is faster than to take every head apart.
+    `lines` begins with the newline before the first of them.
+    """
+
+    __slots__ = ("_lines", "_lower")
+
+    def __init__(self, lines: bytes) -> None:
+        self._lines = lines
+        self._lower = lines.lower()
+
+    def get(self, name: bytes) -> bytes:
+        """Return the first value of a field, b"" where there is none; `name` in lower case."""
+        start = self._lower.find(b"\n" + name)
+        while start >= 0:
+            after = start + 1 + len(name)
+            if self._lower.startswith(b":", after):
+                return self._value(after + 1)
+            if blanks := _BLANKS_AND_COLON.match(self._lower, after):
+                return self._value(blanks.end())
+            start = self._lower.find(b"\n" + name, after)
+        return b""
+
+    def _value(self, start: int) -> bytes:
+        """Return the rest of a line, and of the lines that continue it."""
+        lines = self._lines
+        end = lines.find(b"\n", start)
+        if end < 0:
+            return lines[start:].strip()
+        if lines[end + 1 : end + 2] not in _CONTINUING:
+            return lines[start:end].strip()
+        return _FOLD.sub(b" ", _CONTINUED.match(lines, start)[0]).strip()  # type: ignore[index]
 
 
 class HttpHead(NamedTuple):
@@ -40,19 +76,10 @@ class HttpHead(NamedTuple):
 
     def text(self, name: bytes) -> str:
         """Return the value of a field, "" where it is not there."""
-        return to_text(self.fields.get(name, b""))
+        return to_text(self.fields.get(name))
 
 
-NO_HEAD = HttpHead({}, 0)
-
-
-def parse_fields(lines: bytes) -> dict[bytes, bytes]:
-    """Return the `name: value` lines of a head, names in lower case, the first of each."""
-    if b"\n " in lines or b"\n\t" in lines:
-        lines = _FOLD.sub(b" ", lines)
-    found = _FIELD.findall(lines)
-    found.reverse()
-    return {name.lower(): value for name, value in found}
+NO_HEAD = HttpHead(Fields(b""), 0)
 
 
 def response_head(block: bytes | memoryview) -> HttpHead:
@@ -61,32 +88,40 @@ def response_head(block: bytes | memoryview) -> HttpHead:
     Takes HTTP/0.9 to 2 and ICY with or without a reason, and heads that
     end with the block. A status that no server sends (0, 999) is kept.
     """
-    start = bytes(block[:MAX_HEAD_BYTES])
+    start = bytes(block[:_USUAL_HEAD_BYTES])
     found = _STATUS.match(start)
     if found is None and not _ODD_HEAD.match(start):
         return NO_HEAD
-    lines, size = _cut(start)
-    return HttpHead(parse_fields(lines), size, int(found[1]) if found else None)
+    fields, size = _fields(start, block)
+    return HttpHead(fields, size, int(found[1]) if found else None)
 
 
 def request_head(block: bytes | memoryview) -> HttpHead:
     """Return the head of a request, NO_HEAD where there is none."""
-    start = bytes(block[:MAX_HEAD_BYTES])
+    start = bytes(block[:_USUAL_HEAD_BYTES])
     found = _REQUEST_LINE.match(start)
     if found is None:
         return NO_HEAD
-    lines, size = _cut(start)
-    return HttpHead(parse_fields(lines), size, method=found[1].decode("ascii").upper())
+    fields, size = _fields(start, block)
+    return HttpHead(fields, size, method=found[1].decode("ascii").upper())
 
 
-def _cut(start: bytes) -> tuple[bytes, int]:
-    first_end = start.find(b"\n") + 1
-    if not first_end:
-        return b"", len(start)
-    end = _HEAD_END.search(start)
-    if end is None:
-        return start[first_end:], len(start)
-    return start[first_end : end.start() + 1], end.end()
+def head_end(data: bytes, start: int = 0) -> int:
+    """Return where the head that begins at `start` ends, -1 where that is not in sight."""
+    end = data.find(b"\r\n\r\n", start)
+    if end >= 0 and data.find(b"\n\n", start, end) < 0 and data.find(b"\n\r\n", start, end) < 0:
+        return end + 4
+    blank = _BLANK_LINE.search(data, start)
+    return blank.end() if blank else -1
+
+
+def _fields(start: bytes, block: bytes | memoryview) -> tuple[Fields, int]:
+    end = head_end(start)
+    if end < 0 and len(start) < len(block):
+        start = bytes(block[:MAX_HEAD_BYTES])
+        end = head_end(start)
+    size = end if end >= 0 else len(start)
+    return Fields(start[max(0, start.find(b"\n")) : size]), size
 
 
 def to_text(value: bytes) -> str:
@@ -108,13 +143,19 @@ def charset_of(content_type: str) -> str:
     return found[1] if found else ""
 
 
+def is_coded(head: HttpHead) -> bool:
+    """Whether a body is said to be in a transfer or content coding."""
+    fields = head.fields
+    return bool(fields.get(b"content-encoding") or fields.get(b"transfer-encoding"))
+
+
 def decode_body(head: HttpHead, body: bytes | memoryview, limit: int) -> Decoded:
     """Return a body without transfer and content codings, at most `limit` bytes of it."""
-    if not head.fields.keys() & {b"transfer-encoding", b"content-encoding"}:
+    if not is_coded(head):
         return Decoded(bytes(body[:limit]), len(body) > limit)
     problems: list[str] = []
     cut = False
-    if b"chunked" in head.fields.get(b"transfer-encoding", b"").lower():
+    if b"chunked" in head.fields.get(b"transfer-encoding").lower():
         body, cut, problem = dechunk(body, max(limit, len(body)))
         problems.append(problem)
     for coding in _codings(head):

@@ -17,7 +17,7 @@ from typing import BinaryIO
 import zstandard
 from isal import igzip_lib
 
-from nwx.formats.coding import salvage
+from nwx.formats.coding import INFLATE_ERRORS, salvage
 
 BLOCK_BYTES = 1 << 18
 PIECE_BYTES = 1 << 20
@@ -36,7 +36,7 @@ _MOST_WINDOW_BYTES = 1 << 27
 # How a record begins; what is found in damaged files has to look like this.
 RECORD_START = re.compile(
     rb"WARC/\d\.\d+[ \t]*\r?\n|"
-    rb"[a-zA-Z][a-zA-Z0-9+.-]*:[^\r\n]{0,16384} [\w.:-]+ \d{8,17} [^\r\n]{0,200}[ ]-?\w+\r?\n"
+    rb"[a-zA-Z][a-zA-Z0-9+.-]*:[^\r\n]{0,16384} [\w.:-]+ \d{8,20} [^\r\n]{0,200}[ ]-?\w+\r?\n"
 )
 
 
@@ -234,7 +234,7 @@ class GzipMembers(Members):
                     return self._cut_off()
             try:
                 piece = decoder.decompress(taken, PIECE_BYTES)
-            except igzip_lib.IsalError as error:
+            except INFLATE_ERRORS as error:
                 return self._damaged(taken, str(error))
             self._taken += len(taken)
             if decoder.eof:
@@ -411,7 +411,7 @@ def _starts_gzip_record(start: bytes) -> bool:
     decoder = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
     try:
         inflated = decoder.decompress(start, 1 << 15)
-    except igzip_lib.IsalError:
+    except INFLATE_ERRORS:
         inflated = salvage(start, 31, 1 << 15)
     return RECORD_START.match(inflated) is not None
 

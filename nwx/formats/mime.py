@@ -137,7 +137,7 @@ _FAMILIES: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     (OTHER, ("font/", "application/", "model/", "multipart/", "chemical/", "binary/"), ()),
 )
 # types that say nothing: servers send them for want of a better one
-_EMPTY_TYPES = frozenset(
+EMPTY_TYPES = frozenset(
     (
         "",
         "-",
@@ -200,7 +200,7 @@ def normal_type(content_type: str, url: str = "", first_bytes: bytes = b"") -> s
     Where it says nothing, the first bytes are looked at, then the
     extension of the URL.
     """
-    if content_type not in _EMPTY_TYPES:
+    if content_type not in EMPTY_TYPES:
         return _family(content_type)
     return (
         _sniffed(first_bytes[:SNIFFED_BYTES])

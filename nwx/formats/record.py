@@ -2,10 +2,9 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
 from typing import Any
 
-from nwx.formats.http import NO_HEAD, HttpHead, request_head, response_head
+from nwx.formats.http import NO_HEAD, Fields, HttpHead, request_head, response_head
 
 TYPES = frozenset(
     (
@@ -46,7 +45,7 @@ class Record:
         "offset",
     )
 
-    def __init__(self, kind: str, fmt: str, fields: Mapping[bytes, bytes], offset: int) -> None:
+    def __init__(self, kind: str, fmt: str, fields: Fields, offset: int) -> None:
         self.kind = kind
         self.format = fmt
         self.fields = fields
@@ -65,7 +64,7 @@ class Record:
 
     def _read_http_head(self) -> HttpHead:
         if self.kind not in _HTTP_KINDS or not _HTTP_URL.match(
-            self.fields.get(b"warc-target-uri", b"")
+            self.fields.get(b"warc-target-uri")
         ):
             return NO_HEAD
         return request_head(self.block) if self.kind == "request" else response_head(self.block)

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Callable, Iterator
 
-from nwx.formats.heads import MAX_HEAD_BYTES, WARC_MAGIC, Head, arc_head, warc_head, warc_head_end
+from nwx.formats.heads import MAX_HEAD_BYTES, WARC_MAGIC, Head, arc_head, warc_head
+from nwx.formats.http import head_end
 from nwx.formats.members import RECORD_START, Fault, Members
 from nwx.formats.record import Record
 
@@ -98,7 +99,7 @@ class Scanner:
         while True:
             data, pos = members.data, members.pos
             if data.startswith(WARC_MAGIC, pos):
-                end = warc_head_end(data, pos)
+                end = head_end(data, pos)
                 if end >= 0:
                     return self._accept("warc", warc_head(data, pos, end))
             else:
@@ -139,12 +140,10 @@ class Scanner:
             members.pos += len(piece)
             kept.add(piece)
         kept.close()
-        if record.block_length < length:
-            self._fault(
-                record.offset,
-                "length",
-                f"the block of the record ends after {record.block_length} of {length} bytes",
-            )
+        if record.block_length < length and not members.broken:
+            got = record.block_length
+            message = f"the block of the record ends after {got} of {length} bytes"
+            self._fault(record.offset, "length", message)
             self._rescue(record)
 
     def _join(self) -> bool:

@@ -12,22 +12,26 @@ from typing import Any
 
 from surt import surt as package_surt
 from surt.DefaultIAURLCanonicalizer import canonicalize as ia_canonicalize
-from surt.GoogleURLCanonicalizer import unescapeRepeatedly
+from surt.GoogleURLCanonicalizer import DECIMAL_IP, OCTAL_IP, unescapeRepeatedly
 
 from nwx.errors import UrlError
 
 # A URL on which the package's rules come down to: reverse the host without
-# its www, lower case, no slash at the end, sorted query. Left out is what
-# it treats in any other way: escapes, ports, dot segments, session ids
-# (in parentheses or after a semicolon), addresses in digits, blanks.
+# its www, lower case, single slashes and none at the end, a sorted query.
+# Left out is what it treats in any other way: dot segments, session ids (in
+# parentheses or after a semicolon), hosts in digits, blanks, fragments, and
+# escapes in a path of what needs none.
 _PLAIN = re.compile(
-    r"https?://(?:[Ww]{3}[0-9]*\.)?"
-    r"((?:[A-Za-z0-9_-]+\.)*[A-Za-z][A-Za-z0-9-]*)"
-    r"((?:/[A-Za-z0-9_~,!*'+:@=$&-][A-Za-z0-9_.~,!*'+:@=$&-]*)*/?)"
-    r"(?:\?([A-Za-z0-9_.~,!*'+:@=$&/?-]+))?"
+    r"(https?)://(?:[Ww]{3}[0-9]*+\.)?"
+    r"((?:[A-Za-z0-9_-]++\.)*[A-Za-z][A-Za-z0-9-]*+)(?::([1-9][0-9]{0,3}))?"
+    r"((?:/(?:(?:[A-Za-z0-9_~,!*'+:@=$&|-]|%(?:[01][0-9A-Fa-f]|2[03]|7F|7f|[89A-Fa-f][0-9A-Fa-f]))"
+    r"(?:[A-Za-z0-9_.~,!*'+:@=$&|-]|%(?:[01][0-9A-Fa-f]|2[03]|7F|7f|[89A-Fa-f][0-9A-Fa-f]))*+)?+)*+)"
+    r"(?:\?((?:[!\"$&-~]|%(?!25)[0-9A-Fa-f]{2})++))?"
 )
+_SLASHES = re.compile(r"//+")
+_NEEDLESS_ESCAPE = re.compile(r"%(2[1246-9A-Fa-f]|[3-6][0-9A-Fa-f]|7[0-9A-Ea-e])")
+_DEFAULT_PORTS = {"http": "80", "https": "443"}
 _SESSION = re.compile(r"sid=|sessionid|cfid=", re.I)
-_NUMERIC_HOST = re.compile(rb"[0-9.]+")
 _STAND_IN = b"host.invalid"
 # The package takes escapes off layer by layer, each time over the whole
 # URL; a hostile URL could keep it busy for minutes.
@@ -42,13 +46,20 @@ def urlkey(url: str) -> str:
     plain = _PLAIN.fullmatch(url)
     if plain is None:
         return _by_package(url)
-    host, path, query = plain.groups()
-    path = path.rstrip("/").lower() or "/"
+    scheme, host, port, path, query = plain.groups()
+    path = (_SLASHES.sub("/", path) if "//" in path else path).rstrip("/").lower() or "/"
+    key = f"{_reversed(host)}){path}"
+    if port and port != _DEFAULT_PORTS[scheme]:
+        key = f"{_reversed(host)}:{port}){path}"
     if query is None:
-        return f"{_reversed(host)}){path}"
-    if _SESSION.search(query):
-        return _by_package(url)
-    return f"{_reversed(host)}){path}?{_sorted(query.lower())}"
+        return key
+    if "%" in query:
+        query = _NEEDLESS_ESCAPE.sub(_unescaped, query)
+    return _by_package(url) if _SESSION.search(query) else f"{key}?{_sorted(query.lower())}"
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    return chr(int(found[1], 16))
 
 
 @lru_cache(maxsize=65_536)
@@ -75,8 +86,8 @@ def _by_package(url: str) -> str:
 
 def _canonicalize(url: Any, **options: Any) -> Any:
     """Canonicalize as the package does, without its DNS queries for numeric hosts."""
-    host = unescapeRepeatedly(url.host)
-    if not host or host.isdigit() or not _NUMERIC_HOST.fullmatch(host):
+    host = (unescapeRepeatedly(url.host) or b"").replace(b"..", b".").strip(b".")
+    if host.isdigit() or not (DECIMAL_IP.match(host) or OCTAL_IP.match(host)):
         return ia_canonicalize(url, **options)
     url.host = _STAND_IN
     url = ia_canonicalize(url, **options)
@@ -85,7 +96,6 @@ def _canonicalize(url: Any, **options: Any) -> Any:
 
 
 def _address(host: bytes) -> bytes:
-    host = host.replace(b"..", b".").strip(b".")
     try:
         return socket.inet_ntoa(socket.inet_aton(host.decode("ascii"))).encode("ascii")
     except OSError:
