@@ -1,7 +1,7 @@
 """A year as months, weeks and days, with the captures of each day."""
 
 import calendar
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -28,6 +28,7 @@ class Month:
     """A month; its weeks begin on Monday, None stands for days of other months."""
 
     name: str
+    count: int
     weeks: tuple[tuple[Day | None, ...], ...]
 
 
@@ -36,8 +37,12 @@ def months_of(history: History) -> list[Month]:
     by_day: defaultdict[str, list[Moment]] = defaultdict(list)
     for moment in history.moments:
         by_day[moment.timestamp[:8]].append(moment)
+    counts: Counter[int] = Counter()
+    for day, count in history.days.items():
+        if day.startswith(history.year):
+            counts[int(day[4:6])] += count
     return [
-        Month(calendar.month_name[month], tuple(_weeks(history, by_day, month)))
+        Month(calendar.month_name[month], counts[month], tuple(_weeks(history, by_day, month)))
         for month in range(1, 13)
     ]
 

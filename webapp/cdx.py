@@ -1,21 +1,19 @@
 """The CDX endpoint that playback asks: the captures of a URL as CDXJ lines."""
 
-import heapq
 import json
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from enum import StrEnum
 from itertools import islice
 
 from flask import Blueprint, Response, request
 from flask.typing import ResponseReturnValue
 
-from nwx.errors import TimestampError, UsageError
+from nwx.errors import UsageError
 from nwx.formats.surt import urlkey
-from nwx.formats.timestamp import parse_timestamp
 from nwx.model import Capture
 from webapp import parameters
 from webapp.context import engine, service
+from webapp.history import nearest
 
 blueprint = Blueprint("cdx", __name__)
 
@@ -48,7 +46,7 @@ def captures() -> ResponseReturnValue:
     limit = parameters.number(request.args, "limit", MAX_LIMIT, 1, MAX_LIMIT)
     stream = engine().captures(urlkey(url))
     if order is Order.CLOSEST and closest:
-        chosen = closest_captures(stream, instant_of(closest), limit)
+        chosen = closest_captures(stream, closest, limit)
     else:
         chosen = list(islice(stream, limit))
     places = service().places
@@ -57,26 +55,14 @@ def captures() -> ResponseReturnValue:
     return Response((cdxj_line(capture) for capture in chosen), mimetype="text/x-cdxj")
 
 
-def instant_of(timestamp: str) -> datetime:
-    """Return the instant of a timestamp in an address."""
-    try:
-        return parse_timestamp(timestamp)
-    except TimestampError as error:
-        raise UsageError(f"closest: {error}") from error
-
-
-def closest_captures(captures: Iterable[Capture], instant: datetime, limit: int) -> list[Capture]:
-    """Return the captures closest to an instant, with the originals of the revisits among them.
+def closest_captures(captures: Iterable[Capture], timestamp: str, limit: int) -> list[Capture]:
+    """Return the captures closest to a time, with the originals of the revisits among them.
 
     Whoever plays a revisit looks for a capture of the same digest in the
     same answer, so originals beyond the limit come after the others.
     """
     originals: dict[str, Capture] = {}
-    chosen = heapq.nsmallest(
-        limit,
-        _remembering(captures, originals),
-        key=lambda capture: abs(parse_timestamp(capture.timestamp) - instant),
-    )
+    chosen = nearest(_remembering(captures, originals), timestamp, limit)
     present = {capture.digest for capture in chosen if not _is_revisit(capture)}
     wanted = {capture.digest for capture in chosen if _is_revisit(capture)} - present
     return chosen + [originals[digest] for digest in sorted(wanted) if digest in originals]

@@ -1,18 +1,21 @@
 """The page of a document, and the difference between two."""
 
 from dataclasses import dataclass
+from itertools import islice
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import NotFound
 
 from nwx.errors import UsageError
+from nwx.formats.surt import urlkey
 from nwx.model import Dates, Document
 from webapp import parameters
 from webapp.bars import year_bars
 from webapp.calendar import busy_days, months_of
 from webapp.context import document_or_404, engine
 from webapp.differences import difference
-from webapp.history import History, read_history
+from webapp.history import History, nearest, read_history
 
 blueprint = Blueprint("documents", __name__, url_prefix="/documents")
 
@@ -65,6 +68,21 @@ def compare() -> ResponseReturnValue:
     if len(old) != 32 or len(new) != 32:
         raise UsageError("two versions are needed to compare; choose an older and a newer one")
     return redirect(url_for(".diff", document_id=old, other_id=new))
+
+
+@blueprint.get("/of")
+def of_capture() -> ResponseReturnValue:
+    """Lead from a capture, by URL and timestamp, to the page of its document."""
+    url = parameters.text(request.args, "url", parameters.MAX_URL)
+    if not url:
+        raise UsageError("url is missing; write /documents/of?url=ADDRESS")
+    timestamp = parameters.text(request.args, "timestamp", 14)
+    captures = (capture for capture in engine().captures(urlkey(url)) if capture.document_id)
+    found = nearest(captures, timestamp, 1) if timestamp else list(islice(captures, 1))
+    known = engine().known([capture.document_id for capture in found])
+    if not known:
+        raise NotFound(f"there is no document of {url} in this archive")
+    return redirect(url_for(".show", document_id=next(iter(known))))
 
 
 @blueprint.get(f"/{ID}/diff/<string(length=32):other_id>")

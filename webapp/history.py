@@ -1,9 +1,12 @@
 """All that happened to a URL: its captures by day, its versions, the places of its records."""
 
+import heapq
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from nwx.errors import TimestampError, UsageError
+from nwx.formats.timestamp import parse_timestamp
 from nwx.model import Capture, Dates
 
 MOST_MOMENTS = 5_000
@@ -98,6 +101,20 @@ def versions_of(captures: Iterable[Capture]) -> Iterator[Version]:
     for capture in captures:
         _add_version(history, capture)
     yield from history.versions.values()
+
+
+def nearest(captures: Iterable[Capture], timestamp: str, limit: int) -> list[Capture]:
+    """Return the captures closest to a time, the closest first.
+
+    Raises UsageError for what is no timestamp.
+    """
+    try:
+        instant = parse_timestamp(timestamp)
+    except TimestampError as error:
+        raise UsageError(str(error)) from error
+    return heapq.nsmallest(
+        limit, captures, key=lambda capture: abs(parse_timestamp(capture.timestamp) - instant)
+    )
 
 
 def _moment(capture: Capture, own: bool) -> Moment:

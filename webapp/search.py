@@ -39,7 +39,7 @@ FACET_TITLES = {
 }
 SORTS = {Sort.RELEVANCE: "Best match", Sort.OLDEST: "Oldest", Sort.NEWEST: "Newest"}
 COLLAPSES = {
-    Collapse.URL: "One a URL",
+    Collapse.URL: "One per URL",
     Collapse.SIMILAR: "Fold similar",
     Collapse.NONE: "All versions",
 }

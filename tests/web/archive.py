@@ -9,7 +9,7 @@ from nwx.model import Batch, Capture, Dates, Document, Extract, Link, SourceFile
 
 FILE = "example-00000.warc.gz"
 HOSTILE_TITLE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
-HOSTILE_URL = "http://evil.example/?q=\"><script>alert(3)</script>"
+HOSTILE_URL = 'http://evil.example/?q="><script>alert(3)</script>'
 HOSTILE_TEXT = "Quarry text </p><script>alert(4)</script> & <b>bold</b> {{ 7*7 }} quarry"
 
 
@@ -101,7 +101,14 @@ def pages() -> Iterator[tuple[Document, tuple[str, ...]]]:
             "20140303030304",
             {"status_code": 404},
         ),
-        ("http://long.example.net/", "Long quarry line.\n" * 4_000, "Long", "en", "20170101000000", {}),
+        (
+            "http://long.example.net/",
+            "Long quarry line.\n" * 4_000,
+            "Long",
+            "en",
+            "20170101000000",
+            {},
+        ),
     )
     for number, (url, text, title, language, time, values) in enumerate(others):
         found = capture(url, time, text, 100_000 + 1_000 * number, **values)
@@ -109,7 +116,9 @@ def pages() -> Iterator[tuple[Document, tuple[str, ...]]]:
     for number in range(40):
         url = f"http://blog.example.com/{number}"
         text = f"Entry number {number} about stones and the quarry, and what was said of it."
-        found = capture(url, f"{2005 + number % 12}0607080910", text, 200_000 + number, collection="blogs")
+        found = capture(
+            url, f"{2005 + number % 12}0607080910", text, 200_000 + number, collection="blogs"
+        )
         yield document(found, text, f"Entry {number}"), (found.timestamp,)
 
 
@@ -123,7 +132,13 @@ def batch() -> Batch:
         dates.append(Dates(key, tuple((time, own.collection) for time in times)))
         captures += [own]
         captures += [
-            capture(own.url, time, found.extract.content, own.source_file_offset + 100 * step, record_type="revisit")
+            capture(
+                own.url,
+                time,
+                found.extract.content,
+                own.source_file_offset + 100 * step,
+                record_type="revisit",
+            )
             for step, time in enumerate(times[1:], 1)
         ]
     files = (SourceFile("default", FILE, f"/data/{FILE}", 1_000_000, "0" * 32, finished=True),)

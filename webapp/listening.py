@@ -1,0 +1,39 @@
+"""Sockets to listen at."""
+
+import socket
+
+from nwx.errors import SettingsError
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; 0 takes a free port.
+
+    Raises SettingsError where the address cannot be had.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listening = socket.socket(family, kind, protocol)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(128)
+    except OSError as error:
+        raise SettingsError(
+            f"cannot listen at {host} port {port}: {error.strerror or error};"
+            " choose another host or port"
+        ) from error
+    return listening
+
+
+def port_of(listening: socket.socket) -> int:
+    """Return the port of a listening socket."""
+    port: int = listening.getsockname()[1]
+    return port
+
+
+def address_of(listening: socket.socket) -> str:
+    """Return the address at which this machine reaches a listening socket."""
+    host, port = listening.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,0 +1,115 @@
+"""The process that plays captures: pywb, fed from the CDX endpoint of nwx.
+
+Run as a program with the path of a configuration file, which `webapp.replay`
+writes. It listens at a socket that it inherits and ends when its standard
+input does, that is, with its parent.
+"""
+
+# gevent asks to come before all else.
+from gevent.monkey import patch_all  # type: ignore[import-untyped]
+
+patch_all()
+
+# ruff: noqa: E402
+import json
+import logging
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import gevent  # type: ignore[import-untyped]
+import requests
+from gevent import pywsgi
+from pywb.apps.frontendapp import FrontEndApp
+from pywb.utils.geventserver import RequestURIWSGIHandler
+from pywb.utils.loaders import BaseLoader, BlockLoader
+from pywb.utils.wbexception import NotFoundException
+from pywb.warcserver.index.cdxobject import CDXObject
+from pywb.warcserver.index.indexsource import BaseIndexSource
+from pywb.warcserver.warcserver import register_source
+
+from nwx.errors import SourceError
+from webapp.stored import SCHEME, file_key, open_record
+
+CLOSEST_LIMIT = 100
+SECONDS = 30
+
+
+class NwxIndex(BaseIndexSource):  # type: ignore[misc]
+    """The captures of a URL, from the CDX endpoint of nwx.
+
+    pywb's own source for remote indices takes an outage for "not found"
+    and every file name for unique; neither will do here.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.session = requests.Session()
+        self.session.trust_env = False
+
+    @classmethod
+    def init_from_string(cls, _: str) -> None:
+        """Return nothing: this source is configured by a mapping."""
+
+    @classmethod
+    def init_from_config(cls, config: dict[str, str]) -> "NwxIndex | None":
+        """Return the source of a configuration of type `nwx`."""
+        return cls(config["address"]) if config["type"] == "nwx" else None
+
+    def load_index(self, params: dict[str, Any]) -> Iterator[CDXObject]:
+        """Return the captures of the URL in the parameters, the closest first."""
+        if params.get("matchType", "exact") != "exact":
+            raise NotFoundException(params.get("url"))
+        asked = {"url": params.get("alt_url") or params["url"]}
+        if params.get("closest"):
+            asked |= {"closest": params["closest"], "sort": "closest", "limit": str(CLOSEST_LIMIT)}
+        answer = self.session.get(self.address, params=asked, timeout=SECONDS)
+        if answer.status_code == 400:
+            raise NotFoundException(answer.text)
+        if answer.status_code != 200:
+            raise ConnectionError(answer.text.strip())
+        return (_located(CDXObject(line)) for line in answer.content.splitlines() if line)
+
+
+def _located(cdx: CDXObject) -> CDXObject:
+    """Return a capture whose file is named as in the path index, collection first."""
+    cdx["filename"] = file_key(cdx["collection"], cdx["filename"])
+    return cdx
+
+
+class StoredLoader(BaseLoader):  # type: ignore[misc]
+    """Records out of every kind of local archive file that nwx reads."""
+
+    def load(self, url: str, offset: int = 0, length: int = -1) -> BinaryIO:
+        """Return the bytes of the record at an offset; its header tells the length."""
+        try:
+            return cast("BinaryIO", open_record(url, offset))
+        except SourceError as error:
+            raise OSError(str(error)) from error
+
+
+def _end_with_parent() -> None:
+    """End the process when its standard input ends."""
+    gevent.os.tp_read(sys.stdin.fileno(), 1)
+    os._exit(0)
+
+
+def main(config_file: str) -> None:
+    """Play until the parent ends."""
+    logging.basicConfig(level=logging.WARNING)
+    gevent.spawn(_end_with_parent)
+    config = json.loads(Path(config_file).read_text(encoding="utf-8"))
+    # pywb logs each request twice, and nobody would ever shorten the log.
+    pywsgi.WSGIHandler.log_request = lambda _: None
+    BlockLoader.loaders[SCHEME] = StoredLoader
+    register_source(NwxIndex)
+    application = FrontEndApp(config_file=config_file)
+    listening = socket.socket(fileno=config["nwx_socket"])
+    pywsgi.WSGIServer(listening, application, handler_class=RequestURIWSGIHandler).serve_forever()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
