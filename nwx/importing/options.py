@@ -29,7 +29,7 @@ class ImportOptions:
     verify: bool = False
     parser: str = "fast"
     item_seconds: float = 20.0
-    item_bytes: int = 4 << 30
+    item_bytes: int = 2 << 30
     patience_seconds: float = 120.0
     extract: Callable[..., Extract] | None = None
 
