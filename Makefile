@@ -1,13 +1,14 @@
 # make demo   a searchable sample archive at a printed address
 # make test   everything the tests need, then all tests
 # make lint   style, types and layers alone
+# make docs   docs/commands.md from the commands themselves
 # make clean  back to a fresh clone
 
 PYTHON ?= $(shell command -v python3.13 || command -v python3.12 || command -v python3.11 || echo python3)
 BIN := .venv/bin
 PORT ?= 8080
 
-.PHONY: demo install test dev lint format browser elasticsearch wheel clean
+.PHONY: demo install test dev lint docs format browser elasticsearch wheel clean
 
 demo: install
 	$(BIN)/nwx --engine demo import sample/archive
@@ -37,6 +38,9 @@ lint: dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: dev
+	$(BIN)/python -m tests.docs.commands > docs/commands.md
 
 format: dev
 	$(BIN)/ruff format .

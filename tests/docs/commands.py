@@ -1,0 +1,40 @@
+"""The reference of all commands, made from their --help.
+
+python -m tests.docs.commands > docs/commands.md
+"""
+
+from collections.abc import Iterator
+
+import click
+
+from nwx.cli.main import cli
+
+_HEAD = """\
+# Commands
+
+What `nwx COMMAND --help` says, for all commands. Made by `make docs`; a test holds it to them.
+"""
+
+
+def reference() -> str:
+    """Return the text of docs/commands.md."""
+    return "\n".join([_HEAD, *_sections()])
+
+
+def _sections() -> Iterator[str]:
+    with click.Context(cli, info_name="nwx", max_content_width=90, terminal_width=90) as context:
+        yield _section("nwx", cli, context)
+        for name in cli.list_commands(context):
+            command = cli.get_command(context, name)
+            assert command is not None
+            with click.Context(command, parent=context, info_name=name) as inner:
+                yield _section(f"nwx {name}", command, inner)
+
+
+def _section(title: str, command: click.Command, context: click.Context) -> str:
+    context.terminal_width = 90
+    return f"## {title}\n\n```text\n{command.get_help(context)}\n```\n"
+
+
+if __name__ == "__main__":
+    print(reference(), end="")
