@@ -121,3 +121,7 @@ def command(
 def main() -> None:
     """Run the command by its own name."""
     run(command, "dedup-cdx")
+
+
+if __name__ == "__main__":
+    main()

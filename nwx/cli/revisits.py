@@ -57,3 +57,7 @@ def command(
 def main() -> None:
     """Run the command by its own name."""
     run(command, "revisits")
+
+
+if __name__ == "__main__":
+    main()

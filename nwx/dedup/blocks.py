@@ -18,7 +18,7 @@ from nwx.formats.cdx import CDX11, LAYOUTS, Layout, format_cdx, parse_header
 from nwx.formats.cdxfile import MAX_LINE_BYTES, CdxParser, lines_of, open_cdx
 from nwx.formats.cdxj import is_cdxj
 
-BLOCK_BYTES = 1 << 22
+BLOCK_BYTES = 1 << 20
 PAD_BYTES = 1024
 """Zeros behind a block, so that wide loads may reach over its end."""
 
@@ -96,7 +96,7 @@ def blocks(piece: Piece, reading: Reading) -> Iterator[Block]:
     """
     source = piece.source
     start = start_of(source)
-    parser = CdxParser(source.shown, start.parsed)
+    parser = CdxParser(source.shown, start.parsed, begun=piece.start > 0)
     with open_cdx(source.path) as stream:
         for data in _raw_blocks(stream, piece):
             if reading.line == 0 and piece.start == 0:
@@ -210,8 +210,8 @@ def _clean_ends(data: bytes, layout: Layout) -> NDArray[np.int64] | None:
     if not len(blanks) or len(blanks) % fields:
         return None
     ends = blanks.reshape(-1, fields)
-    kinds = content[ends]
-    if (kinds[:, -1] != _NEWLINE).any() or (kinds[:, :-1] != _BLANK).any():
+    newlines = content[ends[:, -1]] == _NEWLINE
+    if not newlines.all() or np.count_nonzero(content[blanks] == _BLANK) != len(blanks) - len(ends):
         return None
     if blanks[0] == 0 or (blanks[1:] - blanks[:-1]).min(initial=2) < 2:
         return None  # an empty field

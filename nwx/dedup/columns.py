@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nwx.dedup.blocks import Block, Reading
+from nwx.dedup.digits import timestamps_of
 from nwx.errors import CdxError, TimestampError
 from nwx.formats.cdx import REVISIT, checked_timestamp, without_file_is_revisit
 from nwx.formats.timestamp import normal_timestamp
@@ -13,9 +14,6 @@ Mask = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
 
 _DIGITS = 14
-_WEIGHTS = np.array([1e12, 1e10, 1e8, 1e6, 1e4, 1e2, 1.0])
-_DAYS = np.array([0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31], np.uint8)
-_HIGHEST = np.array([99, 99, 12, 31, 23, 59, 59], np.uint8)
 _MAX_NUMBER_DIGITS = 18
 
 
@@ -35,10 +33,9 @@ class Columns:
         self.data = block.data
         self._layout = block.layout
         self._ends = block.ends
-        self._starts = np.empty_like(block.ends)
-        self._starts[:, 1:] = block.ends[:, :-1] + 1
-        self._starts[1:, 0] = block.ends[:-1, -1] + 1
-        self._starts[0, 0] = 0
+        self._begins = np.empty(len(block.ends), np.int64)
+        self._begins[0] = 0
+        self._begins[1:] = block.ends[:-1, -1] + 1
         self.timestamp = self._timestamps(block, reading)
 
     def __len__(self) -> int:
@@ -48,7 +45,7 @@ class Columns:
         """Leave out all lines but these."""
         if not rows.all():
             self._ends = self._ends[rows]
-            self._starts = self._starts[rows]
+            self._begins = self._begins[rows]
             self.timestamp = self.timestamp[rows]
 
     def has(self, letters: str) -> bool:
@@ -57,17 +54,16 @@ class Columns:
 
     def starts(self, letters: str) -> Numbers:
         """Return where a field begins in each line."""
-        return self._starts[:, self._layout.place(letters)]
+        place = self._layout.place(letters)
+        return self._ends[:, place - 1] + 1 if place else self._begins
 
     def lengths(self, letters: str) -> Numbers:
         """Return how many bytes a field has in each line."""
-        place = self._layout.place(letters)
-        return self._ends[:, place] - self._starts[:, place]
+        return self._ends[:, self._layout.place(letters)] - self.starts(letters)
 
     def texts(self, letters: str, rows: Mask | Numbers | None = None) -> list[bytes]:
         """Return a field of each line, or of these lines."""
-        place = self._layout.place(letters)
-        starts, ends = self._starts[:, place], self._ends[:, place]
+        starts, ends = self.starts(letters), self._ends[:, self._layout.place(letters)]
         if rows is not None:
             starts, ends = starts[rows], ends[rows]
         data = self.data
@@ -77,8 +73,9 @@ class Columns:
         """Return which lines have `-` in a field, or no such field."""
         if not self.has(letters):
             return np.ones(len(self), np.bool_)
-        first = load(self.data, self.starts(letters), 1)[:, 0]
-        missing: Mask = (self.lengths(letters) == 1) & (first == ord("-"))
+        missing: Mask = self.lengths(letters) == 1
+        if missing.any():
+            missing &= load(self.data, self.starts(letters), 1)[:, 0] == ord("-")
         return missing
 
     def is_revisit(self) -> Mask:
@@ -99,7 +96,7 @@ class Columns:
         return np.array([_number(text) for text in self.texts("S")], np.int64)
 
     def _timestamps(self, block: Block, reading: Reading) -> Numbers:
-        values, good = _numbers_of(load(self.data, self.starts("b"), 16))
+        values, good = timestamps_of(load(self.data, self.starts("b"), 16))
         good &= self.lengths("b") == _DIGITS
         self.timestamp = values
         if not good.all():
@@ -116,22 +113,6 @@ class Columns:
         except (CdxError, TimestampError) as error:
             reading.add(CdxError(str(error), reading.file, line))
             return -1
-
-
-def _numbers_of(digits: Bytes) -> tuple[Numbers, Mask]:
-    """Return numbers of 14 digits, and which of them are instants."""
-    figures = digits[:, :_DIGITS] - np.uint8(ord("0"))
-    pairs = figures[:, ::2] * np.uint8(10) + figures[:, 1::2]
-    good = (figures < 10).all(axis=1) & (pairs <= _HIGHEST).all(axis=1)
-    month, day = np.where(good, pairs[:, 2], 0), pairs[:, 3]
-    good &= (month > 0) & (day > 0) & (day <= _DAYS[month])
-    values = (pairs @ _WEIGHTS).astype(np.int64)
-    good &= values >= 10**10  # there is no year 0
-    leap = good & (month == 2) & (day == 29)
-    if leap.any():
-        year = values // 10**10
-        good &= ~leap | ((year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0)))
-    return values, good
 
 
 def _number(text: bytes) -> int:

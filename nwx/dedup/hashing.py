@@ -21,6 +21,7 @@ from nwx.formats.surt import urlkey
 Words = NDArray[np.uint64]
 
 _WIDTHS = (32, 64, 128, 256, 512, 1024)
+_KINDS = np.searchsorted(_WIDTHS, np.arange(_WIDTHS[-1] + 2)).astype(np.uint8)
 _LONG_BYTES = 64
 _DIGEST_BYTES = 32
 _LANES = 4
@@ -61,16 +62,19 @@ class KeyHash:
         return upper[:, 0] | lower[:, 1], upper[:, 2] | lower[:, 3]
 
     def _texts(self, data: bytes, starts: Numbers, lengths: Numbers) -> Words:
-        kinds = np.searchsorted(_WIDTHS, lengths)
+        kinds = _KINDS[np.minimum(lengths, len(_KINDS) - 1)]
         sums = np.empty((len(starts), _LANES), np.uint64)
-        for kind in np.flatnonzero(np.bincount(kinds, minlength=1)).tolist():
+        for kind in np.flatnonzero(np.bincount(kinds)).tolist():
             rows = np.flatnonzero(kinds == kind)
-            if kind < len(_WIDTHS):
-                part = _padded(data, starts[rows], lengths[rows], _WIDTHS[kind])
-            else:
-                part = _shortened(data, starts[rows], lengths[rows])
-            sums[rows] = _words(part) @ self._factors[kind] + self._offsets[kind]
+            sums[rows] = self._sums(data, starts[rows], lengths[rows], kind)
         return sums
+
+    def _sums(self, data: bytes, starts: Numbers, lengths: Numbers, kind: int) -> Words:
+        if kind < len(_WIDTHS):
+            content = _padded(data, starts, lengths, _WIDTHS[kind])
+        else:
+            content = _shortened(data, starts, lengths)
+        return _words(content) @ self._factors[kind] + self._offsets[kind]
 
 
 def _draw(random: np.random.Generator, words: int) -> Words:
@@ -83,7 +87,7 @@ def _words(content: Bytes) -> Words:
 
 def _padded(data: bytes, starts: Numbers, lengths: Numbers, width: int) -> Bytes:
     content = load(data, starts, width)
-    content *= np.arange(width) < lengths[:, None]
+    content *= np.arange(width, dtype=np.uint16) < lengths.astype(np.uint16)[:, None]
     return content
 
 

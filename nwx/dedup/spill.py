@@ -20,6 +20,7 @@ Entries = NDArray[np.uint64]
 KEY, KEY_REST, ID, RANK, TIE = range(5)
 WORD_BYTES = 8
 _WORD_BITS = 64
+_NO_RANK = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 class Segment(NamedTuple):
@@ -86,15 +87,30 @@ def losers(entries: Entries) -> NDArray[np.bool_]:
     order = np.argsort(entries[:, KEY])
     keys = entries[order, KEY]
     same = keys[1:] == keys[:-1]
-    if not same.any():
-        return beaten
     several = np.zeros(len(entries), np.bool_)
     several[1:] |= same
     several[:-1] |= same
     rows = order[several]
-    group = entries[rows]
-    by_rank = (ID, *range(group.shape[1] - 1, RANK - 1, -1), KEY_REST, KEY)
-    ranked = np.lexsort([group[:, column] for column in by_rank])
-    group = group[ranked]
-    beaten[rows[ranked[1:]]] = (group[1:, :ID] == group[:-1, :ID]).all(axis=1)
+    if not len(rows):
+        return beaten
+    later = np.zeros(len(entries), np.bool_)
+    later[1:] = same
+    rest = entries[rows, KEY_REST]
+    later = later[several]
+    if (rest[1:] != rest[:-1])[later[1:]].any():
+        # different keys with the same first half: seen once in billions of years
+        rows = rows[np.lexsort((rest, entries[rows, KEY]))]
+        pairs = entries[rows, :ID]
+        later[1:] = (pairs[1:] == pairs[:-1]).all(axis=1)
+    beaten[rows] = ~_best(entries[rows], np.flatnonzero(~later))
     return beaten
+
+
+def _best(entries: Entries, starts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which entries are the lowest of their group, by rank and then by id."""
+    counts = np.diff(starts, append=len(entries))
+    best = np.ones(len(entries), np.bool_)
+    for column in (*range(RANK, entries.shape[1]), ID):
+        values = np.where(best, entries[:, column], _NO_RANK)
+        best = values == np.repeat(np.minimum.reduceat(values, starts), counts)
+    return best

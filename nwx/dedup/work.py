@@ -15,6 +15,7 @@ import numpy as np
 from nwx.dedup.blocks import Piece, Reading, blocks
 from nwx.dedup.columns import Columns, Mask
 from nwx.dedup.hashing import KeyHash
+from nwx.dedup.pool import keep_memory
 from nwx.dedup.selection import Passed, Selection, entries_of, select
 from nwx.dedup.spill import ID, Entries, Segment, Spill, losers, read_segments, writing
 from nwx.formats.urls import place_of
@@ -68,6 +69,7 @@ def collect(plan: Plan, task: Task) -> Collected:
     duplicates whatever else there is. So an input that is sorted, or full
     of one key, spills little.
     """
+    keep_memory()
     found = Collected()
     spill = Spill(plan.folder / f"entries-{task.number}", plan.bits)
     keys = KeyHash(plan.selection.key, plan.seed)
@@ -123,6 +125,7 @@ class Flags:
 
 def settle(plan: Plan, flags: Flags, segments: Sequence[Segment]) -> int:
     """Flag the duplicates among the entries of one part; return how many keys it has."""
+    keep_memory()
     entries = read_segments(segments, plan.selection.words)
     beaten = losers(entries)
     ids = entries[beaten, ID]
@@ -166,6 +169,7 @@ class Written:
 
 def write(plan: Plan, task: Task, flags: Flags | None) -> Written:
     """Write `date digest url` for the entries of a task that are flagged, or for all of them."""
+    keep_memory()
     written = Written(plan.folder / f"lines-{task.number}")
     flagged = None
     place = 0

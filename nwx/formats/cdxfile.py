@@ -10,7 +10,7 @@ import zstandard
 from isal import isal_zlib
 
 from nwx.errors import CdxError, SourceError
-from nwx.formats.cdx import CdxLine, Layout, parse_cdx, parse_header
+from nwx.formats.cdx import LAYOUTS, CdxLine, Layout, parse_cdx, parse_header
 from nwx.formats.cdxj import is_cdxj, parse_cdxj
 
 STANDARD_INPUT = "-"
@@ -26,11 +26,17 @@ _ZSTD = (b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18")
 
 
 class CdxParser:
-    """Reads the lines of one file one after the other and follows its headers."""
+    """Reads the lines of one file one after the other and follows its headers.
 
-    def __init__(self, file: str, layout: Layout | None = None) -> None:
+    `begun` says that lines were before which are not seen here.
+    """
+
+    def __init__(
+        self, file: str, layout: Layout | None = None, *, begun: bool = False
+    ) -> None:
         self.file = file
         self.layout = layout
+        self._begun = begun
 
     def parse(self, line: bytes, number: int) -> CdxLine | None:
         """Return what a line says, None for headers, `!` lines and empty ones.
@@ -51,9 +57,18 @@ class CdxParser:
         if b"CDX" in line[:4]:
             layout = parse_header(line)
             if layout is not None:
-                self.layout = layout
+                self._follow(layout)
                 return None
+        self._begun = True
         return parse_cdxj(line) if is_cdxj(line) else parse_cdx(line, self.layout)
+
+
+    def _follow(self, layout: Layout) -> None:
+        # Files put one behind the other, or shuffled: a usual header among
+        # lines that are told by their number of fields says nothing new.
+        usual = LAYOUTS.get(len(layout.letters)) == layout
+        if self.layout is not None or not usual or not self._begun:
+            self.layout = layout
 
 
 def read_cdx(
