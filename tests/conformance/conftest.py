@@ -1,11 +1,14 @@
 """Fixtures of the conformance suite: every case runs on every engine."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from nwx.engine.base import Engine
 from tests.conformance.engines import KINDS, Opener, new_archive
+
+HERE = Path(__file__).parent
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -44,3 +47,10 @@ def archive(
             opened.write(batch)
         opened.refresh()
         yield opened
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the cases of one archive in one process, which fills it once."""
+    for item in items:
+        if item.path.parent == HERE:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))

@@ -1,11 +1,11 @@
 """Streaming, deleting, sizes, versions."""
 
-from nwx.engine.base import Engine, SearchRequest
+from nwx.engine.base import RESULT_WINDOW, Engine, SearchRequest
 from nwx.engine.entries import capture_entry, dates_entry, document_entry
-from nwx.model import Batch, Dates, IndexName, SourceFile
+from nwx.model import Batch, Collapse, Dates, IndexName, SourceFile, Total
 from nwx.query.tree import All, Term
 from tests.conformance.archive import also, batch, page
-from tests.conformance.asking import ask
+from tests.conformance.asking import ask, search
 from tests.conformance.engines import Opener
 
 PAGES = [page(f"http://example.org/{n}", "2010", f"number {n}", title=f"N {n}") for n in range(5)]
@@ -38,6 +38,23 @@ def test_everything_is_streamed_beyond_a_page(engine: Engine) -> None:
     assert [entry["id"] for entry in engine.scan(IndexName.DOCUMENTS)] == ids
     assert sorted(hit.id for hit in engine.scroll(SearchRequest(All()))) == ids
     assert sorted(hit.id for hit in engine.scroll(SearchRequest(Term("", "word")))) == ids
+
+
+def test_what_pages_cannot_reach_is_still_counted(engine: Engine) -> None:
+    pages = [page(f"http://example.org/{n}", "2010", "word") for n in range(RESULT_WINDOW + 5)]
+    for start in range(0, len(pages), 2000):
+        engine.write(Batch(documents=tuple(pages[start : start + 2000])))
+    engine.refresh()
+    last = {"offset": RESULT_WINDOW - 3, "limit": 3}
+    plain = search(engine, Term("", "word"), **last)
+    assert len(plain.hits) == 3
+    assert plain.total == plain.documents == Total(len(pages))
+    folded = search(engine, Term("", "word"), collapse=Collapse.URL, **last)
+    assert len(folded.hits) == 3
+    assert folded.documents == Total(len(pages))
+    assert folded.total in (Total(RESULT_WINDOW, "gte"), Total(len(pages)))
+    streamed = {hit.id for hit in engine.scroll(SearchRequest(All()))}
+    assert len(streamed) == len(pages)
 
 
 def test_what_is_deleted_is_gone(engine: Engine) -> None:

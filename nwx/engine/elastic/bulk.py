@@ -10,6 +10,7 @@ from nwx.engine.elastic.server import (
     error_reason,
     full_error,
     is_full,
+    missing_error,
     pause,
     to_json,
     to_lines,
@@ -73,7 +74,9 @@ def _send_chunk(server: Server, chunk: Sequence[Encoded]) -> list[str]:
     for attempt in range(BUSY_ATTEMPTS):
         if attempt:
             pause(attempt)
-        answer = server.request("POST", "/_bulk", b"".join(chunk[i][1] for i in open_items))
+        body = b"".join(chunk[i][1] for i in open_items)
+        # An index that is missing must not be made by the server, without its mapping.
+        answer = server.request("POST", "/_bulk", body, params={"require_alias": "true"})
         results = [next(iter(item.values())) for item in answer["items"]]
         refused = []
         for i, result in zip(open_items, results, strict=True):
@@ -97,6 +100,8 @@ def _outcome(server: Server, action: Action, result: dict[str, Any]) -> str:
     reason = error_reason(result)
     if is_full(reason):
         raise full_error(server.address, reason)
+    if "index_not_found" in reason:
+        raise missing_error(server.address, reason)
     if status in _BUSY:
         return ""
     raise EngineError(

@@ -245,22 +245,18 @@ def _nearest(digits: str) -> tuple[str, int]:
         raise QueryError(f"{digits[:40]!r} is no timestamp; 14 digits are needed")
     parts = [int(digits[:4]), *(int(digits[i : i + 2]) for i in range(4, 14, 2))]
     for place in range(1, 6):
-        lowest = _LOWEST[place]
-        highest = _highest(parts, place)
-        if not lowest <= parts[place] <= highest:
-            late = parts[place] > highest
-            rest = range(place, 6)
-            parts[place:] = (
-                [_highest(parts[:i], i) for i in rest] if late else [_LOWEST[i] for i in rest]
-            )
+        if not _LOWEST[place] <= parts[place] <= _highest(parts, place):
+            late = parts[place] > _highest(parts, place)
+            for rest in range(place, 6):
+                parts[rest] = _highest(parts, rest) if late else _LOWEST[rest]
             return _to_digits(parts), -1 if late else 1
     return digits, 0
 
 
 def _highest(parts: list[int], place: int) -> int:
+    """Return the highest value of a part of a date whose parts before are right."""
     if place == 2:
-        month = parts[1] if len(parts) > 1 else 12
-        return calendar.monthrange(max(parts[0], 1), month)[1]
+        return calendar.monthrange(max(parts[0], 1), parts[1])[1]
     return _HIGHEST[place]
 
 

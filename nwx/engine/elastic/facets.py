@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from nwx.engine.elastic import limits
 from nwx.engine.elastic.compile import Query
-from nwx.engine.elastic.join import MAX_IDS, PAGE, id_of, within
+from nwx.engine.elastic.join import id_of, within
 from nwx.engine.elastic.paging import count, pages, search
 from nwx.engine.elastic.schema import Schema
 from nwx.engine.elastic.server import Body, Server
@@ -17,6 +18,7 @@ _JOINED_VALUES = 10_000
 # With several shards each gives so many values: counts are exact unless a value
 # is rarer than this many others on some shard. One shard is always exact.
 _SHARD_VALUES = 1_000
+_SEEN = ["id", "key", "seen"]
 _MANY: Query = {"range": {"count": {"gte": 2}}}
 _OWN: Body = {
     "_source": False,
@@ -53,7 +55,7 @@ class Facets:
 
         Years and collections look at all dates of a document. They look at
         its own date only where both the documents of the result and the
-        documents with several dates are more than MAX_IDS.
+        documents with several dates are more than limits.MAX_IDS.
         """
         counts = {
             facet: Counter(
@@ -80,24 +82,28 @@ class Facets:
         many = count(self._server, self._dates, _MANY)
         if not many:
             return
-        if total <= many and total <= MAX_IDS:
+        if total <= many and total <= limits.MAX_IDS:
             body = {"query": query, **_OWN}
-            for page in pages(self._server, self._documents, body, ["_doc"], size=PAGE):
+            for page in pages(self._server, self._documents, body, ["_doc"], size=limits.PAGE):
                 yield from self._with_dates(page)
-        elif many <= MAX_IDS:
-            body = {"query": _MANY, "_source": ["key", "seen", "id"]}
-            for page in pages(self._server, self._dates, body, ["_doc"], size=PAGE):
+        elif many <= limits.MAX_IDS:
+            body = {"query": _MANY, "_source": _SEEN}
+            for page in pages(self._server, self._dates, body, ["_doc"], size=limits.PAGE):
                 yield from self._with_documents(page, query)
 
     def _with_dates(self, documents: list[Body]) -> Iterator[tuple[Body, Dates]]:
         own = {id_of(hit): hit["fields"] for hit in documents}
-        body = {"query": within(_MANY, list(own)), "_source": ["key", "seen", "id"], "size": PAGE}
+        body = {
+            "query": within(_MANY, list(own)),
+            "_source": ["key", "seen", "id"],
+            "size": limits.PAGE,
+        }
         for hit in search(self._server, self._dates, body)["hits"]["hits"]:
             yield own[hit["_source"]["id"]], dates_from_entry(hit["_source"])
 
     def _with_documents(self, entries: list[Body], query: Query) -> Iterator[tuple[Body, Dates]]:
         dates = {hit["_source"]["id"]: dates_from_entry(hit["_source"]) for hit in entries}
-        body = {"query": within(query, list(dates)), "size": PAGE, "sort": ["_doc"], **_OWN}
+        body = {"query": within(query, list(dates)), "size": limits.PAGE, "sort": ["_doc"], **_OWN}
         for hit in search(self._server, self._documents, body)["hits"]["hits"]:
             yield hit["fields"], dates[id_of(hit)]
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from nwx.engine.base import SearchRequest
+from nwx.engine.elastic import limits
 from nwx.engine.elastic.compile import (
     EVERYTHING,
     NOTHING,
@@ -20,12 +21,6 @@ from nwx.engine.elastic.server import Body, Server
 from nwx.errors import QueryError
 from nwx.model import IndexName
 from nwx.query.tree import DateRange
-
-MAX_IDS = 65_536
-"""The most ids of one `terms` query: Elasticsearch's index.max_terms_count."""
-
-PAGE = 10_000
-"""The most hits of one answer: Elasticsearch's index.max_result_window."""
 
 _JOINED = ("collection", "year")
 IDS_ONLY: Body = {"_source": False, "stored_fields": "_none_", "docvalue_fields": ["id"]}
@@ -49,14 +44,13 @@ class Join:
         self._server = server
         self._documents = schema.name(IndexName.DOCUMENTS)
         self._dates = schema.name(IndexName.DATES)
-        self._max_ids = MAX_IDS
 
     def resolve(self, request: SearchRequest, sort: list[Body], wanted: int) -> Resolved:
         """Return the query of a request.
 
         Of two sides the smaller is looked up: the entries of dates that meet a
         condition, or the documents that meet all else. Where both have more
-        than MAX_IDS, documents are walked in the order of `sort` until `wanted`
+        than limits.MAX_IDS, documents are walked in the order of `sort` until `wanted`
         of them are found, and the query finds those only.
         """
         conditions = all_conditions(request)
@@ -74,7 +68,7 @@ class Join:
         """Stream the ids of all documents of a request, in pages in the order of `sort`."""
         conditions = all_conditions(request)
         body = {"query": superset_query(request, {}), **IDS_ONLY}
-        for page in pages(self._server, self._documents, body, sort, size=PAGE):
+        for page in pages(self._server, self._documents, body, sort, size=limits.PAGE):
             ids = [id_of(hit) for hit in page]
             query = within(joined_query(request, self._among(conditions, ids)), ids)
             found = set(self.document_ids(query) or ())
@@ -88,11 +82,11 @@ class Join:
             found += ids
             if len(found) >= wanted:
                 break
-        ids = found[: self._max_ids]
+        ids = found[: limits.MAX_IDS]
         return Resolved(within(superset, ids), whole=False)
 
     def document_ids(self, query: Query) -> list[str] | None:
-        """Return the ids of the documents of a query, None of more than MAX_IDS."""
+        """Return the ids of the documents of a query, None of more than limits.MAX_IDS."""
         return self._all_ids(self._documents, query)
 
     def _ids(self, query: Query) -> list[str] | None:
@@ -103,14 +97,14 @@ class Join:
         first = search(
             self._server,
             index,
-            body | {"size": PAGE, "sort": ["_doc"], "track_total_hits": self._max_ids + 1},
+            body | {"size": limits.PAGE, "sort": ["_doc"], "track_total_hits": limits.MAX_IDS + 1},
         )["hits"]
         total: int = first["total"]["value"]
-        if total > self._max_ids:
+        if total > limits.MAX_IDS:
             return None
-        if total <= PAGE:
+        if total <= limits.PAGE:
             return [id_of(hit) for hit in first["hits"]]
-        every = pages(self._server, index, body, ["_doc"], size=PAGE)
+        every = pages(self._server, index, body, ["_doc"], size=limits.PAGE)
         return [id_of(hit) for hit in chain.from_iterable(every)]
 
     def _among(self, conditions: Sequence[Condition], ids: Sequence[str]) -> Ids:

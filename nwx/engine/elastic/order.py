@@ -9,15 +9,13 @@ of a document can put it behind the place that one of its dates gives it.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from nwx.engine.elastic import limits
 from nwx.engine.elastic.compile import Query, digits_range
-from nwx.engine.elastic.join import MAX_IDS, PAGE, within
+from nwx.engine.elastic.join import within
 from nwx.engine.elastic.paging import pages, search
 from nwx.engine.elastic.schema import Schema
 from nwx.engine.elastic.server import Body, Server
 from nwx.model import IndexName, Sort
-
-FEW = 1_000
-"""Up to so many documents all are looked at."""
 
 _MANY: Query = {"range": {"count": {"gte": 2}}}
 _DATES = {"field": "dates", "format": "uuuuMMddHHmmss"}
@@ -56,7 +54,7 @@ class Order:
 
     def _by_own_date(self, query: Query, fold: str, wanted: int) -> "_Best":
         body = {"query": query, **_fields(fold), "sort": self.own_sort()}
-        size = max(min(wanted, PAGE), FEW)
+        size = max(min(wanted, limits.PAGE), limits.FEW)
         answer = search(self._server, self._documents, body | {"size": size, **_TRACK})
         candidates = [_candidate(hit, fold) for hit in answer["hits"]["hits"]]
         total = answer["hits"]["total"]["value"]
@@ -70,8 +68,8 @@ class Order:
             folds = self._folded(candidates)
         if len(folds) >= wanted:
             return _Best(candidates, limit=folds[wanted - 1].date)
-        if total <= MAX_IDS:
-            every = pages(self._server, self._documents, body, self.own_sort(), size=PAGE)
+        if total <= limits.MAX_IDS:
+            every = pages(self._server, self._documents, body, self.own_sort(), size=limits.PAGE)
             return _Best([_candidate(hit, fold) for page in every for hit in page], complete=True)
         return _Best(candidates)
 
@@ -92,9 +90,9 @@ class Order:
         }
         folds: set[str] = set()
         sort = [{"dates": mode}, {"id": "asc"}]
-        for page in pages(self._server, self._dates, body, sort, size=PAGE):
+        for page in pages(self._server, self._dates, body, sort, size=limits.PAGE):
             dates = {hit["fields"]["id"][0]: self._date(hit["fields"]["dates"]) for hit in page}
-            asked = {"query": within(query, list(dates)), "size": PAGE, "sort": ["_doc"]}
+            asked = {"query": within(query, list(dates)), "size": limits.PAGE, "sort": ["_doc"]}
             hits = search(self._server, self._documents, asked | _fields(fold))["hits"]["hits"]
             found = {one.id: one for one in (_candidate(hit, fold) for hit in hits)}
             for id, date in dates.items():
@@ -106,11 +104,11 @@ class Order:
 
     def _dated(self, candidates: list[Candidate]) -> Iterator[Candidate]:
         """Give the candidates with all their dates looked at."""
-        for start in range(0, len(candidates), PAGE):
-            chunk = candidates[start : start + PAGE]
+        for start in range(0, len(candidates), limits.PAGE):
+            chunk = candidates[start : start + limits.PAGE]
             body = {
                 "query": within(_MANY, [one.id for one in chunk]),
-                "size": PAGE,
+                "size": limits.PAGE,
                 "_source": False,
                 "stored_fields": "_none_",
                 "docvalue_fields": ["id", _DATES],

@@ -16,6 +16,7 @@ FOLD_SIMILAR = "fold_similar"
 """The signature, or the id where there is none: hits without a value would all be folded."""
 
 FIRST = "000001"
+_LONGEST_KEYWORD = 8_191  # characters, of 4 bytes at most: Lucene's limit is 32,766 bytes
 _PREFIX = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 
 
@@ -81,7 +82,7 @@ def index_body(index: IndexName, settings: ElasticSettings) -> dict[str, Any]:
         "number_of_shards": settings.shards,
         "number_of_replicas": settings.replicas,
     }
-    fields = dict(source["mappings"]["properties"])
+    fields = {name: _bounded(field) for name, field in mappings.properties(index).items()}
     if index is IndexName.DOCUMENTS:
         # A deleted document may come back at once: its version must not be remembered.
         limits["gc_deletes"] = "0s"
@@ -90,3 +91,10 @@ def index_body(index: IndexName, settings: ElasticSettings) -> dict[str, Any]:
         "settings": source.get("settings", {}) | {"index": limits},
         "mappings": source["mappings"] | {"properties": fields},
     }
+
+
+def _bounded(field: dict[str, Any]) -> dict[str, Any]:
+    """Return a field that takes values of any length: one too long to index is only kept."""
+    if field["type"] == "keyword":
+        return {"ignore_above": _LONGEST_KEYWORD} | field
+    return field

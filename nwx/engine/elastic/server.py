@@ -2,6 +2,7 @@
 
 import json
 import random
+import ssl
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -82,8 +83,11 @@ class Server:
             raise EngineError(
                 f"elasticsearch at {self.address} answered what cannot be read: {_reason(error)}"
             ) from error
-        found: Body = answer.body if isinstance(answer.body, dict) else {}
-        return found
+        if not isinstance(answer.body, dict):
+            raise EngineError(
+                f"{self.address} answered what elasticsearch does not: {str(answer.body)[:200]!r}"
+            )
+        return answer.body
 
     def _refused(self, error: ApiError) -> EngineError:
         status, reason = error.status_code, error_reason(error.body)
@@ -100,6 +104,8 @@ class Server:
             return EngineUnavailableError(
                 f"elasticsearch at {self.address} is not ready ({status}): {reason}"
             )
+        if "index_not_found" in reason:
+            return missing_error(self.address, reason)
         if status == 429:
             return BusyError(f"elasticsearch at {self.address} is too busy: {reason}")
         return StatusError(f"elasticsearch at {self.address} refuses ({status}): {reason}", status)
@@ -135,6 +141,14 @@ def full_error(address: str, reason: str) -> EngineFullError:
     """Return the error of a server without space."""
     return EngineFullError(
         f"elasticsearch at {address} has no space left: {reason}; free some, then import again"
+    )
+
+
+def missing_error(address: str, reason: str) -> EngineError:
+    """Return the error of a server without the indices of the archive."""
+    return EngineError(
+        f"there is no such archive on elasticsearch at {address}: {reason}; "
+        f"import into it first, or check the prefix"
     )
 
 
@@ -180,7 +194,7 @@ def _client(address: str, settings: ElasticSettings) -> Elasticsearch:
         options |= _tls(settings)
     try:
         return Elasticsearch(_with_port(address), **options)
-    except (ValueError, OSError) as error:
+    except ValueError as error:
         raise SettingsError(
             f"elasticsearch cannot be reached as set up for {_without_secrets(address)}: {error}"
         ) from error
@@ -189,7 +203,12 @@ def _client(address: str, settings: ElasticSettings) -> Elasticsearch:
 def _tls(settings: ElasticSettings) -> dict[str, Any]:
     if not settings.verify:
         return {"verify_certs": False, "ssl_show_warn": False}
-    return {"ca_certs": settings.ca_file} if settings.ca_file else {}
+    if not settings.ca_file:
+        return {}
+    try:
+        return {"ssl_context": ssl.create_default_context(cafile=settings.ca_file)}
+    except OSError as error:
+        raise SettingsError(f"the CA file {settings.ca_file} cannot be used: {error}") from error
 
 
 def _with_port(address: str) -> str:

@@ -1,0 +1,43 @@
+"""Questions made by chance find what plain Python finds, one document at a time."""
+
+from collections import Counter
+from random import Random
+
+import pytest
+
+from nwx.engine.base import Engine, SearchRequest
+from nwx.model import SearchResult, Sort, Total
+from tests.conformance import chance, oracle
+
+BATCHES, SHOWN = chance.archive(Random(2010), 160)
+QUESTIONS = 150
+
+
+def check(request: SearchRequest, found: SearchResult) -> None:
+    """Hold an answer against the oracle's."""
+    wanted = oracle.matching(SHOWN, request)
+    folds = Counter(oracle.fold(one, request.collapse) for one in wanted)
+    assert found.documents == Total(len(wanted))
+    assert found.total == Total(len(folds))
+    shown = {one.id: one for one in wanted}
+    assert {oracle.fold(shown[hit.id], request.collapse) for hit in found.hits} == set(folds)
+    for hit in found.hits:
+        assert hit.versions == folds[oracle.fold(shown[hit.id], request.collapse)]
+        assert hit.dates == tuple(sorted({date for date, _ in shown[hit.id].pairs}))
+        assert set(hit.collections) == {name for _, name in shown[hit.id].pairs}
+    if request.sort is not Sort.RELEVANCE:
+        in_order = oracle.ordered(wanted, request.sort, request.collapse)
+        assert [hit.id for hit in found.hits] == [one.id for one in in_order]
+    counted = {
+        name: {value.value: value.count for value in values}
+        for name, values in found.facets.items()
+    }
+    assert counted == oracle.facets(wanted, request.facets)
+
+
+@pytest.mark.parametrize("seed", range(QUESTIONS))
+def test_a_question_made_by_chance(archive: Engine, seed: int) -> None:
+    request = chance.request(Random(seed))
+    check(request, archive.search(request))
+    streamed = sorted(hit.id for hit in archive.scroll(request))
+    assert streamed == sorted(one.id for one in oracle.matching(SHOWN, request))

@@ -1,0 +1,94 @@
+"""On Elasticsearch a join has limits: answers stay right below them, and say so beyond."""
+
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+
+from nwx.engine.base import Engine, SearchRequest
+from nwx.engine.elastic import limits
+from nwx.model import Collapse, Sort
+from nwx.query.tree import All, Bool, DateRange
+from tests.conformance import chance, oracle
+from tests.conformance.engines import new_archive
+from tests.conformance.test_13_chance import BATCHES, SHOWN, check
+
+SPAN = SearchRequest(
+    All(), date_from="20100101000000", date_to="20121231235959", limit=20, snippets=False
+)
+
+
+@pytest.fixture(scope="module")
+def elastic(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Engine]:
+    """The archive of chance, on Elasticsearch."""
+    folder = tmp_path_factory.mktemp("elastic")
+    with new_archive("elastic", folder, request) as opener, opener() as engine:
+        engine.create()
+        for batch in BATCHES:
+            engine.write(batch)
+        engine.refresh()
+        yield engine
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_pages_of_the_server_fit_together(
+    elastic: Engine, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.setattr(limits, "PAGE", 7)
+    monkeypatch.setattr(limits, "FEW", 3)
+    request = chance.request(Random(seed))
+    check(request, elastic.search(request))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_smaller_side_is_looked_up(
+    elastic: Engine, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Of documents by host there are few, of dates in the span many."""
+    chosen = Random(seed)
+    wanted = [one for one in SHOWN if one.document.capture.host == "a.test"]
+    monkeypatch.setattr(limits, "MAX_IDS", len(wanted))
+    request = SearchRequest(
+        Bool(must=(DateRange("20090101000000", "20141231235959"),)),
+        filters={"host": ("a.test",), "collection": ("web", chosen.choice(("art", "law")))},
+        date_from=chance.moment(chosen),
+        sort=chosen.choice(list(Sort)),
+        limit=500,
+        snippets=False,
+    )
+    check(request, elastic.search(request))
+
+
+@pytest.mark.parametrize("sort", list(Sort))
+@pytest.mark.parametrize("collapse", list(Collapse))
+def test_beyond_both_sides_the_total_is_a_lower_bound(
+    elastic: Engine, monkeypatch: pytest.MonkeyPatch, sort: Sort, collapse: Collapse
+) -> None:
+    monkeypatch.setattr(limits, "MAX_IDS", 30)
+    monkeypatch.setattr(limits, "PAGE", 10)
+    request = SearchRequest(
+        All(),
+        date_from=SPAN.date_from,
+        date_to=SPAN.date_to,
+        sort=sort,
+        collapse=collapse,
+        limit=8,
+        snippets=False,
+    )
+    wanted = oracle.matching(SHOWN, request)
+    found = elastic.search(request)
+    assert len(found.hits) == 8
+    assert {hit.id for hit in found.hits} <= {one.id for one in wanted}
+    assert found.documents.relation == found.total.relation == "gte"
+    assert 8 <= found.documents.value <= len(wanted)
+
+
+def test_beyond_both_sides_streaming_gives_all(
+    elastic: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MAX_IDS", 30)
+    monkeypatch.setattr(limits, "PAGE", 10)
+    streamed = sorted(hit.id for hit in elastic.scroll(SPAN))
+    assert streamed == sorted(one.id for one in oracle.matching(SHOWN, SPAN))
