@@ -16,6 +16,7 @@ from warcio.recordloader import ArcWarcRecord
 
 SAMPLE = Path(__file__).parent.parent.parent / "sample"
 CAPTURES = {"response", "revisit", "resource", "conversion"}
+ABOUT_YEARS = ("2010", "2013", "2015")
 
 
 @pytest.fixture(scope="module")
@@ -66,24 +67,27 @@ def _records(path: Path) -> Iterator[ArcWarcRecord]:
 def test_it_holds_what_it_promises(made: Path) -> None:
     types: Counter[str] = Counter()
     statuses: Counter[str] = Counter()
-    urls, contents, dates = set(), {}, set()
+    urls, contents, years = set(), {}, set()
     for path in sorted(made.iterdir()):
         for record in _records(path):
             types[record.rec_type] += 1
             if record.rec_type in CAPTURES:
-                url = record.rec_headers["WARC-Target-URI"]
+                url, year = (
+                    record.rec_headers["WARC-Target-URI"],
+                    record.rec_headers["WARC-Date"][:4],
+                )
                 urls.add(url)
-                dates.add(record.rec_headers["WARC-Date"][:4])
+                years.add(year)
                 if record.http_headers:
                     statuses[record.http_headers.get_statuscode()] += 1
                 if digest := record.rec_headers.get_header("WARC-Payload-Digest"):
-                    contents.setdefault(url, []).append(digest)
+                    contents[url, year] = digest
     assert sum(types[kind] for kind in CAPTURES) >= 400
     assert len(urls) >= 60
-    assert len(dates) == 7
+    assert len(years) == 7
     assert {"200", "301", "302", "304", "404", "500"} <= set(statuses)
     assert types["request"] and types["metadata"] and types["resource"] and types["conversion"]
-    about = contents["http://www.lantern.example/about.html"]
+    about = [contents["http://www.lantern.example/about.html", year] for year in ABOUT_YEARS]
     assert about[0] == about[2] != about[1], "the page of 2010 is back in 2015"
 
 
