@@ -6,7 +6,7 @@ from urllib.parse import urljoin
 from nwx.errors import DigestError, FormatError, TimestampError, UrlError
 from nwx.formats.coding import dechunk
 from nwx.formats.digest import digest_of, normal_digest
-from nwx.formats.http import Fields, HttpHead, is_coded, media_type, to_text
+from nwx.formats.http import Fields, HttpHead, is_coded, media_type, request_method, to_text
 from nwx.formats.members import Fault
 from nwx.formats.mime import EMPTY_TYPES, SNIFFED_BYTES, normal_type
 from nwx.formats.postquery import METHODS_WITH_QUERY, with_method_query
@@ -196,13 +196,14 @@ def _request_of(url: str, beside: Sequence[Record]) -> tuple[str, str]:
     for record in beside:
         if record.kind != "request":
             continue
-        head = record.http_head()
-        if head.method in METHODS_WITH_QUERY:
+        method = request_method(record.block)
+        if method in METHODS_WITH_QUERY:
+            head = record.http_head()
             body = _request_body(record, head)
             content_type = head.text(b"content-type")
-            return head.method, urlkey(with_method_query(url, head.method, content_type, body))
-        if head.method:
-            return head.method, urlkey(url)
+            return method, urlkey(with_method_query(url, method, content_type, body))
+        if method:
+            return method, urlkey(url)
     return "GET", urlkey(url)
 
 

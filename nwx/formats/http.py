@@ -24,6 +24,7 @@ _AFTER_TYPE = re.compile(r"[;,\s]")
 _IDENTITY = frozenset(("", "identity", "none", "binary", "utf-8", "utf8", "8bit", "7bit"))
 _MOST_CODINGS = 4
 
+
 class Fields:
     """The `name: value` lines of a head, looked up when they are asked for.
 
@@ -40,14 +41,15 @@ class Fields:
 
     def get(self, name: bytes) -> bytes:
         """Return the first value of a field, b"" where there is none; `name` in lower case."""
-        start = self._lower.find(b"\n" + name)
+        lower = self._lower
+        start = lower.find(b"\n" + name)
         while start >= 0:
             after = start + 1 + len(name)
-            if self._lower.startswith(b":", after):
+            if lower.startswith(b":", after):
                 return self._value(after + 1)
-            if blanks := _BLANKS_AND_COLON.match(self._lower, after):
+            if blanks := _BLANKS_AND_COLON.match(lower, after):
                 return self._value(blanks.end())
-            start = self._lower.find(b"\n" + name, after)
+            start = lower.find(b"\n" + name, after)
         return b""
 
     def _value(self, start: int) -> bytes:
@@ -56,9 +58,9 @@ class Fields:
         end = lines.find(b"\n", start)
         if end < 0:
             return lines[start:].strip()
-        if lines[end + 1 : end + 2] not in _CONTINUING:
-            return lines[start:end].strip()
-        return _FOLD.sub(b" ", _CONTINUED.match(lines, start)[0]).strip()  # type: ignore[index]
+        if lines.startswith(_CONTINUING, end + 1) and (all_of := _CONTINUED.match(lines, start)):
+            return _FOLD.sub(b" ", all_of[0]).strip()
+        return lines[start:end].strip()
 
 
 class HttpHead(NamedTuple):
@@ -94,6 +96,12 @@ def response_head(block: bytes | memoryview) -> HttpHead:
         return NO_HEAD
     fields, size = _fields(start, block)
     return HttpHead(fields, size, int(found[1]) if found else None)
+
+
+def request_method(block: bytes | memoryview) -> str:
+    """Return the method of a request in capitals, "" where it has none."""
+    found = _REQUEST_LINE.match(block)
+    return found[1].decode("ascii").upper() if found else ""
 
 
 def request_head(block: bytes | memoryview) -> HttpHead:

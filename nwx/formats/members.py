@@ -24,7 +24,7 @@ PIECE_BYTES = 1 << 20
 READ_FAILURES = (OSError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error)
 """What reading a stored file, also one inside a zip, is known to raise."""
 
-_FIRST_SLICE = 1 << 14
+_FIRST_SLICE = 1 << 16
 _GZIP = b"\x1f\x8b\x08"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18", re.S)

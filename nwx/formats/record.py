@@ -53,7 +53,7 @@ class Record:
         self.length = 0
         self.block: bytes | memoryview = b""
         self.block_length = 0
-        self.hashers: dict[tuple[str, int], Any] = {}
+        self.hashers: dict[tuple[str, int], Any] | None = None
         self.http: HttpHead | None = None
 
     def http_head(self) -> HttpHead:
@@ -63,9 +63,7 @@ class Record:
         return self.http
 
     def _read_http_head(self) -> HttpHead:
-        if self.kind not in _HTTP_KINDS or not _HTTP_URL.match(
-            self.fields.get(b"warc-target-uri")
-        ):
+        if self.kind not in _HTTP_KINDS or not _HTTP_URL.match(self.fields.get(b"warc-target-uri")):
             return NO_HEAD
         return request_head(self.block) if self.kind == "request" else response_head(self.block)
 
@@ -83,10 +81,10 @@ class Record:
         if self.kept_whole:
             block = self.block[start:]
             return hashlib.new(algorithm, block, usedforsecurity=False).digest()
-        hasher = self.hashers.get((algorithm, start))
+        hasher = (self.hashers or {}).get((algorithm, start))
         return None if hasher is None else hasher.digest()
 
     def ask(self, algorithm: str, start: int) -> None:
         """Ask for a digest of a block that is longer than what is kept."""
         hasher = hashlib.new(algorithm, self.block[start:], usedforsecurity=False)
-        self.hashers[algorithm, start] = hasher
+        self.hashers = {**(self.hashers or {}), (algorithm, start): hasher}

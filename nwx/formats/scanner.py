@@ -271,8 +271,9 @@ class _Kept:
                 self._overflow()
         elif not record.block:
             self._overflow()
-        for hasher in record.hashers.values():
-            hasher.update(rest)
+        if record.hashers:
+            for hasher in record.hashers.values():
+                hasher.update(rest)
 
     def close(self) -> None:
         if not self._record.block:

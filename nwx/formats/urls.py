@@ -13,19 +13,10 @@ MAX_URL_CHARACTERS = 16_384
 """Longer ones are no addresses but payloads (`data:`), and no engine can look them up."""
 
 _UNSAFE = re.compile(r"[\x00-\x20\x7f\ud800-\udfff]")
-_HOST = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/*(?:[^/?#@]*@)?(\[[^\]/?#]*\]|[^/?#:]*)")
-_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
-_SCHEMES_WITH_HOST = (
-    "http:",
-    "https:",
-    "ftp:",
-    "ftps:",
-    "ws:",
-    "wss:",
-    "dns:",
-    "whois:",
-    "gopher:",
+_HOST = re.compile(
+    r"(?:https?|ftps?|wss?|dns|whois|gopher):/*+(?:[^/?#@]*@)?(\[[^\]/?#]*\]|[^/?#:]*)", re.I
 )
+_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 
 
 class Place(NamedTuple):
@@ -34,6 +25,9 @@ class Place(NamedTuple):
     host: str
     domain: str
     public_suffix: str
+
+
+_NOWHERE = Place("", "", "")
 
 
 def clean_url(raw: bytes | str) -> str:
@@ -60,9 +54,7 @@ def clean_url(raw: bytes | str) -> str:
 def place_of(url: str) -> Place:
     """Return host, registrable domain and public suffix of a URL."""
     found = _HOST.match(url)
-    if found is None or not url.lower().startswith(_SCHEMES_WITH_HOST):
-        return Place("", "", "")
-    return host_place(found[1])
+    return host_place(found[1]) if found else _NOWHERE
 
 
 @lru_cache(maxsize=65_536)
