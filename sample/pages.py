@@ -2,7 +2,7 @@
 
 import html
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 YEARS = (2008, 2010, 2013, 2015, 2018, 2021, 2024)
@@ -17,9 +17,10 @@ _HREF = re.compile(r'(?:href|src|background)="([^"]*)"')
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """How a page reads from a year on."""
+    """How a page reads from a year on, and when that was written."""
 
     year: int
+    written: int
     text: str
     charset: str
 
@@ -65,14 +66,14 @@ def _page(chunk: str) -> Page:
     for line in body.strip("\n").split("\n"):
         if match := _VERSION.fullmatch(line):
             if text:
-                page.versions.append(Version(year, "\n".join(text).strip(), charset))
+                page.versions.append(Version(year, year, "\n".join(text).strip(), charset))
             year, text, charset = int(match[1]), [], match[3] or charset
             if match[2]:
-                page.versions.append(Version(year, page.at(int(match[2])).text, charset))
+                page.versions.append(replace(page.at(int(match[2])), year=year))
         else:
             text.append(line)
     if "".join(text):
-        page.versions.append(Version(year, "\n".join(text).strip(), charset))
+        page.versions.append(Version(year, year, "\n".join(text).strip(), charset))
     return page
 
 
@@ -102,7 +103,7 @@ def _markup(page: Page, year: int, body: str, version: Version) -> str:
         title = page.head["title"]
     description = html.escape(re.sub(r"[*#>!\[\]()]", "", version.text[:100]).split("\n")[0])
     direction = ' dir="rtl"' if lang in {"ar", "he"} else ""
-    modern = version.year >= 2013
+    modern = version.written >= 2013
     meta = (
         f'<meta charset="{version.charset}">'
         if modern
