@@ -1,21 +1,19 @@
 """The JSON API."""
 
 from dataclasses import asdict
-from typing import Any
 
 from flask import Blueprint, jsonify, request
 from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import NotFound
 
-from nwx import searching
+from nwx import searching, showing
 from nwx.engine.base import FACET_FIELDS
 from nwx.errors import UsageError
-from nwx.formats.surt import urlkey
-from nwx.model import Capture, Collapse, Dates, Document, Sort
+from nwx.model import Collapse, Sort
 from nwx.searching import FILTERS, MAX_LIMIT, Question, result_json
 from webapp import parameters
-from webapp.context import document_or_404, engine
-from webapp.documents import ID, dates_of
-from webapp.history import MOST_PLACES, Version, versions_of
+from webapp.context import engine
+from webapp.documents import ID
 from webapp.openapi import SEARCH_PARAMETERS, description
 
 blueprint = Blueprint("api", __name__, url_prefix="/api")
@@ -63,58 +61,26 @@ def _facets() -> list[str]:
 
 @blueprint.get(f"/documents/{ID}")
 def document(document_id: str) -> ResponseReturnValue:
-    """Answer with a document, its dates and the places of its records."""
-    found = document_or_404(document_id)
-    return jsonify(
-        id=document_id,
-        **document_json(found),
-        dates=[timestamp for timestamp, _ in dates_of(document_id).seen],
-        places=_places(document_id, found),
-    )
-
-
-def document_json(document: Document) -> dict[str, Any]:
-    """Return a document as programs read it: its earliest capture and its text."""
-    capture = asdict(document.capture)
-    capture.pop("document_id")
-    extract = asdict(document.extract)
-    return {**capture, **extract}
-
-
-def _places(document_id: str, document: Document) -> list[dict[str, Any]]:
-    captures = engine().captures(document.capture.urlkey)
-    own = (capture for capture in captures if capture.document_id == document_id)
-    return [place_json(capture) for _, capture in zip(range(MOST_PLACES), own, strict=False)]
-
-
-def place_json(capture: Capture) -> dict[str, Any]:
-    """Return where the record of a capture lies."""
-    return {
-        "timestamp": capture.timestamp,
-        "collection": capture.collection,
-        "source_file": capture.source_file,
-        "source_file_offset": capture.source_file_offset,
-        "record_length": capture.record_length,
-        "record_type": capture.record_type,
-    }
+    """Answer with a document, its dates and its captures."""
+    return jsonify(showing.shown_json(_shown_or_404(document_id)))
 
 
 @blueprint.get(f"/documents/{ID}/dates")
 def dates(document_id: str) -> ResponseReturnValue:
     """Answer with all dates of a document."""
-    document_or_404(document_id)
-    return jsonify(id=document_id, **dates_json(dates_of(document_id)))
+    shown = _shown_or_404(document_id)
+    seen = [
+        {"timestamp": timestamp, "collection": collection}
+        for timestamp, collection in shown.dates.seen
+    ]
+    return jsonify(id=document_id, key=shown.dates.key, dates=seen)
 
 
-def dates_json(dates: Dates) -> dict[str, Any]:
-    """Return dates as programs read them."""
-    return {
-        "key": dates.key,
-        "dates": [
-            {"timestamp": timestamp, "collection": collection}
-            for timestamp, collection in dates.seen
-        ],
-    }
+def _shown_or_404(document_id: str) -> showing.Shown:
+    shown = showing.show(engine(), document_id)
+    if shown is None:
+        raise NotFound(f"there is no document {document_id} in this archive")
+    return shown
 
 
 @blueprint.get("/versions")
@@ -123,23 +89,8 @@ def versions() -> ResponseReturnValue:
     url = parameters.text(request.args, "url", parameters.MAX_URL)
     if not url:
         raise UsageError("url is missing; write /api/versions?url=ADDRESS")
-    key = urlkey(url)
-    found = versions_of(engine().captures(key))
-    return jsonify(url=url, urlkey=key, versions=[version_json(version) for version in found])
-
-
-def version_json(version: Version) -> dict[str, Any]:
-    """Return a version as programs read it."""
-    return {
-        "id": version.document_id,
-        "url": version.url,
-        "digest": version.digest,
-        "first_date": version.first,
-        "last_date": version.last,
-        "captures": version.captures,
-        "status": version.status_code,
-        "type": version.content_type_norm,
-    }
+    found = showing.versions(engine(), url)
+    return jsonify(url=url, versions=[asdict(version) for version in found])
 
 
 @blueprint.get("/stats")

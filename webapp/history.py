@@ -2,7 +2,7 @@
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from nwx.errors import TimestampError, UsageError
@@ -93,14 +93,6 @@ def read_history(document_id: str, dates: Dates, captures: Iterable[Capture], ye
         _add_moment(history, Moment(timestamp, url, own=True))
     history.moments.sort(key=lambda moment: moment.timestamp)
     return history
-
-
-def versions_of(captures: Iterable[Capture]) -> Iterator[Version]:
-    """Return the versions of a URL, the earliest first, cut at MOST_VERSIONS."""
-    history = History("")
-    for capture in captures:
-        _add_version(history, capture)
-    yield from history.versions.values()
 
 
 def nearest(captures: Iterable[Capture], timestamp: str, limit: int) -> list[Capture]:

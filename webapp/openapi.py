@@ -111,8 +111,9 @@ _SCHEMAS: Json = {
     },
     "Document": {
         "type": "object",
-        "description": "a version of a URL: its earliest capture, its text, dates and places",
-        "required": ["id", "url", "digest", "title", "content", "dates", "places"],
+        "description": "a version of a URL: its earliest capture, its text, dates and captures;"
+        " fields without a value are left out",
+        "required": ["id", "url", "digest", "dates", "seen", "captures"],
         "properties": {
             "id": _TEXT,
             "url": _TEXT,
@@ -121,18 +122,25 @@ _SCHEMAS: Json = {
             "content": _TEXT,
             "timestamp": _TIMESTAMP,
             "dates": {"type": "array", "items": _TIMESTAMP},
-            "places": {"type": "array", "items": {"$ref": "#/components/schemas/Place"}},
+            "seen": {"type": "array", "items": {"$ref": "#/components/schemas/Seen"}},
+            "captures": {"type": "array", "items": {"$ref": "#/components/schemas/Capture"}},
         },
     },
-    "Place": {
+    "Seen": {
+        "type": "object",
+        "properties": {"timestamp": _TIMESTAMP, "collection": _TEXT},
+    },
+    "Capture": {
         "type": "object",
         "properties": {
             "timestamp": _TIMESTAMP,
+            "url": _TEXT,
             "collection": _TEXT,
             "source_file": _TEXT,
             "source_file_offset": _COUNT,
             "record_length": _OPTIONAL_NUMBER,
             "record_type": _TEXT,
+            "status_code": _OPTIONAL_NUMBER,
         },
     },
     "Dates": {
@@ -140,20 +148,13 @@ _SCHEMAS: Json = {
         "properties": {
             "id": _TEXT,
             "key": _TEXT,
-            "dates": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {"timestamp": _TIMESTAMP, "collection": _TEXT},
-                },
-            },
+            "dates": {"type": "array", "items": {"$ref": "#/components/schemas/Seen"}},
         },
     },
     "Versions": {
         "type": "object",
         "properties": {
             "url": _TEXT,
-            "urlkey": _TEXT,
             "versions": {
                 "type": "array",
                 "items": {
@@ -162,11 +163,10 @@ _SCHEMAS: Json = {
                         "id": _TEXT,
                         "url": _TEXT,
                         "digest": _TEXT,
-                        "first_date": _TIMESTAMP,
-                        "last_date": _TIMESTAMP,
+                        "title": _TEXT,
+                        "first": _TIMESTAMP,
+                        "last": _TIMESTAMP,
                         "captures": _COUNT,
-                        "status": _OPTIONAL_NUMBER,
-                        "type": _TEXT,
                     },
                 },
             },

@@ -58,9 +58,9 @@ def id_of(url: str, text: str) -> str:
 
 HOME = "http://www.example.org/"
 HOME_TEXTS = (
-    "Welcome to the quarry museum.\nOpen on Mondays.\nThe annual report of 2009 is out.",
-    "Welcome to the quarry museum.\nOpen on Mondays and Tuesdays.\nThe annual report of 2012 is out.",
-    "Welcome to the quarry museum.\nClosed for the winter.\nThe annual report of 2012 is out.",
+    "Welcome to the quarry museum.\nOpen on Mondays.\nThe report of 2009 is out.",
+    "Welcome to the quarry museum.\nOpen on Mondays and Tuesdays.\nThe report of 2012 is out.",
+    "Welcome to the quarry museum.\nClosed for the winter.\nThe report of 2012 is out.",
 )
 HOME_TIMES = (
     ("20090304050607", "20090304180000", "20100101000000"),

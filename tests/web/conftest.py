@@ -1,0 +1,61 @@
+"""Fixtures for the tests of the pages: a small archive, its application, a server, a browser."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+import waitress
+from flask import Flask
+from flask.testing import FlaskClient
+from playwright.sync_api import Browser, sync_playwright
+
+from nwx.engine.base import Engine
+from nwx.engine.embedded import EmbeddedEngine
+from tests.web.archive import batch
+from tests.web.chromium import ARGUMENTS, find_browser
+from webapp import create_app
+
+REPLAY_PORT = 9_999
+
+
+@pytest.fixture(scope="session")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """An embedded engine that holds the small archive."""
+    with EmbeddedEngine(tmp_path_factory.mktemp("web") / "archive") as engine:
+        engine.create()
+        engine.write(batch())
+        engine.refresh()
+        yield engine
+
+
+@pytest.fixture(scope="session")
+def app(engine: Engine) -> Flask:
+    """The application of the small archive; links to playback lead to a port of no use."""
+    return create_app(engine, replay_port=REPLAY_PORT, title="Quarry archive")
+
+
+@pytest.fixture
+def client(app: Flask) -> FlaskClient:
+    """A client without cookies."""
+    return app.test_client()
+
+
+@pytest.fixture(scope="session")
+def server(app: Flask) -> Iterator[str]:
+    """The address of the application behind the server that `nwx serve` uses."""
+    running = waitress.create_server(app, host="127.0.0.1", port=0, threads=4)
+    thread = threading.Thread(target=running.run, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{running.effective_port}"
+    running.close()
+    thread.join(10)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium; a test that needs one fails where there is none."""
+    path = find_browser()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        yield browser
+        browser.close()

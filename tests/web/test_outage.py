@@ -1,0 +1,93 @@
+"""An engine that is away is never an archive without results."""
+
+import pytest
+from flask.testing import FlaskClient
+
+from nwx.engine.base import Engine
+from nwx.errors import EngineUnavailableError, EngineVersionError
+from tests.web.addresses import FIRST, SECOND
+from tests.web.html import Page
+from webapp import create_app
+
+
+def _engine(error: Exception) -> Engine:
+    """Return an engine all of whose methods raise an error."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    methods = dict.fromkeys(Engine.__abstractmethods__, fail)
+    kind = type("FailingEngine", (Engine,), methods)
+    engine: Engine = kind()
+    return engine
+
+
+@pytest.fixture
+def away() -> FlaskClient:
+    """A client of an application whose engine is away."""
+    return create_app(_engine(EngineUnavailableError("no answer from the engine"))).test_client()
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/",
+        "/search?q=quarry",
+        f"/documents/{FIRST}",
+        f"/documents/{FIRST}/diff/{SECOND}",
+        "/documents/of?url=http://example.org/",
+    ],
+)
+def test_pages_say_so(away: FlaskClient, address: str) -> None:
+    answer = away.get(address)
+    page = Page(answer.text)
+    assert answer.status_code == 503
+    assert page.faults == []
+    assert page.all("p", role="alert")[0].text == "no answer from the engine"
+    assert "No results" not in answer.text
+    assert answer.headers["Retry-After"] == "5"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/api/search?q=quarry",
+        f"/api/documents/{FIRST}",
+        f"/api/documents/{FIRST}/dates",
+        "/api/versions?url=http://example.org/",
+        "/api/stats",
+    ],
+)
+def test_the_api_says_so(away: FlaskClient, address: str) -> None:
+    answer = away.get(address)
+    assert answer.status_code == 503
+    assert answer.get_json()["error"]["message"] == "no answer from the engine"
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json", "txt"])
+def test_exports_say_so_before_they_begin(away: FlaskClient, suffix: str) -> None:
+    assert away.get(f"/export/results.{suffix}?q=quarry").status_code == 503
+
+
+def test_playback_is_told(away: FlaskClient) -> None:
+    answer = away.get("/cdx?url=http://example.org/")
+    assert answer.status_code == 503
+    assert answer.text == "no answer from the engine\n"
+
+
+def test_health_says_so(away: FlaskClient) -> None:
+    answer = away.get("/health")
+    assert answer.status_code == 503
+    assert answer.get_json()["status"] == "unavailable"
+
+
+def test_pages_without_the_engine_stay(away: FlaskClient) -> None:
+    for address in ("/help", "/settings", "/api", "/opensearch.xml", "/api/openapi.json"):
+        assert away.get(address).status_code == 200
+
+
+def test_another_fault_of_the_engine_is_no_outage() -> None:
+    error = EngineVersionError("the index is of version 9")
+    answer = create_app(_engine(error)).test_client().get("/search?q=quarry")
+    assert answer.status_code == 500
+    assert "the index is of version 9" in answer.text
