@@ -1,0 +1,123 @@
+"""The installed command as tests run it."""
+
+import json
+import os
+import subprocess
+import sys
+import urllib.request
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.warcs import Page, html, many_pages, write_warc
+
+COMMAND = str(Path(sys.executable).parent / "nwx")
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """What was printed, as JSON."""
+        return json.loads(self.out)
+
+    @property
+    def json_lines(self) -> list[Any]:
+        """What was printed, as JSON lines."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+Nwx = Callable[..., Ran]
+
+
+def environment(engine: Path | str, **more: str) -> dict[str, str]:
+    """Return an environment with an archive and without a terminal's colours."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    return {**kept, "NWX_ENGINE": str(engine), "PYTHONWARNINGS": "error", **more}
+
+
+def run_nwx(
+    engine: Path | str, *arguments: object, stdin: bytes = b"", code: int | None = 0, **more: str
+) -> Ran:
+    """Run the command and return what it did; it must end with `code` if one is given."""
+    done = subprocess.run(
+        [COMMAND, *map(str, arguments)],
+        input=stdin,
+        env=environment(engine, **more),
+        capture_output=True,
+        timeout=300,
+        check=False,
+    )
+    ran = Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+    assert code is None or ran.code == code, (ran.code, ran.out, ran.err)
+    return ran
+
+
+@pytest.fixture
+def nwx(tmp_path: Path) -> Nwx:
+    """Runs nwx on an archive of the test's own."""
+
+    def run(*arguments: object, **options: Any) -> Ran:
+        return run_nwx(tmp_path / "archive", *arguments, **options)
+
+    return run
+
+
+@pytest.fixture
+def warc(tmp_path: Path) -> Path:
+    """A WARC of thirty pages, some seen twice."""
+    return write_warc(tmp_path / "pages.warc.gz", many_pages(30))
+
+
+QUARRY = Page(
+    "http://www.quarry.example/", "20140126200624", html("The quarry", "Slate from the quarry.")
+)
+
+
+@pytest.fixture(scope="session")
+def quarry(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An archive of a few pages that tests only read."""
+    folder = tmp_path_factory.mktemp("quarry")
+    pages = [
+        QUARRY,
+        Page(QUARRY.url, "20150126200624", QUARRY.body, revisit=True),
+        Page(QUARRY.url, "20160126200624", html("The quarry", "Slate and marble of the quarry.")),
+        Page(
+            "http://evil.example/\x1b[31m",
+            "20160201000000",
+            html("\x1b]0;owned\x07Red \x1b[31mtitle", "quarry of escapes \x9b31m \u202egnp"),
+        ),
+        Page("http://www.quarry.example/日本", "20170101000000", html("採石場", "石の採石場です")),
+        Page(
+            "http://www.quarry.example/gone",
+            "20170101000000",
+            html("Gone", "no more quarry"),
+            status="404 Not Found",
+        ),
+    ]
+    write_warc(folder / "quarry.warc.gz", pages)
+    run_nwx(folder / "archive", "import", "--collection", "stones", folder / "quarry.warc.gz")
+    return folder / "archive"
+
+
+@pytest.fixture
+def elasticsearch_prefix(elasticsearch_url: str) -> Iterator[str]:
+    """A prefix that nobody else uses; indices whose names begin with it are removed."""
+    prefix = f"nwx-cli-{uuid.uuid4().hex[:12]}"
+    yield prefix
+    with urllib.request.urlopen(f"{elasticsearch_url}/{prefix}*/_settings") as answer:
+        names = list(json.load(answer))
+    for name in names:
+        request = urllib.request.Request(f"{elasticsearch_url}/{name}", method="DELETE")
+        with urllib.request.urlopen(request):
+            pass

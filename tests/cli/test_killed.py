@@ -1,0 +1,113 @@
+"""Imports that are killed, and run again."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import COMMAND, environment, run_nwx
+from tests.warcs import many_pages, write_warc
+
+INDICES = ("documents", "dates", "captures", "files")
+
+
+def dumped(engine: str, **more: str) -> dict[str, list[Any]]:
+    return {index: run_nwx(engine, "dump", index, **more).json_lines for index in INDICES}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Files that share pages, one of them of several parts."""
+    folder = tmp_path_factory.mktemp("warcs")
+    counts = [3_600, *[300] * 9]
+    return [
+        write_warc(folder / f"{number}.warc.gz", many_pages(count, start=number * 150))
+        for number, count in enumerate(counts)
+    ]
+
+
+def start(engine: str, files: Sequence[Path], **more: str) -> "subprocess.Popen[bytes]":
+    """Start an import in a process group of its own."""
+    return subprocess.Popen(
+        [COMMAND, "import", "--jobs", "2", *map(str, files)],
+        env=environment(engine, **more),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+def wait_for_the_end_of_all(group: int) -> None:
+    """Wait until no process of a group is left; fail if one stays."""
+    for _ in range(600):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    os.killpg(group, signal.SIGKILL)
+    pytest.fail("processes outlive the import")
+
+
+def kill_and_go_on(engine: str, files: Sequence[Path], kills: int, **more: str) -> int:
+    """Import with that many kills at any moment; return how many of them met a running import."""
+    moments, met = random.Random(7), 0
+    began = time.monotonic()
+    for _ in range(kills):
+        process = start(engine, files, **more)
+        try:
+            process.communicate(timeout=moments.uniform(0.1, 2.5))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            met += 1
+        wait_for_the_end_of_all(process.pid)
+        if time.monotonic() - began > 120:
+            break
+    run_nwx(engine, "import", *files, **more)
+    return met
+
+
+def test_killed_imports_end_as_an_undisturbed_one(tmp_path: Path, files: list[Path]) -> None:
+    killed, calm = str(tmp_path / "killed"), str(tmp_path / "calm")
+    assert kill_and_go_on(killed, files, 12) >= 2
+    run_nwx(calm, "import", *files)
+    assert dumped(killed) == dumped(calm)
+    run_nwx(killed, "check")
+
+
+def test_killed_imports_into_elasticsearch_end_as_an_undisturbed_one(
+    elasticsearch_url: str, files: list[Path], elasticsearch_prefix: str
+) -> None:
+    killed, calm = (f"{elasticsearch_prefix}-{name}" for name in ("killed", "calm"))
+    assert kill_and_go_on(elasticsearch_url, files[:5], 3, NWX_PREFIX=killed) >= 1
+    run_nwx(elasticsearch_url, "import", *files[:5], NWX_PREFIX=calm)
+    assert dumped(elasticsearch_url, NWX_PREFIX=killed) == dumped(
+        elasticsearch_url, NWX_PREFIX=calm
+    )
+    run_nwx(elasticsearch_url, "check", NWX_PREFIX=killed)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_stopped_import_says_how_to_go_on(
+    tmp_path: Path, files: list[Path], number: signal.Signals, code: int
+) -> None:
+    engine = str(tmp_path / "archive")
+    process = start(engine, files)
+    while not run_nwx(engine, "files", code=None).out.count("\n") > 1:
+        assert process.poll() is None
+    # As a terminal does: to all processes of the group.
+    os.killpg(process.pid, number)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == code, err
+    assert b"run the same command again to go on" in err
+    assert b"Traceback" not in err
+    wait_for_the_end_of_all(process.pid)
+    run_nwx(engine, "import", *files)
+    run_nwx(engine, "check")

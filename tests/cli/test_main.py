@@ -1,0 +1,93 @@
+"""What all commands share."""
+
+import os
+import subprocess
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import nwx as package
+from nwx.cli.main import COMMANDS, cli
+from tests.cli.conftest import COMMAND, Nwx, environment, run_nwx
+
+
+def test_the_list_of_commands_says_what_each_says_itself() -> None:
+    for name, words in COMMANDS.items():
+        command = cli.get_command(None, name)  # type: ignore[arg-type]
+        assert command is not None
+        assert command.name == name
+        assert command.get_short_help_str(200) == words.rstrip(".")
+
+
+def test_every_option_has_help() -> None:
+    for name in COMMANDS:
+        command = cli.get_command(None, name)  # type: ignore[arg-type]
+        for parameter in command.params:
+            if parameter.param_type_name == "option":
+                assert parameter.help, f"{name} {parameter.opts}"
+
+
+def test_help_and_version(nwx: Nwx) -> None:
+    assert nwx("--version").out == f"nwx {package.__version__}\n"
+    assert all(name in nwx("--help").out for name in COMMANDS)
+    assert "Usage: nwx import" in nwx("import", "-h").out
+
+
+def test_help_loads_no_engine() -> None:
+    code = "import sys, nwx.cli.main; print(*sys.modules)"
+    done = subprocess.run(
+        [str(Path(COMMAND).parent / "python"), "-c", code], capture_output=True, check=True
+    )
+    loaded = done.stdout.decode().split()
+    assert not {"tantivy", "elasticsearch", "flask", "bs4", "nwx.engine.base"} & set(loaded)
+
+
+def test_wrong_use_ends_with_2(nwx: Nwx) -> None:
+    assert "No such command" in nwx("impart", code=2).err
+    assert "NWX_SHARDS is 'many'" in nwx("stats", code=2, NWX_SHARDS="many").err
+    assert "--timeout is '-1'" in nwx("--timeout=-1", "stats", code=2).err
+
+
+@pytest.mark.parametrize("command", ["stats", "check", "files", "search"])
+def test_an_archive_that_is_not_there_is_an_error(nwx: Nwx, command: str) -> None:
+    ran = nwx(command, code=1)
+    assert ran.out == ""
+    assert ran.err.startswith("nwx: ")
+    assert "Traceback" not in ran.err
+
+
+def test_a_server_that_is_away_is_an_error(nwx: Nwx, warc: Path) -> None:
+    for arguments in (("stats",), ("search", "x"), ("import", warc)):
+        ran = nwx("--engine", "http://127.0.0.1:9", "--timeout", "2", *arguments, code=1)
+        assert "127.0.0.1:9" in ran.err
+        assert "Traceback" not in ran.err
+
+
+def test_a_reader_that_left_is_no_error(quarry: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with subprocess.Popen(
+        [COMMAND, "dump", "captures"],
+        env=environment(quarry),
+        stdout=write,
+        stderr=subprocess.PIPE,
+    ) as process:
+        os.close(write)
+        _, err = process.communicate(timeout=60)
+    assert err == b""
+    assert process.returncode == 0
+
+
+def test_modules_of_commands_are_loaded_by_name() -> None:
+    for name in COMMANDS:
+        module = "import_" if name == "import" else name.replace("-", "_")
+        assert import_module(f"nwx.cli.{module}").command.name == name
+
+
+def test_wrong_queries_show_the_place(quarry: Path) -> None:
+    ran = run_nwx(quarry, "search", "stone AND (slate", code=2)
+    first, query, caret = ran.err.splitlines()
+    assert first.startswith("nwx: ")
+    assert query == "  stone AND (slate"
+    assert caret.strip() == "^"
