@@ -3,7 +3,7 @@
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from nwx.extract.clean import BLOCK
-from nwx.extract.page import BLOCKS, CELLS, HIDDEN, WANTED, Element, Outline
+from nwx.extract.page import BLOCKS, CELLS, FORMATTING, HIDDEN, WANTED, Element, Outline
 
 _TEXT, _BLOCK, _HIDDEN, _CELL, _WANTED = 1, 2, 4, 8, 16
 _KINDS = {"-text": _TEXT} | {
@@ -13,6 +13,8 @@ _KINDS = {"-text": _TEXT} | {
     | (name in WANTED) * _WANTED
     for name in BLOCKS | HIDDEN | CELLS | WANTED
 }
+_TEXTS = frozenset({"-text"})
+_JOINED = FORMATTING | _TEXTS
 
 
 def read(html: str) -> Outline:
@@ -40,6 +42,8 @@ def read(html: str) -> Outline:
             add(BLOCK)
         elif (before := node.prev) is not None:
             add(_gap(before))
+            if before.tag not in (_JOINED if tag in FORMATTING else _TEXTS):
+                add(" ")
         if kind & _CELL:
             add(" ")
         elif kind & _HIDDEN:

@@ -33,15 +33,12 @@ class Resolver:
     """
 
     def __init__(self, url: str, base: str = "") -> None:
-        self._base = _joined(url, base.strip()) if base else url
-        if not _ABSOLUTE.match(self._base):
-            self._base = url
-        try:
-            parts = urlsplit(self._base)
-        except ValueError:
-            parts = urlsplit("")
-        self._origin = f"{parts.scheme}://{parts.netloc}"
-        self._folder = self._origin + parts.path.rpartition("/")[0] + "/"
+        joined = _joined(url, base.strip()) if base else url
+        self._base = joined if _ABSOLUTE.match(joined) else url
+        self._is_web = _ABSOLUTE.match(self._base) is not None
+        parts = urlsplit(_joined(self._base, "/") and self._base)
+        self._origin = _UNSAFE.sub(_escape, f"{parts.scheme}://{parts.netloc}")
+        self._folder = self._origin + _UNSAFE.sub(_escape, parts.path.rpartition("/")[0]) + "/"
 
     def absolute(self, reference: str) -> str:
         """Return the absolute URL of a reference without its fragment, "" if it is no link."""
@@ -51,6 +48,8 @@ class Resolver:
         target = plain[plain.lastindex or 0]
         if plain.lastindex == _WHOLE:
             return target
+        if not self._is_web:
+            return ""
         if plain.lastindex == _ROOTED:
             return self._origin + target
         return self._folder + target

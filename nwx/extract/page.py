@@ -44,6 +44,12 @@ BLOCKS = HEADINGS | names_of(
     "main menu nav ol optgroup option p plaintext pre search section select summary table tbody "
     "textarea tfoot thead tr ul xmp"
 )
+# Elements that may stand inside a word. Of two elements side by side at least one
+# must be another for a space between them, as in a menu of links.
+FORMATTING = names_of(
+    "abbr acronym b bdi bdo big code del dfn em font i ins kbd mark nobr s samp small strike "
+    "strong sub sup tt u var wbr -comment"
+)
 
 # Where links are: element -> attribute.
 LINKS = {

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pypdfium2
 
 _LONGEST_FIELD = 5_000
+_MOST_PROBLEMS = 10
 
 
 def extract_pdf(payload: Payload) -> Extract:
@@ -36,15 +37,23 @@ def _extract(document: "pypdfium2.PdfDocument", payload: Payload) -> Extract:
     content, cut = clean_blocks(text, limit)
     if cut:
         problems.append(f"text: cut after {limit} characters")
-    metadata = document.get_metadata_dict(skip_empty=True)
+    title, author = _metadata(document, "Title"), _metadata(document, "Author")
     return Extract(
-        title=clean_line(metadata.get("Title", "")[:_LONGEST_FIELD]),
+        title=title,
         content=content,
-        author=clean_line(metadata.get("Author", "")[:_LONGEST_FIELD]),
+        author=author,
         content_language=language_of(prose(content)),
         signature=signature_of(content),
         problems=tuple(problems),
     )
+
+
+def _metadata(document: "pypdfium2.PdfDocument", key: str) -> str:
+    """Return an entry of the document's information, "" where there is none to be read."""
+    try:
+        return clean_line(document.get_metadata_value(key)[:_LONGEST_FIELD])
+    except UnicodeError:
+        return ""
 
 
 def _lines(
@@ -67,6 +76,8 @@ def _lines(
             text = _page_text(document, number)
         except pypdfium2.PdfiumError as error:
             problems.append(f"pdf: page {number + 1} cannot be read: {error}")
+            if len(problems) >= _MOST_PROBLEMS:
+                return
             continue
         yield from text.replace(BLOCK, "").splitlines()
         length += len(text)

@@ -13,7 +13,7 @@ from bs4 import (
 from bs4.element import NavigableString, PreformattedString
 
 from nwx.extract.clean import BLOCK
-from nwx.extract.page import BLOCKS, CELLS, HIDDEN, WANTED, Element, Outline
+from nwx.extract.page import BLOCKS, CELLS, FORMATTING, HIDDEN, WANTED, Element, Outline
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,10 @@ def read(html: str) -> Outline:
     for event, node in _events(soup):
         if isinstance(node, Tag):
             pieces.append(_mark(node.name))
-            if event == "open" and node.name in WANTED:
-                elements.append((node.name, _SoupElement(node)))
+            if event == "open":
+                pieces.append(_space(node))
+                if node.name in WANTED:
+                    elements.append((node.name, _SoupElement(node)))
         elif not isinstance(node, PreformattedString):
             pieces.append(str(node))
     return Outline("".join(pieces), elements, soup)
@@ -52,6 +54,14 @@ def _mark(name: str) -> str:
     if name in BLOCKS:
         return BLOCK
     return " " if name in CELLS else ""
+
+
+def _space(node: Tag) -> str:
+    """Return the space between an element and another right before it."""
+    before = node.previous_sibling
+    if not isinstance(before, Tag):
+        return ""
+    return "" if node.name in FORMATTING and before.name in FORMATTING else " "
 
 
 def _events(root: Tag) -> Iterator[tuple[str, Tag | NavigableString]]:
