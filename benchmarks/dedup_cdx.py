@@ -56,6 +56,7 @@ names = ["urlkey", "date", "url", "mime", "status", "digest", "r", "m", "size", 
 columns = ", ".join(f"'{name}': 'VARCHAR'" for name in names)
 connection = duckdb.connect(config={"temp_directory": folder, "memory_limit": "4GB",
     "preserve_insertion_order": False})
+connection.execute("SET enable_progress_bar = false")
 connection.execute(f'''
     COPY (
         SELECT date, digest, url FROM read_csv('{source}', delim=' ', header=false, quote='',

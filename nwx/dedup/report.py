@@ -71,7 +71,7 @@ class Problems:
             before = self._before if piece.start else 0
             self._before = before + reading.line
             room = PROBLEMS_LISTED - len(self._report.problems)
-            for problem in reading.problems[:room]:
+            for problem in sorted(reading.problems, key=lambda each: each.line or 0)[:room]:
                 place = before + (problem.line or 0)
                 self._report.problems.append(CdxError(str(problem), problem.file, place))
             self._report.problems_total += reading.problems_total

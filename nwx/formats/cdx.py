@@ -17,7 +17,7 @@ REVISIT = "warc/revisit"
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _HEADER = re.compile(rb"([^A-Za-z0-9])?CDX((?:[^A-Za-z0-9][A-Za-z])+)[ \t]*")
 _BLANKS = re.compile(r"[\x00-\x20]")
-_BROKEN = re.compile(rb"[\x00-\x1f]")
+_BROKEN = re.compile(r"[\x00-\x1f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +104,6 @@ def parse_cdx(line: bytes, layout: Layout | None = None) -> CdxLine:
 
     Raises CdxError.
     """
-    if _BROKEN.search(line):
-        raise CdxError("a control character stands in the line")
     values = line.decode("utf-8", "surrogateescape").split(layout.delimiter if layout else " ")
     if layout is None:
         layout = LAYOUTS.get(len(values))
@@ -114,6 +112,8 @@ def parse_cdx(line: bytes, layout: Layout | None = None) -> CdxLine:
         raise CdxError(f"{len(values)} fields; {known} or a header line are needed")
     if len(values) != len(layout.letters):
         raise CdxError(f"{len(values)} fields where {len(layout.letters)} are announced")
+    if _BROKEN.search("".join(values)):
+        raise CdxError("a control character stands in the line")
     if "" in values:
         raise CdxError(f"field {values.index('') + 1} is empty")
     return _line_of(values, layout)
