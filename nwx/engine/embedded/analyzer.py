@@ -58,14 +58,19 @@ def tokens(text: str) -> list[str]:
     return text_analyzer().analyze(tokenized(text))
 
 
-def tokens_in_place(text: str) -> list[tuple[str, int, int]]:
-    """Return the tokens of a short text with their beginnings and ends in it."""
-    found = _tokenizer().pre_tokenize(text).tokens
-    folded = (text_analyzer().analyze(token.text.replace("İ", "I")) for token in found)
-    return [
-        ("".join(words), token.char_offset_from, token.char_offset_to)
-        for words, token in zip(folded, found, strict=True)
-    ]
+def fold(text: str) -> str:
+    """Return a text lower-cased and folded as tokens are."""
+    return "".join(_folder().analyze(text.replace("İ", "I")))
+
+
+@cache
+def _folder() -> TextAnalyzer:
+    return (
+        TextAnalyzerBuilder(Tokenizer.raw())
+        .filter(Filter.lowercase())
+        .filter(Filter.ascii_fold())
+        .build()
+    )
 
 
 @cache

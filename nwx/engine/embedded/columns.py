@@ -1,0 +1,202 @@
+"""What is known of documents beside their text, as arrays by the number of the id.
+
+The arrays are those of one moment: `Columns.later` gives those of a later
+one, reading only what has come since unless something was deleted.
+"""
+
+import sqlite3
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nwx.engine.embedded.database import DOCUMENT_FACETS, count
+from nwx.model import IndexName
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+_DOCUMENT_COLUMNS = ("seq", "num", "url_group", "text_group", "id_start", *DOCUMENT_FACETS)
+_WIDE_COLUMNS = ("url_group", "text_group", "id_start")
+
+
+@dataclass(frozen=True)
+class Groups:
+    """For each number a run of values: those of number n begin at `starts[n]`."""
+
+    starts: Ints
+    values: Ints
+
+    def of(self, nums: Ints) -> Ints:
+        """Return the values of several numbers, one run after the other."""
+        starts = self.starts[nums]
+        lengths = self.starts[nums + 1] - starts
+        if not lengths.size:
+            return self.values[:0]
+        if (lengths == 1).all():
+            return self.values[starts]
+        shifts = np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
+        return self.values[shifts + np.arange(len(shifts))]
+
+
+class Columns:
+    """Documents and dates of one moment."""
+
+    def __init__(self, db: sqlite3.Connection, before: "Columns | None" = None) -> None:
+        self._deletions = count(db, "deletions")
+        if before is not None and before._deletions != self._deletions:
+            before = None
+        (size,) = db.execute("SELECT coalesce(max(num), 0) + 1 FROM ids").fetchone()
+        self.size: int = size
+        self.entries = count(db, IndexName.DOCUMENTS)
+        self._read_documents(db, before)
+        self._read_dates(db, before)
+        self.labels = _labels(db, before)
+        self.collections = {name: code for code, name in db.execute("SELECT * FROM collections")}
+
+    def later(self, db: sqlite3.Connection) -> "Columns":
+        """Return the columns of now."""
+        return Columns(db, self)
+
+    def _read_documents(self, db: sqlite3.Connection, before: "Columns | None") -> None:
+        last = before._last_seq if before else 0
+        command = f"SELECT {', '.join(_DOCUMENT_COLUMNS)} FROM documents WHERE seq > ?"
+        rows = _table(db.execute(command, (last,)), len(_DOCUMENT_COLUMNS))
+        read = dict(zip(_DOCUMENT_COLUMNS, rows.T, strict=True))
+        self._last_seq: int = int(read["seq"].max()) if len(rows) else last
+        self._by_num: dict[str, Ints] = {}
+        for name in _DOCUMENT_COLUMNS[2:]:
+            column: npt.NDArray[Any] = np.zeros(
+                self.size, dtype=np.int64 if name in _WIDE_COLUMNS else np.int32
+            )
+            if before:
+                column[: before.size] = before._by_num[name]
+            column[read["num"]] = read[name]
+            self._by_num[name] = column
+        self.is_document: Bools = self._by_num["url_group"] > 0
+
+    @property
+    def url_group(self) -> Ints:
+        """What is equal for all documents of a URL, 0 where there is no document."""
+        return self._by_num["url_group"]
+
+    @property
+    def text_group(self) -> Ints:
+        """What is equal for all documents of near-identical texts."""
+        return self._by_num["text_group"]
+
+    @property
+    def id_start(self) -> Ints:
+        """What orders documents as their ids do."""
+        return self._by_num["id_start"]
+
+    def codes(self, facet: str) -> Ints:
+        """Return the codes of a facet's values, 0 where there is none."""
+        return self._by_num[facet]
+
+    def _read_dates(self, db: sqlite3.Connection, before: "Columns | None") -> None:
+        last = before._last_seen if before else 0
+        command = "SELECT rowid, num, timestamp, collection FROM seen WHERE rowid > ?"
+        rows = _table(db.execute(command, (last,)), 4)
+        self._last_seen: int = int(rows[:, 0].max()) if len(rows) else last
+        if before and not len(rows):
+            nums, times, codes = before._seen_nums, before.timestamps, before._seen_codes
+        else:
+            nums, times, codes = rows[:, 1], rows[:, 2], rows[:, 3]
+            if before:
+                nums = np.concatenate([before._seen_nums, nums])
+                times = np.concatenate([before.timestamps, times])
+                codes = np.concatenate([before._seen_codes, codes])
+            order = np.lexsort((times, nums))
+            nums, times, codes = nums[order], times[order], codes[order]
+        self._seen_nums: Ints = nums
+        self.timestamps: Ints = times
+        self._seen_codes: Ints = codes
+        self._starts: Ints = np.searchsorted(nums, np.arange(self.size + 1))
+
+    @cached_property
+    def oldest(self) -> Ints:
+        """The first date of each, a date after all others where there is none."""
+        return self._edge(self._starts[:-1], 10**14)
+
+    @cached_property
+    def newest(self) -> Ints:
+        """The last date of each, 0 where there is none."""
+        return self._edge(self._starts[1:] - 1, 0)
+
+    def _edge(self, places: Ints, missing: int) -> Ints:
+        found = np.full(self.size, missing, dtype=np.int64)
+        dated = self._starts[1:] > self._starts[:-1]
+        found[dated] = self.timestamps[places[dated]]
+        return found
+
+    @cached_property
+    def years(self) -> Groups:
+        """The years of each, once a year."""
+        return self._distinct(self.timestamps // 10**10)
+
+    @cached_property
+    def seen_collections(self) -> Groups:
+        """The codes of the collections of each, once a collection."""
+        return self._distinct(self._seen_codes)
+
+    def _distinct(self, values: Ints) -> Groups:
+        order = np.lexsort((values, self._seen_nums))
+        nums, values = self._seen_nums[order], values[order]
+        new = np.ones(len(nums), dtype=bool)
+        new[1:] = (nums[1:] != nums[:-1]) | (values[1:] != values[:-1])
+        nums = nums[new]
+        return Groups(np.searchsorted(nums, np.arange(self.size + 1)), values[new])
+
+    def seen_in(
+        self, spans: Collection[tuple[int, int]] | None, collections: Collection[str]
+    ) -> Bools:
+        """Tell of each number whether one date is in one of the spans and of a collection.
+
+        None of the spans is any, and so is no collection.
+        """
+        fits = np.ones(len(self.timestamps), dtype=bool)
+        if spans is not None:
+            fits[:] = False
+            for low, high in spans:
+                fits |= (self.timestamps >= low) & (self.timestamps <= high)
+        if collections:
+            codes = [self.collections[name] for name in collections if name in self.collections]
+            fits &= np.isin(self._seen_codes, codes)
+        found = np.zeros(self.size, dtype=bool)
+        found[self._seen_nums[fits]] = True
+        return found
+
+    def dates(self, num: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the timestamps and the collections of a document, each in order."""
+        run = slice(self._starts[num], self._starts[num + 1])
+        names = self.collection_names
+        return (
+            tuple(f"{number:014}" for number in dict.fromkeys(self.timestamps[run].tolist())),
+            tuple(sorted({names[code] for code in self._seen_codes[run].tolist()})),
+        )
+
+    @cached_property
+    def collection_names(self) -> Mapping[int, str]:
+        """The names of the codes of collections."""
+        return {code: name for name, code in self.collections.items()}
+
+
+def _labels(db: sqlite3.Connection, before: "Columns | None") -> dict[str, list[str]]:
+    labels = {name: list(before.labels[name]) if before else [""] for name in DOCUMENT_FACETS}
+    for name, known in labels.items():
+        new = db.execute(
+            "SELECT value FROM facet_values WHERE field = ? AND code >= ? ORDER BY code",
+            (name, len(known)),
+        )
+        known.extend(value for (value,) in new)
+    return labels
+
+
+def _table(rows: Any, width: int) -> Ints:
+    flat = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
+    return flat.reshape(-1, width)

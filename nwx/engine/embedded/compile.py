@@ -1,0 +1,264 @@
+"""From the query tree to tantivy's queries: pure functions."""
+
+import re
+from collections.abc import Callable, Iterator
+
+from tantivy import FieldType, Occur, Query
+
+from nwx import mappings
+from nwx.engine.embedded.analyzer import fold, tokens
+from nwx.engine.embedded.texts import FIELDS, field_kinds, schema
+from nwx.errors import QueryError, TimestampError
+from nwx.model import IndexName
+from nwx.query.dates import date_span
+from nwx.query.tree import (
+    DEFAULT_FIELDS,
+    All,
+    Bool,
+    Boost,
+    DateRange,
+    Fuzzy,
+    Node,
+    Phrase,
+    Range,
+    Term,
+    Wildcard,
+)
+
+Dated = Callable[[DateRange], Query]
+"""What compiles a date range."""
+
+Leaf = Term | Phrase | Wildcard | Fuzzy | Range
+
+_LIMITS = {"integer": 2**31, "long": 2**63}
+_INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
+_PATTERN_PIECE = re.compile(r"\\.|[*?]|[^\\*?]+|\\", re.DOTALL)
+_SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$#&\-~/<>@!\"%,;:=_`']")
+
+
+def compile_node(node: Node, dated: Dated) -> Query:
+    """Return the query of a tree; `dated` gives the queries of its date ranges.
+
+    Raises QueryError for fields that there are not, or that cannot be
+    searched, and for values that do not fit their field.
+    """
+    match node:
+        case All():
+            return Query.const_score_query(Query.all_query(), 1.0)
+        case DateRange():
+            return dated(node)
+        case Boost():
+            return _boost(node, dated)
+        case Bool():
+            return _bool(node, dated)
+    if node.field:
+        return _leaf(node, node.field)
+    return Query.disjunction_max_query(
+        [_boosted(_leaf(node, name), weight) for name, weight in DEFAULT_FIELDS.items()]
+    )
+
+
+def has_scores(node: Node) -> bool:
+    """Tell whether documents of a query may have different scores."""
+    match node:
+        case All() | DateRange() | Range():
+            return False
+        case Boost():
+            return has_scores(node.node)
+        case Bool():
+            return bool(node.should) or any(map(has_scores, node.must))
+        case Wildcard() if node.field:
+            return False
+    return not node.field or field_kind(node.field) == "text"
+
+
+def field_kind(field: str) -> str:
+    """Return the type of a field of documents; raises QueryError where it cannot be searched."""
+    if field not in mappings.properties(IndexName.DOCUMENTS):
+        raise QueryError(f"there is no field {field!r}")
+    if field not in field_kinds():
+        raise QueryError(f"the field {field!r} is kept, but cannot be searched")
+    return field_kinds()[field]
+
+
+def number(text: str, field: str, kind: str) -> int:
+    """Return a number as its field has it."""
+    if not _INTEGER.fullmatch(text.strip()) or abs(int(text)) >= _LIMITS[kind]:
+        raise QueryError(f"the field {field!r} holds numbers, {text[:40]!r} is none")
+    return int(text)
+
+
+def values_query(field: str, values: tuple[str, ...]) -> Query:
+    """Return the query of documents with one of these values."""
+    kind = field_kind(field)
+    found = [number(value, field, kind) if kind in _LIMITS else value for value in values]
+    return Query.const_score_query(Query.term_set_query(schema(), field, found), 0.0)
+
+
+def all_of(queries: list[Query]) -> Query:
+    """Return the query of documents that all of these find."""
+    return queries[0] if len(queries) == 1 else Query.boolean_query(_each(Occur.Must, queries))
+
+
+def _boost(node: Boost, dated: Dated) -> Query:
+    if node.factor < 0:
+        raise QueryError(f"a boost cannot be below 0: {node.factor:g}")
+    return _boosted(compile_node(node.node, dated), node.factor)
+
+
+def _boosted(query: Query, factor: float) -> Query:
+    return query if factor == 1 else Query.boost_query(query, factor)
+
+
+def _bool(node: Bool, dated: Dated) -> Query:
+    must = [compile_node(part, dated) for part in node.must]
+    should = [compile_node(part, dated) for part in node.should]
+    must_not = [compile_node(part, dated) for part in node.must_not]
+    if not must and not should:
+        must = [compile_node(All(), dated)]
+    return Query.boolean_query(
+        _each(Occur.Must, must) + _each(Occur.Should, should) + _each(Occur.MustNot, must_not)
+    )
+
+
+def _each(occur: Occur, queries: list[Query]) -> list[tuple[Occur, Query]]:
+    return [(occur, query) for query in queries]
+
+
+def _leaf(node: Leaf, field: str) -> Query:
+    kind = field_kind(field)
+    if isinstance(node, Wildcard) and set(node.pattern) == {"*"}:
+        return _constant(Query.term_query(schema(), FIELDS, field, "basic"))
+    if kind == "date":
+        return _date(node, field)
+    match node:
+        case Wildcard():
+            return _wildcard(node, field, kind)
+        case Fuzzy():
+            return _fuzzy(node, field, kind)
+        case Range():
+            return _range(node, field, kind)
+    if kind == "text":
+        return _words(node, field)
+    value = number(node.text, field, kind) if kind in _LIMITS else node.text
+    return _constant(Query.term_query(schema(), field, value, "basic"))
+
+
+def _constant(query: Query) -> Query:
+    return Query.const_score_query(query, 1.0)
+
+
+def _words(node: Term | Phrase, field: str) -> Query:
+    found = tokens(node.text)
+    if not found:
+        return Query.empty_query()
+    if len(found) == 1:
+        return Query.term_query(schema(), field, found[0])
+    slop = node.slop if isinstance(node, Phrase) else 0
+    return Query.phrase_query(schema(), field, list(found), slop)
+
+
+def _wildcard(node: Wildcard, field: str, kind: str) -> Query:
+    if kind in _LIMITS:
+        raise QueryError(f"the field {field!r} holds numbers; ask for ranges, not for patterns")
+    pieces = pattern_pieces(node.pattern)
+    pattern = "".join(_WILD.get(piece) or _quoted(piece[1:], kind) for piece in pieces)
+    try:
+        return _constant(Query.regex_query(schema(), field, pattern))
+    except ValueError as error:
+        raise QueryError(f"the pattern {node.pattern[:80]!r} is too large") from error
+
+
+_WILD = {"*": r"(.|\n)*", "?": r"(.|\n)"}
+
+
+def pattern_pieces(pattern: str) -> Iterator[str]:
+    """Give the parts of a pattern: `*`, `?`, and literal text after an `=`."""
+    literal = ""
+    for piece in _PATTERN_PIECE.findall(pattern):
+        if piece in _WILD:
+            if literal:
+                yield "=" + literal
+            literal = ""
+            yield piece
+        else:
+            literal += piece[1:] if piece[0] == "\\" and len(piece) == 2 else piece
+    if literal:
+        yield "=" + literal
+
+
+def _quoted(literal: str, kind: str) -> str:
+    return _SPECIAL.sub(r"\\\g<0>", fold(literal) if kind == "text" else literal)
+
+
+def _fuzzy(node: Fuzzy, field: str, kind: str) -> Query:
+    if kind in _LIMITS:
+        raise QueryError(f"the field {field!r} holds numbers; ask for ranges, not for likeness")
+    words = tokens(node.text) if kind == "text" else [node.text]
+    if not words:
+        return Query.empty_query()
+    return all_of([Query.fuzzy_term_query(schema(), field, word, node.distance) for word in words])
+
+
+def _range(node: Range, field: str, kind: str) -> Query:
+    if node.low is None and node.high is None:
+        return _leaf(Wildcard(field, "*"), field)
+    bounds = [_bound(text, field, kind) for text in (node.low, node.high)]
+    return _span(field, kind, bounds[0], bounds[1], node.include_low, node.include_high)
+
+
+def _bound(text: str | None, field: str, kind: str) -> str | int | None:
+    if text is None:
+        return None
+    if kind in _LIMITS:
+        return number(text, field, kind)
+    return fold(text) if kind == "text" else text
+
+
+def _span(
+    field: str,
+    kind: str,
+    low: str | int | None,
+    high: str | int | None,
+    include_low: bool = True,
+    include_high: bool = True,
+) -> Query:
+    terms = kind in ("text", "keyword")
+    return _constant(
+        Query.range_query(
+            schema(),
+            field,
+            FieldType.Text if terms else FieldType.Integer,
+            low,
+            high,
+            low is None or include_low,
+            high is None or include_high,
+            use_inverted_index=terms,
+        )
+    )
+
+
+def _date(node: Leaf, field: str) -> Query:
+    """Return the query of the document's own date, from dates as people write them."""
+    match node:
+        case Term() | Phrase():
+            low, high = _moments(node.text)
+            return _span(field, "date", low, high)
+        case Range():
+            return _span(
+                field,
+                "date",
+                None if node.low is None else _moments(node.low)[not node.include_low],
+                None if node.high is None else _moments(node.high)[node.include_high],
+                node.include_low,
+                node.include_high,
+            )
+    raise QueryError(f"the field {field!r} holds dates; ask for a date or a range of dates")
+
+
+def _moments(text: str) -> tuple[int, int]:
+    try:
+        low, high = date_span(text)
+    except TimestampError as error:
+        raise QueryError(str(error)) from error
+    return int(low), int(high)

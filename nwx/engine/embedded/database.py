@@ -1,0 +1,97 @@
+"""The SQLite file of an archive: its tables, and connections to it."""
+
+import sqlite3
+from dataclasses import fields
+from pathlib import Path
+
+from nwx import mappings
+from nwx.engine.base import FACET_FIELDS
+from nwx.model import Capture, IndexName
+
+DOCUMENT_FACETS = tuple(name for name in FACET_FIELDS if name not in ("collection", "year"))
+"""Facets of a document itself; the others look at its dates."""
+
+_SQL_TYPES = {"keyword": "TEXT", "date": "TEXT"}
+CAPTURE_COLUMNS = tuple(
+    field.name for field in fields(Capture) if field.name not in ("collection", "source_file")
+)
+
+
+def _schema() -> str:
+    kinds = mappings.properties(IndexName.CAPTURES)
+    captures = ", ".join(
+        f"{name} {_SQL_TYPES.get(kinds[name]['type'], 'INTEGER')}" for name in CAPTURE_COLUMNS
+    )
+    facets = ", ".join(f"{name} INTEGER NOT NULL" for name in DOCUMENT_FACETS)
+    return f"""
+    -- Numbers of ids, for all that is joined; they are never given anew.
+    CREATE TABLE ids (num INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE);
+    -- A document that is replaced gets a new seq: readers look at what is new by it.
+    -- `id_start` is the first 63 bits of the id, which order as the id does.
+    CREATE TABLE documents (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT, num INTEGER NOT NULL UNIQUE,
+        precedence INTEGER NOT NULL, id_start INTEGER NOT NULL,
+        url_hash INTEGER NOT NULL, url_group INTEGER NOT NULL,
+        text_hash INTEGER NOT NULL, text_group INTEGER NOT NULL, {facets});
+    CREATE INDEX documents_by_url ON documents (url_hash, url_group);
+    CREATE INDEX documents_by_text ON documents (text_hash, text_group);
+    CREATE TABLE facet_values (field TEXT, code INTEGER, value TEXT NOT NULL,
+        PRIMARY KEY (field, code)) WITHOUT ROWID;
+    CREATE TABLE dates (num INTEGER PRIMARY KEY, key TEXT NOT NULL);
+    CREATE TABLE seen (
+        rowid INTEGER PRIMARY KEY AUTOINCREMENT, num INTEGER NOT NULL,
+        timestamp INTEGER NOT NULL, collection INTEGER NOT NULL,
+        UNIQUE (num, timestamp, collection));
+    CREATE TABLE collections (code INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+    CREATE TABLE sources (code INTEGER PRIMARY KEY, collection TEXT NOT NULL, name TEXT NOT NULL,
+        UNIQUE (collection, name));
+    CREATE TABLE captures (num INTEGER PRIMARY KEY, source INTEGER NOT NULL, {captures},
+        UNIQUE (source, source_file_offset));
+    CREATE INDEX captures_by_urlkey ON captures (urlkey, timestamp);
+    CREATE TABLE facets (id TEXT PRIMARY KEY, entry TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE files (collection TEXT, name TEXT, entry TEXT NOT NULL,
+        PRIMARY KEY (collection, name)) WITHOUT ROWID;
+    -- Entries of each index, and `deletions`, which tells readers to forget what they know.
+    CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+    """
+
+
+TABLES: dict[IndexName, tuple[str, ...]] = {
+    IndexName.DOCUMENTS: ("documents", "ids", "facet_values"),
+    IndexName.DATES: ("dates", "seen", "collections"),
+    IndexName.CAPTURES: ("captures", "sources"),
+    IndexName.FACETS: ("facets",),
+    IndexName.FILES: ("files",),
+}
+"""The tables that hold an index, the one with its entries first."""
+
+
+def connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
+    """Return a connection that begins no transactions of its own accord."""
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute(f"PRAGMA query_only = {int(read_only)}")
+    db.execute("PRAGMA synchronous = FULL")
+    db.execute("PRAGMA cache_size = -65536")
+    db.execute("PRAGMA mmap_size = 268435456")
+    db.execute("PRAGMA journal_size_limit = 67108864")
+    return db
+
+
+def make_tables(db: sqlite3.Connection) -> None:
+    """Make the tables where there are none."""
+    if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'counters'").fetchone():
+        return
+    counters = ", ".join(f"('{name}', 0)" for name in (*IndexName, "deletions"))
+    db.executescript(f"BEGIN; {_schema()} INSERT INTO counters VALUES {counters}; COMMIT;")
+
+
+def count(db: sqlite3.Connection, name: str) -> int:
+    """Return a counter."""
+    row = db.execute("SELECT value FROM counters WHERE name = ?", (str(name),)).fetchone()
+    return int(row[0])
+
+
+def add(db: sqlite3.Connection, name: str, number: int) -> None:
+    """Add to a counter."""
+    db.execute("UPDATE counters SET value = value + ? WHERE name = ?", (number, str(name)))

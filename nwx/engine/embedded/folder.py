@@ -1,0 +1,146 @@
+"""The folder of an archive: its parts, its version, its lock, and its errors in our words."""
+
+import fcntl
+import json
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from nwx import mappings
+from nwx.errors import EngineBusyError, EngineError, EngineFullError, EngineVersionError
+from nwx.model import IndexName
+
+FORMAT = 1
+"""The layout of the folder; raise it when an older nwx could not read a new one."""
+
+_MANIFEST = "nwx.json"
+_LOCK = "lock"
+_SPARE_BYTES = 4 << 20
+_PAUSE_SECONDS = 0.02
+
+
+class Folder:
+    """Where an archive lies: `nwx.json`, `documents/` and `archive.sqlite`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.documents = path / "documents"
+        self.database = path / "archive.sqlite"
+
+    def exists(self) -> bool:
+        """Tell whether there is an archive."""
+        return (self.path / _MANIFEST).exists()
+
+    def check(self) -> None:
+        """Raise EngineError where there is no archive, EngineVersionError on another version."""
+        if not self.exists():
+            raise EngineError(f"no archive at {self.path}; run `nwx import` first")
+        try:
+            found = json.loads((self.path / _MANIFEST).read_text(encoding="utf-8"))
+            versions = dict(found["mappings"])
+            form = int(found["format"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise EngineError(
+                f"{self.path / _MANIFEST} is damaged ({error}); restore it from a copy"
+            ) from error
+        if (form, versions) != (FORMAT, _versions()):
+            newer = form > FORMAT or any(
+                number > _versions().get(name, 0) for name, number in versions.items()
+            )
+            raise EngineVersionError(
+                f"the archive at {self.path} was made by {'a newer' if newer else 'an older'} "
+                f"version of nwx (format {form}, here {FORMAT}); "
+                f"{'update nwx' if newer else 'import it anew'}"
+            )
+
+    def make(self) -> None:
+        """Make what is missing; the manifest comes last, so that half a folder is none."""
+        self.documents.mkdir(parents=True, exist_ok=True)
+        if self.exists():
+            self.check()
+            return
+        manifest = self.path / f"{_MANIFEST}.new"
+        manifest.write_text(
+            json.dumps({"format": FORMAT, "mappings": _versions()}, indent=2) + "\n",
+            encoding="utf-8",
+        )
+        manifest.rename(self.path / _MANIFEST)
+
+    def lock(self, wait_seconds: float = 0.0) -> int:
+        """Return the handle that keeps other writers out until it is closed.
+
+        The system lets go of it when the process dies, however that happens.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        handle = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        deadline = time.monotonic() + wait_seconds
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                if time.monotonic() >= deadline:
+                    os.close(handle)
+                    raise EngineBusyError(
+                        f"another process is writing to the archive at {self.path}; "
+                        f"wait for it to end"
+                    ) from error
+                time.sleep(_PAUSE_SECONDS)
+            else:
+                return handle
+
+    def is_full(self) -> bool:
+        """Tell whether hardly any space is left where the archive lies."""
+        return shutil.disk_usage(self.path).free < _SPARE_BYTES
+
+    @contextmanager
+    def our_errors(self) -> Iterator[None]:
+        """Raise what tantivy, SQLite and the system say of the folder as an EngineError."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise self._of_database(error) from error
+        except (ValueError, OSError) as error:
+            # tantivy raises ValueError for whatever goes wrong.
+            if isinstance(error, OSError) or "os error" in str(error) or _is_of_tantivy(error):
+                raise self._of_documents(error) from error
+            raise
+
+    def _of_database(self, error: sqlite3.Error) -> EngineError:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and self.is_full()):
+            return self._full()
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return EngineBusyError(f"another process holds {self.database}; try again later")
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            return EngineError(f"{self.database} is damaged ({error}); restore it from a copy")
+        return EngineError(f"{self.database}: {error}")
+
+    def _of_documents(self, error: Exception) -> EngineError:
+        text = str(error)
+        if "os error 28" in text or "No space left" in text or self.is_full():
+            return self._full()
+        if "LockBusy" in text or "LockFailure" in text:
+            return EngineBusyError(f"another process is writing to {self.documents}")
+        return EngineError(f"{self.documents} cannot be used ({text}); restore it from a copy")
+
+    def _full(self) -> EngineFullError:
+        return EngineFullError(
+            f"no space is left at {self.path}; what was stored before is kept, "
+            f"make room and run the same command again"
+        )
+
+
+def _versions() -> dict[str, int]:
+    return {str(index): mappings.version(index) for index in IndexName}
+
+
+def _is_of_tantivy(error: BaseException) -> bool:
+    """Tell an error of the library, which has no Python code of its own, from one of ours."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and "tantivy" in trace.tb_frame.f_globals

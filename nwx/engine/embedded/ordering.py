@@ -1,0 +1,82 @@
+"""The first documents of a result, in order, one of each group."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from tantivy import Query
+
+from nwx.engine.embedded import texts
+from nwx.engine.embedded.columns import Bools, Columns, Ints
+from nwx.engine.embedded.view import View
+from nwx.model import Sort
+
+_FIRST_TRY = 64
+_FURTHER = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A document at its place in the order of a result."""
+
+    num: int
+    score: float
+
+
+def by_date(
+    columns: Columns, nums: Ints, groups: Ints | None, wanted: int, sort: Sort
+) -> list[Listed]:
+    """Return the first by date, equal dates by id; newest first unless `sort` is oldest."""
+    dates = columns.oldest[nums] if sort is Sort.OLDEST else -columns.newest[nums]
+    size = max(_FIRST_TRY, 2 * wanted)
+    while True:
+        few = size < len(nums)
+        # All that are as old as the last one come along, to be told apart by id.
+        near = dates <= np.partition(dates, size)[size] if few else np.ones(len(nums), dtype=bool)
+        chosen = nums[near]
+        chosen = chosen[np.lexsort((columns.id_start[chosen], dates[near]))]
+        listed = _firsts((Listed(num, 1.0) for num in chosen.tolist()), groups, wanted)
+        if len(listed) >= wanted or not few:
+            return listed
+        size *= _FURTHER
+
+
+def by_score(
+    view: View, query: Query, allowed: Bools | None, groups: Ints | None, wanted: int
+) -> list[Listed]:
+    """Return the first by score, equal scores newest first, then by id.
+
+    `allowed` tells which documents count, where not all that `query` finds do.
+    """
+    size = max(_FIRST_TRY, 2 * wanted)
+    while True:
+        hits = view.searcher.search(query, size, count=False).hits
+        last = hits[-1][0] if len(hits) == size else -1.0
+        found = view.searcher.fast_field_values(texts.NUM, [address for _, address in hits])
+        scores = np.array([score for score, _ in hits])
+        places: Ints = np.array(found, dtype=np.int64)
+        # What scores as the last one may have equals that were not given.
+        sure: npt.NDArray[np.bool_] = scores > last
+        if allowed is not None:
+            sure &= allowed[places]
+        listed = _firsts(_in_order(view.columns, places[sure], scores[sure]), groups, wanted)
+        if len(listed) >= wanted or last < 0:
+            return listed
+        size *= _FURTHER
+
+
+def _in_order(columns: Columns, nums: Ints, scores: npt.NDArray[np.float64]) -> Iterable[Listed]:
+    order = np.lexsort((columns.id_start[nums], -columns.newest[nums], -scores))
+    pairs = zip(nums[order].tolist(), scores[order].tolist(), strict=True)
+    return (Listed(num, score) for num, score in pairs)
+
+
+def _firsts(ordered: Iterable[Listed], groups: Ints | None, wanted: int) -> list[Listed]:
+    """Return the first of each group, up to `wanted`."""
+    found: dict[int, Listed] = {}
+    for one in ordered:
+        found.setdefault(one.num if groups is None else int(groups[one.num]), one)
+        if len(found) == wanted:
+            break
+    return list(found.values())

@@ -1,0 +1,197 @@
+"""Documents in tantivy: its schema, drawn from the mapping, and entries on their way in and out."""
+
+import json
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import tantivy
+import zstandard
+
+from nwx import mappings
+from nwx.engine.embedded.analyzer import ANALYZER, text_analyzer, tokenized, tokens
+from nwx.engine.entries import Entry
+from nwx.model import IndexName
+
+NUM = "_num"
+SLOT, BIT = "_slot", "_bit"
+BITS = 52  # what the sum of a double tells apart
+FIELDS = "_fields"
+_HEAD, _CONTENT, _LINKS = "_head", "_content", "_links"
+_LINK_FIELDS = ("links", "links_text", "links_kind", "links_domains")
+
+_RAW = "raw"
+_MAX_TERM_BYTES = 32_766  # Lucene's limit, where a mapping sets none
+_VALUES_APART = 100  # Elasticsearch's position_increment_gap
+_LEVEL = 3
+
+
+@cache
+def field_kinds() -> dict[str, str]:
+    """Return the types of the fields of documents that can be searched."""
+    return {
+        name: field["type"]
+        for name, field in mappings.properties(IndexName.DOCUMENTS).items()
+        if field.get("index", True)
+    }
+
+
+@cache
+def schema() -> tantivy.Schema:
+    """Return the schema: searched fields, and each entry as it was in three stored pieces.
+
+    Some fields are tantivy's alone: the number of the document's id, by which
+    all else is joined; the names of the fields that have a value; and the
+    number again as one bit of a slot, so that sums of bits tell all the
+    numbers of a large result (nwx.engine.embedded.matching).
+    """
+    builder = tantivy.SchemaBuilder()
+    for name, kind in field_kinds().items():
+        if kind == "text":
+            builder.add_text_field(name, tokenizer_name=ANALYZER)
+        elif kind == "keyword":
+            builder.add_text_field(name, tokenizer_name=_RAW, index_option="basic")
+        else:
+            builder.add_integer_field(name, indexed=True, fast=True)
+    builder.add_unsigned_field(NUM, indexed=True, fast=True)
+    builder.add_unsigned_field(SLOT, fast=True)
+    builder.add_unsigned_field(BIT, fast=True)
+    builder.add_text_field(FIELDS, tokenizer_name=_RAW, index_option="basic")
+    for piece in (_HEAD, _CONTENT, _LINKS):
+        builder.add_bytes_field(piece, stored=True)
+    return builder.build()
+
+
+def open_index(folder: Path) -> tantivy.Index:
+    """Return the index of a folder, made where there is none."""
+    index = tantivy.Index(schema(), str(folder))
+    index.register_tokenizer(ANALYZER, text_analyzer())
+    index.config_reader("manual")
+    return index
+
+
+class Packer:
+    """What turns entries into tantivy's documents; for one thread."""
+
+    def __init__(self) -> None:
+        self._squeeze = zstandard.ZstdCompressor(_LEVEL).compress
+        self._limits = {
+            name: field.get("ignore_above")
+            for name, field in mappings.properties(IndexName.DOCUMENTS).items()
+        }
+
+    def document(self, num: int, entry: Entry) -> tantivy.Document:
+        """Return an entry as a document."""
+        document = tantivy.Document()
+        document.add_unsigned(NUM, num)
+        document.add_unsigned(SLOT, num // BITS)
+        document.add_unsigned(BIT, 1 << num % BITS)
+        for name, kind in field_kinds().items():
+            value = entry.get(name)
+            if value is not None and self._add(document, name, kind, value):
+                document.add_text(FIELDS, name)
+        self._store(document, entry)
+        return document
+
+    def _add(self, document: tantivy.Document, name: str, kind: str, value: Any) -> bool:
+        if kind == "text":
+            _add_text(document, name, value)
+        elif kind == "keyword":
+            values = [
+                one
+                for one in ([value] if isinstance(value, str) else value)
+                if self._fits(name, one)
+            ]
+            for one in values:
+                document.add_text(name, one)
+            return bool(values)
+        else:
+            document.add_integer(name, date_number(value) if kind == "date" else value)
+        return True
+
+    def _fits(self, name: str, value: str) -> bool:
+        limit = self._limits[name]
+        if limit is not None and len(value) > limit:
+            return False
+        return len(value) * 4 <= _MAX_TERM_BYTES or len(value.encode()) <= _MAX_TERM_BYTES
+
+    def _store(self, document: tantivy.Document, entry: Entry) -> None:
+        head = {
+            name: value
+            for name, value in entry.items()
+            if name != "content" and name not in _LINK_FIELDS
+        }
+        document.add_bytes(_HEAD, _json(head))
+        if content := entry.get("content"):
+            document.add_bytes(_CONTENT, self._squeeze(content.encode()))
+        if entry.get("links"):
+            links = {name: entry[name] for name in _LINK_FIELDS if name in entry}
+            document.add_bytes(_LINKS, self._squeeze(_json(links)))
+
+
+def _add_text(document: tantivy.Document, name: str, value: str | list[str]) -> None:
+    if isinstance(value, str):
+        document.add_text(name, tokenized(value))
+        return
+    found, position = [], 0
+    for text in value:
+        for place, token in enumerate(tokens(text), position):
+            found.append(tantivy.Token(token, place, 0, 0))
+            position = place + 1
+        position += _VALUES_APART
+    document.add_pre_tokenized_text(name, tantivy.PreTokenizedString("", found))
+
+
+def head_of(document: tantivy.Document) -> Entry:
+    """Return an entry without its content and links."""
+    found: Entry = json.loads(document.get_first(_HEAD) or b"")
+    return found
+
+
+def content_of(document: tantivy.Document) -> str:
+    """Return the content of an entry."""
+    squeezed = document.get_first(_CONTENT)
+    return "" if squeezed is None else _unsqueezed(squeezed).decode()
+
+
+def entry_of(document: tantivy.Document) -> Entry:
+    """Return a whole entry."""
+    entry = head_of(document)
+    if content := content_of(document):
+        entry["content"] = content
+    links = document.get_first(_LINKS)
+    if links is not None:
+        entry |= json.loads(_unsqueezed(links))
+    return entry
+
+
+def nums_query(nums: Iterable[int]) -> tantivy.Query:
+    """Return the query of documents by the numbers of their ids."""
+    return tantivy.Query.term_set_query(schema(), NUM, list(nums))
+
+
+def documents_by_num(
+    searcher: tantivy.Searcher, nums: list[int]
+) -> Iterator[tuple[int, tantivy.Document]]:
+    """Give the documents of these numbers that there are, as they lie on disk."""
+    if not nums:
+        return
+    hits = searcher.search(
+        nums_query(nums), len(nums), count=False, order_by_field=NUM, order=tantivy.Order.Asc
+    ).hits
+    for num, address in hits:
+        yield num, searcher.doc(address)
+
+
+def date_number(text: str) -> int:
+    """Return the 14 digits of a date as the mapping has it, as a number."""
+    return int("".join(filter(str.isdigit, text)))
+
+
+def _json(entry: Entry) -> bytes:
+    return json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _unsqueezed(squeezed: bytes) -> bytes:
+    return zstandard.ZstdDecompressor().decompress(squeezed)

@@ -1,0 +1,113 @@
+"""An archive as it is at one moment, and what keeps the moment up to date."""
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import tantivy
+from tantivy import Order, Query
+
+from nwx.engine.embedded import texts
+from nwx.engine.embedded.columns import Columns, Ints
+from nwx.engine.embedded.database import connect
+from nwx.engine.embedded.folder import Folder
+
+_FEW = 8_192
+"""Up to so many numbers are given one by one, more as sums of bits."""
+
+
+@dataclass(frozen=True)
+class View:
+    """The documents of a moment: their texts, and what is known beside."""
+
+    searcher: tantivy.Searcher
+    columns: Columns
+
+    def nums(self, query: Query) -> Ints:
+        """Return the numbers of all documents of a query, in order."""
+        found = self.searcher.search(query, _FEW, order_by_field=texts.NUM, order=Order.Asc)
+        total: int = found.count  # type: ignore[attr-defined]  # missing in its stub
+        if total > _FEW:
+            nums = self._many_nums(query)
+        else:
+            nums = np.fromiter((num for num, _ in found.hits), dtype=np.int64, count=total)
+        return self.known(nums)
+
+    def all_nums(self) -> Ints:
+        """Return the numbers of all documents, in order."""
+        return np.flatnonzero(self.columns.is_document)
+
+    def known(self, nums: Ints) -> Ints:
+        """Return those of documents that SQLite knows: others a killed writer left behind."""
+        columns = self.columns
+        if self.searcher.num_docs == columns.entries:
+            return nums
+        nums = nums[nums < columns.size]
+        return nums[columns.is_document[nums]]
+
+    def _many_nums(self, query: Query) -> Ints:
+        """Read numbers from sums: each is one bit of one slot, and no bit is added twice."""
+        terms = {"field": texts.SLOT, "size": self.searcher.num_docs}
+        asked = {"slots": {"terms": terms, "aggs": {"bits": {"sum": {"field": texts.BIT}}}}}
+        slots = self.searcher.aggregate(query, asked)["slots"]["buckets"]
+        keys = np.array([slot["key"] for slot in slots], dtype=np.int64)
+        sums = np.array([slot["bits"]["value"] for slot in slots]).astype("<u8")
+        bits = np.unpackbits(sums.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
+        rows, places = np.nonzero(bits)
+        return np.sort(keys[rows] * texts.BITS + places)
+
+
+class Viewer:
+    """What gives the view of now; shared by threads."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self._guard = threading.Lock()
+        self._db: sqlite3.Connection | None = None
+        self._index: tantivy.Index | None = None
+        self._version = -1
+        self._view: View | None = None
+
+    def view(self) -> View:
+        """Return the view of the last commit."""
+        with self._guard, self._folder.our_errors():
+            db = self._connected()
+            (version,) = db.execute("PRAGMA data_version").fetchone()
+            if self._view is None or version != self._version:
+                self._view = self._read(db, self._view)
+                self._version = version
+            return self._view
+
+    @contextmanager
+    def connection(self) -> Iterator[sqlite3.Connection]:
+        """Give the connection, to one thread at a time."""
+        with self._guard, self._folder.our_errors():
+            yield self._connected()
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._db is None:
+            self._folder.check()
+            self._db = connect(self._folder.database, read_only=True)
+        return self._db
+
+    def _read(self, db: sqlite3.Connection, before: View | None) -> View:
+        # SQLite first: tantivy commits first, so that all documents SQLite knows are there.
+        db.execute("BEGIN")
+        try:
+            columns = Columns(db, before.columns if before else None)
+        finally:
+            db.execute("COMMIT")
+        if self._index is None:
+            self._index = texts.open_index(self._folder.documents)
+        self._index.reload()
+        return View(self._index.searcher(), columns)
+
+    def close(self) -> None:
+        """Let go of the files."""
+        with self._guard:
+            if self._db is not None:
+                self._db.close()
+            self._db = self._index = self._view = None
