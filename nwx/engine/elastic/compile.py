@@ -77,6 +77,20 @@ def date_ranges(node: Node) -> Iterator[DateRange]:
                 yield from date_ranges(part)
 
 
+def has_scores(node: Node) -> bool:
+    """Tell whether documents of a query may have different scores."""
+    match node:
+        case All() | DateRange() | Range():
+            return False
+        case Boost():
+            return has_scores(node.node)
+        case Bool():
+            return bool(node.should) or any(map(has_scores, node.must))
+        case Wildcard() if node.field:
+            return False
+    return not node.field or field_type(node.field) == "text" or isinstance(node, Fuzzy)
+
+
 def _boost(node: Boost, dated: Dated, wanted: bool) -> Query:
     if node.factor < 0:
         raise QueryError(f"a boost cannot be below 0: {node.factor:g}")
@@ -116,7 +130,7 @@ def _leaf(node: Leaf, field: str) -> Query:
     if kind == "text":
         slop = node.slop if isinstance(node, Phrase) else 0
         return {"match_phrase": {field: {"query": node.text, "slop": slop}}}
-    return {"term": {field: _value(node.text, field, kind)}}
+    return {"constant_score": {"filter": {"term": {field: _value(node.text, field, kind)}}}}
 
 
 def field_type(field: str) -> str:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 
 from nwx.engine.base import RESULT_WINDOW, SearchRequest
-from nwx.engine.elastic.compile import Query
+from nwx.engine.elastic.compile import Query, has_scores
 from nwx.engine.elastic.dating import DatesIndex
 from nwx.engine.elastic.facets import Facets, aggregations
 from nwx.engine.elastic.hits import SOURCE, Highlighting, to_hit
@@ -17,6 +17,8 @@ from nwx.errors import QueryError, WindowError
 from nwx.model import Collapse, Hit, IndexName, SearchResult, Sort, Total
 
 _FOLDS = {Collapse.URL: FOLD_URL, Collapse.SIMILAR: FOLD_SIMILAR, Collapse.NONE: "id"}
+# Equal scores by chance are in the order of the documents' own dates: further
+# ones are in another index. Where all scores are equal, all dates count.
 _RELEVANCE: list[Body] = [{"_score": "desc"}, {"crawl_date": "desc"}, {"id": "asc"}]
 _BY_ID: list[Body] = [{"id": "asc"}]
 _BAD_REQUEST = 400
@@ -51,8 +53,9 @@ class Searching:
         started = time.perf_counter()
         order = None
         sort = _RELEVANCE
-        if request.sort is not Sort.RELEVANCE:
-            order = Order(self._server, self._schema, request.sort)
+        by_date = _date_order(request)
+        if by_date is not None:
+            order = Order(self._server, self._schema, by_date)
             sort = order.own_sort()
         resolved = self._join.resolve(request, sort, request.offset + request.limit)
         highlighting = Highlighting(request.query)
@@ -164,6 +167,13 @@ class Searching:
             dates = self._dates.read([hit["_source"]["id"] for hit in page])
             for hit in page:
                 yield to_hit(hit, dates)
+
+
+def _date_order(request: SearchRequest) -> Sort | None:
+    """Return the order by date of a request; equal scores are newest first."""
+    if request.sort is not Sort.RELEVANCE:
+        return request.sort
+    return None if has_scores(request.query) else Sort.NEWEST
 
 
 def _groups(field: str) -> Body:

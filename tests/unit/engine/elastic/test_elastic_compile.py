@@ -10,6 +10,7 @@ from nwx.engine.elastic.compile import (
     compile_node,
     date_ranges,
     digits_range,
+    has_scores,
     highlight_query,
 )
 from nwx.engine.elastic.conditions import Condition, request_condition
@@ -35,15 +36,19 @@ def dated(node: DateRange, wanted: bool) -> Query:
     return {"dated": [node.low, node.high, wanted]}
 
 
+def value(field: str, text: str | int) -> Query:
+    return {"constant_score": {"filter": {"term": {field: text}}}}
+
+
 @pytest.mark.parametrize(
     ("node", "query"),
     [
         (All(), EVERYTHING),
         (Term("content", "a b"), {"match_phrase": {"content": {"query": "a b", "slop": 0}}}),
         (Phrase("title", "a b", 2), {"match_phrase": {"title": {"query": "a b", "slop": 2}}}),
-        (Term("host", "a.org"), {"term": {"host": "a.org"}}),
-        (Phrase("host", "a.org"), {"term": {"host": "a.org"}}),
-        (Term("status_code", " 200 "), {"term": {"status_code": 200}}),
+        (Term("host", "a.org"), value("host", "a.org")),
+        (Phrase("host", "a.org"), value("host", "a.org")),
+        (Term("status_code", " 200 "), value("status_code", 200)),
         (Wildcard("host", r"a*\*"), {"wildcard": {"host": {"value": r"a*\*"}}}),
         (Wildcard("title", "*"), {"exists": {"field": "title"}}),
         (Range("status_code", "1", None), {"range": {"status_code": {"gte": 1}}}),
@@ -152,6 +157,27 @@ def test_spans_reach_to_dates_that_there_are(low: str, high: str, bounds: Query)
 def test_spans_need_14_digits(digits: str) -> None:
     with pytest.raises(QueryError, match="14 digits"):
         digits_range("dates", digits, "")
+
+
+@pytest.mark.parametrize(
+    ("node", "scores"),
+    [
+        (All(), False),
+        (SPAN, False),
+        (Term("host", "x"), False),
+        (Wildcard("content", "x*"), False),
+        (Bool(must=(Term("host", "x"), SPAN), must_not=(Term("", "x"),)), False),
+        (Boost(All(), 2.0), False),
+        (Term("", "x"), True),
+        (Wildcard("", "x*"), True),
+        (Phrase("title", "x"), True),
+        (Fuzzy("host", "x"), True),
+        (Bool(should=(All(), SPAN)), True),
+        (Bool(must=(All(), Boost(Term("content", "x"), 2.0))), True),
+    ],
+)
+def test_whether_scores_differ(node: Node, scores: bool) -> None:
+    assert has_scores(node) is scores
 
 
 def test_a_request_is_one_condition() -> None:
