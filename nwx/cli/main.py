@@ -13,13 +13,13 @@ from nwx.errors import NwxError, QueryError, UsageError
 from nwx.settings import load_settings
 
 COMMANDS = {
-    "import": "Import archive files.",
+    "import": "Import archive files: WARC, ARC and WACZ, compressed or not.",
     "search": "Search the documents.",
     "show": "Show a document with all its dates and places.",
-    "serve": "Serve the search page and the API.",
+    "serve": "Serve the search page, the API and playback, until Ctrl-C.",
     "files": "List the files that were imported.",
     "stats": "Show the size of each index.",
-    "check": "Check that the indices agree.",
+    "check": "Check that the indices agree with each other and with the ledger.",
     "dump": "Write an index as JSON lines.",
     "dedup-cdx": "List the duplicates in CDX files.",
     "revisits": "List the revisit records in CDX files.",
@@ -82,8 +82,12 @@ def main() -> None:
 def run(command: click.Command, name: str) -> None:
     """Run a command and end the process: 0 done, 1 failed, 2 wrong use."""
     try:
-        code = command.main(prog_name=name, standalone_mode=False)
+        # Not command.main(), which takes a reader that left for a failure.
+        with command.make_context(name, sys.argv[1:]) as context:
+            code = command.invoke(context)
         sys.stdout.flush()
+    except click.exceptions.Exit as ended:
+        code = ended.exit_code
     except click.ClickException as error:
         error.show()
         code = error.exit_code

@@ -1,11 +1,9 @@
 """nwx serve"""
 
-import socket
-
 import click
 
+from nwx.cli.output import clean
 from nwx.engine.open import open_engine
-from nwx.errors import NwxError
 from nwx.settings import Settings
 
 
@@ -18,41 +16,60 @@ from nwx.settings import Settings
     show_default=True,
     help="The port to listen at; 0 takes a free one.",
 )
-@click.option("--threads", type=click.IntRange(1), default=8, show_default=True, metavar="N")
+@click.option(
+    "--threads",
+    type=click.IntRange(1),
+    default=8,
+    show_default=True,
+    help="How many requests are answered at once.",
+)
+@click.option("--replay/--no-replay", default=True, help="Play captures too (the default).")
+@click.option(
+    "--replay-port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="The port of playback.  [the one after --port, or a free one]",
+)
+@click.option("--search-url", default="", metavar="URL", help="The address readers come by.")
+@click.option("--replay-url", default="", metavar="URL", help="The address of playback to readers.")
+@click.option("--title", default="", metavar="TEXT", help="The name of the archive on its pages.")
 @click.pass_obj
-def command(settings: Settings, host: str, port: int, threads: int) -> None:
-    """Serve the search page and the API until Ctrl-C."""
-    import waitress
+def command(
+    settings: Settings,
+    /,
+    host: str,
+    port: int,
+    threads: int,
+    replay: bool,
+    replay_port: int,
+    search_url: str,
+    replay_url: str,
+    title: str,
+) -> None:
+    """Serve the search page, the API and playback, until Ctrl-C.
 
-    from webapp import create_app
+    Playback has a port of its own: archived pages never share an origin
+    with the search page. Behind a reverse proxy, --search-url and
+    --replay-url say where readers find the two.
+    """
+    # Imported here: the libraries of the pages are no concern of the other commands.
+    from webapp.application import DEFAULT_TITLE
+    from webapp.service import Addresses, ServiceSettings, serve
 
-    listening = _listen(host, port)
+    def ready(addresses: Addresses) -> None:
+        click.echo(f"nwx serves {clean(settings.engine)} at {addresses.search}/ (Ctrl-C ends)")
+        if addresses.replay:
+            click.echo(f"playback is at {addresses.replay}/")
+
+    service = ServiceSettings(
+        host=host,
+        port=port,
+        threads=threads,
+        replay=replay,
+        replay_port=replay_port,
+        search_url=search_url,
+        replay_url=replay_url,
+        title=title or DEFAULT_TITLE,
+    )
     with open_engine(settings, read_only=True) as engine:
-        server = waitress.create_server(
-            create_app(engine), sockets=[listening], threads=threads, ident="nwx"
-        )
-        click.echo(f"nwx serves {engine.address} at {_address(listening)} (Ctrl-C ends)")
-        server.run()
-        server.close()
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    """Return a bound socket; raises NwxError where that cannot be had."""
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        listening = socket.socket(family, kind, protocol)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-    except OSError as error:
-        raise NwxError(
-            f"cannot listen at {host} port {port}: {error.strerror or error};"
-            " choose another with --host and --port"
-        ) from error
-    return listening
-
-
-def _address(listening: socket.socket) -> str:
-    host, port = listening.getsockname()[:2]
-    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+        serve(engine, service, ready)
