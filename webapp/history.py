@@ -54,7 +54,7 @@ class History:
     own_days: Counter[str] = field(default_factory=Counter)
     moments: list[Moment] = field(default_factory=list)
     versions: dict[str, Version] = field(default_factory=dict)
-    versions_left_out: int = 0
+    captures_left_out: int = 0
     places: list[Capture] = field(default_factory=list)
     places_count: int = 0
 
@@ -147,4 +147,4 @@ def _add_version(history: History, capture: Capture) -> None:
             content_type_norm=capture.content_type_norm,
         )
     else:
-        history.versions_left_out += 1
+        history.captures_left_out += 1

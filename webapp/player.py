@@ -71,13 +71,35 @@ class NwxIndex(BaseIndexSource):  # type: ignore[misc]
             raise NotFoundException(answer.text)
         if answer.status_code != 200:
             raise ConnectionError(answer.text.strip())
-        return (_located(CDXObject(line)) for line in answer.content.splitlines() if line)
+        captures = [_located(CDXObject(line)) for line in answer.content.splitlines() if line]
+        # With a filter, pywb looks for the original of a revisit and wants no other revisit.
+        return iter(captures if params.get("filter") else _resolved(captures))
 
 
 def _located(cdx: CDXObject) -> CDXObject:
     """Return a capture whose file is named as in the path index, collection first."""
     cdx["filename"] = file_key(cdx["collection"], cdx["filename"])
     return cdx
+
+
+def _resolved(captures: list[CDXObject]) -> list[CDXObject]:
+    """Return captures with the place of the original in each revisit that has one among them.
+
+    As pywb's own `cdx_resolve_revisits` does, which only helps where the
+    original comes first.
+    """
+    originals: dict[str, CDXObject] = {}
+    for capture in captures:
+        if capture.get("digest") and not capture.is_revisit():
+            originals.setdefault(capture["digest"], capture)
+    for capture in captures:
+        original = originals.get(capture.get("digest", ""))
+        if original and capture.is_revisit():
+            capture["mime"] = original["mime"]
+            capture["status"] = original.get("status", "-")
+            for field in ("length", "offset", "filename"):
+                capture[f"orig.{field}"] = original.get(field, "-")
+    return captures
 
 
 class StoredLoader(BaseLoader):  # type: ignore[misc]

@@ -92,15 +92,13 @@ class ReplayProcess:
         self._index_address = f"{search}/cdx"
         self._search_url = search_url.rstrip("/")
         self._search_port = urlsplit(search).port or 80
-        self._folder = tempfile.TemporaryDirectory(prefix="nwx-replay-")
+        self._temporary = tempfile.TemporaryDirectory(prefix="nwx-replay-")
+        self.folder = Path(self._temporary.name)
         self._process: subprocess.Popen[bytes] | None = None
-        self._log = self._path("log").open("w+b")
+        self._log = (self.folder / "log").open("w+b")
         self.port = port_of(listening)
         self.address = address_of(listening)
-        self.paths = PathIndex(engine, self._path("paths.txt"))
-
-    def _path(self, name: str) -> Path:
-        return Path(self._folder.name) / name
+        self.paths = PathIndex(engine, self.folder / "paths.txt")
 
     def __enter__(self) -> Self:
         try:
@@ -121,13 +119,13 @@ class ReplayProcess:
 
     def _start(self) -> None:
         # pywb takes the templates of its working folder before its own.
-        shutil.copytree(TEMPLATES, self._path("templates"))
-        config = self._path("config.yaml")
+        shutil.copytree(TEMPLATES, self.folder / "templates")
+        config = self.folder / "config.yaml"
         config.write_text(json.dumps(self._config()), encoding="utf-8")
         descriptor = self._listening.fileno()
         self._process = subprocess.Popen(
             [sys.executable, "-m", "webapp.player", str(config)],
-            cwd=self._folder.name,
+            cwd=self.folder,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))},
             stdin=subprocess.PIPE,
             stdout=self._log,
@@ -143,7 +141,7 @@ class ReplayProcess:
             "collections": {
                 COLLECTION: {
                     "index": {"type": "nwx", "address": self._index_address},
-                    "archive_paths": str(self._path("paths.txt")),
+                    "archive_paths": str(self.folder / "paths.txt"),
                 }
             },
             "collections_root": "collections",
@@ -183,4 +181,4 @@ class ReplayProcess:
                 process.stdin.close()
         self._listening.close()
         self._log.close()
-        self._folder.cleanup()
+        self._temporary.cleanup()

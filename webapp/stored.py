@@ -35,7 +35,10 @@ def open_record(address: str, offset: int) -> io.BufferedReader:
     try:
         members = open_members(handle, offset)
         if not _reach(members, offset):
-            raise SourceError(f"{path} has no record at {offset}; it has changed since its import")
+            raise SourceError(
+                f"{path} has no record at {offset}: it has changed since its import,"
+                " or several of its gzip members hold several records"
+            )
     except BaseException:
         handle.close()
         raise

@@ -1,0 +1,325 @@
+"""Playback: the way to it, and the real pywb playing captures of an archive."""
+
+import gzip
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import waitress
+from flask.testing import FlaskClient
+from playwright.sync_api import Browser
+
+from nwx.engine.base import Engine
+from nwx.engine.embedded import EmbeddedEngine
+from nwx.extract import extract
+from nwx.formats.reader import ArchiveReader, CaptureRecord
+from nwx.keys import document_key, makes_document
+from nwx.model import Batch, Dates, Document, SourceFile
+from nwx.sources import Source
+from webapp import create_app
+from webapp.listening import address_of, listen
+from webapp.replay import PathIndex, ReplayError, ReplayProcess, path_line
+
+ORIGINAL = "http://www.a.example/page?x=1&y=2"
+ELSEWHERE = "http://b.example/copy"
+PAGE = b"<html><title>Old page</title><h1>Played from the archive</h1></html>"
+DIGEST = "sha1:" + "A" * 32
+REVISIT_PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+
+
+def warc(kind: str, url: str, date: str, body: bytes, **fields: str) -> bytes:
+    """Return a gzip member with a record of an HTTP answer."""
+    block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n" + body
+    head = {
+        "WARC-Type": kind,
+        "WARC-Target-URI": url,
+        "WARC-Date": date,
+        "WARC-Record-ID": f"<urn:x:{date}:{url}>",
+        "WARC-Payload-Digest": DIGEST,
+        "Content-Type": f"application/http; msgtype={kind}",
+        "Content-Length": str(len(block)),
+        **{name.replace("_", "-"): value for name, value in fields.items()},
+    }
+    lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
+    return gzip.compress(f"WARC/1.1\r\n{lines}\r\n".encode() + block + b"\r\n\r\n")
+
+
+RECORDS = (
+    warc("response", ORIGINAL, "2014-01-26T20:06:24Z", PAGE),
+    warc("revisit", ORIGINAL, "2015-01-26T20:06:24Z", b"", WARC_Profile=REVISIT_PROFILE),
+    warc(
+        "revisit",
+        ELSEWHERE,
+        "2016-01-26T20:06:24Z",
+        b"",
+        WARC_Profile=REVISIT_PROFILE,
+        WARC_Refers_To_Target_URI=ORIGINAL,
+        WARC_Refers_To_Date="2014-01-26T20:06:24Z",
+    ),
+)
+
+
+def import_file(engine: Engine, path: Path, collection: str = "default") -> None:
+    """Put the captures of an archive file into an engine."""
+    captures, documents, dates = [], [], []
+    for found in ArchiveReader(Source(path.name, str(path), None), collection):
+        assert isinstance(found, CaptureRecord), found
+        capture = found.capture
+        captures.append(capture)
+        dates.append(
+            Dates(document_key(capture.url, capture.digest), ((capture.timestamp, collection),))
+        )
+        if makes_document(capture):
+            payload = found.payload()
+            text = extract(
+                payload.data, url=capture.url, content_type_norm=capture.content_type_norm
+            )
+            documents.append(Document(capture, text))
+    file = SourceFile(collection, path.name, str(path), path.stat().st_size, "", finished=True)
+    engine.write(Batch(tuple(documents), tuple(captures), tuple(dates), (file,)))
+    engine.refresh()
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine, Path]]:
+    """An engine with one archive file of an original and two revisits, and the file's folder."""
+    folder = tmp_path_factory.mktemp("replay")
+    (folder / "a.warc.gz").write_bytes(b"".join(RECORDS))
+    with EmbeddedEngine(folder / "archive") as engine:
+        engine.create()
+        import_file(engine, folder / "a.warc.gz")
+        yield engine, folder
+
+
+@pytest.fixture(scope="module")
+def service(archive: tuple[Engine, Path]) -> Iterator[str]:
+    """The address of a service that plays captures with the real pywb."""
+    engine, _ = archive
+    listening = listen("127.0.0.1", 0)
+    search = address_of(listening)
+    with listening, ReplayProcess(engine, listen("127.0.0.1", 0), search) as replay:
+        app = create_app(engine, replay_port=replay.port, places=replay.paths)
+        server = waitress.create_server(app, sockets=[listening], threads=4)
+        thread = threading.Thread(target=server.run, daemon=True)
+        thread.start()
+        yield search
+        server.close()
+        thread.join(10)
+
+
+def fetch(address: str) -> tuple[int, str]:
+    """Return status and text of an address."""
+    try:
+        with urllib.request.urlopen(address, timeout=60) as answer:
+            return answer.status, answer.read().decode("utf-8", "replace")
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode("utf-8", "replace")
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "url"),
+    [("20140126200624", ORIGINAL), ("20150126200624", ORIGINAL), ("20160126200624", ELSEWHERE)],
+    ids=["original", "revisit", "revisit of another URL"],
+)
+def test_captures_play(service: str, timestamp: str, url: str) -> None:
+    status, text = fetch(f"{service}/replay/{timestamp}id_/{url}")
+    assert status == 200
+    assert text.encode() == PAGE
+
+
+def test_a_revisit_is_played_as_of_its_own_date(service: str) -> None:
+    request = urllib.request.Request(f"{service}/replay/20150126200624mp_/{ORIGINAL}")
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        assert answer.headers["Memento-Datetime"] == "Mon, 26 Jan 2015 20:06:24 GMT"
+
+
+def test_a_page_plays_in_a_browser_and_leads_back(service: str, browser: Browser) -> None:
+    page = browser.new_page()
+    page.goto(f"{service}/replay/20150126200624/{ORIGINAL}")
+    assert not page.url.startswith(service)
+    heading = page.frame_locator("#replay_iframe").locator("h1")
+    assert heading.inner_text() == "Played from the archive"
+    page.locator("#nwx-time", has_text="2015-01-26 20:06").wait_for()
+    page.click("#nwx-document")
+    assert page.url.startswith(f"{service}/documents/")
+    assert page.locator("h1").inner_text() == "Old page"
+    page.close()
+
+
+def test_a_url_that_is_not_there_is_told(service: str) -> None:
+    status, text = fetch(f"{service}/replay/2014mp_/http://nowhere.example/%3Cb%3E")
+    assert status == 404
+    assert "Not in this archive" in text
+    assert "<b>" not in text.partition("<main")[2]
+
+
+def test_files_that_come_later_play_too(archive: tuple[Engine, Path], service: str) -> None:
+    engine, folder = archive
+    later = folder / "other" / "a.warc.gz"
+    later.parent.mkdir()
+    later.write_bytes(
+        warc("response", "http://c.example/", "2017-01-01T00:00:00Z", b"<p>of the same name</p>")
+    )
+    import_file(engine, later, collection="second")
+    status, text = fetch(f"{service}/replay/2017id_/http://c.example/")
+    assert (status, text) == (200, "<p>of the same name</p>")
+
+
+def test_a_file_that_is_gone_is_told(archive: tuple[Engine, Path], service: str) -> None:
+    engine, folder = archive
+    gone = folder / "gone.warc.gz"
+    gone.write_bytes(warc("response", "http://d.example/", "2018-01-01T00:00:00Z", b"<p>x</p>"))
+    import_file(engine, gone)
+    gone.unlink()
+    status, text = fetch(f"{service}/replay/2018id_/http://d.example/")
+    assert status == 503
+    assert "gone.warc.gz" in text
+    assert "No such file" in text
+
+
+def test_an_outage_of_the_index_is_not_an_empty_archive(archive: tuple[Engine, Path]) -> None:
+    engine, _ = archive
+    with listen("127.0.0.1", 0) as closed:
+        nobody = address_of(closed)
+    with ReplayProcess(engine, listen("127.0.0.1", 0), nobody) as replay:
+        status, text = fetch(f"{replay.address}/replay/2014id_/{ORIGINAL}")
+    assert status == 500
+    assert "Not in this archive" not in text
+
+
+def test_the_process_ends_with_its_owner(archive: tuple[Engine, Path]) -> None:
+    engine, _ = archive
+    with ReplayProcess(engine, listen("127.0.0.1", 0), "http://127.0.0.1:9") as replay:
+        address, folder = replay.address, replay.folder
+        assert fetch(f"{address}/static/wb_frame.js")[0] == 200
+    assert not folder.exists()
+    with pytest.raises(OSError, match="refused"):
+        urllib.request.urlopen(f"{address}/static/wb_frame.js", timeout=5)
+    replay.close()
+
+
+def test_a_process_that_does_not_start_is_told(
+    archive: tuple[Engine, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, _ = archive
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(ReplayError, match="playback ended at its start"):
+        ReplayProcess(engine, listen("127.0.0.1", 0), "http://127.0.0.1:9").__enter__()
+
+
+def test_the_path_index_reads_the_ledger_again_for_new_files_only(
+    archive: tuple[Engine, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, _ = archive
+    index = PathIndex(engine, tmp_path / "paths.txt")
+    known = list(engine.captures("example,a)/page?x=1&y=2"))
+    asked = []
+    read = engine.files
+    monkeypatch.setattr(engine, "files", lambda: asked.append(1) or read())
+    index.cover(known)
+    assert asked == []
+    index.cover([replace(known[0], source_file="new.warc.gz")])
+    index.cover([replace(known[0], source_file="new.warc.gz")])
+    assert asked == [1]
+
+
+def test_lines_of_the_path_index() -> None:
+    def line(name: str, path: str) -> bytes:
+        return path_line(SourceFile("one\ttwo", name, path, 1, ""))
+
+    assert line("a b.warc.gz", "/data/a b.warc.gz") == (
+        b"one%09two/a%20b.warc.gz\tnwx:///data/a%20b.warc.gz\n"
+    )
+    assert line("a.wacz#archive/x.warc.gz", "/data/a.wacz") == (
+        b"one%09two/a.wacz%23archive%2Fx.warc.gz\tnwx:///data/a.wacz?member=archive%2Fx.warc.gz\n"
+    )
+    assert line("a.warc.gz", "https://files.example/a.warc.gz").endswith(
+        b"\thttps://files.example/a.warc.gz\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "location"),
+    [
+        ("20140126200624/http://a.example/", "20140126200624/http://a.example/"),
+        ("2014id_/http://a.example/?x=1&y=%20%2F", "2014id_/http://a.example/?x=1&y=%20%2F"),
+        ("mp_/http://a.example//b", "mp_/http://a.example//b"),
+    ],
+)
+def test_the_way_to_playback(client: FlaskClient, target: str, location: str) -> None:
+    answer = client.get(f"/replay/{target}")
+    assert answer.status_code == 302
+    assert answer.location == f"http://localhost:9999/replay/{location}"
+
+
+def test_playback_is_on_the_host_that_the_reader_came_by(client: FlaskClient) -> None:
+    for host, origin in (("archive.example:80", "archive.example"), ("[::1]:8080", "[::1]")):
+        answer = client.get("/replay/2014/http://a.example/", headers={"Host": host})
+        assert answer.location.startswith(f"http://{origin}:9999/replay/2014/")
+
+
+def test_playback_behind_a_proxy_has_its_own_address(archive: tuple[Engine, Path]) -> None:
+    client = create_app(archive[0], replay_url="https://play.example/x/").test_client()
+    answer = client.get("/replay/2014/http://a.example/")
+    assert answer.location == "https://play.example/x/replay/2014/http://a.example/"
+
+
+@pytest.mark.parametrize("target", ["http://a.example/", "soon/http://a.example/", "2014/", "2014"])
+def test_addresses_that_name_no_capture(client: FlaskClient, target: str) -> None:
+    assert client.get(f"/replay/{target}").status_code == 400
+
+
+def test_without_playback_pages_say_so(archive: tuple[Engine, Path]) -> None:
+    client = create_app(archive[0]).test_client()
+    for address in ("/replay", "/replay/2014/http://a.example/"):
+        answer = client.get(address)
+        assert answer.status_code == 404
+        assert "Playback is off" in answer.text
+    assert "/replay/" not in client.get("/search?q=").text
+
+
+SERVE = """
+import sys
+from pathlib import Path
+from nwx.engine.embedded import EmbeddedEngine
+from webapp.service import ServiceSettings, serve
+with EmbeddedEngine(Path(sys.argv[1]), read_only=True) as engine:
+    serve(engine, ServiceSettings(port=0), lambda at: print(at.search, at.replay, flush=True))
+"""
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_however_the_service_ends_playback_ends(
+    archive: tuple[Engine, Path], ending: signal.Signals
+) -> None:
+    command = [sys.executable, "-c", SERVE, str(archive[1] / "archive")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as process:
+        assert process.stdout
+        search, replay = process.stdout.readline().split()
+        assert fetch(f"{search}/replay/20150126200624id_/{ORIGINAL}")[0] == 200
+        process.send_signal(ending)
+        process.wait(30)
+    _wait_until_nobody_answers(replay)
+    _wait_until_nobody_answers(search)
+
+
+def _wait_until_nobody_answers(address: str) -> None:
+    for _ in range(100):
+        try:
+            urllib.request.urlopen(f"{address}/health", timeout=5).close()
+        except urllib.error.HTTPError:
+            pass
+        except OSError:
+            return
+        time.sleep(0.1)
+    pytest.fail(f"{address} still answers")
