@@ -20,6 +20,7 @@ _CHUNK_END = re.compile(rb"\r?\n")
 INFLATE_ERRORS = cast(
     "tuple[type[Exception], ...]", (isal_zlib.error, igzip_lib.IsalError, zlib.error)
 )
+_MAGICS = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 _ZSTD_WINDOW = 1 << 27
 _STEP = 4096
 
@@ -77,7 +78,7 @@ def decode_content(coding: str, body: bytes | memoryview, limit: int) -> Decoded
         problem = f"the content coding {coding[:40]!r} is not known"
         return Decoded(bytes(body[:limit]), len(body) > limit, problem)
     decoded = decoder(body, limit + 1)
-    if not decoded.data and decoded.problem:
+    if not decoded.data and decoded.problem and not bytes(body[:4]).startswith(_MAGICS):
         return Decoded(bytes(body[:limit]), len(body) > limit, "")
     if len(decoded.data) > limit:
         return Decoded(decoded.data[:limit], True, decoded.problem)
@@ -154,14 +155,23 @@ def _zstd(body: bytes | memoryview, limit: int) -> Decoded:
     reader = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).stream_reader(
         io.BytesIO(body), read_across_frames=True
     )
-    return _streamed(reader.read, limit, "zstd")
+    decoded = _streamed(reader.read, limit, "zstd")
+    if len(decoded.data) < limit and not decoded.problem and _zstd_size(body) > len(decoded.data):
+        return Decoded(decoded.data, False, "zstd data cut off")
+    return decoded
+
+
+def _zstd_size(body: bytes | memoryview) -> int:
+    """Return the size that the first frame of a body tells, 1 where it tells none."""
+    size = zstandard.frame_content_size(bytes(body[:18]))
+    return size if size >= 0 else 1
 
 
 def _streamed(read: Callable[[int], bytes], limit: int, name: str) -> Decoded:
     pieces: list[bytes] = []
     left = limit
     try:
-        while left > 0 and (piece := read(min(left, 1 << 16))):
+        while left > 0 and (piece := read(min(left, 1 << 13))):
             pieces.append(piece)
             left -= len(piece)
     except (OSError, zstandard.ZstdError) as error:

@@ -23,6 +23,7 @@ _CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([^\s\"';,]+)", re.I)
 _AFTER_TYPE = re.compile(r"[;,\s]")
 _IDENTITY = frozenset(("", "identity", "none", "binary", "utf-8", "utf8", "8bit", "7bit"))
 _MOST_CODINGS = 4
+_MOST_INNER_BYTES = 1 << 24
 
 
 class Fields:
@@ -166,8 +167,10 @@ def decode_body(head: HttpHead, body: bytes | memoryview, limit: int) -> Decoded
     if b"chunked" in head.fields.get(b"transfer-encoding").lower():
         body, cut, problem = dechunk(body, max(limit, len(body)))
         problems.append(problem)
-    for coding in _codings(head):
-        body, cut, problem = decode_content(coding, body, limit)
+    codings = _codings(head)
+    for number, coding in enumerate(codings, 1):
+        most = limit if number == len(codings) else max(limit, _MOST_INNER_BYTES)
+        body, cut, problem = decode_content(coding, body, most)
         problems.append(problem)
     return Decoded(bytes(body[:limit]), cut or len(body) > limit, "; ".join(filter(None, problems)))
 
