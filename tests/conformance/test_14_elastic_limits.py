@@ -38,6 +38,7 @@ def test_pages_of_the_server_fit_together(
 ) -> None:
     monkeypatch.setattr(limits, "PAGE", 7)
     monkeypatch.setattr(limits, "FEW", 3)
+    monkeypatch.setattr(limits, "STEP", 4)
     request = chance.request(Random(seed))
     check(request, elastic.search(request))
 

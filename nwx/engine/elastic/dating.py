@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from nwx.engine.elastic.bulk import Action, send
 from nwx.engine.elastic.paging import entries_by_id
+from nwx.engine.elastic.schema import own_of_dates
 from nwx.engine.elastic.server import Body, Server, pause
 from nwx.engine.entries import dates_entry, dates_from_entry
 from nwx.errors import EngineBusyError
@@ -85,7 +86,7 @@ def _changes(
 
 
 def _action(index: str, id: str, dates: Dates, known: Body | None) -> Action:
-    entry = dates_entry(dates)
+    entry = own_of_dates(dates_entry(dates))
     if known is None:
         return Action(index, id, entry, operation="create")
     control = (("if_seq_no", known["_seq_no"]), ("if_primary_term", known["_primary_term"]))

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from nwx.engine.elastic.bulk import Action, send
 from nwx.engine.elastic.paging import entries_by_id
-from nwx.engine.elastic.schema import FOLD_SIMILAR, FOLD_URL
+from nwx.engine.elastic.schema import own_of_document
 from nwx.engine.elastic.server import Server
 from nwx.engine.entries import Entry, document_entry, document_from_entry
 from nwx.errors import EngineBusyError
-from nwx.keys import document_id
 from nwx.model import Document
 
 _ATTEMPTS = 20
@@ -65,12 +64,5 @@ def _first_of_each(documents: Iterable[Document]) -> dict[str, Entry]:
     for entry in map(document_entry, documents):
         known = best.get(entry["id"])
         if known is None or known["precedence"] < entry["precedence"]:
-            best[entry["id"]] = entry | _folds(entry)
+            best[entry["id"]] = own_of_document(entry)
     return best
-
-
-def _folds(entry: Entry) -> Entry:
-    return {
-        FOLD_URL: document_id(entry.get("url", "")),
-        FOLD_SIMILAR: entry.get("signature") or entry["id"],
-    }

@@ -9,7 +9,7 @@ from nwx.engine.elastic.dating import DatesIndex
 from nwx.engine.elastic.documenting import DocumentsIndex
 from nwx.engine.elastic.paging import count, pages
 from nwx.engine.elastic.range import captures_between
-from nwx.engine.elastic.schema import FOLD_SIMILAR, FOLD_URL, Schema
+from nwx.engine.elastic.schema import OWN_FIELDS, Schema
 from nwx.engine.elastic.searching import Searching
 from nwx.engine.elastic.server import Body, Server, quoted
 from nwx.engine.entries import (
@@ -100,7 +100,7 @@ class ElasticEngine(Engine):
         return count(self._server, self._name(index), _EVERYTHING)
 
     def scan(self, index: IndexName) -> Iterator[Mapping[str, Any]]:
-        body = {"query": _EVERYTHING, "_source": {"excludes": [FOLD_URL, FOLD_SIMILAR]}}
+        body = {"query": _EVERYTHING, "_source": {"excludes": OWN_FIELDS}}
         for page in pages(self._server, self._name(index), body, [{"id": "asc"}]):
             for hit in page:
                 yield hit["_source"]

@@ -1,30 +1,23 @@
 """Facets of a result: aggregations, put right by the dates that documents do not know."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from nwx.engine.elastic import limits
-from nwx.engine.elastic.compile import Query
-from nwx.engine.elastic.join import id_of, within
-from nwx.engine.elastic.paging import count, pages, search
-from nwx.engine.elastic.schema import Schema
+from nwx.engine.elastic.compile import EVERYTHING, Query
+from nwx.engine.elastic.paging import count, numbers, search, within
+from nwx.engine.elastic.schema import COLLECTIONS, YEARS, Schema
 from nwx.engine.elastic.server import Body, Server
-from nwx.engine.entries import dates_from_entry
-from nwx.model import Dates, FacetValue, IndexName
+from nwx.model import FacetValue, IndexName
 
 _JOINED = {"collection": "collection", "year": "crawl_year"}
 _JOINED_VALUES = 10_000
 # With several shards each gives so many values: counts are exact unless a value
 # is rarer than this many others on some shard. One shard is always exact.
 _SHARD_VALUES = 1_000
-_SEEN = ["id", "key", "seen"]
+_ALL_DATES = {"collection": COLLECTIONS, "year": YEARS}
 _MANY: Query = {"range": {"count": {"gte": 2}}}
-_OWN: Body = {
-    "_source": False,
-    "stored_fields": "_none_",
-    "docvalue_fields": ["id", *_JOINED.values()],
-}
 
 Counts = dict[str, Counter[str]]
 
@@ -57,61 +50,56 @@ class Facets:
         its own date only where both the documents of the result and the
         documents with several dates are more than limits.MAX_IDS.
         """
-        counts = {
-            facet: Counter(
-                {
-                    _label(facet, bucket["key"]): bucket["doc_count"]
-                    for bucket in answer["aggregations"][facet]["buckets"]
-                }
-            )
-            for facet in facets
-        }
+        counts = _read(facets, answer)
         joined = [facet for facet in facets if facet in _JOINED]
         if joined and answer["hits"]["total"]["value"]:
-            self._add_dates(counts, joined, query, answer["hits"]["total"]["value"])
+            some = self._with_many_dates(query, answer["hits"]["total"]["value"])
+            self._correct(counts, joined, some)
         return {facet: _values(facet, counts[facet], size) for facet in facets}
 
-    def _add_dates(self, counts: Counts, facets: list[str], query: Query, total: int) -> None:
-        for own, dates in self._with_many_dates(query, total):
-            for facet in facets:
-                known = {_label(facet, value) for value in own.get(_JOINED[facet], ())}
-                counts[facet].update(_seen_values(facet, dates) - known)
-
-    def _with_many_dates(self, query: Query, total: int) -> Iterator[tuple[Body, Dates]]:
-        """Give the documents of a query with several dates: own values, and all dates."""
-        many = count(self._server, self._dates, _MANY)
-        if not many:
+    def _correct(self, counts: Counts, facets: list[str], some: Sequence[int]) -> None:
+        """Count all dates of some documents in place of their own."""
+        if not some:
             return
-        if total <= many and total <= limits.MAX_IDS:
-            body = {"query": query, **_OWN}
-            for page in pages(self._server, self._documents, body, ["_doc"], size=limits.PAGE):
-                yield from self._with_dates(page)
-        elif many <= limits.MAX_IDS:
-            body = {"query": _MANY, "_source": _SEEN}
-            for page in pages(self._server, self._dates, body, ["_doc"], size=limits.PAGE):
-                yield from self._with_documents(page, query)
+        own = self._counts(self._documents, some, {name: _JOINED[name] for name in facets})
+        every = self._counts(self._dates, some, {name: _ALL_DATES[name] for name in facets})
+        for facet in facets:
+            counts[facet].subtract(own[facet])
+            counts[facet].update(every[facet])
 
-    def _with_dates(self, documents: list[Body]) -> Iterator[tuple[Body, Dates]]:
-        own = {id_of(hit): hit["fields"] for hit in documents}
+    def _with_many_dates(self, query: Query, total: int) -> Sequence[int]:
+        """Return which documents of a query have several dates, none if that is too much."""
+        many = count(self._server, self._dates, _MANY)
+        sides = [(self._documents, query, total), (self._dates, _MANY, many)]
+        (index, first, fewest), (other, second, _) = sorted(sides, key=lambda side: side[2])
+        if not 0 < fewest <= limits.MAX_IDS:
+            return ()
+        some = numbers(self._server, index, first)
+        return (some and numbers(self._server, other, within(second, some))) or ()
+
+    def _counts(self, index: str, some: Sequence[int], fields: Mapping[str, str]) -> Counts:
         body = {
-            "query": within(_MANY, list(own)),
-            "_source": ["key", "seen", "id"],
-            "size": limits.PAGE,
+            "query": within(EVERYTHING, some),
+            "size": 0,
+            "track_total_hits": False,
+            "aggs": {
+                facet: {"terms": {"field": field, "size": _JOINED_VALUES}}
+                for facet, field in fields.items()
+            },
         }
-        for hit in search(self._server, self._dates, body)["hits"]["hits"]:
-            yield own[hit["_source"]["id"]], dates_from_entry(hit["_source"])
-
-    def _with_documents(self, entries: list[Body], query: Query) -> Iterator[tuple[Body, Dates]]:
-        dates = {hit["_source"]["id"]: dates_from_entry(hit["_source"]) for hit in entries}
-        body = {"query": within(query, list(dates)), "size": limits.PAGE, "sort": ["_doc"], **_OWN}
-        for hit in search(self._server, self._documents, body)["hits"]["hits"]:
-            yield hit["fields"], dates[id_of(hit)]
+        return _read(fields, search(self._server, index, body))
 
 
-def _seen_values(facet: str, dates: Dates) -> set[str]:
-    if facet == "year":
-        return {timestamp[:4] for timestamp, _ in dates.seen}
-    return {collection for _, collection in dates.seen}
+def _read(facets: Iterable[str], answer: Body) -> Counts:
+    return {
+        facet: Counter(
+            {
+                _label(facet, bucket["key"]): bucket["doc_count"]
+                for bucket in answer["aggregations"][facet]["buckets"]
+            }
+        )
+        for facet in facets
+    }
 
 
 def _label(facet: str, value: Any) -> str:
@@ -119,6 +107,7 @@ def _label(facet: str, value: Any) -> str:
 
 
 def _values(facet: str, counts: Counter[str], size: int) -> tuple[FacetValue, ...]:
+    counts = +counts
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     if facet == "year":
         ordered = sorted(counts.items())

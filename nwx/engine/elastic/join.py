@@ -1,8 +1,7 @@
-"""The join of documents with their dates: conditions become sets of ids, the smaller side first."""
+"""The join of documents with their dates: conditions become sets of documents."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from nwx.engine.base import SearchRequest
 from nwx.engine.elastic import limits
@@ -15,17 +14,17 @@ from nwx.engine.elastic.compile import (
     field_type,
 )
 from nwx.engine.elastic.conditions import Condition, request_condition
-from nwx.engine.elastic.paging import pages, search
-from nwx.engine.elastic.schema import Schema
+from nwx.engine.elastic.paging import numbers, pages, within
+from nwx.engine.elastic.schema import NUMBER, Schema
 from nwx.engine.elastic.server import Body, Server
 from nwx.errors import QueryError
 from nwx.model import IndexName
 from nwx.query.tree import DateRange
 
 _JOINED = ("collection", "year")
-IDS_ONLY: Body = {"_source": False, "stored_fields": "_none_", "docvalue_fields": ["id"]}
+NUMBERS_ONLY: Body = {"_source": False, "stored_fields": "_none_", "docvalue_fields": [NUMBER]}
 
-Ids = Mapping[Condition, Sequence[str]]
+Found = Mapping[Condition, Sequence[int]]
 _Joiner = Callable[[Condition, bool], Query]
 
 
@@ -48,68 +47,48 @@ class Join:
     def resolve(self, request: SearchRequest, sort: list[Body], wanted: int) -> Resolved:
         """Return the query of a request.
 
-        Of two sides the smaller is looked up: the entries of dates that meet a
-        condition, or the documents that meet all else. Where both have more
-        than limits.MAX_IDS, documents are walked in the order of `sort` until `wanted`
-        of them are found, and the query finds those only.
+        Of two sides one is looked up that has at most limits.MAX_IDS: the
+        entries of dates that meet a condition, or the documents that meet all
+        else. Where both have more, documents are walked in the order of `sort`
+        until `wanted` of them are found, and the query finds those only.
         """
         conditions = all_conditions(request)
-        ids = {one: self._ids(one.seen()) for one in conditions}
-        known = {one: found for one, found in ids.items() if found is not None}
-        if len(known) == len(ids):
+        found = {one: numbers(self._server, self._dates, one.seen()) for one in conditions}
+        known = {one: some for one, some in found.items() if some is not None}
+        if len(known) == len(found):
             return Resolved(joined_query(request, known))
         superset = superset_query(request, known)
-        candidates = self.document_ids(superset)
+        candidates = numbers(self._server, self._documents, superset)
         if candidates is not None:
             return Resolved(joined_query(request, self._among(conditions, candidates)))
         return self._walk(request, superset, sort, wanted)
 
-    def walk(self, request: SearchRequest, sort: list[Body]) -> Iterator[list[str]]:
-        """Stream the ids of all documents of a request, in pages in the order of `sort`."""
+    def walk(self, request: SearchRequest, sort: list[Body]) -> Iterator[list[int]]:
+        """Stream the numbers of all documents of a request, in pages in the order of `sort`."""
         conditions = all_conditions(request)
-        body = {"query": superset_query(request, {}), **IDS_ONLY}
+        body = {"query": superset_query(request, {}), **NUMBERS_ONLY}
         for page in pages(self._server, self._documents, body, sort, size=limits.PAGE):
-            ids = [id_of(hit) for hit in page]
-            query = within(joined_query(request, self._among(conditions, ids)), ids)
-            found = set(self.document_ids(query) or ())
-            yield [id for id in ids if id in found]
+            here = [hit["fields"][NUMBER][0] for hit in page]
+            query = within(joined_query(request, self._among(conditions, here)), here)
+            found = set(numbers(self._server, self._documents, query) or ())
+            yield [number for number in here if number in found]
 
     def _walk(
         self, request: SearchRequest, superset: Query, sort: list[Body], wanted: int
     ) -> Resolved:
-        found: list[str] = []
-        for ids in self.walk(request, sort):
-            found += ids
+        found: list[int] = []
+        for some in self.walk(request, sort):
+            found += some
             if len(found) >= wanted:
                 break
-        ids = found[: limits.MAX_IDS]
-        return Resolved(within(superset, ids), whole=False)
+        return Resolved(within(superset, found[: limits.MAX_IDS]), whole=False)
 
-    def document_ids(self, query: Query) -> list[str] | None:
-        """Return the ids of the documents of a query, None of more than limits.MAX_IDS."""
-        return self._all_ids(self._documents, query)
-
-    def _ids(self, query: Query) -> list[str] | None:
-        return self._all_ids(self._dates, query)
-
-    def _all_ids(self, index: str, query: Query) -> list[str] | None:
-        body = {"query": {"bool": {"filter": [query]}}, **IDS_ONLY}
-        first = search(
-            self._server,
-            index,
-            body | {"size": limits.PAGE, "sort": ["_doc"], "track_total_hits": limits.MAX_IDS + 1},
-        )["hits"]
-        total: int = first["total"]["value"]
-        if total > limits.MAX_IDS:
-            return None
-        if total <= limits.PAGE:
-            return [id_of(hit) for hit in first["hits"]]
-        every = pages(self._server, index, body, ["_doc"], size=limits.PAGE)
-        return [id_of(hit) for hit in chain.from_iterable(every)]
-
-    def _among(self, conditions: Sequence[Condition], ids: Sequence[str]) -> Ids:
-        """Return which of the ids meet each condition."""
-        return {one: self._ids(within(one.seen(), ids)) or [] for one in conditions}
+    def _among(self, conditions: Sequence[Condition], some: Sequence[int]) -> Found:
+        """Return which of some documents meet each condition."""
+        return {
+            one: numbers(self._server, self._dates, within(one.seen(), some)) or []
+            for one in conditions
+        }
 
 
 def all_conditions(request: SearchRequest) -> list[Condition]:
@@ -119,12 +98,12 @@ def all_conditions(request: SearchRequest) -> list[Condition]:
     return list(dict.fromkeys([*conditions, own] if own else conditions))
 
 
-def joined_query(request: SearchRequest, ids: Ids) -> Query:
+def joined_query(request: SearchRequest, found: Found) -> Query:
     """Return the query where the documents of each condition are known."""
-    return _query(request, lambda one, wanted: _joined(one, ids[one]))
+    return _query(request, lambda one, wanted: _joined(one, found[one]))
 
 
-def superset_query(request: SearchRequest, known: Ids) -> Query:
+def superset_query(request: SearchRequest, known: Found) -> Query:
     """Return a query of at least the documents of a request: any date may do, or not do."""
 
     def either(one: Condition, wanted: bool) -> Query:
@@ -135,27 +114,15 @@ def superset_query(request: SearchRequest, known: Ids) -> Query:
     return _query(request, either)
 
 
-def within(query: Query, ids: Sequence[str]) -> Query:
-    """Return a query that finds among these ids only."""
-    return {"bool": {"must": [query], "filter": [{"terms": {"_id": list(ids)}}]}}
-
-
-def id_of(hit: Body) -> str:
-    """Return the id of a hit that was asked for with IDS_ONLY."""
-    found: str = hit["fields"]["id"][0]
-    return found
-
-
 def _condition(node: DateRange) -> Condition:
     return Condition(((node.low, node.high),))
 
 
-def _joined(one: Condition, ids: Sequence[str]) -> Query:
-    if not ids:
+def _joined(one: Condition, found: Sequence[int]) -> Query:
+    if not found:
         return one.own()
-    return {
-        "bool": {"should": [one.own(), {"terms": {"_id": list(ids)}}], "minimum_should_match": 1}
-    }
+    either = [one.own(), {"terms": {NUMBER: list(found)}}]
+    return {"bool": {"should": either, "minimum_should_match": 1}}
 
 
 def _query(request: SearchRequest, join: _Joiner) -> Query:

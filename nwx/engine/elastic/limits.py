@@ -3,8 +3,11 @@
 PAGE = 10_000
 """The most hits of one answer: Elasticsearch's index.max_result_window."""
 
-MAX_IDS = 65_536
-"""The most ids of one query: Elasticsearch's index.max_terms_count."""
+MAX_IDS = 65_535
+"""The most documents of one list: Elasticsearch's index.max_terms_count and search.max_buckets."""
 
-FEW = 1_000
+FEW = 200
 """Up to so many documents of a result, all are looked at for its order."""
+
+STEP = 2_000
+"""The entries of dates of one step on the way to the first by date."""

@@ -7,18 +7,21 @@ of a document can put it behind the place that one of its dates gives it.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nwx.engine.elastic import limits
 from nwx.engine.elastic.compile import Query, digits_range
-from nwx.engine.elastic.join import within
-from nwx.engine.elastic.paging import pages, search
-from nwx.engine.elastic.schema import Schema
+from nwx.engine.elastic.paging import pages, search, within
+from nwx.engine.elastic.schema import NUMBER, Schema
 from nwx.engine.elastic.server import Body, Server
 from nwx.model import IndexName, Sort
 
 _MANY: Query = {"range": {"count": {"gte": 2}}}
-_DATES = {"field": "dates", "format": "uuuuMMddHHmmss"}
+_DATED: Body = {
+    "_source": False,
+    "stored_fields": "_none_",
+    "docvalue_fields": [NUMBER, {"field": "dates", "format": "uuuuMMddHHmmss"}],
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +29,9 @@ class Candidate:
     """A document that may be among the first, the date it is ordered by, and what folds it."""
 
     id: str
+    number: int
     date: str
-    fold: str
+    fold: int
 
 
 class Order:
@@ -43,14 +47,14 @@ class Order:
         """Return the sort by a document's own date."""
         return [{"crawl_date": "desc" if self._newest else "asc"}, {"id": "asc"}]
 
-    def first(self, query: Query, fold: str, wanted: int) -> list[str]:
-        """Return the ids of the first `wanted` documents, one of each that `fold` holds equal."""
+    def first(self, query: Query, fold: str, wanted: int) -> list[int]:
+        """Return the numbers of the first `wanted` documents, one of each fold."""
         best = self._by_own_date(query, fold, wanted)
-        candidates = {one.id: one for one in self._dated(best.candidates)}
+        candidates = {one.number: one for one in self._dated(best.candidates)}
         if not best.complete:
             for one in self._by_all_dates(query, fold, wanted, best.limit):
-                candidates[one.id] = one
-        return [one.id for one in self._folded(candidates.values())][:wanted]
+                candidates[one.number] = one
+        return [one.number for one in self._folded(candidates.values())][:wanted]
 
     def _by_own_date(self, query: Query, fold: str, wanted: int) -> "_Best":
         body = {"query": query, **_fields(fold), "sort": self.own_sort()}
@@ -82,23 +86,16 @@ class Order:
         if limit:
             among.append(digits_range("dates", *span))
         mode = {"order": "desc", "mode": "max"} if self._newest else {"order": "asc", "mode": "min"}
-        body = {
-            "query": {"bool": {"filter": among}},
-            "_source": False,
-            "stored_fields": "_none_",
-            "docvalue_fields": ["id", _DATES],
-        }
-        folds: set[str] = set()
+        body = {"query": {"bool": {"filter": among}}, **_DATED}
+        folds: set[int] = set()
         sort = [{"dates": mode}, {"id": "asc"}]
-        for page in pages(self._server, self._dates, body, sort, size=limits.PAGE):
-            dates = {hit["fields"]["id"][0]: self._date(hit["fields"]["dates"]) for hit in page}
+        for page in pages(self._server, self._dates, body, sort, size=limits.STEP):
+            dates = self._dates_of(page)
             asked = {"query": within(query, list(dates)), "size": limits.PAGE, "sort": ["_doc"]}
             hits = search(self._server, self._documents, asked | _fields(fold))["hits"]["hits"]
-            found = {one.id: one for one in (_candidate(hit, fold) for hit in hits)}
-            for id, date in dates.items():
-                if id in found:
-                    folds.add(found[id].fold)
-                    yield Candidate(id, date, found[id].fold)
+            for one in (_candidate(hit, fold) for hit in hits):
+                folds.add(one.fold)
+                yield replace(one, date=dates[one.number])
             if len(folds) >= wanted:
                 return
 
@@ -106,17 +103,14 @@ class Order:
         """Give the candidates with all their dates looked at."""
         for start in range(0, len(candidates), limits.PAGE):
             chunk = candidates[start : start + limits.PAGE]
-            body = {
-                "query": within(_MANY, [one.id for one in chunk]),
-                "size": limits.PAGE,
-                "_source": False,
-                "stored_fields": "_none_",
-                "docvalue_fields": ["id", _DATES],
-            }
-            hits = search(self._server, self._dates, body)["hits"]["hits"]
-            dates = {hit["fields"]["id"][0]: self._date(hit["fields"]["dates"]) for hit in hits}
+            query = within(_MANY, [one.number for one in chunk])
+            body = {"query": query, "size": limits.PAGE, "sort": ["_doc"], **_DATED}
+            dates = self._dates_of(search(self._server, self._dates, body)["hits"]["hits"])
             for one in chunk:
-                yield Candidate(one.id, dates.get(one.id, one.date), one.fold)
+                yield replace(one, date=dates.get(one.number, one.date))
+
+    def _dates_of(self, hits: list[Body]) -> dict[int, str]:
+        return {hit["fields"][NUMBER][0]: self._date(hit["fields"]["dates"]) for hit in hits}
 
     def _date(self, dates: list[str]) -> str:
         return max(dates) if self._newest else min(dates)
@@ -125,7 +119,7 @@ class Order:
         """Return the candidates in order, the first of each fold only."""
         ordered = sorted(candidates, key=lambda one: one.id)
         ordered.sort(key=lambda one: one.date, reverse=self._newest)
-        folds: dict[str, Candidate] = {}
+        folds: dict[int, Candidate] = {}
         for one in ordered:
             folds.setdefault(one.fold, one)
         return list(folds.values())
@@ -147,10 +141,10 @@ def _fields(fold: str) -> Body:
     return {
         "_source": False,
         "stored_fields": "_none_",
-        "docvalue_fields": list(dict.fromkeys(["id", "timestamp", fold])),
+        "docvalue_fields": list(dict.fromkeys(["id", NUMBER, "timestamp", fold])),
     }
 
 
 def _candidate(hit: Body, fold: str) -> Candidate:
     fields = hit["fields"]
-    return Candidate(fields["id"][0], fields["timestamp"][0], fields[fold][0])
+    return Candidate(fields["id"][0], fields[NUMBER][0], fields["timestamp"][0], fields[fold][0])

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
+from nwx.engine.elastic import limits
+from nwx.engine.elastic.schema import NUMBER
 from nwx.engine.elastic.server import Body, Server, quoted
 from nwx.errors import EngineError
 
@@ -55,14 +57,51 @@ def count(server: Server, index: str, query: Body) -> int:
     return found
 
 
+def numbers(server: Server, index: str, query: Body) -> list[int] | None:
+    """Return the numbers of the entries that match, None of more than limits.MAX_IDS.
+
+    The server keeps the answer until the index changes.
+    """
+    if count(server, index, query) > limits.MAX_IDS:
+        return None
+    values = {"terms": {"field": NUMBER, "size": limits.MAX_IDS}}
+    answer = server.request(
+        "POST",
+        f"/{quoted(index)}/_search",
+        {"query": query, "size": 0, "track_total_hits": False, "aggs": {"numbers": values}},
+        params={
+            "allow_partial_search_results": "false",
+            "filter_path": "aggregations.numbers.buckets.key",
+        },
+    )
+    buckets = answer.get("aggregations", {}).get("numbers", {}).get("buckets", ())
+    return [bucket["key"] for bucket in buckets]
+
+
+def within(query: Body, numbers: Sequence[int]) -> Body:
+    """Return a query that finds among the entries of these numbers only."""
+    return {"bool": {"must": [query], "filter": [{"terms": {NUMBER: list(numbers)}}]}}
+
+
 def pages(
     server: Server, index: str, body: Body, sort: list[Any], size: int = PAGE
 ) -> Iterator[list[Body]]:
-    """Stream the hits of a search in pages, from one point in time; `sort` must be total."""
+    """Stream the hits of a search in pages; `sort` must be total.
+
+    Where there is more than a page, the rest is of one point in time.
+    """
+    body = body | {"sort": sort, "size": size, "track_total_hits": False}
+    hits = search(server, index, body)["hits"]["hits"]
+    if hits:
+        yield hits
+    if len(hits) == size:
+        yield from _further_pages(server, index, body | {"search_after": hits[-1]["sort"]})
+
+
+def _further_pages(server: Server, index: str, body: Body) -> Iterator[list[Body]]:
     answer = server.request("POST", f"/{quoted(index)}/_pit", params={"keep_alive": _KEEP_ALIVE})
     pit = answer["id"]
     try:
-        body = body | {"sort": sort, "size": size, "track_total_hits": False}
         while True:
             body |= {"pit": {"id": pit, "keep_alive": _KEEP_ALIVE}}
             answer = server.request(
@@ -72,7 +111,7 @@ def pages(
             hits = answer["hits"]["hits"]
             if hits:
                 yield hits
-            if len(hits) < size:
+            if len(hits) < body["size"]:
                 return
             body |= {"search_after": hits[-1]["sort"]}
     finally:

@@ -5,15 +5,34 @@ from typing import Any
 
 from nwx import mappings
 from nwx.engine.elastic.server import Server, StatusError, quoted
+from nwx.engine.entries import Entry
 from nwx.errors import EngineError, EngineVersionError
+from nwx.keys import document_id
 from nwx.model import IndexName
 from nwx.settings import ElasticSettings
 
+NUMBER = "num"
+"""A number that stands for the id: sets of numbers are looked up faster than sets of words."""
+
 FOLD_URL = "fold_url"
-"""A hash of the URL: Elasticsearch can fold by short values only, and URLs may be long."""
+"""A number that stands for the URL, by which hits are folded: URLs may be long."""
 
 FOLD_SIMILAR = "fold_similar"
-"""The signature, or the id where there is none: hits without a value would all be folded."""
+"""A number that stands for the signature, or for the id where there is none."""
+
+YEARS = "years"
+COLLECTIONS = "collections"
+
+_OWN_FIELDS: dict[IndexName, dict[str, Any]] = {
+    IndexName.DOCUMENTS: {name: {"type": "long"} for name in (NUMBER, FOLD_URL, FOLD_SIMILAR)},
+    IndexName.DATES: {
+        NUMBER: {"type": "long"},
+        YEARS: {"type": "integer"},
+        COLLECTIONS: {"type": "keyword", "ignore_above": 8_191},
+    },
+}
+OWN_FIELDS = sorted({name for fields in _OWN_FIELDS.values() for name in fields})
+"""Fields of this engine alone, worked out from those of the mappings."""
 
 FIRST = "000001"
 _LONGEST_KEYWORD = 8_191  # characters, of 4 bytes at most: Lucene's limit is 32,766 bytes
@@ -86,10 +105,9 @@ def index_body(index: IndexName, settings: ElasticSettings) -> dict[str, Any]:
     if index is IndexName.DOCUMENTS:
         # A deleted document may come back at once: its version must not be remembered.
         limits["gc_deletes"] = "0s"
-        fields |= {FOLD_URL: {"type": "keyword"}, FOLD_SIMILAR: {"type": "keyword"}}
     return {
         "settings": source.get("settings", {}) | {"index": limits},
-        "mappings": source["mappings"] | {"properties": fields},
+        "mappings": source["mappings"] | {"properties": fields | _OWN_FIELDS.get(index, {})},
     }
 
 
@@ -98,3 +116,29 @@ def _bounded(field: dict[str, Any]) -> dict[str, Any]:
     if field["type"] == "keyword":
         return {"ignore_above": _LONGEST_KEYWORD} | field
     return field
+
+
+def own_of_document(entry: Entry) -> Entry:
+    """Return an entry of documents with this engine's fields."""
+    number = number_of(entry["id"])
+    return entry | {
+        NUMBER: number,
+        FOLD_URL: number_of(document_id(entry.get("url", ""))),
+        FOLD_SIMILAR: number_of(document_id(entry["signature"]))
+        if entry.get("signature")
+        else number,
+    }
+
+
+def own_of_dates(entry: Entry) -> Entry:
+    """Return an entry of dates with this engine's fields."""
+    return entry | {
+        NUMBER: number_of(entry["id"]),
+        YEARS: sorted({int(date[:4]) for date in entry["dates"]}),
+        COLLECTIONS: sorted({seen.rpartition("/")[0] for seen in entry["seen"]}),
+    }
+
+
+def number_of(id: str) -> int:
+    """Return the number that stands for an id: 63 bits of it."""
+    return int(id[:16], 16) >> 1

@@ -4,19 +4,19 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 
 from nwx.engine.base import RESULT_WINDOW, SearchRequest
-from nwx.engine.elastic.compile import Query, has_scores
+from nwx.engine.elastic.compile import EVERYTHING, Query, has_scores
 from nwx.engine.elastic.dating import DatesIndex
 from nwx.engine.elastic.facets import Facets, aggregations
 from nwx.engine.elastic.hits import SOURCE, Highlighting, to_hit
-from nwx.engine.elastic.join import Join, Resolved, within
+from nwx.engine.elastic.join import Join, Resolved
 from nwx.engine.elastic.order import Order
-from nwx.engine.elastic.paging import UNREAD, pages, search
-from nwx.engine.elastic.schema import FOLD_SIMILAR, FOLD_URL, Schema
+from nwx.engine.elastic.paging import UNREAD, pages, search, within
+from nwx.engine.elastic.schema import FOLD_SIMILAR, FOLD_URL, NUMBER, Schema
 from nwx.engine.elastic.server import Body, Server, StatusError
 from nwx.errors import QueryError, WindowError
 from nwx.model import Collapse, Hit, IndexName, SearchResult, Sort, Total
 
-_FOLDS = {Collapse.URL: FOLD_URL, Collapse.SIMILAR: FOLD_SIMILAR, Collapse.NONE: "id"}
+_FOLDS = {Collapse.URL: FOLD_URL, Collapse.SIMILAR: FOLD_SIMILAR, Collapse.NONE: NUMBER}
 # Equal scores by chance are in the order of the documents' own dates: further
 # ones are in another index. Where all scores are equal, all dates count.
 _RELEVANCE: list[Body] = [{"_score": "desc"}, {"crawl_date": "desc"}, {"id": "asc"}]
@@ -96,7 +96,8 @@ class Searching:
         return search(self._server, self._documents, body)
 
     def _page(self, request: SearchRequest, highlighting: Highlighting) -> Body:
-        page: Body = {"_source": SOURCE, "docvalue_fields": [_FOLDS[request.collapse]]}
+        fields = list({NUMBER, _FOLDS[request.collapse]})
+        page: Body = {"_source": SOURCE, "docvalue_fields": fields}
         if request.snippets:
             page["highlight"] = highlighting.body()
         return page
@@ -105,13 +106,14 @@ class Searching:
         self, request: SearchRequest, query: Query, order: Order, highlighting: Highlighting
     ) -> list[Body]:
         wanted = request.offset + request.limit
-        ids = order.first(query, _FOLDS[request.collapse], wanted)[request.offset :]
-        if not ids:
+        first = order.first(query, _FOLDS[request.collapse], wanted)[request.offset :]
+        if not first:
             return []
-        body = {"query": within(query, ids), "size": len(ids), **self._page(request, highlighting)}
+        body = {"query": within(query, first), "size": len(first)}
+        body |= self._page(request, highlighting)
         found = search(self._server, self._documents, body)["hits"]["hits"]
-        by_id = {hit["_source"]["id"]: hit for hit in found}
-        return [by_id[id] for id in ids if id in by_id]
+        by_number = {hit["fields"][NUMBER][0]: hit for hit in found}
+        return [by_number[number] for number in first if number in by_number]
 
     def _hits(
         self, request: SearchRequest, query: Query, hits: Sequence[Body], highlighting: Highlighting
@@ -126,8 +128,8 @@ class Searching:
         )
 
     def _versions(
-        self, collapse: Collapse, query: Query, folds: Sequence[str]
-    ) -> Mapping[str, int]:
+        self, collapse: Collapse, query: Query, folds: Sequence[int]
+    ) -> Mapping[int, int]:
         """Return how many documents of the query are folded into each hit of a page."""
         if collapse is Collapse.NONE or not folds:
             return {}
@@ -156,8 +158,8 @@ class Searching:
     def _scroll(self, request: SearchRequest) -> Iterator[Hit]:
         resolved = self._join.resolve(request, _BY_ID, 0)
         if not resolved.whole:
-            for ids in self._join.walk(request, _BY_ID):
-                yield from self._stream({"terms": {"_id": ids}})
+            for numbers in self._join.walk(request, _BY_ID):
+                yield from self._stream(within(EVERYTHING, numbers))
         else:
             yield from self._stream(resolved.query)
 

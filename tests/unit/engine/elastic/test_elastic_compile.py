@@ -207,14 +207,14 @@ def test_conditions_are_asked_once() -> None:
     assert len(all_conditions(SearchRequest(tree, date_to=SPAN.high))) == 2
 
 
-def test_ids_stand_beside_the_own_date() -> None:
+def test_numbers_stand_beside_the_own_date() -> None:
     request = SearchRequest(SPAN)
     (condition,) = all_conditions(request)
     alone = joined_query(request, {condition: []})
     assert alone == {"constant_score": {"filter": condition.own()}}
-    joined = joined_query(request, {condition: ["f00"]})
+    joined = joined_query(request, {condition: [7]})
     either = joined["constant_score"]["filter"]["bool"]["should"]
-    assert either == [condition.own(), {"terms": {"_id": ["f00"]}}]
+    assert either == [condition.own(), {"terms": {"num": [7]}}]
 
 
 def test_a_superset_lets_every_date_do() -> None:
