@@ -29,6 +29,8 @@ from webapp import create_app
 from webapp.listening import address_of, listen
 from webapp.replay import PathIndex, ReplayError, ReplayProcess, path_line
 
+pytestmark = pytest.mark.xdist_group("replay")
+
 ORIGINAL = "http://www.a.example/page?x=1&y=2"
 ELSEWHERE = "http://b.example/copy"
 PAGE = b"<html><title>Old page</title><h1>Played from the archive</h1></html>"

@@ -1,0 +1,254 @@
+"""The pages in a real browser."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.web.addresses import ERRORS, FIRST, HOSTILE, PAGES, THIRD
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+ADDRESSES = {**PAGES, **{name: address for name, (address, _) in ERRORS.items()}}
+PHONE = {"width": 360, "height": 740}
+
+# Returns what cannot be read well: texts whose contrast with their ground is below WCAG AA.
+CONTRAST = """() => {
+  const canvas = new OffscreenCanvas(1, 1).getContext("2d", {willReadFrequently: true});
+  const pixel = (colour, under) => {
+    canvas.clearRect(0, 0, 1, 1);
+    for (const fill of [under, colour]) { canvas.fillStyle = fill; canvas.fillRect(0, 0, 1, 1); }
+    return canvas.getImageData(0, 0, 1, 1).data;
+  };
+  const rgb = (data) => `rgb(${data[0]} ${data[1]} ${data[2]})`;
+  const light = (data) => [0.2126, 0.7152, 0.0722].reduce((sum, weight, i) => {
+    const part = data[i] / 255;
+    return sum + weight * (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+  }, 0);
+  const ground = (element) => {
+    const above = element.parentElement ? ground(element.parentElement) : "rgb(255 255 255)";
+    return rgb(pixel(getComputedStyle(element).backgroundColor, above));
+  };
+  const faults = [];
+  let seen = 0;
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    const style = getComputedStyle(element);
+    if (!walker.currentNode.data.trim() || element.closest(".hidden, .skip, script")) continue;
+    if (!element.checkVisibility({visibilityProperty: true})) continue;
+    seen += 1;
+    const under = ground(element);
+    const both = [light(pixel(style.color, under)), light(pixel(under, "white"))];
+    const pair = both.sort((a, b) => b - a);
+    const ratio = (pair[0] + 0.05) / (pair[1] + 0.05);
+    const size = parseFloat(style.fontSize);
+    const large = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
+    if (ratio < (large ? 3 : 4.5))
+      faults.push(`${walker.currentNode.data.trim().slice(0, 40)}: ${ratio.toFixed(2)}`);
+  }
+  return {seen, faults};
+}"""
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page whose console has to stay silent."""
+    context = browser.new_context(viewport={"width": 1200, "height": 800})
+    page = context.new_page()
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    yield page
+    context.close()
+    assert [words for words in said if "status of 4" not in words] == []
+
+
+def _open(browser: Browser, **options: Any) -> Page:
+    return browser.new_context(**options).new_page()
+
+
+def test_search_filter_and_chart(page: Page, server: str) -> None:
+    page.goto(server)
+    page.get_by_role("searchbox").fill("quarry")
+    page.get_by_role("button", name="Search").click()
+    expect(page.get_by_role("status")).to_contain_text("47 results")
+    page.get_by_role("complementary").get_by_role("link", name="French").click()
+    expect(page.get_by_role("status")).to_contain_text("1 result")
+    page.get_by_role("link", name="Take away Language French").click()
+    expect(page.get_by_role("status")).to_contain_text("47 results")
+    page.get_by_role("link", name="2019 : 1").click()
+    expect(page.locator(".hit")).to_have_count(1)
+    expect(page.locator(".bars a[aria-current]")).to_contain_text("2019")
+
+
+def test_dates_from_the_form(page: Page, server: str) -> None:
+    page.goto(f"{server}/search?q=quarry&sort=newest")
+    page.get_by_label("From").fill("2017")
+    page.get_by_label("To").fill("2018-06")
+    page.get_by_role("button", name="Set").click()
+    expect(page.locator(".hit")).to_have_count(1)
+    assert "sort=newest" in page.url
+
+
+def test_a_document_and_its_difference(page: Page, server: str) -> None:
+    page.goto(f"{server}/search?q=museum")
+    page.locator(".hit-title a").first.click()
+    expect(page.locator("h1")).to_have_text("Quarry museum")
+    page.get_by_role("button", name="Compare the two chosen").click()
+    assert page.url == f"{server}/documents/{FIRST}/diff/{THIRD}"
+    expect(page.locator(".row-removed").first).to_contain_text("Open on Mondays")
+
+
+def test_captures_of_a_year(page: Page, server: str) -> None:
+    page.goto(f"{server}/documents/{FIRST}")
+    page.get_by_role("region", name="By year").get_by_role("link", name="2009").click()
+    expect(page.locator(".calendar-year")).to_have_text("2009")
+    page.locator(".month td a").click()
+    expect(page.locator(".day:target li a")).to_have_count(2)
+
+
+def test_a_long_text_unfolds(page: Page, server: str) -> None:
+    page.goto(f"{server}{PAGES['long'].replace('part=2', 'part=1')}")
+    text = page.locator(".text")
+    folded = text.bounding_box()
+    page.get_by_text("Show the whole text").click()
+    unfolded = text.bounding_box()
+    assert folded
+    assert unfolded
+    assert unfolded["height"] > 4 * folded["height"]
+
+
+def test_keys_alone_lead_everywhere(page: Page, server: str) -> None:
+    page.goto(f"{server}/help")
+    page.keyboard.press("Tab")
+    expect(page.locator(":focus")).to_have_text("Skip to the content")
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()
+    page.keyboard.press("/")
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    page.keyboard.type("museum")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status")).to_contain_text("1 result")
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        if page.locator(".hit-title a:focus").count():
+            break
+    outline = page.locator(":focus").evaluate("e => getComputedStyle(e).outlineWidth")
+    assert outline == "3px"
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text("Quarry museum")
+
+
+def test_a_slash_in_the_box_is_a_slash(page: Page, server: str) -> None:
+    page.goto(server)
+    page.get_by_role("searchbox").focus()
+    page.keyboard.type("a/b")
+    expect(page.get_by_role("searchbox")).to_have_value("a/b")
+
+
+def test_no_page_is_wider_than_a_phone(browser: Browser, server: str) -> None:
+    page = _open(browser, viewport=PHONE)
+    widths = {}
+    for name, address in ADDRESSES.items():
+        page.goto(server + address)
+        widths[name] = page.evaluate("document.documentElement.scrollWidth")
+    page.context.close()
+    assert {name: width for name, width in widths.items() if width > PHONE["width"]} == {}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_stand_out_from_their_ground(browser: Browser, server: str, scheme: Any) -> None:
+    page = _open(browser, color_scheme=scheme)
+    faults = {}
+    for name, address in ADDRESSES.items():
+        page.goto(server + address)
+        found = page.evaluate(CONTRAST)
+        assert found["seen"] >= 8
+        faults[name] = found["faults"]
+    page.context.close()
+    assert {name: found for name, found in faults.items() if found} == {}
+
+
+def test_a_text_that_does_not_stand_out_is_noticed(browser: Browser, server: str) -> None:
+    page = _open(browser, color_scheme="light")
+    page.goto(f"{server}/help")
+    page.locator("h1").evaluate("e => e.style.color = '#999'")
+    assert [fault.split(":")[0] for fault in page.evaluate(CONTRAST)["faults"]] == [
+        "What a query can say"
+    ]
+    page.context.close()
+
+
+def test_filters_unfold_on_a_phone_without_scripts(browser: Browser, server: str) -> None:
+    page = _open(browser, viewport=PHONE, java_script_enabled=False)
+    page.goto(f"{server}/search?q=quarry")
+    side = page.get_by_role("complementary")
+    expect(side).to_be_hidden()
+    page.get_by_text("Filters", exact=True).click()
+    expect(side).to_be_visible()
+    side.get_by_role("link", name="pdf").click()
+    expect(page.locator(".hit")).to_have_count(1)
+    page.context.close()
+
+
+def test_all_works_without_scripts(browser: Browser, server: str) -> None:
+    page = _open(browser, java_script_enabled=False)
+    page.goto(server)
+    page.get_by_role("searchbox").fill("museum")
+    page.get_by_role("button", name="Search").click()
+    page.get_by_role("link", name="All versions").click()
+    expect(page.locator(".hit")).to_have_count(3)
+    page.get_by_role("link", name="2012").first.click()
+    expect(page.locator(".hit")).to_have_count(1)
+    page.locator(".hit-title a").click()
+    page.get_by_role("button", name="Compare the two chosen").click()
+    expect(page.locator("h1")).to_have_text("What changed")
+    page.context.close()
+
+
+@pytest.mark.parametrize(("system", "chosen"), [("light", "Dark"), ("dark", "Light")])
+def test_colours_follow_the_system_or_the_choice(
+    browser: Browser, server: str, system: Any, chosen: str
+) -> None:
+    page = _open(browser, color_scheme=system)
+    page.goto(f"{server}/settings")
+    assert _is_dark(page) == (system == "dark")
+    page.get_by_label(chosen).check()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("status")).to_have_text("Saved in this browser.")
+    assert _is_dark(page) == (chosen == "Dark")
+    page.goto(f"{server}/search?q=quarry")
+    assert _is_dark(page) == (chosen == "Dark")
+    page.context.close()
+
+
+def _is_dark(page: Page) -> bool:
+    ground = page.locator("body").evaluate("e => getComputedStyle(e).backgroundColor")
+    return int(ground.removeprefix("rgb(").split(",")[0]) < 128
+
+
+def test_hostile_pages_run_nothing(page: Page, server: str) -> None:
+    page.on("dialog", lambda dialog: pytest.fail(f"a script ran: {dialog.message}"))
+    for address in (
+        "/search?q=quarry&per_page=100",
+        f"/documents/{HOSTILE}",
+        ERRORS["hostile syntax"][0],
+    ):
+        page.goto(server + address)
+    assert page.evaluate("document.images.length") == 0
+
+
+def test_right_to_left_texts_begin_at_the_right(page: Page, server: str) -> None:
+    page.goto(f"{server}/search?q=quarry&language=ar")
+    for place in (".hit-title", ".snippet"):
+        assert page.locator(place).evaluate("e => getComputedStyle(e).direction") == "rtl"
+    assert page.locator(".hit-url").evaluate("e => getComputedStyle(e).direction") == "ltr"
+
+
+def test_paper_has_no_controls(page: Page, server: str) -> None:
+    page.goto(f"{server}/search?q=quarry")
+    page.emulate_media(media="print")
+    expect(page.get_by_role("searchbox")).to_be_hidden()
+    expect(page.locator(".hit").first).to_be_visible()
