@@ -7,14 +7,26 @@ they are; of the others each line is looked at by itself.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nwx.errors import CdxError
-from nwx.formats.cdx import CDX11, LAYOUTS, Layout, format_cdx, parse_header
+from nwx.formats.cdx import (
+    CDX11,
+    DATE_FIRST,
+    DATE_LAST,
+    LAYOUTS,
+    LIST_LAYOUTS,
+    REVISIT,
+    Layout,
+    format_cdx,
+    is_revisit,
+    parse_header,
+    without_file_is_revisit,
+)
 from nwx.formats.cdxfile import MAX_LINE_BYTES, CdxParser, lines_of, open_cdx
 from nwx.formats.cdxj import is_cdxj
 
@@ -22,15 +34,12 @@ BLOCK_BYTES = 1 << 20
 PAD_BYTES = 1024
 """Zeros behind a block, so that wide loads may reach over its end."""
 
-DATE_FIRST = Layout("bka")
-DATE_LAST = Layout("akb")
-"""The layouts of exclusion lists: `date digest url` and `url digest date`."""
-
 _PAD = bytes(PAD_BYTES)
 _NEWLINE = 10
 _BLANK = 32
 _BRACE = 123
 _NEVER = Layout("")
+_SOME_FILE = "unknown"
 _LINES_TO_LOOK_AT = 1000
 _BYTES_TO_LOOK_AT = 1 << 16
 
@@ -217,7 +226,15 @@ def _clean_ends(data: bytes, layout: Layout) -> NDArray[np.int64] | None:
         return None  # an empty field
     if (content[ends[:, 1] + 1] == _BRACE).any():
         return None  # CDXJ that happens to have as many blanks
+    if layout in LIST_LAYOUTS and not _dates_in_place(content, ends, layout):
+        return None
     return ends
+
+
+def _dates_in_place(content: NDArray[np.uint8], ends: NDArray[np.int64], layout: Layout) -> bool:
+    """Return whether all lines of a list have their date where the layout says."""
+    first = content[np.append(0, ends[:-1, -1] + 1)] - np.uint8(ord("0")) < 10
+    return bool(first.all() if layout == DATE_FIRST else not first.any())
 
 
 def _repaired(
@@ -229,7 +246,8 @@ def _repaired(
     for line in data[: len(data) - PAD_BYTES].split(b"\n")[:-1]:
         reading.line += 1
         line = line.rstrip(b"\r")
-        if not (parser.layout == start.fast and clean.fullmatch(line) and not is_cdxj(line)):
+        usual = parser.layout == start.fast and start.clean not in LIST_LAYOUTS
+        if not (usual and clean.fullmatch(line) and not is_cdxj(line)):
             line = _parsed(line, parser, start.clean, reading)
         if line:
             lines.append(line)
@@ -243,4 +261,12 @@ def _parsed(line: bytes, parser: CdxParser, layout: Layout, reading: Reading) ->
     except CdxError as error:
         reading.add(error)
         return b""
-    return format_cdx(found, layout).encode("utf-8", "surrogateescape") if found else b""
+    if found is None:
+        return b""
+    of_line = None if is_cdxj(line) else parser.layout or LAYOUTS.get(line.count(b" ") + 1)
+    # revisits stay revisits, and others do not become any, in the clean layout
+    if is_revisit(found, of_line):
+        found = replace(found, content_type=REVISIT)
+    elif without_file_is_revisit(layout) and not found.source_file:
+        found = replace(found, source_file=_SOME_FILE)
+    return format_cdx(found, layout).encode("utf-8", "surrogateescape")

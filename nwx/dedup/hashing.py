@@ -6,9 +6,11 @@ number is 2**-128 over the random coefficients, which are drawn anew for
 each run, so that no archived page can be made to collide.
 """
 
+import struct
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
+from operator import mul
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +50,8 @@ class KeyHash:
         self._factors = [_draw(random, size // 4) for size in sizes]
         self._offsets = [_draw(random, 1) for _ in sizes]
         self._digest_factors = _draw(random, _DIGEST_BYTES // 4)
+        self._time_factors = _draw(random, 2)
+        self._lanes = cache(self._lanes_of)
 
     def of(self, columns: Columns) -> tuple[Words, Words]:
         """Return both halves of the number of each line's key."""
@@ -57,9 +61,30 @@ class KeyHash:
                 sums += self._texts(columns.data, columns.starts("a"), columns.lengths("a"))
             case Key.URLKEY_DIGEST:
                 sums += self._texts(*_urlkeys(columns))
-        upper = sums & _UPPER
-        lower = sums >> _HALF
-        return upper[:, 0] | lower[:, 1], upper[:, 2] | lower[:, 3]
+        return _halves(sums)
+
+    def with_timestamps(self, columns: Columns) -> tuple[Words, Words]:
+        """Return both halves of a number for each line's URL, digest and timestamp."""
+        sums = _words(_digests(columns)) @ self._digest_factors
+        sums += self._texts(columns.data, columns.starts("a"), columns.lengths("a"))
+        sums += _words(columns.timestamp.view(np.uint8).reshape(-1, 8)) @ self._time_factors
+        return _halves(sums)
+
+    def of_capture(self, url: bytes, digest: bytes, timestamp: int) -> tuple[int, int]:
+        """Return what `with_timestamps` gives for one line."""
+        kind = int(_KINDS[min(len(url), len(_KINDS) - 1)])
+        text = url.ljust(_WIDTHS[kind], b"\0") if kind < len(_WIDTHS) else blake2b(url).digest()
+        content = text + canonical_digest(digest) + timestamp.to_bytes(8, "little")
+        words = struct.unpack(f"<{len(content) // 4}I", content)
+        first, second, third, fourth = (
+            offset + sum(map(mul, words, factors)) for offset, factors in self._lanes(kind)
+        )
+        return _joined(first, second), _joined(third, fourth)
+
+    def _lanes_of(self, kind: int) -> list[tuple[int, list[int]]]:
+        factors = (self._factors[kind], self._digest_factors, self._time_factors)
+        by_lane = np.concatenate(factors).T.tolist()
+        return list(zip(self._offsets[kind][0].tolist(), by_lane, strict=True))
 
     def _texts(self, data: bytes, starts: Numbers, lengths: Numbers) -> Words:
         kinds = _KINDS[np.minimum(lengths, len(_KINDS) - 1)]
@@ -75,6 +100,17 @@ class KeyHash:
         else:
             content = _shortened(data, starts, lengths)
         return _words(content) @ self._factors[kind] + self._offsets[kind]
+
+
+def _halves(sums: Words) -> tuple[Words, Words]:
+    """Return the upper 32 bits of four sums as two numbers; only these are universal."""
+    upper = sums & _UPPER
+    lower = sums >> _HALF
+    return upper[:, 0] | lower[:, 1], upper[:, 2] | lower[:, 3]
+
+
+def _joined(upper: int, lower: int) -> int:
+    return upper & 0xFFFFFFFF00000000 | lower >> 32 & 0xFFFFFFFF
 
 
 def _draw(random: np.random.Generator, words: int) -> Words:

@@ -70,6 +70,12 @@ LAYOUTS = {len(layout.letters): layout for layout in (CDX7, CDX9, CDX10, CDX11, 
 """The layouts that a line without a header can have, by the number of its fields."""
 
 
+DATE_FIRST = Layout("bka")
+DATE_LAST = Layout("akb")
+LIST_LAYOUTS = (DATE_FIRST, DATE_LAST)
+"""The orders of exclusion lists: `date digest url`, and `url digest date` as others write them."""
+
+
 def parse_header(line: bytes) -> Layout | None:
     """Return the layout that a header line announces, or None for any other line.
 
@@ -141,6 +147,23 @@ def _line_of(values: list[str], layout: Layout) -> CdxLine:
         original_offset=number(outback[1].replace("-", ""), "original offset"),
         original_file="" if outback[2] == "-" else outback[2],
     )
+
+
+def parse_listed(line: bytes) -> CdxLine:
+    """Return what a line of an exclusion list says; the date tells which order it has.
+
+    Raises CdxError.
+    """
+    text = line.decode("utf-8", "surrogateescape")
+    if _BROKEN.search(text):
+        raise CdxError("a control character stands in the line")
+    values = text.split(" ", 2)
+    if not values[0].isdecimal():
+        values = text.rsplit(" ", 2)[::-1]
+    if len(values) != 3 or "" in values:
+        raise CdxError("`date digest url` or `url digest date` is needed")
+    date, digest, url = values
+    return CdxLine("", checked_timestamp(date), _checked_url(url), digest=digest.strip("-"))
 
 
 def format_cdx(line: CdxLine, layout: Layout = CDX11) -> str:

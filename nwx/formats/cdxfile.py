@@ -10,7 +10,15 @@ import zstandard
 from isal import isal_zlib
 
 from nwx.errors import CdxError, SourceError
-from nwx.formats.cdx import LAYOUTS, CdxLine, Layout, parse_cdx, parse_header
+from nwx.formats.cdx import (
+    LAYOUTS,
+    LIST_LAYOUTS,
+    CdxLine,
+    Layout,
+    parse_cdx,
+    parse_header,
+    parse_listed,
+)
 from nwx.formats.cdxj import is_cdxj, parse_cdxj
 
 STANDARD_INPUT = "-"
@@ -31,9 +39,7 @@ class CdxParser:
     `begun` says that lines were before which are not seen here.
     """
 
-    def __init__(
-        self, file: str, layout: Layout | None = None, *, begun: bool = False
-    ) -> None:
+    def __init__(self, file: str, layout: Layout | None = None, *, begun: bool = False) -> None:
         self.file = file
         self.layout = layout
         self._begun = begun
@@ -60,8 +66,9 @@ class CdxParser:
                 self._follow(layout)
                 return None
         self._begun = True
+        if self.layout in LIST_LAYOUTS:
+            return parse_listed(line)
         return parse_cdxj(line) if is_cdxj(line) else parse_cdx(line, self.layout)
-
 
     def _follow(self, layout: Layout) -> None:
         # Files put one behind the other, or shuffled: a usual header among

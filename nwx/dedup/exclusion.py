@@ -1,0 +1,279 @@
+"""Exclusion lists of any length, asked capture by capture.
+
+Each line becomes a number of 128 bits for its URL, digest and date. They
+lie sorted on disk, in parts that fit in memory while they are made, and
+are looked up where they lie: the memory taken is one bit a line, and what
+the system keeps of the files in its cache.
+"""
+
+import mmap
+import secrets
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+from nwx.dedup.blocks import CdxSource, Piece, Reading, blocks
+from nwx.dedup.columns import Columns
+from nwx.dedup.hashing import Key, KeyHash
+from nwx.dedup.planning import (
+    MEMORY_BYTES,
+    Input,
+    Resources,
+    part_bits,
+    ready_inputs,
+    temporary_folder,
+    tried,
+    workers_for,
+)
+from nwx.dedup.pool import Pool, keep_memory
+from nwx.dedup.report import DedupReport, Problems, Progress, no_progress
+from nwx.dedup.selection import Selection
+from nwx.dedup.spill import KEY, KEY_REST, Entries, Segment, Spill, read_segments, writing
+from nwx.dedup.work import ENTRIES_AT_ONCE, Plan, Task
+from nwx.errors import CdxError
+from nwx.formats.timestamp import normal_timestamp
+
+_WORDS = 2
+_WORD_BITS = 64
+
+
+class ExclusionList:
+    """Captures to be left out, by URL, digest and date.
+
+    `lines` counts the lines read, `entries` the different ones, `problems`
+    lists the first broken lines and `problems_total` counts all. It keeps
+    files in a temporary folder until it is closed.
+    """
+
+    def __init__(self, made: "_Made", stack: ExitStack) -> None:
+        self.lines = made.lines
+        self.entries = sum(made.counts)
+        self.problems: Sequence[CdxError] = made.problems
+        self.problems_total = made.problems_total
+        self._made = made
+        self._stack = stack
+        self._keys = KeyHash(Key.URL_DIGEST, made.seed)
+        self._parts = [stack.enter_context(_Part(path)) for path in made.paths]
+        self._shift = _WORD_BITS - made.bits
+        self._met = [bytearray(-(-count // 8)) for count in made.counts]
+
+    @classmethod
+    def load(
+        cls,
+        paths: Sequence[str],
+        tmp: Path | None = None,
+        progress: Progress = no_progress,
+        memory_bytes: int = MEMORY_BYTES,
+    ) -> Self:
+        """Read lists, of either order of fields, plain, gzip or zstd.
+
+        `tmp` is the folder for temporary files, 24 bytes a line. Raises
+        SourceError where a list cannot be read or a file not be written.
+        """
+        with ExitStack() as stack:
+            folder = stack.enter_context(temporary_folder(tmp))
+            made = _make(paths, folder, Resources(memory_bytes, tmp), progress)
+            loaded = cls(made, stack)
+            loaded._stack = stack.pop_all()
+            return loaded
+
+    def covers(self, url: str, digest: str, timestamp: str) -> bool:
+        """Return whether a capture is on the list, and note that it was met.
+
+        The spelling of the digest and the precision of the dates in the
+        list do not matter; "" stands for a missing digest.
+        """
+        key, rest = self._keys.of_capture(
+            url.encode("utf-8", "surrogateescape"),
+            digest.encode("utf-8", "surrogateescape") or b"-",
+            int(normal_timestamp(timestamp)),
+        )
+        number = key >> self._shift
+        place = self._parts[number].place(key, rest)
+        if place < 0:
+            return False
+        self._met[number][place >> 3] |= 1 << (place & 7)
+        return True
+
+    @property
+    def met(self) -> int:
+        """Return how many different entries were met."""
+        return sum(int.from_bytes(bits, "little").bit_count() for bits in self._met)
+
+    def unmet(self) -> Iterator[str]:
+        """Stream the lines that were never met, as `date digest url`, in the order of the lists."""
+        for each in self._made.inputs:
+            reading = Reading(each.source.shown)
+            for block in blocks(Piece(each.source), reading):
+                columns = Columns(block, reading)
+                columns.keep(~self._were_met(columns))
+                texts = (columns.texts("b"), columns.texts("kc"), columns.texts("a"))
+                for fields in zip(*texts, strict=True):
+                    yield b" ".join(fields).decode("utf-8", "surrogateescape")
+
+    def _were_met(self, columns: Columns) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        keys, rests = self._keys.with_timestamps(columns)
+        met = np.zeros(len(keys), np.bool_)
+        for row, (key, rest) in enumerate(zip(keys.tolist(), rests.tolist(), strict=True)):
+            number = key >> self._shift
+            place = self._parts[number].place(key, rest)
+            met[row] = self._met[number][place >> 3] >> (place & 7) & 1
+        return met
+
+    def close(self) -> None:
+        """Delete the temporary files; closing twice is harmless."""
+        self._stack.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class _Part:
+    """Sorted numbers in a file: all first halves, then all second halves."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._map: mmap.mmap | None = None
+        self._words = memoryview(b"").cast("Q")
+        if path is not None:
+            with path.open("rb") as stream:
+                self._map = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+            self._words = memoryview(self._map).cast("Q")
+        self._count = len(self._words) // _WORDS
+
+    def place(self, key: int, rest: int) -> int:
+        """Return where a number lies, or -1."""
+        place = bisect_left(self._words, key, 0, self._count)
+        while place < self._count and self._words[place] == key:
+            if self._words[self._count + place] == rest:
+                return place
+            place += 1
+        return -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._words.release()
+        if self._map is not None:
+            self._map.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    seed: int
+    bits: int
+    inputs: list[Input]
+    paths: list[Path | None]
+    counts: list[int]
+    lines: int
+    problems: list[CdxError]
+    problems_total: int
+
+
+def _make(paths: Sequence[str], folder: Path, resources: Resources, progress: Progress) -> _Made:
+    inputs = ready_inputs([CdxSource(path, held=True) for path in paths], folder)
+    workers = workers_for(inputs, resources)
+    bits = part_bits(inputs, resources, workers)
+    plan = Plan(Selection(), secrets.randbits(64), bits, folder)
+    with Pool(workers) as pool:
+        report, segments = tried(
+            plan, inputs, workers, lambda plan, tasks: _spill_all(plan, tasks, pool, progress)
+        )
+        work = [(folder / f"part-{part}", segments[part]) for part in sorted(segments)]
+        counts = [0] * (1 << bits)
+        files: list[Path | None] = [None] * (1 << bits)
+        sorted_parts = zip(sorted(segments), work, pool.map(_sort_part, work), strict=True)
+        for done, (part, (path, _), count) in enumerate(sorted_parts, 1):
+            files[part], counts[part] = path, count
+            progress("sorting", done, len(work))
+    return _Made(
+        seed=plan.seed,
+        bits=bits,
+        inputs=inputs,
+        paths=files,
+        counts=counts,
+        lines=report.lines,
+        problems=report.problems,
+        problems_total=report.problems_total,
+    )
+
+
+@dataclass(slots=True)
+class _Spilled:
+    lines: int
+    readings: list[Reading]
+    segments: list[Segment]
+
+
+def _spill_all(
+    plan: Plan, tasks: list[Task], pool: Pool, progress: Progress
+) -> tuple[DedupReport, dict[int, list[Segment]]]:
+    report = DedupReport()
+    problems = Problems(report, strict=False)
+    segments: dict[int, list[Segment]] = {}
+    done, total = 0, sum(task.size for task in tasks)
+    work = [(plan, task) for task in tasks]
+    for task, spilled in zip(tasks, pool.map(_spill, work), strict=True):
+        problems.add(task, spilled.readings)
+        report.lines += spilled.lines
+        for segment in spilled.segments:
+            segments.setdefault(segment.part, []).append(segment)
+        done += task.size
+        progress("reading", done, total)
+    return report, segments
+
+
+def _spill(plan: Plan, task: Task) -> _Spilled:
+    """Read the lines of a task and leave their numbers on disk, by part."""
+    keep_memory()
+    spill = Spill(plan.folder / f"entries-{task.number}", plan.bits)
+    keys = KeyHash(Key.URL_DIGEST, plan.seed)
+    spilled = _Spilled(0, [], spill.segments)
+    waiting: list[Entries] = []
+    held = 0
+    for piece in task.pieces:
+        reading = Reading(piece.source.shown)
+        spilled.readings.append(reading)
+        for block in blocks(piece, reading):
+            waiting.append(np.stack(keys.with_timestamps(Columns(block, reading)), axis=1))
+            held += len(waiting[-1])
+            if held >= ENTRIES_AT_ONCE:
+                spill.add(np.concatenate(waiting))
+                spilled.lines += held
+                waiting, held = [], 0
+    if waiting:
+        spill.add(np.concatenate(waiting))
+        spilled.lines += held
+    return spilled
+
+
+def _sort_part(path: Path, segments: Sequence[Segment]) -> int:
+    """Write the numbers of a part in order, each once; return how many there are."""
+    keep_memory()
+    entries = read_segments(segments, _WORDS)
+    order = np.argsort(entries[:, KEY])
+    entries = entries[order]
+    same = entries[1:, KEY] == entries[:-1, KEY]
+    again = np.zeros(len(entries), np.bool_)
+    if same.any():
+        entries = entries[np.lexsort((entries[:, KEY_REST], entries[:, KEY]))]
+        again[1:] = (entries[1:] == entries[:-1]).all(axis=1)
+        entries = entries[~again]
+    with writing(path), path.open("wb") as stream:
+        entries[:, KEY].tofile(stream)
+        entries[:, KEY_REST].tofile(stream)
+    return len(entries)
