@@ -57,6 +57,9 @@ _NAMES = {
     "utf8": "utf-8",
     "unicode": "utf-16-le",
 }
+_WIDE = re.compile("[^\x00-\x7f]")
+_HANGUL = re.compile("[\uac00-\ud7a3]")
+_LITTLE_KOREAN = 8  # characters
 _BAD_SHARE = 0.1  # of the characters beyond ASCII, from which on a label is called wrong
 
 
@@ -73,20 +76,20 @@ def codec_name(label: str) -> str:
     return _WIDER.get(info.name, info.name)
 
 
-def decode(data: bytes, content_type: str = "", charset: str = "") -> tuple[str, str]:
-    """Return the text of `data` and the encoding used; bytes that do not fit become U+FFFD.
+def decode(data: bytes, content_type: str = "", charset: str = "") -> str:
+    """Return the text of `data`; bytes that do not fit its encoding become U+FFFD.
 
     `charset` is the HTTP header's, taken from `content_type` where empty.
     """
     for mark, name in _BOMS:
         if data.startswith(mark):
-            return data[len(mark) :].decode(name, "replace"), name
+            return data[len(mark) :].decode(name, "replace")
     if data.isascii() and b"\x1b" not in data and b"~{" not in data and b"\x00" not in data:
-        return data.decode("ascii"), "ascii"
+        return data.decode("ascii")
     for name in _labels(data, content_type, charset):
         text = _fitting(data, name)
         if text is not None:
-            return text, name
+            return text
     return _guess(data)
 
 
@@ -134,16 +137,27 @@ def _strict_utf8(data: bytes) -> str | None:
         return None
 
 
-def _guess(data: bytes) -> tuple[str, str]:
-    """Return the text and encoding of bytes that nothing trustworthy names."""
+def _guess(data: bytes) -> str:
+    """Return the text of bytes that nothing trustworthy names."""
     text = _strict_utf8(data)
     if text is not None and "\x00" not in text:
-        return text, "utf-8"
+        return text
     for name in _utf16_without_mark(data):
-        return data.decode(name, "replace"), name
+        return data.decode(name, "replace")
+    if _looks_korean(data[:_GUESS]):
+        return data.decode("cp949", "replace")
     found = cchardet.detect(data[:_GUESS])["encoding"]
-    name = codec_name(found or "") or "cp1252"
-    return data.decode(name, "replace"), name
+    return data.decode(codec_name(found or "") or "cp1252", "replace")
+
+
+def _looks_korean(head: bytes) -> bool:
+    """Return whether bytes read as EUC-KR are nearly all Hangul; the detector says Big5 to many.
+
+    Chinese read so is half Hanja.
+    """
+    text = head.decode("cp949", "replace")
+    wide = len(_WIDE.findall(text))
+    return wide >= _LITTLE_KOREAN and len(_HANGUL.findall(text)) > 0.85 * wide
 
 
 def _utf16_without_mark(data: bytes) -> Iterator[str]:

@@ -15,7 +15,7 @@ _HARMLESS_TAGS = 8_000  # fewer tags than this cannot nest deep enough to hurt
 _HARMLESS_FORMATTING = 2_000  # fewer tags cannot multiply enough formatting elements
 _HARMLESS_SIZE = 65_536  # characters that cannot hold enough attributes to hurt
 _HARMLESS_TAG = 49_152  # characters of one tag, likewise
-_MANY_FORMATTING = 512
+_MOST_COPIES = 1_000_000  # of unclosed formatting elements, which each block opens anew
 _MANY_ATTRIBUTES = 1_000
 
 
@@ -58,17 +58,20 @@ def tame(html: str, limits: Limits) -> tuple[str, list[str]]:
     Formatting elements and elements nested too deep become void ones, so
     that text and links remain.
     """
-    problems = []
     tags = html.count("<")
+    if tags <= _HARMLESS_FORMATTING:
+        return html, []
+    problems = []
+    if tags > limits.tags:
+        html = _first_tags(html, limits.tags)
+        problems.append(f"tags: more than {limits.tags} tags, the rest was left out")
+    formatting = len(_FORMATTING.findall(html))
+    if formatting * (tags - formatting) > _MOST_COPIES:
+        html = _FORMATTING.sub(r"<\1wbr", html)
     if tags > _HARMLESS_TAGS:
-        html, cut = _first_tags(html, limits.tags)
         html, flattened = _Nesting(limits.depth).flatten(html)
-        if cut:
-            problems.append(f"tags: more than {limits.tags} tags, the rest was left out")
         if flattened:
             problems.append(f"depth: {flattened} tags lie deeper than {limits.depth} elements")
-    if tags > _HARMLESS_FORMATTING and len(_FORMATTING.findall(html)) > _MANY_FORMATTING:
-        html = _FORMATTING.sub(r"<\1wbr", html)
     return html, problems
 
 
@@ -97,12 +100,10 @@ def _long_attributes(html: str) -> Iterator[str]:
             position = end.end() if end else len(html)
 
 
-def _first_tags(html: str, count: int) -> tuple[str, bool]:
-    """Return the markup up to tag number `count`, and whether there was more."""
-    if html.count("<") <= count:
-        return html, False
+def _first_tags(html: str, count: int) -> str:
+    """Return the markup up to tag number `count`."""
     parts = html.split("<", count + 1)
-    return html[: len(html) - len(parts[-1]) - 1], True
+    return html[: len(html) - len(parts[-1]) - 1]
 
 
 class _Nesting:

@@ -28,7 +28,7 @@ _EMPTY_ELEMENT = re.compile(
 
 def extract_html(payload: Payload) -> Extract:
     """Return what a page says."""
-    html, _ = decode(payload.data, payload.content_type, payload.charset)
+    html = decode(payload.data, payload.content_type, payload.charset)
     html, problems = tame(_repaired(html, payload.content_type), payload.limits)
     outline = _outline(html, payload, problems)
     content, cut = clean_blocks(outline.text, payload.limits.characters)

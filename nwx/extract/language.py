@@ -17,6 +17,14 @@ _HANGUL = re.compile("[\uac00-\ud7a3\u1100-\u11ff]")
 _KANA = re.compile("[\u3041-\u30ff]")
 _HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
 
+_DEVANAGARI = re.compile("[\u0900-\u097f]")
+# Small words that the n-grams of these languages do not tell apart.
+_DEVANAGARI_WORDS = (
+    ("hi", re.compile(r"(?:^|\s)(?:है|हैं|में|और|का|के|की)(?=\s|।)")),
+    ("mr", re.compile(r"(?:^|\s)(?:आहे|आहेत|आणि|चा|ची|चे|मध्ये)(?=\s|।|\.)")),
+    ("ne", re.compile(r"(?:^|\s)(?:छ|छन्|हो|र|मा|गर्न|पनि)(?=\s|।)")),
+)
+
 # Scripts that one language of the web writes in.
 _SCRIPTS = (
     ("th", re.compile("[\u0e01-\u0e5b]")),
@@ -50,6 +58,9 @@ def _by_script(sample: str, letters: int) -> str:
         if hangul > kana + han / 4:
             return "ko"
         return "ja" if kana * 20 > han else "zh"
+    if 2 * len(_DEVANAGARI.findall(sample)) > letters:
+        counts = {name: len(words.findall(sample)) for name, words in _DEVANAGARI_WORDS}
+        return max(counts, key=counts.__getitem__) if any(counts.values()) else ""
     for language, script in _SCRIPTS:
         if 2 * len(script.findall(sample)) > letters:
             return language

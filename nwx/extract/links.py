@@ -18,6 +18,7 @@ _PLAIN = re.compile(
     r"|([0-9A-Za-z_%~-][!\"$-9;-Z^-~]{0,3900}))(?:#[!-~]*)?"
 )
 _WHOLE, _ROOTED = 1, 2
+_NO_HOST = re.compile(r"[a-z]+:/*", re.I)
 _LINE_BREAKS = re.compile(r"[\t\r\n]")
 _UNSAFE = re.compile(r"[\x00-\x20\x7f-\x9f\ud800-\udfff]")
 
@@ -57,7 +58,7 @@ class Resolver:
     def _resolved(self, reference: str) -> str:
         """Return what urljoin makes of a reference that is out of the ordinary."""
         reference = _LINE_BREAKS.sub("", reference.strip()).partition("#")[0].rstrip()
-        if not reference or len(reference) > _LONGEST:
+        if not reference or len(reference) > _LONGEST or _NO_HOST.fullmatch(reference):
             return ""
         url = _joined(self._base, reference)
         if not _ABSOLUTE.match(url) or len(url) > _LONGEST:

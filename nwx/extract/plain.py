@@ -20,7 +20,7 @@ _LONGEST_TITLE = 200
 
 def extract_plain(payload: Payload) -> Extract:
     """Return a text as it is, XML without its markup; its title is the first line of a text."""
-    text, _ = decode(payload.data, payload.content_type, payload.charset)
+    text = decode(payload.data, payload.content_type, payload.charset)
     text = text.replace(BLOCK, "")
     is_xml = _XML.match(text) is not None
     title = _xml_title(text) if is_xml else ""

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from bs4 import (
     BeautifulSoup,
@@ -10,10 +11,12 @@ from bs4 import (
     Tag,
     XMLParsedAsHTMLWarning,
 )
-from bs4.element import NavigableString, PreformattedString
+from bs4.element import NavigableString
 
 from nwx.extract.clean import BLOCK
 from nwx.extract.page import BLOCKS, CELLS, FORMATTING, HIDDEN, WANTED, Element, Outline
+
+_MOST_EVENTS = 200  # below an element whose text is asked for; broken pages nest links
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,8 @@ class _SoupElement:
         return {name: str(value) for name, value in self.node.attrs.items()}
 
     def text(self) -> str:
-        return self.node.get_text()
+        near = islice(_events(self.node), _MOST_EVENTS)
+        return "".join(str(node) for event, node in near if event == "text")
 
 
 def read(html: str) -> Outline:
@@ -45,7 +49,7 @@ def read(html: str) -> Outline:
                 pieces.append(_space(node))
                 if node.name in WANTED:
                     elements.append((node.name, _SoupElement(node)))
-        elif not isinstance(node, PreformattedString):
+        else:
             pieces.append(str(node))
     return Outline("".join(pieces), elements, soup)
 
@@ -65,7 +69,7 @@ def _space(node: Tag) -> str:
 
 
 def _events(root: Tag) -> Iterator[tuple[str, Tag | NavigableString]]:
-    """Yield openings, closings and texts below `root`, in order, without recursion."""
+    """Yield openings, closings and visible texts below `root`, in order, without recursion."""
     stack = [(root, iter(root.contents))]
     while stack:
         parent, children = stack[-1]
@@ -73,9 +77,8 @@ def _events(root: Tag) -> Iterator[tuple[str, Tag | NavigableString]]:
         if child is None:
             stack.pop()
             yield "close", parent
-        elif not isinstance(child, Tag):
-            if isinstance(child, NavigableString) and parent.name not in HIDDEN:
-                yield "text", child
-        else:
+        elif isinstance(child, Tag):
             yield "open", child
-            stack.append((child, iter(() if child.name == "noscript" else child.contents)))
+            stack.append((child, iter(() if child.name in HIDDEN else child.contents)))
+        elif type(child) is NavigableString:  # no comment or declaration
+            yield "text", child
