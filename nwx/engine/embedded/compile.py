@@ -1,12 +1,14 @@
 """From the query tree to tantivy's queries: pure functions."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from tantivy import FieldType, Occur, Query
 
 from nwx import mappings
 from nwx.engine.embedded.analyzer import fold, tokens
+from nwx.engine.embedded.patterns import Terms, between_query, pattern_pieces, wildcard_query
 from nwx.engine.embedded.texts import FIELDS, field_kinds, schema
 from nwx.errors import QueryError, TimestampError
 from nwx.model import IndexName
@@ -28,16 +30,23 @@ from nwx.query.tree import (
 Dated = Callable[[DateRange], Query]
 """What compiles a date range."""
 
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What only the archive knows: documents of date ranges, and the terms of its fields."""
+
+    dated: Dated
+    terms: Terms
+
+
 Leaf = Term | Phrase | Wildcard | Fuzzy | Range
 
 _LIMITS = {"integer": 2**31, "long": 2**63}
 _INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
-_PATTERN_PIECE = re.compile(r"\\.|[*?]|[^\\*?]+|\\", re.DOTALL)
-_SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$#&\-~/<>@!\"%,;:=_`']")
 
 
-def compile_node(node: Node, dated: Dated) -> Query:
-    """Return the query of a tree; `dated` gives the queries of its date ranges.
+def compile_node(node: Node, known: Known) -> Query:
+    """Return the query of a tree; `known` tells what only the archive knows.
 
     Raises QueryError for fields that there are not, or that cannot be
     searched, and for values that do not fit their field.
@@ -46,15 +55,15 @@ def compile_node(node: Node, dated: Dated) -> Query:
         case All():
             return Query.const_score_query(Query.all_query(), 1.0)
         case DateRange():
-            return dated(node)
+            return known.dated(node)
         case Boost():
-            return _boost(node, dated)
+            return _boost(node, known)
         case Bool():
-            return _bool(node, dated)
+            return _bool(node, known)
     if node.field:
-        return _leaf(node, node.field)
+        return _leaf(node, node.field, known)
     return Query.disjunction_max_query(
-        [_boosted(_leaf(node, name), weight) for name, weight in DEFAULT_FIELDS.items()]
+        [_boosted(_leaf(node, name, known), weight) for name, weight in DEFAULT_FIELDS.items()]
     )
 
 
@@ -100,22 +109,22 @@ def all_of(queries: list[Query]) -> Query:
     return queries[0] if len(queries) == 1 else Query.boolean_query(_each(Occur.Must, queries))
 
 
-def _boost(node: Boost, dated: Dated) -> Query:
+def _boost(node: Boost, known: Known) -> Query:
     if node.factor < 0:
         raise QueryError(f"a boost cannot be below 0: {node.factor:g}")
-    return _boosted(compile_node(node.node, dated), node.factor)
+    return _boosted(compile_node(node.node, known), node.factor)
 
 
 def _boosted(query: Query, factor: float) -> Query:
     return query if factor == 1 else Query.boost_query(query, factor)
 
 
-def _bool(node: Bool, dated: Dated) -> Query:
-    must = [compile_node(part, dated) for part in node.must]
-    should = [compile_node(part, dated) for part in node.should]
-    must_not = [compile_node(part, dated) for part in node.must_not]
+def _bool(node: Bool, known: Known) -> Query:
+    must = [compile_node(part, known) for part in node.must]
+    should = [compile_node(part, known) for part in node.should]
+    must_not = [compile_node(part, known) for part in node.must_not]
     if not must and not should:
-        must = [compile_node(All(), dated)]
+        must = [compile_node(All(), known)]
     return Query.boolean_query(
         _each(Occur.Must, must) + _each(Occur.Should, should) + _each(Occur.MustNot, must_not)
     )
@@ -125,7 +134,7 @@ def _each(occur: Occur, queries: list[Query]) -> list[tuple[Occur, Query]]:
     return [(occur, query) for query in queries]
 
 
-def _leaf(node: Leaf, field: str) -> Query:
+def _leaf(node: Leaf, field: str, known: Known) -> Query:
     kind = field_kind(field)
     if isinstance(node, Wildcard) and set(node.pattern) == {"*"}:
         return _constant(Query.term_query(schema(), FIELDS, field, "basic"))
@@ -133,11 +142,11 @@ def _leaf(node: Leaf, field: str) -> Query:
         return _date(node, field)
     match node:
         case Wildcard():
-            return _wildcard(node, field, kind)
+            return _wildcard(node, field, kind, known)
         case Fuzzy():
             return _fuzzy(node, field, kind)
         case Range():
-            return _range(node, field, kind)
+            return _range(node, field, kind, known)
     if kind == "text":
         return _words(node, field)
     value = number(node.text, field, kind) if kind in _LIMITS else node.text
@@ -158,37 +167,13 @@ def _words(node: Term | Phrase, field: str) -> Query:
     return Query.phrase_query(schema(), field, list(found), slop)
 
 
-def _wildcard(node: Wildcard, field: str, kind: str) -> Query:
+def _wildcard(node: Wildcard, field: str, kind: str, known: Known) -> Query:
     if kind in _LIMITS:
         raise QueryError(f"the field {field!r} holds numbers; ask for ranges, not for patterns")
-    pieces = pattern_pieces(node.pattern)
-    pattern = "".join(_WILD.get(piece) or _quoted(piece[1:], kind) for piece in pieces)
-    try:
-        return _constant(Query.regex_query(schema(), field, pattern))
-    except ValueError as error:
-        raise QueryError(f"the pattern {node.pattern[:80]!r} is too large") from error
-
-
-_WILD = {"*": r"(.|\n)*", "?": r"(.|\n)"}
-
-
-def pattern_pieces(pattern: str) -> Iterator[str]:
-    """Give the parts of a pattern: `*`, `?`, and literal text after an `=`."""
-    literal = ""
-    for piece in _PATTERN_PIECE.findall(pattern):
-        if piece in _WILD:
-            if literal:
-                yield "=" + literal
-            literal = ""
-            yield piece
-        else:
-            literal += piece[1:] if piece[0] == "\\" and len(piece) == 2 else piece
-    if literal:
-        yield "=" + literal
-
-
-def _quoted(literal: str, kind: str) -> str:
-    return _SPECIAL.sub(r"\\\g<0>", fold(literal) if kind == "text" else literal)
+    pieces = list(pattern_pieces(node.pattern))
+    if kind == "text":
+        pieces = [fold(piece) for piece in pieces]
+    return _constant(wildcard_query(field, pieces, known.terms))
 
 
 def _fuzzy(node: Fuzzy, field: str, kind: str) -> Query:
@@ -200,41 +185,27 @@ def _fuzzy(node: Fuzzy, field: str, kind: str) -> Query:
     return all_of([Query.fuzzy_term_query(schema(), field, word, node.distance) for word in words])
 
 
-def _range(node: Range, field: str, kind: str) -> Query:
-    if node.low is None and node.high is None:
-        return _leaf(Wildcard(field, "*"), field)
-    bounds = [_bound(text, field, kind) for text in (node.low, node.high)]
-    return _span(field, kind, bounds[0], bounds[1], node.include_low, node.include_high)
-
-
-def _bound(text: str | None, field: str, kind: str) -> str | int | None:
-    if text is None:
-        return None
+def _range(node: Range, field: str, kind: str, known: Known) -> Query:
+    low, high = node.low, node.high
+    if low is None and high is None:
+        return _leaf(Wildcard(field, "*"), field, known)
+    included = (node.include_low, node.include_high)
     if kind in _LIMITS:
-        return number(text, field, kind)
-    return fold(text) if kind == "text" else text
+        bounds = [None if one is None else number(one, field, kind) for one in (low, high)]
+        return _number_range(field, (bounds[0], bounds[1]), included)
+    if kind == "text":
+        low, high = (None if one is None else fold(one) for one in (low, high))
+    return _constant(between_query(field, low, high, included, known.terms))
 
 
-def _span(
-    field: str,
-    kind: str,
-    low: str | int | None,
-    high: str | int | None,
-    include_low: bool = True,
-    include_high: bool = True,
+def _number_range(
+    field: str, bounds: tuple[int | None, int | None], included: tuple[bool, bool] = (True, True)
 ) -> Query:
-    terms = kind in ("text", "keyword")
+    low, high = bounds
+    # An open end counts as included.
+    include_low, include_high = low is None or included[0], high is None or included[1]
     return _constant(
-        Query.range_query(
-            schema(),
-            field,
-            FieldType.Text if terms else FieldType.Integer,
-            low,
-            high,
-            low is None or include_low,
-            high is None or include_high,
-            use_inverted_index=terms,
-        )
+        Query.range_query(schema(), field, FieldType.Integer, low, high, include_low, include_high)
     )
 
 
@@ -242,17 +213,11 @@ def _date(node: Leaf, field: str) -> Query:
     """Return the query of the document's own date, from dates as people write them."""
     match node:
         case Term() | Phrase():
-            low, high = _moments(node.text)
-            return _span(field, "date", low, high)
+            return _number_range(field, _moments(node.text))
         case Range():
-            return _span(
-                field,
-                "date",
-                None if node.low is None else _moments(node.low)[not node.include_low],
-                None if node.high is None else _moments(node.high)[node.include_high],
-                node.include_low,
-                node.include_high,
-            )
+            low = None if node.low is None else _moments(node.low)[not node.include_low]
+            high = None if node.high is None else _moments(node.high)[node.include_high]
+            return _number_range(field, (low, high), (node.include_low, node.include_high))
     raise QueryError(f"the field {field!r} holds dates; ask for a date or a range of dates")
 
 

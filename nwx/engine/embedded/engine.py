@@ -50,7 +50,7 @@ class EmbeddedEngine(Engine):
             self._folder.check()
 
     def create(self) -> None:
-        self._writing().repair()
+        self._writing()
 
     def write(self, batch: Batch) -> Written:
         return self._writing().write(batch)
@@ -80,7 +80,6 @@ class EmbeddedEngine(Engine):
             if self._writer is not None or self._read_only:
                 return self._writing().append_dates(dates)
             with closing(Writer(self._folder, _APPEND_WAIT_SECONDS)) as writer:
-                writer.repair()
                 return writer.append_dates(dates)
 
     def search(self, request: SearchRequest) -> SearchResult:
@@ -140,7 +139,6 @@ class EmbeddedEngine(Engine):
                 raise EngineError(f"the archive at {self.address} was opened for reading only")
             if self._writer is None:
                 self._writer = Writer(self._folder)
-                self._writer.repair()
             return self._writer
 
     def _commit(self) -> None:

@@ -126,7 +126,7 @@ def stored_bytes(db: sqlite3.Connection, folder: Folder, index: IndexName) -> in
     names = TABLES[index]
     try:
         (stored,) = db.execute(
-            "SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE aggregate AND name IN"
+            "SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE aggregate = 1 AND name IN"
             f" (SELECT name FROM sqlite_master WHERE tbl_name IN ({','.join('?' * len(names))}))",
             names,
         ).fetchone()

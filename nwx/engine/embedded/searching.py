@@ -11,7 +11,7 @@ from tantivy import Query
 from nwx.engine.base import RESULT_WINDOW, SearchRequest
 from nwx.engine.embedded import texts
 from nwx.engine.embedded.columns import Bools, Columns, Ints
-from nwx.engine.embedded.compile import all_of, compile_node, has_scores, values_query
+from nwx.engine.embedded.compile import Known, all_of, compile_node, has_scores, values_query
 from nwx.engine.embedded.conditions import (
     Condition,
     range_condition,
@@ -92,7 +92,7 @@ def _find(view: View, request: SearchRequest) -> Found:
     def dated(node: DateRange) -> Query:
         return _nums_query(_seen(view.columns, range_condition(node)) & view.columns.is_document)
 
-    queries = [compile_node(node, dated)]
+    queries = [compile_node(node, Known(dated, view.terms))]
     queries += [
         values_query(field, tuple(values))
         for field, values in request.filters.items()

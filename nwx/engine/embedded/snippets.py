@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from nwx.engine.embedded.analyzer import fold, tokens
-from nwx.engine.embedded.compile import field_kind, pattern_pieces
+from nwx.engine.embedded.compile import field_kind
+from nwx.engine.embedded.patterns import follows, pattern_pieces
 from nwx.query.tree import Bool, Boost, Fuzzy, Node, Phrase, Term, Wildcard
 
 Piece = tuple[str, bool]
@@ -15,6 +17,8 @@ _TO_BLANK = 24
 _WORD = re.compile(r"\w+")
 _BLANKS = re.compile(r"\s+")
 _SCANNED_CHARACTERS = 1_000_000
+_PLACES = 100
+_COMPARED = 20
 
 
 class Highlighter:
@@ -41,10 +45,21 @@ class Highlighter:
         return tuple(_pieces(text[start:end], spans))
 
     def _first(self, folded: str) -> int | None:
-        places = [next(_word_places(folded, word), None) for word in self._words]
-        found = [place for place in places if place is not None]
-        if found:
-            return min(found)
+        """Return the first place of the passage where the most, and the rarest, words meet."""
+        places = {word: _some_places(folded, word) for word in self._words}
+        every = sorted((place, word) for word, found in places.items() for place in found)
+        best, first = 0.0, None
+        for number, (start, _) in enumerate(every):
+            near = {
+                word
+                for place, word in every[number : number + _COMPARED]
+                if place < start + SNIPPET_CHARACTERS - _BEFORE
+            }
+            weight = sum(1 / len(places[word]) for word in near)
+            if weight > best:
+                best, first = weight, start
+        if first is not None:
+            return first
         return next((start for start, _ in self._looser_spans(folded)), None)
 
     def _spans(self, folded: str) -> Iterator[tuple[int, int]]:
@@ -58,7 +73,7 @@ class Highlighter:
             return
         for found in _WORD.finditer(folded):
             word = found[0]
-            if any(pattern.fullmatch(word) for pattern in self._patterns) or any(
+            if any(follows(pattern, word) for pattern in self._patterns) or any(
                 _is_near(word, wanted, distance) for wanted, distance in self._fuzzy
             ):
                 yield found.span()
@@ -81,10 +96,8 @@ def _words(leaf: Term | Phrase | Wildcard | Fuzzy) -> list[str]:
     return tokens(leaf.text) if isinstance(leaf, Term | Phrase) else []
 
 
-def _pattern(leaf: Wildcard) -> re.Pattern[str]:
-    wild = {"*": r".*", "?": "."}
-    pieces = pattern_pieces(leaf.pattern)
-    return re.compile("".join(wild.get(one) or re.escape(fold(one[1:])) for one in pieces))
+def _pattern(leaf: Wildcard) -> list[str]:
+    return [fold(piece) for piece in pattern_pieces(leaf.pattern)]
 
 
 class _Folds(dict[int, str]):
@@ -102,6 +115,10 @@ _FOLDS = _Folds()
 def _aligned(text: str) -> str:
     """Return a text folded character by character, so that places are kept."""
     return text.lower() if text.isascii() else text.translate(_FOLDS)
+
+
+def _some_places(folded: str, word: str) -> list[int]:
+    return list(islice(_word_places(folded, word), _PLACES))
 
 
 def _word_places(folded: str, word: str) -> Iterator[int]:

@@ -48,6 +48,10 @@ class View:
         nums = nums[nums < columns.size]
         return nums[columns.is_document[nums]]
 
+    def terms(self, field: str, beginning: str) -> Iterator[str]:
+        """Give the terms of a field that begin with a text."""
+        return (term for term, _ in self.searcher.terms_with_prefix(field, beginning))
+
     def _many_nums(self, query: Query) -> Ints:
         """Read numbers from sums: each is one bit of one slot, and no bit is added twice."""
         terms = {"field": texts.SLOT, "size": self.searcher.num_docs}

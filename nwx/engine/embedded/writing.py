@@ -24,7 +24,7 @@ from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.registry import Registry, id_bytes
 from nwx.engine.entries import Entry, document_entry, file_entry
 from nwx.keys import document_key
-from nwx.model import Batch, Capture, Dates, Document, IndexName, SourceFile, Written
+from nwx.model import Batch, Dates, Document, IndexName, SourceFile, Written
 
 COMMIT_SECONDS = 20.0
 COMMIT_CHARACTERS = 400_000_000
@@ -53,8 +53,9 @@ class Writer:
         self._documents_changed = False
         self._characters = 0
         self._began = 0.0
+        self._repair()
 
-    def repair(self) -> None:
+    def _repair(self) -> None:
         """Finish what a killed writer left."""
         with self.guard, self._folder.our_errors():
             self._index.reload()
@@ -64,9 +65,7 @@ class Writer:
             there = {num for num, _ in _all_nums(searcher)}
             known = {num for (num,) in self.db.execute("SELECT num FROM documents")}
             with self._transaction():
-                for num in there - known:
-                    self._index_writer().delete_documents_by_term(texts.NUM, num)
-                    self._documents_changed = True
+                self._unindex(there - known)
                 self._registry.forget(known - there)
             self.commit()
 
@@ -78,7 +77,7 @@ class Writer:
                 written = Written(
                     documents=documents,
                     replaced=replaced,
-                    captures=self._write_captures(batch.captures),
+                    captures=self._registry.add_captures(batch.captures),
                     dates=self._registry.add_dates(chain(batch.dates, _own_dates(batch.documents))),
                 )
                 self._write_files(batch.files)
@@ -100,9 +99,7 @@ class Writer:
             with self._transaction():
                 if index is IndexName.DOCUMENTS:
                     nums = set(self._registry.documents(map(id_bytes, ids)).values())
-                    for num in nums:
-                        self._index_writer().delete_documents_by_term(texts.NUM, num)
-                        self._documents_changed = True
+                    self._unindex(nums)
                     deleted = self._registry.forget(nums)
                 else:
                     deleted = self._registry.delete(index, ids)
@@ -188,15 +185,16 @@ class Writer:
         return len(wanted) - replaced, replaced
 
     def _index_document(self, num: int, entry: Entry, *, replaces: bool) -> None:
-        writer = self._index_writer()
         if replaces:
-            writer.delete_documents_by_term(texts.NUM, num)
-        writer.add_document(self._packer.document(num, entry))
+            self._unindex([num])
+        self._index_writer().add_document(self._packer.document(num, entry))
         self._documents_changed = True
         self._characters += len(entry.get("content", ""))
 
-    def _write_captures(self, captures: Sequence[Capture]) -> int:
-        return self._registry.add_captures(captures)
+    def _unindex(self, nums: Collection[int]) -> None:
+        if nums:
+            self._index_writer().delete_documents_by_query(texts.nums_query(nums))
+            self._documents_changed = True
 
     def _write_files(self, files: Sequence[SourceFile]) -> None:
         rows = [(one.collection, one.name, json.dumps(file_entry(one))) for one in files]
