@@ -38,12 +38,15 @@ def create_app(
     replay_url: str | None = None,
     replay_port: int | None = None,
     places: Places | None = None,
+    search_url: str = "",
     title: str = DEFAULT_TITLE,
 ) -> Flask:
     """Return the web application of an open engine, ready for a WSGI server.
 
     Captures are played at `replay_url`, or at `replay_port` of the host
     that a reader came by; with neither, pages say that playback is off.
+    `search_url` is the address of these pages where readers come by another
+    than the one they ask for, as behind a reverse proxy.
     `places` is told which files are about to be played. The engine is used
     by several threads at once and stays open: whoever opened it closes it.
     """
@@ -55,6 +58,7 @@ def create_app(
         title=title,
         replay_url=(replay_url or "").rstrip("/"),
         replay_port=replay_port or 0,
+        search_url=search_url.rstrip("/"),
         places=places,
     )
     for module in (search, documents, exports, pages, api, cdx, health, playback):

@@ -28,6 +28,7 @@ class Service:
     title: str
     replay_url: str
     replay_port: int
+    search_url: str
     places: Places | None
 
     @property

@@ -4,7 +4,7 @@ from flask import Blueprint, Response, make_response, redirect, render_template,
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import Forbidden
 
-from webapp.context import preferences
+from webapp.context import service
 from webapp.openapi import operations
 from webapp.preferences import COOKIE, PAGE_SIZES, Theme, read_preferences, to_cookie
 from webapp.search import COLLAPSES
@@ -59,7 +59,8 @@ def api_page() -> ResponseReturnValue:
 @blueprint.get("/opensearch.xml")
 def opensearch() -> Response:
     """Return the description by which browsers add the archive as a search engine."""
-    response = make_response(render_template("opensearch.xml", count=preferences().per_page))
+    base = service().search_url or request.root_url.rstrip("/")
+    response = make_response(render_template("opensearch.xml", base=base))
     response.mimetype = "application/opensearchdescription+xml"
     return response
 

@@ -1,16 +1,10 @@
-"""The process that plays captures: pywb, fed from the CDX endpoint of nwx.
+"""What runs in the process that plays captures: pywb, fed from the CDX endpoint of nwx.
 
-Run as a program with the path of a configuration file, which `webapp.replay`
-writes. It listens at a socket that it inherits and ends when its standard
-input does, that is, with its parent.
+`webapp.replay` starts it. It listens at a socket that it inherits and ends
+when its standard input does, that is, with its parent. Importing it
+presupposes that gevent has patched the standard library.
 """
 
-# gevent asks to come before all else.
-from gevent.monkey import patch_all  # type: ignore[import-untyped]
-
-patch_all()
-
-# ruff: noqa: E402
 import json
 import logging
 import os
@@ -24,9 +18,11 @@ import gevent  # type: ignore[import-untyped]
 import requests
 from gevent import pywsgi
 from pywb.apps.frontendapp import FrontEndApp
+from pywb.apps.rewriterapp import RewriterApp
+from pywb.apps.wbrequestresponse import WbResponse
 from pywb.utils.geventserver import RequestURIWSGIHandler
 from pywb.utils.loaders import BaseLoader, BlockLoader
-from pywb.utils.wbexception import NotFoundException
+from pywb.utils.wbexception import NotFoundException, WbException
 from pywb.warcserver.index.cdxobject import CDXObject
 from pywb.warcserver.index.indexsource import BaseIndexSource
 from pywb.warcserver.warcserver import register_source
@@ -113,6 +109,37 @@ class StoredLoader(BaseLoader):  # type: ignore[misc]
             raise OSError(str(error)) from error
 
 
+class Rewriter(RewriterApp):  # type: ignore[misc]
+    """pywb's rewriting, made to bear odd records and to say plainly what is wrong."""
+
+    def _add_custom_params(
+        self, cdx: CDXObject, headers: object, kwargs: object, record: Any
+    ) -> None:
+        """Replace a status line that no server could send, such as `HTTP/1.1 HTTP/1.1 200 OK`."""
+        if record.http_headers:
+            record.http_headers.validate_statusline(f"{cdx.get('status') or 200} Archived")
+
+    def _error_response(self, environ: dict[str, Any], wbe: WbException) -> WbResponse:
+        wbe.msg = words_of(wbe.msg)
+        return super()._error_response(environ, wbe)
+
+
+def words_of(details: object) -> str:
+    """Return what people can read of the details that pywb gives with an error."""
+    text = str(details.get("error") if isinstance(details, dict) else details or "")
+    try:
+        answer = json.loads(text)
+    except ValueError:
+        return text
+    return str(answer.get("message") or text) if isinstance(answer, dict) else text
+
+
+class Player(FrontEndApp):  # type: ignore[misc]
+    """pywb with the rewriting above."""
+
+    REWRITER_APP_CLS = Rewriter
+
+
 def _end_with_parent() -> None:
     """End the process when its standard input ends."""
     gevent.os.tp_read(sys.stdin.fileno(), 1)
@@ -128,10 +155,6 @@ def main(config_file: str) -> None:
     pywsgi.WSGIHandler.log_request = lambda _: None
     BlockLoader.loaders[SCHEME] = StoredLoader
     register_source(NwxIndex)
-    application = FrontEndApp(config_file=config_file)
+    application = Player(config_file=config_file)
     listening = socket.socket(fileno=config["nwx_socket"])
     pywsgi.WSGIServer(listening, application, handler_class=RequestURIWSGIHandler).serve_forever()
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])

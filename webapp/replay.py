@@ -31,6 +31,11 @@ from webapp.stored import file_key, stored_address
 START_SECONDS = 60
 END_SECONDS = 5
 TEMPLATES = Path(__file__).parent / "player_templates"
+# gevent asks to come before all else, also before the modules that lead to the player.
+_PROGRAM = (
+    "from gevent.monkey import patch_all; patch_all()\n"
+    "import sys; from webapp.player import main; main(sys.argv[1])"
+)
 _ADDRESSES = ("http://", "https://", "s3://")
 _MEMBER = ".wacz#"
 
@@ -124,7 +129,7 @@ class ReplayProcess:
         config.write_text(json.dumps(self._config()), encoding="utf-8")
         descriptor = self._listening.fileno()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "webapp.player", str(config)],
+            [sys.executable, "-c", _PROGRAM, str(config)],
             cwd=self.folder,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))},
             stdin=subprocess.PIPE,

@@ -64,6 +64,7 @@ def serve(engine: Engine, settings: ServiceSettings, ready: Callable[[Addresses]
             replay_url=settings.replay_url if replay else None,
             replay_port=replay.port if replay else None,
             places=replay.paths if replay else None,
+            search_url=settings.search_url,
             title=settings.title,
         )
         server = waitress.create_server(

@@ -3,8 +3,10 @@
 import pytest
 from flask.testing import FlaskClient
 
+from nwx.engine.base import Engine
 from tests.web.addresses import ERRORS, FIRST, HOSTILE, LONG, PAGES, SECOND, THIRD
 from tests.web.html import Page
+from webapp import create_app
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -259,6 +261,12 @@ def test_browsers_can_add_the_archive(client: FlaskClient) -> None:
     answer = client.get(link.attributes["href"])
     assert answer.mimetype == "application/opensearchdescription+xml"
     assert 'template="http://localhost/search?q={searchTerms}"' in answer.text
+
+
+def test_behind_a_proxy_browsers_add_the_address_of_readers(engine: Engine) -> None:
+    client = create_app(engine, search_url="https://archive.example/search-it/").test_client()
+    text = client.get("/opensearch.xml").text
+    assert 'template="https://archive.example/search-it/search?q={searchTerms}"' in text
 
 
 def test_crawlers_and_icons_are_answered(client: FlaskClient) -> None:

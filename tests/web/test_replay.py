@@ -38,9 +38,11 @@ DIGEST = "sha1:" + "A" * 32
 REVISIT_PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 
 
-def warc(kind: str, url: str, date: str, body: bytes, **fields: str) -> bytes:
+def warc(
+    kind: str, url: str, date: str, body: bytes, *, status: bytes = b"200 OK", **fields: str
+) -> bytes:
     """Return a gzip member with a record of an HTTP answer."""
-    block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n" + body
+    block = b"HTTP/1.1 " + status + b"\r\nContent-Type: text/html; charset=utf-8\r\n\r\n" + body
     head = {
         "WARC-Type": kind,
         "WARC-Target-URI": url,
@@ -187,6 +189,37 @@ def test_a_file_that_is_gone_is_told(archive: tuple[Engine, Path], service: str)
     assert status == 503
     assert "gone.warc.gz" in text
     assert "No such file" in text
+    assert "{" not in text.partition("<main")[2]
+
+
+def test_a_revisit_without_its_original_is_told(archive: tuple[Engine, Path], service: str) -> None:
+    engine, folder = archive
+    lone = warc(
+        "revisit",
+        "http://e.example/",
+        "2018-01-01T00:00:00Z",
+        b"",
+        WARC_Payload_Digest="sha1:" + "B" * 32,
+    )
+    (folder / "lone.warc.gz").write_bytes(lone)
+    import_file(engine, folder / "lone.warc.gz")
+    status, text = fetch(f"{service}/replay/2018id_/http://e.example/")
+    assert status == 503
+    assert "Original for revisit record could not be loaded" in text
+
+
+def test_an_odd_status_line_plays(archive: tuple[Engine, Path], service: str) -> None:
+    engine, folder = archive
+    odd = warc(
+        "response",
+        "http://f.example/",
+        "2018-01-01T00:00:00Z",
+        b"<p>x</p>",
+        status=b"HTTP/1.1 200 OK",
+    )
+    (folder / "odd.warc.gz").write_bytes(odd)
+    import_file(engine, folder / "odd.warc.gz")
+    assert fetch(f"{service}/replay/2018id_/http://f.example/") == (200, "<p>x</p>")
 
 
 def test_an_outage_of_the_index_is_not_an_empty_archive(archive: tuple[Engine, Path]) -> None:
