@@ -16,8 +16,8 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 
 from nwx.cli.output import clean, console, json_text, print_json, size_words
-from nwx.dedup.blocks import CdxSource
 from nwx.dedup.planning import MEMORY_BYTES, Resources
+from nwx.dedup.rawblocks import CdxSource
 from nwx.dedup.report import DedupReport, Progress
 from nwx.errors import CdxError, UsageError
 from nwx.formats.cdx import Layout, require

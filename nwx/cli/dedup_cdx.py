@@ -15,9 +15,9 @@ from nwx.cli.cdxlists import (
     sources_of,
 )
 from nwx.cli.main import run
-from nwx.dedup.blocks import CdxSource
 from nwx.dedup.duplicates import find_duplicates
 from nwx.dedup.hashing import Key
+from nwx.dedup.rawblocks import CdxSource
 from nwx.dedup.selection import Keep, Revisits, Selection
 
 

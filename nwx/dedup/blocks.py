@@ -8,11 +8,12 @@ they are; of the others each line is looked at by itself.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nwx.dedup.rawblocks import PAD_BYTES, CdxSource, Piece, padded, raw_blocks
 from nwx.errors import CdxError
 from nwx.formats.cdx import (
     CDX11,
@@ -27,49 +28,15 @@ from nwx.formats.cdx import (
     parse_header,
     without_file_is_revisit,
 )
-from nwx.formats.cdxfile import MAX_LINE_BYTES, CdxParser, lines_of, open_cdx
+from nwx.formats.cdxfile import CdxParser, lines_of, open_cdx
 from nwx.formats.cdxj import is_cdxj
 
-BLOCK_BYTES = 1 << 20
-PAD_BYTES = 1024
-"""Zeros behind a block, so that wide loads may reach over its end."""
-
-_PAD = bytes(PAD_BYTES)
 _NEWLINE = 10
 _BLANK = 32
 _BRACE = 123
 _NEVER = Layout("")
 _SOME_FILE = "unknown"
 _LINES_TO_LOOK_AT = 1000
-_BYTES_TO_LOOK_AT = 1 << 16
-
-
-@dataclass(frozen=True, slots=True)
-class CdxSource:
-    """A file of captures; those of one that is `held` are known already, none is a duplicate.
-
-    `layout` is how its lines are read where no header says otherwise,
-    `name` how messages call it.
-    """
-
-    path: str
-    layout: Layout | None = None
-    held: bool = False
-    name: str = ""
-
-    @property
-    def shown(self) -> str:
-        """Return the name for messages."""
-        return self.name or self.path
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """The lines of a source that begin from byte `start` up to `end` (None: all that follow)."""
-
-    source: CdxSource
-    start: int = 0
-    end: int | None = None
 
 
 @dataclass(slots=True)
@@ -98,16 +65,18 @@ class Block(NamedTuple):
     lines: Sequence[int]
 
 
-def blocks(piece: Piece, reading: Reading) -> Iterator[Block]:
+def blocks(piece: Piece, reading: Reading, *, by_run: bool = False) -> Iterator[Block]:
     """Stream the lines of a piece in clean blocks.
 
-    Raises SourceError where the file cannot be read.
+    With `by_run` no run of lines with the same first field is cut, by a
+    block or by the end of the piece. Raises SourceError where the file
+    cannot be read, LongRunError where a run is too long to be held.
     """
     source = piece.source
     start = start_of(source)
     parser = CdxParser(source.shown, start.parsed, begun=piece.start > 0)
     with open_cdx(source.path) as stream:
-        for data in _raw_blocks(stream, piece):
+        for data in raw_blocks(stream, piece, by_run=by_run):
             if reading.line == 0 and piece.start == 0:
                 data = _without_header(data, parser, reading)
             ends = _clean_ends(data, start.clean) if parser.layout == start.fast else None
@@ -170,39 +139,6 @@ def _by_fields(line: bytes, held: bool) -> Start:
     return Start(None, LAYOUTS.get(len(fields), CDX11), None)
 
 
-def _raw_blocks(stream: BinaryIO, piece: Piece) -> Iterator[bytes]:
-    position = 0
-    if piece.start:
-        position = piece.start - 1
-        stream.seek(position)
-        position += len(stream.readline())
-    while piece.end is None or position < piece.end:
-        wanted = BLOCK_BYTES if piece.end is None else min(BLOCK_BYTES, piece.end - position)
-        data = stream.read(wanted)
-        if not data:
-            return
-        position += len(data)
-        tail = b""
-        if not data.endswith(b"\n"):
-            tail = stream.readline(MAX_LINE_BYTES + 2)
-            position += len(tail)
-            if not tail.endswith(b"\n"):
-                position += _skip_line(stream)
-                tail += b"\n"
-        data = b"".join((data, tail, _PAD))
-        windows = data.find(b"\r\n", 0, _BYTES_TO_LOOK_AT) >= 0
-        yield data.replace(b"\r\n", b"\n") if windows else data
-
-
-def _skip_line(stream: BinaryIO) -> int:
-    skipped = 0
-    while part := stream.readline(MAX_LINE_BYTES):
-        skipped += len(part)
-        if part.endswith(b"\n"):
-            break
-    return skipped
-
-
 def _without_header(data: bytes, parser: CdxParser, reading: Reading) -> bytes:
     line, _, rest = data.partition(b"\n")
     if _header_of(line.rstrip(b"\r")) != parser.layout or parser.layout is None:
@@ -252,7 +188,7 @@ def _repaired(
         if line:
             lines.append(line)
             numbers.append(reading.line)
-    return b"\n".join((*lines, _PAD)), numbers
+    return padded(b"".join([line + b"\n" for line in lines])), numbers
 
 
 def _parsed(line: bytes, parser: CdxParser, layout: Layout, reading: Reading) -> bytes:

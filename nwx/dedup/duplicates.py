@@ -1,21 +1,23 @@
 """Duplicates among captures: the second and later of each key, from CDX files of any size.
 
-Every input is read twice and never sorted. First each line becomes an
-entry of 32 bytes (the number of its key and its date), spread by key over
-files on disk; what shares a key then lies in one of them, and each is
-settled in memory. Then the lines are read again and those found to be
-duplicates are written, in the order of the input.
+Nothing is sorted. An input that is in order already is read once, run of
+lines by run of lines (`nwx.dedup.runs`). Any other is read twice: first
+each line becomes an entry of 32 bytes (the number of its key and its
+date), spread by key over files on disk; what shares a key then lies in one
+of them, and each is settled in memory. Then the lines are read again and
+those found to be duplicates are written. Both ways give the same lines, in
+the order of the input.
 """
 
 import secrets
 import shutil
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
-from nwx.dedup.blocks import CdxSource
 from nwx.dedup.planning import (
     Resources,
     held_lines,
@@ -26,7 +28,9 @@ from nwx.dedup.planning import (
     workers_for,
 )
 from nwx.dedup.pool import Pool
+from nwx.dedup.rawblocks import CdxSource, LongRunError
 from nwx.dedup.report import DedupReport, Problems, Progress, no_progress
+from nwx.dedup.runs import RunsFound, all_different, collect_runs, seem_in_order
 from nwx.dedup.selection import Selection
 from nwx.dedup.spill import Segment, writing
 from nwx.dedup.work import Collected, Flags, Plan, Task, collect, settle, write
@@ -63,7 +67,24 @@ def find_duplicates(
         plan = Plan(selection, secrets.randbits(64), bits, folder, strict, summary)
         with Pool(workers) as pool:
             run = _Run(pool, progress)
-            return tried(plan, inputs, workers, lambda plan, tasks: run.to(output, plan, tasks))
+            if seem_in_order([each.source for each in inputs], selection.key):
+                in_order = replace(plan, folder=folder / "in-order")
+                try:
+                    return tried(
+                        in_order,
+                        inputs,
+                        workers,
+                        lambda plan, tasks: run.in_order(output, plan, tasks),
+                    )
+                except (_NotInOrderError, LongRunError):
+                    shutil.rmtree(in_order.folder, ignore_errors=True)
+            return tried(
+                plan, inputs, workers, lambda plan, tasks: run.in_any_order(output, plan, tasks)
+            )
+
+
+class _NotInOrderError(Exception):
+    """Captures of one URL are apart."""
 
 
 @dataclass(slots=True)
@@ -72,7 +93,35 @@ class _Run:
     progress: Progress
     report: DedupReport = field(default_factory=DedupReport)
 
-    def to(self, output: BinaryIO, plan: Plan, tasks: list[Task]) -> DedupReport:
+    def in_order(self, output: BinaryIO, plan: Plan, tasks: list[Task]) -> DedupReport:
+        self.report = DedupReport()
+        found = self._read_runs(plan, tasks)
+        work = [(segments,) for segments in _by_part(found).values()]
+        for done, different in enumerate(self.pool.map(all_different, work), 1):
+            if not different:
+                raise _NotInOrderError
+            self.progress("comparing", done, len(work))
+        for each in found:
+            _copy(each.path, output)
+        return self.report
+
+    def _read_runs(self, plan: Plan, tasks: list[Task]) -> list[RunsFound]:
+        problems = Problems(self.report, strict=plan.strict)
+        collected = []
+        done, total = 0, sum(task.size for task in tasks)
+        work = [(plan, task) for task in tasks]
+        for task, found in zip(tasks, self.pool.map(collect_runs, work), strict=True):
+            problems.add(task, found.readings)
+            self.report.add(found.passed)
+            self.report.savings.add(found.savings)
+            self.report.keys += found.keys
+            self.report.duplicates += found.lines
+            collected.append(found)
+            done += task.size
+            self.progress("reading", done, total)
+        return collected
+
+    def in_any_order(self, output: BinaryIO, plan: Plan, tasks: list[Task]) -> DedupReport:
         self.report = DedupReport()
         collected = self._collect(plan, tasks)
         flags = _flag(plan, tasks, collected)
@@ -95,11 +144,7 @@ class _Run:
         return collected
 
     def _settle(self, plan: Plan, flags: Flags, collected: list[Collected]) -> None:
-        parts: dict[int, list[Segment]] = {}
-        for found in collected:
-            for segment in found.segments:
-                parts.setdefault(segment.part, []).append(segment)
-        work = [(plan, flags, parts[part]) for part in sorted(parts)]
+        work = [(plan, flags, segments) for segments in _by_part(collected).values()]
         for done, keys in enumerate(self.pool.map(settle, work), 1):
             self.report.keys += keys
             self.progress("comparing", done, len(work))
@@ -108,13 +153,25 @@ class _Run:
         done, total = 0, sum(task.size for task in tasks)
         work = [(plan, task, flags) for task in tasks]
         for task, written in zip(tasks, self.pool.map(write, work), strict=True):
-            with written.path.open("rb") as stream:
-                shutil.copyfileobj(stream, output, _COPY_BYTES)
-            written.path.unlink()
+            _copy(written.path, output)
             self.report.duplicates += written.lines
             self.report.savings.add(written.savings)
             done += task.size
             self.progress("writing", done, total)
+
+
+def _by_part(collected: Sequence[Collected | RunsFound]) -> dict[int, list[Segment]]:
+    parts: dict[int, list[Segment]] = {}
+    for found in collected:
+        for segment in found.segments:
+            parts.setdefault(segment.part, []).append(segment)
+    return parts
+
+
+def _copy(path: Path, output: BinaryIO) -> None:
+    with path.open("rb") as stream:
+        shutil.copyfileobj(stream, output, _COPY_BYTES)
+    path.unlink()
 
 
 def _flag(plan: Plan, tasks: list[Task], collected: list[Collected]) -> Flags:

@@ -18,7 +18,7 @@ from typing import Self
 
 import numpy as np
 
-from nwx.dedup.blocks import CdxSource, Piece, Reading, blocks
+from nwx.dedup.blocks import Reading, blocks
 from nwx.dedup.columns import Columns
 from nwx.dedup.hashing import Key, KeyHash
 from nwx.dedup.planning import (
@@ -32,6 +32,7 @@ from nwx.dedup.planning import (
     workers_for,
 )
 from nwx.dedup.pool import Pool, keep_memory
+from nwx.dedup.rawblocks import CdxSource, Piece
 from nwx.dedup.report import DedupReport, Problems, Progress, no_progress
 from nwx.dedup.selection import Selection
 from nwx.dedup.spill import KEY, KEY_REST, Entries, Segment, Spill, read_segments, writing

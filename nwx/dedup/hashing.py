@@ -27,6 +27,7 @@ _KINDS = np.searchsorted(_WIDTHS, np.arange(_WIDTHS[-1] + 2)).astype(np.uint8)
 _LONG_BYTES = 64
 _DIGEST_BYTES = 32
 _LANES = 4
+_LANES_OF_64_BITS = 2
 _HALF = np.uint64(32)
 _UPPER = np.uint64(0xFFFFFFFF00000000)
 _PREFIX = np.frombuffer(b"sha1:", np.uint8)
@@ -63,6 +64,15 @@ class KeyHash:
                 sums += self._texts(*_urlkeys(columns))
         return _halves(sums)
 
+    def of_url(self, columns: Columns) -> Words:
+        """Return a number of 64 bits for each line's URL, or urlkey where that is in the key."""
+        if self._key is Key.URLKEY_DIGEST:
+            data, starts, lengths = _urlkeys(columns)
+        else:
+            data, starts, lengths = columns.data, columns.starts("a"), columns.lengths("a")
+        sums = self._texts(data, starts, lengths, _LANES_OF_64_BITS)
+        return (sums[:, 0] & _UPPER) | (sums[:, 1] >> _HALF)
+
     def with_timestamps(self, columns: Columns) -> tuple[Words, Words]:
         """Return both halves of a number for each line's URL, digest and timestamp."""
         sums = _words(_digests(columns)) @ self._digest_factors
@@ -86,20 +96,21 @@ class KeyHash:
         by_lane = np.concatenate(factors).T.tolist()
         return list(zip(self._offsets[kind][0].tolist(), by_lane, strict=True))
 
-    def _texts(self, data: bytes, starts: Numbers, lengths: Numbers) -> Words:
+    def _texts(self, data: bytes, starts: Numbers, lengths: Numbers, lanes: int = _LANES) -> Words:
         kinds = _KINDS[np.minimum(lengths, len(_KINDS) - 1)]
-        sums = np.empty((len(starts), _LANES), np.uint64)
+        sums = np.empty((len(starts), lanes), np.uint64)
         for kind in np.flatnonzero(np.bincount(kinds)).tolist():
             rows = np.flatnonzero(kinds == kind)
-            sums[rows] = self._sums(data, starts[rows], lengths[rows], kind)
+            content = _content(data, starts[rows], lengths[rows], kind)
+            factors, offsets = self._factors[kind][:, :lanes], self._offsets[kind][:, :lanes]
+            sums[rows] = _words(content) @ factors + offsets
         return sums
 
-    def _sums(self, data: bytes, starts: Numbers, lengths: Numbers, kind: int) -> Words:
-        if kind < len(_WIDTHS):
-            content = _padded(data, starts, lengths, _WIDTHS[kind])
-        else:
-            content = _shortened(data, starts, lengths)
-        return _words(content) @ self._factors[kind] + self._offsets[kind]
+
+def _content(data: bytes, starts: Numbers, lengths: Numbers, kind: int) -> Bytes:
+    if kind < len(_WIDTHS):
+        return _padded(data, starts, lengths, _WIDTHS[kind])
+    return _shortened(data, starts, lengths)
 
 
 def _halves(sums: Words) -> tuple[Words, Words]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 
-from nwx.dedup.blocks import CdxSource, Piece
 from nwx.dedup.pool import Result, processors
+from nwx.dedup.rawblocks import CdxSource, Piece
 from nwx.dedup.report import LayoutChangedError
 from nwx.dedup.spill import writing
 from nwx.dedup.work import Plan, Task
@@ -153,7 +153,7 @@ def tried(
     while True:
         folder = plan.folder / f"round-{len(whole)}"
         with writing(folder):
-            folder.mkdir()
+            folder.mkdir(parents=True)
         try:
             return read(replace(plan, folder=folder), plan_tasks(inputs, whole, workers))
         except LayoutChangedError as error:

@@ -4,9 +4,9 @@ import shutil
 from collections.abc import Sequence
 from typing import BinaryIO
 
-from nwx.dedup.blocks import CdxSource
 from nwx.dedup.planning import Resources, ready_inputs, temporary_folder, tried, workers_for
 from nwx.dedup.pool import Pool
+from nwx.dedup.rawblocks import CdxSource
 from nwx.dedup.report import DedupReport, Problems, Progress, no_progress
 from nwx.dedup.selection import Revisits, Selection
 from nwx.dedup.work import Plan, Task, Written, write

@@ -12,10 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from nwx.dedup.blocks import Piece, Reading, blocks
+from nwx.dedup.blocks import Reading, blocks
 from nwx.dedup.columns import Columns, Mask
 from nwx.dedup.hashing import KeyHash
+from nwx.dedup.lines import list_lines
 from nwx.dedup.pool import keep_memory
+from nwx.dedup.rawblocks import Piece
 from nwx.dedup.selection import Passed, Selection, entries_of, select
 from nwx.dedup.spill import ID, Entries, Segment, Spill, losers, read_segments, writing
 from nwx.formats.urls import place_of
@@ -186,19 +188,15 @@ def write(plan: Plan, task: Task, flags: Flags | None) -> Written:
                 if flagged is not None:
                     place += len(columns)
                     columns.keep(flagged[place - len(columns) : place])
-                stream.write(_lines(columns))
+                stream.write(list_lines(columns))
                 written.lines += len(columns)
                 if plan.summary:
-                    _add(written.savings, columns)
+                    add_savings(written.savings, columns)
     return written
 
 
-def _lines(columns: Columns) -> bytes:
-    texts = (columns.texts("b"), columns.texts("kc"), columns.texts("a"))
-    return b"".join([b"%b %b %b\n" % fields for fields in zip(*texts, strict=True)])
-
-
-def _add(savings: Savings, columns: Columns) -> None:
+def add_savings(savings: Savings, columns: Columns) -> None:
+    """Count each line as a duplicate."""
     types = columns.texts("m") if columns.has("m") else [b"-"] * len(columns)
     sizes = np.maximum(columns.sizes(), 0).tolist()
     savings.bytes += sum(sizes)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from nwx.dedup.blocks import CdxSource
 from nwx.dedup.duplicates import find_duplicates
 from nwx.dedup.hashing import Key
+from nwx.dedup.rawblocks import CdxSource
 from nwx.dedup.revisits import find_revisits
 from nwx.dedup.selection import Selection
 from nwx.errors import DigestError

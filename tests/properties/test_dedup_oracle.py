@@ -10,10 +10,10 @@ from unittest.mock import patch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nwx.dedup import blocks, planning, work
-from nwx.dedup.blocks import CdxSource
+from nwx.dedup import duplicates, planning, rawblocks, runs, work
 from nwx.dedup.duplicates import find_duplicates
 from nwx.dedup.hashing import Key
+from nwx.dedup.rawblocks import CdxSource
 from nwx.dedup.selection import Keep, Selection
 
 DIGESTS = ("A" * 32, "sha1:" + "A" * 32, "B" * 32, "sha256:" + "0" * 64, "odd", "-")
@@ -78,7 +78,7 @@ def _expected(captures: list[Capture], key: Key, keep: Keep) -> list[str]:
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     captures=st.lists(capture, max_size=60),
-    in_order=st.booleans(),
+    in_order=st.sampled_from((True, True, False)),
     forms=st.lists(st.sampled_from(FORMS), min_size=1, max_size=3),
     files=st.integers(1, 3),
     packed=st.booleans(),
@@ -87,6 +87,8 @@ def _expected(captures: list[Capture], key: Key, keep: Keep) -> list[str]:
     block_bytes=st.sampled_from((100, 500, 1 << 20)),
     task_bytes=st.sampled_from((150, 700, 1 << 20)),
     at_once=st.sampled_from((1, 5, 1 << 18)),
+    longest_run=st.sampled_from((400, 1 << 20)),
+    by_runs=st.booleans(),
 )
 def test_duplicates_are_those_of_a_dictionary(
     captures: list[Capture],
@@ -99,6 +101,8 @@ def test_duplicates_are_those_of_a_dictionary(
     block_bytes: int,
     task_bytes: int,
     at_once: int,
+    longest_run: int,
+    by_runs: bool,
 ) -> None:
     if in_order:
         captures = sorted(captures)
@@ -108,10 +112,13 @@ def test_duplicates_are_those_of_a_dictionary(
     size = -(-len(lines) // files) or 1
     with (
         TemporaryDirectory() as folder,
-        patch.object(blocks, "BLOCK_BYTES", block_bytes),
+        patch.object(rawblocks, "BLOCK_BYTES", block_bytes),
         patch.object(planning, "_LEAST_TASK_BYTES", task_bytes),
         patch.object(planning, "_TASK_BYTES", task_bytes),
         patch.object(work, "ENTRIES_AT_ONCE", at_once),
+        patch.object(runs, "ENTRIES_AT_ONCE", at_once),
+        patch.object(rawblocks, "LONGEST_RUN_BYTES", longest_run),
+        patch.object(duplicates, "seem_in_order", lambda _, key: by_runs and key is not Key.DIGEST),
     ):
         sources = []
         for number in range(files):

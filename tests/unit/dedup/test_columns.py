@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nwx.dedup.blocks import CdxSource, Piece, Reading, blocks
+from nwx.dedup.blocks import Reading, blocks
 from nwx.dedup.columns import Columns
 from nwx.dedup.digits import timestamps_of
 from nwx.dedup.hashing import Key, KeyHash, canonical_digest
+from nwx.dedup.rawblocks import CdxSource, Piece
 from nwx.errors import TimestampError
 from nwx.formats.digest import Form, digest_of, spell
 from nwx.formats.timestamp import normal_timestamp

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from nwx.dedup import blocks, planning
-from nwx.dedup.blocks import CdxSource
+from nwx.dedup import planning, rawblocks
 from nwx.dedup.duplicates import find_duplicates
 from nwx.dedup.hashing import Key
 from nwx.dedup.planning import Resources
+from nwx.dedup.rawblocks import CdxSource
 from nwx.dedup.report import DedupReport
 from nwx.dedup.revisits import find_revisits
 from nwx.dedup.selection import Keep, Revisits, Selection
@@ -246,7 +246,7 @@ def test_a_file_cut_in_pieces_gives_the_same(
     whole = _found(source)
     monkeypatch.setattr(planning, "_LEAST_TASK_BYTES", 300)
     monkeypatch.setattr(planning, "_TASK_BYTES", 300)
-    monkeypatch.setattr(blocks, "BLOCK_BYTES", 250)
+    monkeypatch.setattr(rawblocks, "BLOCK_BYTES", 250)
     pieces = _found(source)
     assert whole[0] == pieces[0]
     assert len(pieces[0]) == 42
