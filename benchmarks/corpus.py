@@ -20,16 +20,15 @@ class Words:
 
     def __init__(self, size: int, random_source: random.Random) -> None:
         letters = "abcdefghijklmnopqrstuvwxyz"
-        self._random = random_source
         self.words = [
             "".join(random_source.choices(letters, k=random_source.randint(3, 10)))
             for _ in range(size)
         ]
         self._weights = list(accumulate(1 / rank for rank in range(1, size + 1)))
 
-    def draw(self, count: int) -> list[str]:
+    def draw(self, count: int, random_source: random.Random) -> list[str]:
         """Return so many words, frequent ones often."""
-        return self._random.choices(self.words, cum_weights=self._weights, k=count)
+        return random_source.choices(self.words, cum_weights=self._weights, k=count)
 
 
 def batches(documents: int, words: Words, seed: int = 1, size: int = 1000) -> Iterator[Batch]:
@@ -71,8 +70,8 @@ def _document(number: int, words: Words, source: random.Random) -> Document:
         content_length=source.randint(500, 90_000),
     )
     extract = Extract(
-        title=" ".join(words.draw(6)),
-        content=" ".join(words.draw(source.randint(50, 750))),
+        title=" ".join(words.draw(6, source)),
+        content=" ".join(words.draw(source.randint(50, 750), source)),
         content_language=_one(_LANGUAGES, source),
     )
     return Document(capture, extract)
