@@ -5,17 +5,14 @@
 Asks queries of one to three words with facets, of each engine in turn,
 and prints the median and the 95th percentile in milliseconds and their
 ratio; then the same on Elasticsearch without and with the join of dates.
-Starts a server of its own unless NWX_TEST_ELASTICSEARCH names one.
+Starts a server of its own.
 """
 
 import argparse
-import os
 import random
 import tempfile
 import time
-import uuid
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,12 +36,11 @@ def main() -> None:
     options.add_argument("--queries", type=int, default=300)
     given = options.parse_args()
     words = Words(50_000, random.Random(7))
-    address = os.environ.get("NWX_TEST_ELASTICSEARCH")
     with (
         tempfile.TemporaryDirectory() as folder,
-        nullcontext(address) if address else node() as server,
+        node() as server,
         EmbeddedEngine(Path(folder) / "archive") as embedded,
-        ElasticEngine(server, ElasticSettings(prefix=f"bench-{uuid.uuid4().hex[:8]}")) as elastic,
+        ElasticEngine(server, ElasticSettings()) as elastic,
     ):
         for engine in (embedded, elastic):
             fill(engine, words, given.documents)
