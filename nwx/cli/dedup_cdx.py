@@ -25,22 +25,22 @@ from nwx.dedup.selection import Keep, Revisits, Selection
 @click.argument("files", nargs=-1)
 @click.option(
     "--key",
-    type=click.Choice([*Key]),
-    default=Key.URL_DIGEST,
+    type=click.Choice([each.value for each in Key]),
+    default=Key.URL_DIGEST.value,
     show_default=True,
     help="What duplicates have in common.",
 )
 @click.option(
     "--keep",
-    type=click.Choice([*Keep]),
-    default=Keep.OLDEST,
+    type=click.Choice([each.value for each in Keep]),
+    default=Keep.OLDEST.value,
     show_default=True,
     help="Which one of them is not listed; `original`: the oldest that is no revisit.",
 )
 @click.option(
     "--revisits",
-    type=click.Choice([Revisits.IN, Revisits.OUT]),
-    default=Revisits.IN,
+    type=click.Choice([Revisits.IN.value, Revisits.OUT.value]),
+    default=Revisits.IN.value,
     show_default=True,
     help="Whether revisit records are looked at.",
 )

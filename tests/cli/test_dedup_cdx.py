@@ -1,0 +1,207 @@
+"""dedup-cdx and revisits by the front door."""
+
+import gzip
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import environment
+
+ROOT = Path(__file__).parent.parent.parent
+BIN = Path(sys.executable).parent
+URL = "http://www.example.org/"
+A, B = "A" * 32, "B" * 32
+
+
+def _run(
+    *arguments: object, stdin: bytes = b"", command: str = "dedup-cdx", file_limit: int = 0
+) -> subprocess.CompletedProcess[bytes]:
+    def limit() -> None:
+        if file_limit:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (file_limit, file_limit))
+
+    return subprocess.run(
+        [str(BIN / "nwx"), command, *map(str, arguments)],
+        input=stdin,
+        env=environment("archive"),
+        capture_output=True,
+        timeout=120,
+        check=False,
+        preexec_fn=limit if file_limit else None,
+    )
+
+
+def _lines(count: int = 4) -> bytes:
+    lines = [
+        f"org,example)/ 2015{month:02} {URL} text/html 200 {A} - - 100 5 f.warc.gz\n"
+        for month in range(1, count + 1)
+    ]
+    return "".join(lines).encode()
+
+
+@pytest.fixture
+def cdx(tmp_path: Path) -> Path:
+    path = tmp_path / "in.cdx"
+    path.write_bytes(_lines())
+    return path
+
+
+def test_the_list_goes_to_standard_output_and_counts_elsewhere(cdx: Path) -> None:
+    done = _run(cdx)
+    assert done.returncode == 0
+    assert done.stdout.decode() == "".join(f"2015{month:02} {A} {URL}\n" for month in (2, 3, 4))
+    assert done.stderr == b"4 lines, 1 keys, 3 duplicates\n"
+
+
+def test_standard_input_in_any_compression(cdx: Path) -> None:
+    expected = _run(cdx).stdout
+    assert _run("-", stdin=_lines()).stdout == expected
+    assert _run("-", stdin=gzip.compress(_lines())).stdout == expected
+
+
+def test_a_named_pipe_is_read(cdx: Path, tmp_path: Path) -> None:
+    shell = f"{BIN / 'nwx'} dedup-cdx <(cat {cdx}) {cdx} --quiet"
+    done = subprocess.run(
+        ["bash", "-c", shell], env=environment("archive"), capture_output=True, check=True
+    )
+    assert done.stdout.count(b"\n") == 7
+
+
+def test_an_output_file_appears_whole(cdx: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.dup"
+    done = _run(cdx, "-o", output)
+    assert done.stdout == b"4 lines, 1 keys, 3 duplicates\n"
+    assert output.read_bytes().count(b"\n") == 3
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.cdx", "out.dup"]
+
+
+def test_a_failure_leaves_the_output_as_it_was(cdx: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.dup"
+    output.write_text("before")
+    cdx.write_bytes(_lines() + b"broken\n")
+    done = _run(cdx, "-o", output, "--strict")
+    assert done.returncode == 1
+    assert f"nwx: {cdx}:5: 1 fields; 7, 9, 10, 11, 14" in done.stderr.decode()
+    assert output.read_text() == "before"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.cdx", "out.dup"]
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, in_order: bool) -> None:
+    cdx, output, tmp = tmp_path / "in.cdx", tmp_path / "out.dup", tmp_path / "tmp"
+    lines = _lines(12).splitlines(keepends=True) * 200
+    lines.sort(reverse=not in_order)
+    cdx.write_bytes(b"".join(lines))
+    tmp.mkdir()
+    done = _run(cdx, "-o", output, "--tmp", tmp, file_limit=4096)
+    assert done.returncode == 1
+    assert b"cannot be written: File too large" in done.stderr
+    assert done.stderr.count(b"\n") == 1
+    assert not output.exists()
+    assert list(tmp.iterdir()) == []
+
+
+def test_a_full_output_is_told(cdx: Path) -> None:
+    done = _run(cdx, "-o", "/dev/full")
+    assert done.returncode == 1
+    assert b"/dev/full cannot be written: No space left" in done.stderr
+
+
+def test_broken_lines_are_reported_with_their_place(cdx: Path) -> None:
+    cdx.write_bytes(_lines() + b"one two\n" * 30)
+    done = _run(cdx)
+    assert done.returncode == 0
+    lines = done.stderr.decode().splitlines()
+    assert lines[0].startswith(f"nwx: {cdx}:5: 2 fields")
+    assert lines[20] == "nwx: … and 10 more lines that cannot be read"
+    assert lines[21] == "4 lines, 1 keys, 3 duplicates, 30 that cannot be read"
+
+
+def test_a_file_without_any_line_that_can_be_read_fails(tmp_path: Path) -> None:
+    path = tmp_path / "no.cdx"
+    path.write_text("this is no cdx\n")
+    assert _run(path).returncode == 1
+
+
+def test_the_summary_as_text_and_as_json(cdx: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    shown = _run(cdx, "-o", output, "--summary").stdout.decode()
+    assert "300 B in the records of these duplicates" in shown
+    assert "www.example.org  3" in shown
+    found = json.loads(_run(cdx, "-o", output, "--json").stdout)
+    assert found["bytes_saved"] == 300
+    assert found["by_mime"] == [{"value": "text/html", "duplicates": 3, "bytes": 300}]
+    assert json.loads(_run(cdx, "--json").stderr)["duplicates"] == 3
+
+
+def test_options_reach_the_work(cdx: Path, tmp_path: Path) -> None:
+    held = tmp_path / "held.dup"
+    held.write_text(f"{URL} sha1:{A} 2020\n")
+    assert _run(cdx, "--against", held).stdout.count(b"\n") == 4
+    assert b"201501" in _run(cdx, "--keep", "newest").stdout
+    assert _run(cdx, "--min-size", "1K").stdout == b""
+    assert _run(cdx, "--mime", "IMAGE/*").stdout == b""
+    assert _run(cdx, "--not-mime", "text/html").stdout == b""
+    other = tmp_path / "other.cdx"
+    other.write_text(f"{URL} {A} 2015\n{URL} {A} 2016\n")
+    assert _run(other, "--fields", "a k b").stdout == f"2016 {A} {URL}\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "there is nothing to read"),
+        (("-", "-"), "can be read once only"),
+        (("x", "--fields", "N-b"), "one letter a field is needed"),
+        (("x", "--fields", "Nbm"), "has no field for a URL"),
+        (("x", "--memory", "1M"), "64M are needed"),
+        (("x", "--memory", "much"), "is no size"),
+        (("x", "--tmp", "/none"), "is no folder"),
+        (("x", "--key", "url"), "'url+digest'"),
+    ],
+)
+def test_wrong_use_is_told(arguments: tuple[str, ...], message: str) -> None:
+    done = _run(*arguments)
+    assert done.returncode == 2
+    assert message in done.stderr.decode()
+
+
+def test_a_missing_file_fails() -> None:
+    done = _run("/none/at/all.cdx")
+    assert done.returncode == 1
+    assert done.stderr == b"nwx: /none/at/all.cdx cannot be opened: No such file or directory\n"
+
+
+def test_revisits(tmp_path: Path) -> None:
+    path = tmp_path / "in.cdx"
+    path.write_text(
+        f"k 2015 {URL} text/html 200 {A} - 5 f\n"
+        f"k 2016 {URL} text/html 200 {A} - 5 -\n"
+        f"k 2017 {URL} warc/revisit - {B} - 5 f\n"
+    )
+    done = _run(path, command="revisits")
+    assert done.stdout.decode() == f"2016 {A} {URL}\n2017 {B} {URL}\n"
+    assert done.stderr == b"3 lines, 2 revisits\n"
+
+
+@pytest.mark.parametrize("name", ["dedup-cdx", "revisits"])
+def test_scripts_run_from_a_checkout(name: str, cdx: Path) -> None:
+    script = str(ROOT / "scripts" / name)
+    done = subprocess.run(
+        [sys.executable, script, str(cdx)], capture_output=True, check=True, cwd="/"
+    )
+    assert done.stdout.count(b"\n") == (3 if name == "dedup-cdx" else 0)
+
+
+def test_a_reader_that_stops_is_no_error(cdx: Path) -> None:
+    cdx.write_bytes(_lines(12) * 20_000)
+    shell = f"{BIN / 'nwx'} dedup-cdx {cdx} | head -1"
+    done = subprocess.run(
+        ["bash", "-c", shell], env=environment("archive"), capture_output=True, check=True
+    )
+    assert b"Traceback" not in done.stderr
+    assert done.stdout.count(b"\n") == 1
