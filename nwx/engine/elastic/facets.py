@@ -4,9 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from nwx.engine.elastic import limits
 from nwx.engine.elastic.compile import EVERYTHING, Query
-from nwx.engine.elastic.paging import count, numbers, search, within
+from nwx.engine.elastic.paging import count, numbers, numbers_and, within
 from nwx.engine.elastic.schema import COLLECTIONS, YEARS, Schema
 from nwx.engine.elastic.server import Body, Server
 from nwx.model import FacetValue, IndexName
@@ -50,52 +49,52 @@ class Facets:
         its own date only where both the documents of the result and the
         documents with several dates are more than limits.MAX_IDS.
         """
-        counts = _read(facets, answer)
+        counts = _read(facets, answer.get("aggregations", {}))
         joined = [facet for facet in facets if facet in _JOINED]
         if joined and answer["hits"]["total"]["value"]:
-            some = self._with_many_dates(query, answer["hits"]["total"]["value"])
-            self._correct(counts, joined, some)
+            own, every = self._with_many_dates(joined, query, answer["hits"]["total"]["value"])
+            for facet in joined:
+                counts[facet].subtract(own[facet])
+                counts[facet].update(every[facet])
         return {facet: _values(facet, counts[facet], size) for facet in facets}
 
-    def _correct(self, counts: Counts, facets: list[str], some: Sequence[int]) -> None:
-        """Count all dates of some documents in place of their own."""
-        if not some:
-            return
-        own = self._counts(self._documents, some, {name: _JOINED[name] for name in facets})
-        every = self._counts(self._dates, some, {name: _ALL_DATES[name] for name in facets})
-        for facet in facets:
-            counts[facet].subtract(own[facet])
-            counts[facet].update(every[facet])
-
-    def _with_many_dates(self, query: Query, total: int) -> Sequence[int]:
-        """Return which documents of a query have several dates, none if that is too much."""
+    def _with_many_dates(
+        self, facets: Sequence[str], query: Query, total: int
+    ) -> tuple[Counts, Counts]:
+        """Count the documents of a query that have several dates: by their own, and by all."""
+        own = {name: _values_of(_JOINED[name]) for name in facets}
+        every = {name: _values_of(_ALL_DATES[name]) for name in facets}
         many = count(self._server, self._dates, _MANY)
-        sides = [(self._documents, query, total), (self._dates, _MANY, many)]
-        (index, first, fewest), (other, second, _) = sorted(sides, key=lambda side: side[2])
-        if not 0 < fewest <= limits.MAX_IDS:
-            return ()
-        some = numbers(self._server, index, first)
-        return (some and numbers(self._server, other, within(second, some))) or ()
+        if total <= many:
+            found = self._counted((self._documents, query), (self._dates, _MANY), every, own)
+            return found[1], found[0]
+        return self._counted((self._dates, _MANY), (self._documents, query), own, every)
 
-    def _counts(self, index: str, some: Sequence[int], fields: Mapping[str, str]) -> Counts:
-        body = {
-            "query": within(EVERYTHING, some),
-            "size": 0,
-            "track_total_hits": False,
-            "aggs": {
-                facet: {"terms": {"field": field, "size": _JOINED_VALUES}}
-                for facet, field in fields.items()
-            },
-        }
-        return _read(fields, search(self._server, index, body))
+    def _counted(
+        self, fewer: tuple[str, Query], more: tuple[str, Query], among: Body, again: Body
+    ) -> tuple[Counts, Counts]:
+        """Count what both sides have: by `among` on the one with more, by `again` on the other."""
+        nothing = Counts({name: Counter() for name in among})
+        some = numbers(self._server, *fewer)
+        if not some:
+            return nothing, nothing
+        both, first = numbers_and(self._server, more[0], within(more[1], some), among)
+        if not both:
+            return nothing, nothing
+        _, second = numbers_and(self._server, fewer[0], within(EVERYTHING, both), again)
+        return _read(among, first), _read(again, second)
 
 
-def _read(facets: Iterable[str], answer: Body) -> Counts:
+def _values_of(field: str) -> Body:
+    return {"terms": {"field": field, "size": _JOINED_VALUES}}
+
+
+def _read(facets: Iterable[str], aggregations: Body) -> Counts:
     return {
         facet: Counter(
             {
                 _label(facet, bucket["key"]): bucket["doc_count"]
-                for bucket in answer["aggregations"][facet]["buckets"]
+                for bucket in aggregations.get(facet, {}).get("buckets", ())
             }
         )
         for facet in facets

@@ -43,29 +43,32 @@ class Order:
         self._dates = schema.name(IndexName.DATES)
         self._newest = sort is Sort.NEWEST
 
+    def body(self, fold: str, wanted: int) -> Body:
+        """Return the part of a search that `first` goes on from."""
+        return {"size": max(wanted, limits.FEW), "sort": self.own_sort(), **_fields(fold)}
+
     def own_sort(self) -> list[Body]:
         """Return the sort by a document's own date."""
         return [{"crawl_date": "desc" if self._newest else "asc"}, {"id": "asc"}]
 
-    def first(self, query: Query, fold: str, wanted: int) -> list[int]:
+    def first(self, query: Query, fold: str, wanted: int, answer: Body) -> list[int]:
         """Return the numbers of the first `wanted` documents, one of each fold."""
-        best = self._by_own_date(query, fold, wanted)
+        best = self._by_own_date(query, fold, wanted, answer)
         candidates = {one.number: one for one in self._dated(best.candidates)}
         if not best.complete:
             for one in self._by_all_dates(query, fold, wanted, best.limit):
                 candidates[one.number] = one
         return [one.number for one in self._folded(candidates.values())][:wanted]
 
-    def _by_own_date(self, query: Query, fold: str, wanted: int) -> "_Best":
-        body = {"query": query, **_fields(fold), "sort": self.own_sort()}
-        size = max(min(wanted, limits.PAGE), limits.FEW)
-        answer = search(self._server, self._documents, body | {"size": size, **_TRACK})
+    def _by_own_date(self, query: Query, fold: str, wanted: int, answer: Body) -> "_Best":
         candidates = [_candidate(hit, fold) for hit in answer["hits"]["hits"]]
         total = answer["hits"]["total"]["value"]
-        if total <= size:
+        if total == len(candidates):
             return _Best(candidates, complete=True)
+        body = {"query": query, **_fields(fold)}
         folds = self._folded(candidates)
         if len(folds) < wanted:
+            body |= {"sort": self.own_sort()}
             folded = body | {"size": wanted, "collapse": {"field": fold}}
             hits = search(self._server, self._documents, folded)["hits"]["hits"]
             candidates += [_candidate(hit, fold) for hit in hits]
@@ -132,9 +135,6 @@ class _Best:
     candidates: list[Candidate]
     complete: bool = False
     limit: str = ""
-
-
-_TRACK: Body = {"track_total_hits": True}
 
 
 def _fields(fold: str) -> Body:

@@ -62,20 +62,33 @@ def numbers(server: Server, index: str, query: Body) -> list[int] | None:
 
     The server keeps the answer until the index changes.
     """
-    if count(server, index, query) > limits.MAX_IDS:
-        return None
-    values = {"terms": {"field": NUMBER, "size": limits.MAX_IDS}}
+    return numbers_and(server, index, query, {})[0]
+
+
+def numbers_and(
+    server: Server, index: str, query: Body, aggs: Body
+) -> tuple[list[int] | None, Body]:
+    """Return the numbers of the entries that match, as `numbers` does, and aggregations of them."""
+    values = {"numbers": {"terms": {"field": NUMBER, "size": limits.MAX_IDS}}}
+    read = ["hits.total.value", "aggregations.numbers.buckets.key"]
     answer = server.request(
         "POST",
         f"/{quoted(index)}/_search",
-        {"query": query, "size": 0, "track_total_hits": False, "aggs": {"numbers": values}},
+        {
+            "query": query,
+            "size": 0,
+            "track_total_hits": limits.MAX_IDS + 1,
+            "aggs": values | aggs,
+        },
         params={
             "allow_partial_search_results": "false",
-            "filter_path": "aggregations.numbers.buckets.key",
+            "filter_path": ",".join(read + [f"aggregations.{name}.buckets" for name in aggs]),
         },
     )
-    buckets = answer.get("aggregations", {}).get("numbers", {}).get("buckets", ())
-    return [bucket["key"] for bucket in buckets]
+    if answer["hits"]["total"]["value"] > limits.MAX_IDS:
+        return None, {}
+    found = answer.get("aggregations", {})
+    return [bucket["key"] for bucket in found.get("numbers", {}).get("buckets", ())], found
 
 
 def within(query: Body, numbers: Sequence[int]) -> Body:

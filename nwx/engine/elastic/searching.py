@@ -22,6 +22,9 @@ _FOLDS = {Collapse.URL: FOLD_URL, Collapse.SIMILAR: FOLD_SIMILAR, Collapse.NONE:
 _RELEVANCE: list[Body] = [{"_score": "desc"}, {"crawl_date": "desc"}, {"id": "asc"}]
 _BY_ID: list[Body] = [{"id": "asc"}]
 _BAD_REQUEST = 400
+# An estimate, within a few of a thousand; above it nothing needs to be counted.
+_PRECISE = {"precision_threshold": 40_000}
+_SURELY_MORE = 1.05
 
 
 class Searching:
@@ -51,21 +54,18 @@ class Searching:
 
     def _search(self, request: SearchRequest) -> SearchResult:
         started = time.perf_counter()
-        order = None
-        sort = _RELEVANCE
         by_date = _date_order(request)
-        if by_date is not None:
-            order = Order(self._server, self._schema, by_date)
-            sort = order.own_sort()
+        order = Order(self._server, self._schema, by_date) if by_date else None
+        sort = order.own_sort() if order else _RELEVANCE
         resolved = self._join.resolve(request, sort, request.offset + request.limit)
         highlighting = Highlighting(request.query)
-        answer = self._ask(request, resolved, highlighting, None if order else sort)
+        answer = self._ask(request, resolved, highlighting, order)
         hits = answer["hits"]["hits"]
-        if order is not None:
-            hits = self._ordered(request, resolved.query, order, highlighting)
+        if order and request.limit:
+            hits = self._ordered(request, resolved.query, order, answer, highlighting)
         documents = Total(answer["hits"]["total"]["value"], "eq" if resolved.whole else "gte")
         return SearchResult(
-            total=_total(request, answer, documents),
+            total=self._total(request, resolved.query, answer, documents),
             documents=documents,
             hits=self._hits(request, resolved.query, hits, highlighting),
             facets=self._facets.read(request.facets, request.facet_size, answer, resolved.query),
@@ -77,9 +77,10 @@ class Searching:
         request: SearchRequest,
         resolved: Resolved,
         highlighting: Highlighting,
-        sort: list[Body] | None,
+        order: Order | None,
     ) -> Body:
-        """Return totals and facets, and with `sort` the hits of the page."""
+        """Return totals and facets, and the hits of the page, or what `order` finds them from."""
+        fold = _FOLDS[request.collapse]
         body: Body = {
             "query": resolved.query,
             "size": 0,
@@ -87,13 +88,32 @@ class Searching:
             "aggs": aggregations(request.facets, request.facet_size),
         }
         if request.collapse is not Collapse.NONE:
-            body["aggs"] |= _GROUPS[request.collapse]
-        if sort and request.limit:
+            body["aggs"] |= {"groups": {"cardinality": {"field": fold, **_PRECISE}}}
+        if order and request.limit:
+            body |= order.body(fold, request.offset + request.limit)
+        elif request.limit:
             body |= self._page(request, highlighting)
-            body |= {"from": request.offset, "size": request.limit, "sort": sort}
+            body |= {"from": request.offset, "size": request.limit, "sort": _RELEVANCE}
             if request.collapse is not Collapse.NONE:
-                body["collapse"] = {"field": _FOLDS[request.collapse]}
+                body["collapse"] = {"field": fold}
         return search(self._server, self._documents, body)
+
+    def _total(self, request: SearchRequest, query: Query, answer: Body, documents: Total) -> Total:
+        """Return the number of hits: what is folded is counted exactly up to RESULT_WINDOW."""
+        if request.collapse is Collapse.NONE or documents.value == 0:
+            return documents
+        if answer["aggregations"]["groups"]["value"] > RESULT_WINDOW * _SURELY_MORE:
+            return Total(RESULT_WINDOW, "gte")
+        body = {
+            "query": query,
+            "size": 0,
+            "track_total_hits": False,
+            "aggs": _count_of_values(_FOLDS[request.collapse]),
+        }
+        counted = search(self._server, self._documents, body)["aggregations"]["values"]["count"]
+        if counted > RESULT_WINDOW:
+            return Total(RESULT_WINDOW, "gte")
+        return Total(counted, documents.relation)
 
     def _page(self, request: SearchRequest, highlighting: Highlighting) -> Body:
         fields = list({NUMBER, _FOLDS[request.collapse]})
@@ -103,10 +123,16 @@ class Searching:
         return page
 
     def _ordered(
-        self, request: SearchRequest, query: Query, order: Order, highlighting: Highlighting
+        self,
+        request: SearchRequest,
+        query: Query,
+        order: Order,
+        answer: Body,
+        highlighting: Highlighting,
     ) -> list[Body]:
         wanted = request.offset + request.limit
-        first = order.first(query, _FOLDS[request.collapse], wanted)[request.offset :]
+        fold = _FOLDS[request.collapse]
+        first = order.first(query, fold, wanted, answer)[request.offset :]
         if not first:
             return []
         body = {"query": within(query, first), "size": len(first)}
@@ -178,21 +204,9 @@ def _date_order(request: SearchRequest) -> Sort | None:
     return None if has_scores(request.query) else Sort.NEWEST
 
 
-def _groups(field: str) -> Body:
+def _count_of_values(field: str) -> Body:
     """Return the aggregation that counts the values of a field, exactly up to RESULT_WINDOW."""
     return {
         UNREAD: {"terms": {"field": field, "size": RESULT_WINDOW + 1}},
-        "groups": {"stats_bucket": {"buckets_path": f"{UNREAD}>_count"}},
+        "values": {"stats_bucket": {"buckets_path": f"{UNREAD}>_count"}},
     }
-
-
-_GROUPS = {collapse: _groups(_FOLDS[collapse]) for collapse in (Collapse.URL, Collapse.SIMILAR)}
-
-
-def _total(request: SearchRequest, answer: Body, documents: Total) -> Total:
-    if request.collapse is Collapse.NONE:
-        return documents
-    groups = answer["aggregations"]["groups"]["count"]
-    if groups > RESULT_WINDOW:
-        return Total(RESULT_WINDOW, "gte")
-    return Total(groups, documents.relation)
