@@ -1,5 +1,7 @@
 """dedup-cdx, also nwx dedup-cdx"""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -19,6 +21,10 @@ from nwx.dedup.duplicates import find_duplicates
 from nwx.dedup.hashing import Key
 from nwx.dedup.rawblocks import CdxSource
 from nwx.dedup.selection import Keep, Revisits, Selection
+from nwx.engine.open import is_server, open_engine
+from nwx.formats.cdx import CdxLine
+from nwx.model import IndexName
+from nwx.settings import Settings, load_settings
 
 
 @click.command("dedup-cdx", context_settings={"help_option_names": ["-h", "--help"]})
@@ -52,11 +58,14 @@ from nwx.dedup.selection import Keep, Revisits, Selection
 @click.option(
     "--against",
     multiple=True,
-    metavar="FILE",
-    help="List also what this CDX file or list has already.",
+    metavar="PLACE",
+    help="List also what is held already: by a CDX file, a list, or an archive"
+    " (a folder, or the http(s) address of an Elasticsearch).",
 )
 @list_options
+@click.pass_obj
 def command(
+    settings: Settings | None,
     files: tuple[str, ...],
     key: str,
     keep: str,
@@ -88,7 +97,8 @@ def command(
     without a digest are no duplicates of anything.
     """
     sources = sources_of(files, fields)
-    sources += [CdxSource(file, held=True) for file in against]
+    archives = [place for place in against if is_server(place) or Path(place).is_dir()]
+    sources += [CdxSource(place, held=True) for place in against if place not in archives]
     selection = Selection(
         key=Key(key),
         keep=Keep(keep),
@@ -103,6 +113,7 @@ def command(
             stream,
             selection,
             resources=resources_of(memory, tmp, jobs),
+            held=_held(settings or load_settings({}), archives) if archives else None,
             strict=strict,
             summary=summary or as_json,
             progress=progress,
@@ -116,6 +127,18 @@ def command(
         quiet=quiet,
     )
     return exit_code(report)
+
+
+def _held(settings: Settings, archives: list[str]) -> Iterator[CdxLine]:
+    for place in archives:
+        with open_engine(replace(settings, engine=place), read_only=True) as engine:
+            for entry in engine.scan(IndexName.CAPTURES):
+                yield CdxLine(
+                    urlkey=entry["urlkey"],
+                    timestamp=entry["timestamp"],
+                    url=entry["url"],
+                    digest=entry.get("digest", ""),
+                )
 
 
 def main() -> None:

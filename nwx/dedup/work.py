@@ -97,9 +97,11 @@ def collect(plan: Plan, task: Task) -> Collected:
 def _selected(piece: Piece, plan: Plan, found: Collected) -> Iterator[Columns]:
     reading = Reading(piece.source.shown)
     found.readings.append(reading)
+    # what is held is held whatever it is
+    selection = Selection(plan.selection.key) if piece.source.held else plan.selection
     for block in blocks(piece, reading):
         columns = Columns(block, reading)
-        select(columns, plan.selection, found.passed)
+        select(columns, selection, found.passed)
         yield columns
         if plan.strict and reading.problems:
             return

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import environment
+from tests.cli.conftest import environment, run_nwx
+from tests.warcs import many_pages, write_warc
 
 ROOT = Path(__file__).parent.parent.parent
 BIN = Path(sys.executable).parent
@@ -149,6 +150,28 @@ def test_options_reach_the_work(cdx: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.cdx"
     other.write_text(f"{URL} {A} 2015\n{URL} {A} 2016\n")
     assert _run(other, "--fields", "a k b").stdout == f"2016 {A} {URL}\n".encode()
+
+
+def test_a_new_crawl_against_an_archive(tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    warc = tmp_path / "first.warc.gz"
+    write_warc(warc, many_pages(3))
+    run_nwx(archive, "import", warc)
+    first = run_nwx(archive, "dump", "captures").json_lines
+    again = "".join(
+        f"{each['urlkey']} 2030 {each['url']} text/html 200 {each['digest']} - - 5 5 f\n"
+        for each in first
+    )
+    cdx = tmp_path / "second.cdx"
+    cdx.write_text(again + _lines(1).decode())
+    listed = _run(cdx, "--against", archive).stdout.decode()
+    assert listed == "".join(f"2030 {each['digest']} {each['url']}\n" for each in first)
+
+
+def test_an_archive_that_is_away_is_no_empty_one(cdx: Path) -> None:
+    done = _run(cdx, "--against", "http://127.0.0.1:9/")
+    assert done.returncode == 1
+    assert done.stdout == b""
 
 
 @pytest.mark.parametrize(

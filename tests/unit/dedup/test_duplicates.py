@@ -190,6 +190,14 @@ def test_captures_of_an_engine_can_be_held(tmp_path: Path) -> None:
     assert _found(new, held=lines)[0] == [f"2016 {B} {URL}"]
 
 
+def test_what_is_held_is_not_filtered(tmp_path: Path) -> None:
+    new = _write(tmp_path, _line("2015", A, mime="image/png"))
+    held = _write(tmp_path, f"2014 {A} {URL}", name="held.dup")
+    selection = Selection(mime_in=("image/*",), min_bytes=50)
+    found, _ = _found(new, CdxSource(held.path, held=True), selection=selection)
+    assert found == [f"2015 {A} {URL}"]
+
+
 def test_broken_lines_are_named_and_passed_over(tmp_path: Path) -> None:
     lines = [
         _line("2015", A),
