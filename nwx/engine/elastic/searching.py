@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from nwx.engine.base import RESULT_WINDOW, SearchRequest
 from nwx.engine.elastic.compile import EVERYTHING, Query, has_scores
@@ -25,6 +26,14 @@ _BAD_REQUEST = 400
 # An estimate, within a few of a thousand; above it nothing needs to be counted.
 _PRECISE = {"precision_threshold": 40_000}
 _SURELY_MORE = 1.05
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """The number of hits after folding, and of the documents folded into each."""
+
+    total: Total
+    versions: Mapping[int, int] = field(default_factory=dict)
 
 
 class Searching:
@@ -63,11 +72,12 @@ class Searching:
         hits = answer["hits"]["hits"]
         if order and request.limit:
             hits = self._ordered(request, resolved.query, order, answer, highlighting)
-        documents = Total(answer["hits"]["total"]["value"], "eq" if resolved.whole else "gte")
+        folded = self._folded(request, resolved.query, answer, hits)
+        documents = Total(answer["hits"]["total"]["value"])
         return SearchResult(
-            total=self._total(request, resolved.query, answer, documents),
-            documents=documents,
-            hits=self._hits(request, resolved.query, hits, highlighting),
+            total=folded.total if resolved.whole else _at_least(folded.total),
+            documents=documents if resolved.whole else _at_least(documents),
+            hits=self._hits(hits, _FOLDS[request.collapse], folded, highlighting),
             facets=self._facets.read(request.facets, request.facet_size, answer, resolved.query),
             took_ms=(time.perf_counter() - started) * 1000,
         )
@@ -98,23 +108,6 @@ class Searching:
                 body["collapse"] = {"field": fold}
         return search(self._server, self._documents, body)
 
-    def _total(self, request: SearchRequest, query: Query, answer: Body, documents: Total) -> Total:
-        """Return the number of hits: what is folded is counted exactly up to RESULT_WINDOW."""
-        if request.collapse is Collapse.NONE or documents.value == 0:
-            return documents
-        if answer["aggregations"]["groups"]["value"] > RESULT_WINDOW * _SURELY_MORE:
-            return Total(RESULT_WINDOW, "gte")
-        body = {
-            "query": query,
-            "size": 0,
-            "track_total_hits": False,
-            "aggs": _count_of_values(_FOLDS[request.collapse]),
-        }
-        counted = search(self._server, self._documents, body)["aggregations"]["values"]["count"]
-        if counted > RESULT_WINDOW:
-            return Total(RESULT_WINDOW, "gte")
-        return Total(counted, documents.relation)
-
     def _page(self, request: SearchRequest, highlighting: Highlighting) -> Body:
         fields = list({NUMBER, _FOLDS[request.collapse]})
         page: Body = {"_source": SOURCE, "docvalue_fields": fields}
@@ -142,35 +135,35 @@ class Searching:
         return [by_number[number] for number in first if number in by_number]
 
     def _hits(
-        self, request: SearchRequest, query: Query, hits: Sequence[Body], highlighting: Highlighting
+        self, hits: Sequence[Body], fold: str, folded: Folded, highlighting: Highlighting
     ) -> tuple[Hit, ...]:
         dates = self._dates.read([hit["_source"]["id"] for hit in hits])
-        fold = _FOLDS[request.collapse]
-        folds = [hit["fields"][fold][0] for hit in hits]
-        versions = self._versions(request.collapse, query, folds)
         return tuple(
-            to_hit(hit, dates, versions.get(value, 1), highlighting.pieces(hit))
-            for hit, value in zip(hits, folds, strict=True)
+            to_hit(
+                hit, dates, folded.versions.get(hit["fields"][fold][0], 1), highlighting.pieces(hit)
+            )
+            for hit in hits
         )
 
-    def _versions(
-        self, collapse: Collapse, query: Query, folds: Sequence[int]
-    ) -> Mapping[int, int]:
-        """Return how many documents of the query are folded into each hit of a page."""
-        if collapse is Collapse.NONE or not folds:
-            return {}
-        terms = {"terms": {_FOLDS[collapse]: list(folds)}}
-        body = {
-            "query": {"bool": {"filter": [query, terms]}},
-            "size": 0,
-            "track_total_hits": False,
-            "aggs": {"folds": {"terms": {"field": _FOLDS[collapse], "size": len(folds)}}},
-        }
-        answer = search(self._server, self._documents, body)
-        return {
-            bucket["key"]: bucket["doc_count"]
-            for bucket in answer["aggregations"]["folds"]["buckets"]
-        }
+    def _folded(
+        self, request: SearchRequest, query: Query, answer: Body, hits: Sequence[Body]
+    ) -> Folded:
+        """Count what is folded: all of it, and into each of the hits of a page."""
+        documents: int = answer["hits"]["total"]["value"]
+        if request.collapse is Collapse.NONE or documents == 0:
+            return Folded(Total(documents))
+        fold = _FOLDS[request.collapse]
+        aggs = _versions(fold, [hit["fields"][fold][0] for hit in hits])
+        surely_more = answer["aggregations"]["groups"]["value"] > RESULT_WINDOW * _SURELY_MORE
+        if not surely_more:
+            aggs |= _count_of_values(fold)
+        body = {"query": query, "size": 0, "track_total_hits": False, "aggs": aggs}
+        found = search(self._server, self._documents, body)["aggregations"]
+        total = RESULT_WINDOW + 1 if surely_more else found["values"]["count"]
+        return Folded(
+            Total(total) if total <= RESULT_WINDOW else Total(RESULT_WINDOW, "gte"),
+            {one["key"]: one["doc_count"] for one in found["hits"]["values"]["buckets"]},
+        )
 
     def scroll(self, request: SearchRequest) -> Iterator[Hit]:
         """Stream every hit, as `Engine.scroll` does."""
@@ -202,6 +195,16 @@ def _date_order(request: SearchRequest) -> Sort | None:
     if request.sort is not Sort.RELEVANCE:
         return request.sort
     return None if has_scores(request.query) else Sort.NEWEST
+
+
+def _at_least(total: Total) -> Total:
+    return Total(total.value, "gte")
+
+
+def _versions(field: str, values: Sequence[int]) -> Body:
+    """Return the aggregation that counts the documents of these values of a field."""
+    counted = {"terms": {"field": field, "size": max(len(values), 1)}}
+    return {"hits": {"filter": {"terms": {field: list(values)}}, "aggs": {"values": counted}}}
 
 
 def _count_of_values(field: str) -> Body:
