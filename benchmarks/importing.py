@@ -149,8 +149,11 @@ def _measured(
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         peak = _Peak(process.pid)
         out, _ = process.communicate()
+        memory = peak.stop()
+    if process.returncode:
+        sys.exit(f"the run of {name} failed")
     seconds, captures = out.split()
-    return Figure(name, float(seconds), int(captures), peak.stop())
+    return Figure(name, float(seconds), int(captures), memory)
 
 
 class _Peak:
@@ -325,7 +328,7 @@ def _made(folder: Path, files: int, pages: int) -> list[str]:
 
 
 def _page(base: str, words: Words, source: random.Random) -> bytes:
-    title = " ".join(words.draw(6))
+    title = " ".join(words.draw(6, source))
     parts = [f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>']
     parts += [
         f"<script>var data{n} = {{{n}: '{source.randbytes(900).hex()}'}};</script>"
@@ -335,14 +338,14 @@ def _page(base: str, words: Words, source: random.Random) -> bytes:
         "<style>" + ".card { margin: 0 auto; padding: 4px }\n" * 150 + "</style></head><body>"
     )
     for number in range(80):
-        link, *anchor = words.draw(5)
+        link, *anchor = words.draw(5, source)
         parts.append(
             f'<li class="menu-item menu-item-{number}"><a class="nav-link" href="/{link}"'
             f' data-track="nav:{number}">{" ".join(anchor)}</a></li>'
         )
     parts.append(f"<h1>{title}</h1>")
     for number in range(30):
-        text = " ".join(words.draw(35))
+        text = " ".join(words.draw(35, source))
         parts.append(
             f'<div class="card card--wide" id="card-{number}">'
             f'<h3 class="card__title">{text[:40]}</h3>'
@@ -350,7 +353,7 @@ def _page(base: str, words: Words, source: random.Random) -> bytes:
             f' rel="nofollow" class="card__more" title="{text[:30]}">{text[20:50]}</a></p>'
             f'<img src="/images/{number}.png" width="120" height="80" alt="" loading="lazy">'
         )
-        tags = "".join(f'<li><a href="/tag/{tag}">{tag}</a></li>' for tag in words.draw(5))
+        tags = "".join(f'<li><a href="/tag/{tag}">{tag}</a></li>' for tag in words.draw(5, source))
         parts.append(f'<ul class="tags">{tags}</ul></div>')
     parts.append("</body></html>")
     return "\n".join(parts).encode()

@@ -17,7 +17,7 @@ def test_the_list_of_commands_says_what_each_says_itself() -> None:
         command = cli.get_command(None, name)  # type: ignore[arg-type]
         assert command is not None
         assert command.name == name
-        assert command.get_short_help_str(200) == words.rstrip(".")
+        assert command.get_short_help_str(200).rstrip(".") == words.rstrip(".")
 
 
 def test_every_option_has_help() -> None:
