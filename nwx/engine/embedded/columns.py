@@ -5,7 +5,7 @@ one, reading only what has come since unless something was deleted.
 """
 
 import sqlite3
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nwx.engine.embedded.database import DOCUMENT_FACETS, count
-from nwx.model import IndexName
+from nwx.model import Collapse, IndexName
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -41,6 +41,33 @@ class Groups:
             return self.values[starts]
         shifts = np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
         return self.values[shifts + np.arange(len(shifts))]
+
+
+class Folds:
+    """What folds documents into one hit: those of a group, of which most have one document."""
+
+    def __init__(self, groups: Ints) -> None:
+        self.groups = groups
+        sizes = np.bincount(groups)
+        self._single: Bools = sizes[groups] == 1
+
+    def count(self, nums: Ints) -> int:
+        """Return the number of groups that documents are in."""
+        single = self._single[nums]
+        alone = int(np.count_nonzero(single))
+        if alone == len(nums):
+            return alone
+        return alone + len(np.unique(self.groups[nums[~single]]))
+
+    def versions(self, shown: Sequence[int], nums: Ints) -> dict[int, int]:
+        """Return how many of the documents are in the group of each that is shown."""
+        several = [num for num in shown if not self._single[num]]
+        if not several:
+            return {}
+        groups = self.groups[nums[~self._single[nums]]]
+        kinds, counts = np.unique(groups, return_counts=True)
+        places = np.searchsorted(kinds, self.groups[several])
+        return dict(zip(several, counts[places].tolist(), strict=True))
 
 
 class Columns:
@@ -79,15 +106,19 @@ class Columns:
             self._by_num[name] = column
         self.is_document: Bools = self._by_num["url_group"] > 0
 
-    @property
-    def url_group(self) -> Ints:
-        """What is equal for all documents of a URL, 0 where there is no document."""
-        return self._by_num["url_group"]
+    def folds(self, collapse: Collapse) -> Folds | None:
+        """Return what folds documents, None where nothing is to be folded."""
+        if collapse is Collapse.NONE:
+            return None
+        return self._url_folds if collapse is Collapse.URL else self._text_folds
 
-    @property
-    def text_group(self) -> Ints:
-        """What is equal for all documents of near-identical texts."""
-        return self._by_num["text_group"]
+    @cached_property
+    def _url_folds(self) -> Folds:
+        return Folds(self._by_num["url_group"])
+
+    @cached_property
+    def _text_folds(self) -> Folds:
+        return Folds(self._by_num["text_group"])
 
     @property
     def id_start(self) -> Ints:

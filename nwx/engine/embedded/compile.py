@@ -9,7 +9,7 @@ from tantivy import FieldType, Occur, Query
 from nwx import mappings
 from nwx.engine.embedded.analyzer import fold, tokens
 from nwx.engine.embedded.patterns import Terms, between_query, pattern_pieces, wildcard_query
-from nwx.engine.embedded.texts import FIELDS, field_kinds, schema
+from nwx.engine.embedded.texts import FIELDS, WORDS, field_kinds, schema
 from nwx.errors import QueryError, TimestampError
 from nwx.model import IndexName
 from nwx.query.dates import date_span
@@ -37,6 +37,8 @@ class Known:
 
     dated: Dated
     terms: Terms
+    scored: bool = True
+    """False where it is asked which documents match, and not how well."""
 
 
 Leaf = Term | Phrase | Wildcard | Fuzzy | Range
@@ -62,9 +64,24 @@ def compile_node(node: Node, known: Known) -> Query:
             return _bool(node, known)
     if node.field:
         return _leaf(node, node.field, known)
+    if not known.scored and (query := _anywhere(node, known)):
+        return query
     return Query.disjunction_max_query(
         [_boosted(_leaf(node, name, known), weight) for name, weight in DEFAULT_FIELDS.items()]
     )
+
+
+def _anywhere(node: Leaf, known: Known) -> Query | None:
+    """Return the query of a word in any default field, None where it takes their phrases."""
+    if isinstance(node, Wildcard) and set(node.pattern) != {"*"}:
+        return _wildcard(node, WORDS, "text", known)
+    if isinstance(node, Term | Phrase | Fuzzy):
+        words = tokens(node.text)
+        if len(words) == 1:
+            if isinstance(node, Fuzzy):
+                return Query.fuzzy_term_query(schema(), WORDS, words[0], node.distance)
+            return Query.term_query(schema(), WORDS, words[0], "basic")
+    return None
 
 
 def has_scores(node: Node) -> bool:

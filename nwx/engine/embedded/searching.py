@@ -10,7 +10,7 @@ from tantivy import Query
 
 from nwx.engine.base import RESULT_WINDOW, SearchRequest
 from nwx.engine.embedded import texts
-from nwx.engine.embedded.columns import Bools, Columns, Ints
+from nwx.engine.embedded.columns import Bools, Columns, Folds, Ints
 from nwx.engine.embedded.compile import Known, all_of, compile_node, has_scores, values_query
 from nwx.engine.embedded.conditions import (
     Condition,
@@ -18,13 +18,13 @@ from nwx.engine.embedded.conditions import (
     request_condition,
     without_conditions,
 )
-from nwx.engine.embedded.facets import read_facets, tally
+from nwx.engine.embedded.facets import read_facets
 from nwx.engine.embedded.ordering import Listed, by_date, by_score
 from nwx.engine.embedded.snippets import Highlighter, Piece
 from nwx.engine.embedded.view import View
 from nwx.engine.entries import Entry
 from nwx.errors import WindowError
-from nwx.model import Collapse, Hit, SearchResult, Sort, Total
+from nwx.model import Hit, SearchResult, Sort, Total
 from nwx.query.tree import All, DateRange
 
 _JOINED = ("collection", "year")
@@ -55,16 +55,15 @@ def search(view: View, request: SearchRequest) -> SearchResult:
             f"ask a narrower question, or stream all hits (scroll)"
         )
     found = _find(view, request)
-    groups = _groups(view.columns, request.collapse)
-    versions = None if groups is None else tally(groups[found.nums], view.columns.size)
-    total = len(found.nums if versions is None else versions[0])
+    folds = view.columns.folds(request.collapse)
+    total = len(found.nums) if folds is None else folds.count(found.nums)
     page: Sequence[Listed] = ()
     if request.offset < total and request.limit:
-        page = _first(view, request, found, groups, wanted)[request.offset :]
+        page = _first(view, request, found, folds, wanted)[request.offset :]
     return SearchResult(
         total=Total(total),
         documents=Total(len(found.nums)),
-        hits=tuple(_hits(view, request, page, groups, versions)),
+        hits=tuple(_hits(view, request, page, found.nums, folds)),
         facets=read_facets(view.columns, found.nums, request.facets, request.facet_size),
         took_ms=(time.perf_counter() - started) * 1000,
     )
@@ -82,7 +81,7 @@ def scroll(view: View, request: SearchRequest) -> Iterator[Hit]:
         nums_of_hits = view.searcher.fast_field_values(texts.NUM, addresses)
         for num, (score, address) in zip(nums_of_hits, hits, strict=True):
             head = texts.head_of(view.searcher.doc(address))
-            yield _hit(view.columns, int(num or 0), head, score)
+            yield _hit(view.columns, Listed(int(num or 0), score), head)
 
 
 def _find(view: View, request: SearchRequest) -> Found:
@@ -92,15 +91,18 @@ def _find(view: View, request: SearchRequest) -> Found:
     def dated(node: DateRange) -> Query:
         return _nums_query(_seen(view.columns, range_condition(node)) & view.columns.is_document)
 
-    queries = [compile_node(node, Known(dated, view.terms))]
-    queries += [
+    filters = [
         values_query(field, tuple(values))
         for field, values in request.filters.items()
         if values and field not in _JOINED
     ]
-    query = all_of(queries)
-    everything = isinstance(node, All) and len(queries) == 1
-    nums = view.all_nums() if everything else view.nums(query)
+    scored = has_scores(node)
+    matching = all_of([compile_node(node, Known(dated, view.terms, scored=False)), *filters])
+    query = matching
+    if scored and request.sort is Sort.RELEVANCE:
+        query = all_of([compile_node(node, Known(dated, view.terms)), *filters])
+    everything = isinstance(node, All) and not filters
+    nums = view.all_nums() if everything else view.nums(matching)
     allowed = None
     own = request_condition(request)
     for condition in (*conditions, *([own] if own else [])):
@@ -110,7 +112,7 @@ def _find(view: View, request: SearchRequest) -> Found:
         nums = nums[allowed[nums]]
     elif view.searcher.num_docs != view.columns.entries:
         allowed = view.columns.is_document
-    return Found(query, nums, allowed, has_scores(node))
+    return Found(query, nums, allowed, scored)
 
 
 def _seen(columns: Columns, condition: Condition) -> Bools:
@@ -130,61 +132,48 @@ def _nums_query(chosen: Bools) -> Query:
     )
 
 
-def _groups(columns: Columns, collapse: Collapse) -> Ints | None:
-    if collapse is Collapse.NONE:
-        return None
-    return columns.url_group if collapse is Collapse.URL else columns.text_group
-
-
 def _first(
-    view: View, request: SearchRequest, found: Found, groups: Ints | None, wanted: int
+    view: View, request: SearchRequest, found: Found, folds: Folds | None, wanted: int
 ) -> list[Listed]:
+    groups = None if folds is None else folds.groups
     if request.sort is Sort.RELEVANCE and found.scored:
         return by_score(view, found.query, found.allowed, groups, wanted)
     return by_date(view.columns, found.nums, groups, wanted, request.sort)
 
 
 def _hits(
-    view: View,
-    request: SearchRequest,
-    page: Sequence[Listed],
-    groups: Ints | None,
-    versions: tuple[Ints, Ints] | None,
+    view: View, request: SearchRequest, page: Sequence[Listed], nums: Ints, folds: Folds | None
 ) -> Iterator[Hit]:
     documents = dict(texts.documents_by_num(view.searcher, [one.num for one in page]))
+    versions = {} if folds is None else folds.versions([one.num for one in page], nums)
     highlighter = Highlighter(request.query) if request.snippets else None
     for one in page:
         if one.num not in documents:
             continue  # deleted a moment ago
         document = documents[one.num]
         head = texts.head_of(document)
-        number = 1
-        if groups is not None and versions is not None:
-            kinds, counts = versions
-            number = int(counts[np.searchsorted(kinds, groups[one.num])])
         snippet: tuple[Piece, ...] = ()
         if highlighter is not None:
             text = texts.content_of(document) or head.get("description", "")
             snippet = highlighter.snippet(text)
-        yield _hit(view.columns, one.num, head, one.score, number, snippet)
+        yield _hit(view.columns, one, head, versions.get(one.num, 1), snippet)
 
 
 def _hit(
     columns: Columns,
-    num: int,
+    listed: Listed,
     head: Entry,
-    score: float,
     versions: int = 1,
     snippet: tuple[Piece, ...] = (),
 ) -> Hit:
-    dates, collections = columns.dates(num)
+    dates, collections = columns.dates(listed.num)
     return Hit(
         id=head["id"],
         url=head.get("url", ""),
         digest=head.get("digest", ""),
         title=head.get("title", ""),
         dates=dates,
-        score=score,
+        score=listed.score,
         snippet=snippet,
         versions=versions,
         host=head.get("host", ""),

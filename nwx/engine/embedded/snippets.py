@@ -17,8 +17,8 @@ _TO_BLANK = 24
 _WORD = re.compile(r"\w+")
 _BLANKS = re.compile(r"\s+")
 _SCANNED_CHARACTERS = 1_000_000
-_PLACES = 100
-_COMPARED = 20
+_PLACES = 30
+_COMPARED = 12
 
 
 class Highlighter:

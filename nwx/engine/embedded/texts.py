@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import tantivy
 import zstandard
@@ -13,11 +12,13 @@ from nwx import mappings
 from nwx.engine.embedded.analyzer import ANALYZER, text_analyzer, tokenized, tokens
 from nwx.engine.entries import Entry
 from nwx.model import IndexName
+from nwx.query.tree import DEFAULT_FIELDS
 
 NUM = "_num"
 SLOT, BIT = "_slot", "_bit"
 BITS = 52  # what the sum of a double tells apart
 FIELDS = "_fields"
+WORDS = "_words"
 _HEAD, _CONTENT, _LINKS = "_head", "_content", "_links"
 _LINK_FIELDS = ("links", "links_text", "links_kind", "links_domains")
 
@@ -42,9 +43,10 @@ def schema() -> tantivy.Schema:
     """Return the schema: searched fields, and each entry as it was in three stored pieces.
 
     Some fields are tantivy's alone: the number of the document's id, by which
-    all else is joined; the names of the fields that have a value; and the
-    number again as one bit of a slot, so that sums of bits tell all the
-    numbers of a large result (nwx.engine.embedded.matching).
+    all else is joined; the names of the fields that have a value; the words of
+    all default fields, so that one look tells which documents have a word; and
+    the number again as one bit of a slot, so that sums of bits tell all the
+    numbers of a large result (nwx.engine.embedded.view).
     """
     builder = tantivy.SchemaBuilder()
     for name, kind in field_kinds().items():
@@ -57,6 +59,7 @@ def schema() -> tantivy.Schema:
     builder.add_unsigned_field(NUM, indexed=True, fast=True)
     builder.add_unsigned_field(SLOT, fast=True)
     builder.add_unsigned_field(BIT, fast=True)
+    builder.add_text_field(WORDS, tokenizer_name=ANALYZER, index_option="basic")
     builder.add_text_field(FIELDS, tokenizer_name=_RAW, index_option="basic")
     for piece in (_HEAD, _CONTENT, _LINKS):
         builder.add_bytes_field(piece, stored=True)
@@ -87,28 +90,33 @@ class Packer:
         document.add_unsigned(NUM, num)
         document.add_unsigned(SLOT, num // BITS)
         document.add_unsigned(BIT, 1 << num % BITS)
+        words: set[str] = set()
         for name, kind in field_kinds().items():
             value = entry.get(name)
-            if value is not None and self._add(document, name, kind, value):
-                document.add_text(FIELDS, name)
+            if value is None:
+                continue
+            if kind == "text":
+                found = _add_text(document, name, value)
+                if name in DEFAULT_FIELDS:
+                    words.update(found)
+            elif kind == "keyword":
+                if not self._add_keywords(document, name, value):
+                    continue
+            else:
+                document.add_integer(name, date_number(value) if kind == "date" else value)
+            document.add_text(FIELDS, name)
+        document.add_text(WORDS, " ".join(words))
         self._store(document, entry)
         return document
 
-    def _add(self, document: tantivy.Document, name: str, kind: str, value: Any) -> bool:
-        if kind == "text":
-            _add_text(document, name, value)
-        elif kind == "keyword":
-            values = [
-                one
-                for one in ([value] if isinstance(value, str) else value)
-                if self._fits(name, one)
-            ]
-            for one in values:
-                document.add_text(name, one)
-            return bool(values)
-        else:
-            document.add_integer(name, date_number(value) if kind == "date" else value)
-        return True
+    def _add_keywords(
+        self, document: tantivy.Document, name: str, value: str | list[str]
+    ) -> list[str]:
+        values = [value] if isinstance(value, str) else value
+        kept = [one for one in values if self._fits(name, one)]
+        for one in kept:
+            document.add_text(name, one)
+        return kept
 
     def _fits(self, name: str, value: str) -> bool:
         limit = self._limits[name]
@@ -130,17 +138,21 @@ class Packer:
             document.add_bytes(_LINKS, self._squeeze(_json(links)))
 
 
-def _add_text(document: tantivy.Document, name: str, value: str | list[str]) -> None:
+def _add_text(document: tantivy.Document, name: str, value: str | list[str]) -> list[str]:
+    """Add a text, or several with room between them; return the words of it."""
     if isinstance(value, str):
-        document.add_text(name, tokenized(value))
-        return
-    found, position = [], 0
+        found = tokenized(value)
+        document.add_text(name, found)
+        return found.split()
+    words: list[str] = []
+    placed, position = [], 0
     for text in value:
-        for place, token in enumerate(tokens(text), position):
-            found.append(tantivy.Token(token, place, 0, 0))
-            position = place + 1
-        position += _VALUES_APART
-    document.add_pre_tokenized_text(name, tantivy.PreTokenizedString("", found))
+        found_here = tokens(text)
+        placed += [tantivy.Token(one, position + n, 0, 0) for n, one in enumerate(found_here)]
+        position += len(found_here) + _VALUES_APART
+        words += found_here
+    document.add_pre_tokenized_text(name, tantivy.PreTokenizedString("", placed))
+    return words
 
 
 def head_of(document: tantivy.Document) -> Entry:

@@ -15,7 +15,7 @@ from nwx.engine.embedded.columns import Columns, Ints
 from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.folder import Folder
 
-_FEW = 8_192
+_FEW = 12_000
 """Up to so many numbers are given one by one, more as sums of bits."""
 
 
@@ -28,13 +28,19 @@ class View:
 
     def nums(self, query: Query) -> Ints:
         """Return the numbers of all documents of a query, in order."""
-        found = self.searcher.search(query, _FEW, order_by_field=texts.NUM, order=Order.Asc)
+        found = self._search(query)
         total: int = found.count  # type: ignore[attr-defined]  # missing in its stub
-        if total > _FEW:
-            nums = self._many_nums(query)
-        else:
-            nums = np.fromiter((num for num, _ in found.hits), dtype=np.int64, count=total)
-        return self.known(nums)
+        if total <= _FEW:
+            return self.known(_numbers(found))
+        if total >= self.searcher.num_docs - _FEW:
+            others = _numbers(self._search(Query.all_query().and_must_not_match(query)))
+            there = self.columns.is_document.copy()
+            there[others[others < len(there)]] = False
+            return np.flatnonzero(there)
+        return self.known(self._many_nums(query))
+
+    def _search(self, query: Query) -> tantivy.SearchResult:
+        return self.searcher.search(query, _FEW, order_by_field=texts.NUM, order=Order.Asc)
 
     def all_nums(self) -> Ints:
         """Return the numbers of all documents, in order."""
@@ -62,6 +68,10 @@ class View:
         bits = np.unpackbits(sums.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
         rows, places = np.nonzero(bits)
         return np.sort(keys[rows] * texts.BITS + places)
+
+
+def _numbers(found: tantivy.SearchResult) -> Ints:
+    return np.fromiter((num for num, _ in found.hits), dtype=np.int64)
 
 
 class Viewer:
