@@ -24,6 +24,8 @@ PIECE_BYTES = 1 << 20
 READ_FAILURES = (OSError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error)
 """What reading a stored file, also one inside a zip, is known to raise."""
 
+_BACK_ALLOWANCE = 1 << 26
+_BACK_FACTOR = 4
 _FIRST_SLICE = 1 << 16
 _GZIP = b"\x1f\x8b\x08"
 _ZSTD = b"\x28\xb5\x2f\xfd"
@@ -110,14 +112,25 @@ class Members(ABC):
     """The members of a stored file, one after the other.
 
     `start` and `end` are stored offsets of the current member, `end` known
-    once it has `ended`. `inflated` counts the bytes of the member before
+    once it has `ended`. `coding` is "" where they are not compressed. `inflated` counts the bytes of the member before
     `data[0]`. `broken` says that its end was not reached in good order.
     `faults` collects what was wrong.
     """
 
-    __slots__ = ("broken", "data", "end", "ended", "faults", "inflated", "pos", "raw", "start")
+    __slots__ = (
+        "_gone_back",
+        "broken",
+        "data",
+        "end",
+        "ended",
+        "faults",
+        "inflated",
+        "pos",
+        "raw",
+        "start",
+    )
 
-    coded = True
+    coding = ""
 
     def __init__(self, raw: Raw) -> None:
         self.raw = raw
@@ -128,6 +141,7 @@ class Members(ABC):
         self.ended = True
         self.broken = False
         self.faults: list[Fault] = []
+        self._gone_back = 0
 
     @abstractmethod
     def next(self) -> bool:
@@ -155,10 +169,23 @@ class Members(ABC):
 
     def _finish(self, fault: Fault | None = None) -> None:
         self.ended = True
-        self.end = self.raw.offset
+        self.end = self.raw.base + self.raw.pos
         if fault is not None:
             self.broken = True
             self.faults.append(fault)
+
+    def _break(self, message: str) -> None:
+        """End a damaged member, and go back to where a good one may begin inside.
+
+        How far is bounded by what was read, so that a file of members
+        within members takes no more than linear time.
+        """
+        raw = self.raw
+        self._finish(Fault(self.start, self.coding, message))
+        back = raw.pos - max(0, self.start + 1 - raw.base)
+        if self._gone_back + back <= _BACK_ALLOWANCE + _BACK_FACTOR * raw.offset:
+            self._gone_back += back
+            raw.pos -= back
 
     def _drain(self) -> None:
         while not self.ended:
@@ -169,8 +196,6 @@ class PlainMembers(Members):
     """A file without compression: one member."""
 
     __slots__ = ("_begun",)
-
-    coded = False
 
     def __init__(self, raw: Raw) -> None:
         super().__init__(raw)
@@ -195,6 +220,8 @@ class GzipMembers(Members):
     """A file of gzip members; what lies damaged between good ones is passed over."""
 
     __slots__ = ("_decoder", "_taken")
+
+    coding = "gzip"
 
     def __init__(self, raw: Raw) -> None:
         super().__init__(raw)
@@ -245,16 +272,14 @@ class GzipMembers(Members):
                 return piece
 
     def _cut_off(self) -> bytes:
-        self._finish(Fault(self.start, "gzip", "the gzip member is cut off by the end of the file"))
+        self._break("the gzip member is cut off by the end of the file")
         return b""
 
     def _damaged(self, taken: bytes, error: str) -> bytes:
-        """Return what can be saved, and let the search go on behind the member's begin."""
-        first = self._taken == 0
-        saved = salvage(taken, 31, PIECE_BYTES) if first else b""
-        self.raw.pos -= len(taken) - first
-        message = f"the gzip member is damaged ({error.strip() or 'wrong data'})"
-        self._finish(Fault(self.start, "gzip", message))
+        """Return what can be saved of a member that breaks early."""
+        saved = b"" if self._taken else salvage(taken, 31, PIECE_BYTES)
+        self._break(f"the gzip member is damaged ({error.strip() or 'wrong data'})")
+        self.end = self.start  # where it ends is not to be known
         return saved
 
 
@@ -266,6 +291,8 @@ class ZstdMembers(Members):
     """
 
     __slots__ = ("_blocks_left", "_checksum", "_decoder", "_dictionary")
+
+    coding = "zstd"
 
     def __init__(self, raw: Raw, dictionary: bytes = b"") -> None:
         super().__init__(raw)
@@ -338,14 +365,13 @@ class ZstdMembers(Members):
 
     def _decode(self, stored: bytes) -> bytes:
         if not stored:
-            message = "the zstd frame is cut off by the end of the file"
-            self._finish(Fault(self.start, "zstd", message))
+            self._break("the zstd frame is cut off by the end of the file")
             return b""
         try:
             piece = self._decoder.decompress(stored)
         except zstandard.ZstdError as error:
-            self.raw.pos -= min(len(stored), self.raw.pos) - 1
-            self._finish(Fault(self.start, "zstd", f"the zstd frame is damaged ({error})"))
+            self._break(f"the zstd frame is damaged ({error})")
+            self.end = self.start  # where it ends is not to be known
             return b""
         if not self._blocks_left and not self.ended:
             self._finish()

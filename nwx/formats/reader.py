@@ -195,7 +195,7 @@ class ArchiveReader:
             yield self._error(Fault(members.raw.offset, "read", members.raw.failure))
 
     def _nothing_found(self, scanner: Scanner, members: Members) -> Fault:
-        if not members.raw.offset:
+        if not members.raw.data and not members.raw.base:
             return Fault(0, "format", "the file is empty")
         first = f" ({scanner.faults[0].message})" if scanner.faults else ""
         return Fault(0, "format", f"no WARC or ARC record was found in the file{first}")

@@ -10,8 +10,9 @@ from nwx.formats.record import Record
 
 _FILLING = re.compile(rb"[\r\n\0]*")
 _NEXT_RECORD = re.compile(rb"(?<=\n)(?:" + RECORD_START.pattern + rb")")
-_NEXT_WARC = re.compile(rb"(?<=\n)WARC/\d\.\d+[ \t]*\r?\n[A-Za-z-]+[ \t]*:")
+_NEXT_WARC = re.compile(rb"WARC/\d\.\d+[ \t]*\r?\n[A-Za-z-]+[ \t]*:")
 _LONGEST_START = 1 << 15
+_LONGEST_GAP = 16
 _RESCUE_ALLOWANCE = 1 << 26
 _RESCUE_FACTOR = 8
 
@@ -39,6 +40,7 @@ class Scanner:
         self._base = 0
         self._last = -1
         self._ahead = False  # the window is on the next member already
+        self._gap = b""  # what was gone over behind the last block
         self._passed = 0
         self._rescued = 0
 
@@ -52,7 +54,7 @@ class Scanner:
     def _member(self) -> Iterator[Record]:
         """Yield the records of a member, or of the members that one record runs over."""
         members = self._members
-        stored_start: int | None = members.start if members.coded else None
+        stored_start: int | None = members.start if members.coding else None
         more = self._at_content()
         while more:
             offset = max(self._base + members.inflated + members.pos, self._last + 1)
@@ -61,6 +63,9 @@ class Scanner:
             head = self._head()
             if head is None:
                 self._fault(offset, "header", "what is here is no WARC or ARC record")
+                if self._ahead:
+                    return
+                members.pos += 1  # or the same place would be found again
                 self._pass_over()
                 more = self._at_content()
                 stored_start = None
@@ -70,24 +75,22 @@ class Scanner:
             self._read_block(record, head)
             more = not self._ahead and self._to_next(record)
             self._passed += head.size + record.block_length
-            record.length = self._stored_length(stored_start, more) or (
-                head.size + record.block_length
-            )
+            record.length = head.size + record.block_length
+            if stored_start is not None and not more:
+                end = members.start if self._ahead else members.end
+                record.length = max(0, end - stored_start)
             stored_start = None
             yield record
-
-    def _stored_length(self, start: int | None, more: bool) -> int | None:
-        """Return the stored length of the member of a record that has it for its own."""
-        if start is None or more:
-            return None
-        return (self._members.start if self._ahead else self._members.end) - start
 
     def _at_content(self) -> bool:
         """Go over blank lines and filling; False at the end of the member."""
         members = self._members
+        self._gap = b""
         while True:
             found = _FILLING.match(members.data, members.pos)
-            members.pos = found.end() if found else members.pos
+            if found:
+                self._gap = self._gap[-_LONGEST_GAP:] + found[0][-_LONGEST_GAP:]
+                members.pos = found.end()
             if members.pos < len(members.data):
                 return True
             if not members.more():
@@ -106,7 +109,7 @@ class Scanner:
                 end = data.find(b"\n", pos) + 1
                 if end > 0 and len(data) - pos >= len(WARC_MAGIC):
                     return self._accept("arc", arc_head(data[pos:end]))
-            if len(data) - pos >= MAX_HEAD_BYTES or not members.more():
+            if len(data) - pos >= MAX_HEAD_BYTES or not (members.more() or self._join_head()):
                 return None
 
     def _accept(self, fmt: str, head: Head | None) -> Head | None:
@@ -144,17 +147,28 @@ class Scanner:
             got = record.block_length
             message = f"the block of the record ends after {got} of {length} bytes"
             self._fault(record.offset, "length", message)
+            self._gap = b""
             self._rescue(record)
 
     def _join(self) -> bool:
-        """Go to the next member if it is the rest of this record; some writers cut anywhere."""
+        """Go to the next member if it continues this one; some writers cut anywhere."""
         members = self._members
-        if not members.coded or members.broken or not members.next():
+        if not members.coding or members.broken or not members.next():
             return False
         if RECORD_START.match(members.data):
             self._ahead = True
             return False
         self._base = max(members.start, self._last + 1)
+        return True
+
+    def _join_head(self) -> bool:
+        """Put the rest of a head that the end of its member cuts behind its begin."""
+        members = self._members
+        begun = members.data[members.pos :]
+        if not self._join():
+            return False
+        members.data = begun + members.data
+        members.inflated = -len(begun)
         return True
 
     def _read_unbounded(self, record: Record) -> None:
@@ -220,8 +234,16 @@ class Scanner:
             enough = 5 if self._format == "warc" else _LONGEST_START
             if self._format == "arc" and RECORD_START.match(data, pos):
                 return True
-            if len(data) - pos >= enough or not members.more():
+            if len(data) - pos >= enough:
                 return False
+            if not members.more():
+                return self._begins(data[pos:])
+
+    def _begins(self, rest: bytes) -> bool:
+        """Whether the last bytes of a member may be a record that its end cuts."""
+        if not self._members.coding or self._members.broken:
+            return False
+        return WARC_MAGIC.startswith(rest) or (self._format == "arc" and b"\n" not in rest)
 
     def _rescue(self, record: Record) -> bool:
         """Give back the records that a block with too long a length has swallowed.
@@ -234,15 +256,17 @@ class Scanner:
         ):
             return False
         self._rescued += record.block_length
-        found = self._next_pattern().search(record.block)
-        if found is None:
-            return False
-        rest = bytes(record.block[found.start() :])
         members = self._members
+        block = bytes(record.block)
+        ahead = self._gap + members.data[members.pos : members.pos + _LONGEST_START]
+        found = self._next_pattern().search(block + ahead)
+        if found is None or found.start() > len(block):
+            return False
+        rest = block[found.start() :] + self._gap
         members.inflated = max(0, members.inflated + members.pos - len(rest))
         members.data = rest + members.data[members.pos :]
         members.pos = 0
-        record.block = bytes(record.block[: found.start()]).rstrip(b"\r\n")
+        record.block = block[: found.start()].rstrip(b"\r\n")
         record.block_length = len(record.block)
         return True
 
