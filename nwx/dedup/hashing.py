@@ -7,6 +7,7 @@ each run, so that no archived page can be made to collide.
 """
 
 import struct
+from collections.abc import Iterator
 from enum import StrEnum
 from functools import cache, lru_cache
 from hashlib import blake2b
@@ -18,16 +19,15 @@ from numpy.typing import NDArray
 from nwx.dedup.columns import Bytes, Columns, Numbers, load
 from nwx.errors import DigestError
 from nwx.formats.digest import normal_digest
-from nwx.formats.surt import urlkey
 
 Words = NDArray[np.uint64]
 
-_WIDTHS = (32, 64, 128, 256, 512, 1024)
+_WIDTHS = (64, 128, 256, 1024)
 _KINDS = np.searchsorted(_WIDTHS, np.arange(_WIDTHS[-1] + 2)).astype(np.uint8)
 _LONG_BYTES = 64
 _DIGEST_BYTES = 32
 _LANES = 4
-_LANES_OF_64_BITS = 2
+_MIX_SHIFT = np.uint64(29)
 _HALF = np.uint64(32)
 _UPPER = np.uint64(0xFFFFFFFF00000000)
 _PREFIX = np.frombuffer(b"sha1:", np.uint8)
@@ -52,6 +52,9 @@ class KeyHash:
         self._offsets = [_draw(random, 1) for _ in sizes]
         self._digest_factors = _draw(random, _DIGEST_BYTES // 4)
         self._time_factors = _draw(random, 2)
+        self._mixer = random.integers(1 << 62, 1 << 63, dtype=np.uint64) * np.uint64(2) + np.uint64(
+            1
+        )
         self._lanes = cache(self._lanes_of)
 
     def of(self, columns: Columns) -> tuple[Words, Words]:
@@ -65,13 +68,18 @@ class KeyHash:
         return _halves(sums)
 
     def of_url(self, columns: Columns) -> Words:
-        """Return a number of 64 bits for each line's URL, or urlkey where that is in the key."""
+        """Return a number of 64 bits for each line's URL, or urlkey where that is in the key.
+
+        Quicker than `of`: different URLs get different numbers nearly always.
+        """
         if self._key is Key.URLKEY_DIGEST:
             data, starts, lengths = _urlkeys(columns)
         else:
             data, starts, lengths = columns.data, columns.starts("a"), columns.lengths("a")
-        sums = self._texts(data, starts, lengths, _LANES_OF_64_BITS)
-        return (sums[:, 0] & _UPPER) | (sums[:, 1] >> _HALF)
+        mixed = np.empty(len(starts), np.uint64)
+        for kind, rows in _by_kind(lengths):
+            mixed[rows] = _mixed(_content(data, starts[rows], lengths[rows], kind), self._mixer)
+        return mixed
 
     def with_timestamps(self, columns: Columns) -> tuple[Words, Words]:
         """Return both halves of a number for each line's URL, digest and timestamp."""
@@ -96,15 +104,30 @@ class KeyHash:
         by_lane = np.concatenate(factors).T.tolist()
         return list(zip(self._offsets[kind][0].tolist(), by_lane, strict=True))
 
-    def _texts(self, data: bytes, starts: Numbers, lengths: Numbers, lanes: int = _LANES) -> Words:
-        kinds = _KINDS[np.minimum(lengths, len(_KINDS) - 1)]
-        sums = np.empty((len(starts), lanes), np.uint64)
-        for kind in np.flatnonzero(np.bincount(kinds)).tolist():
-            rows = np.flatnonzero(kinds == kind)
+    def _texts(self, data: bytes, starts: Numbers, lengths: Numbers) -> Words:
+        sums = np.empty((len(starts), _LANES), np.uint64)
+        for kind, rows in _by_kind(lengths):
             content = _content(data, starts[rows], lengths[rows], kind)
-            factors, offsets = self._factors[kind][:, :lanes], self._offsets[kind][:, :lanes]
-            sums[rows] = _words(content) @ factors + offsets
+            sums[rows] = _words(content) @ self._factors[kind] + self._offsets[kind]
         return sums
+
+
+def _by_kind(lengths: Numbers) -> Iterator[tuple[int, Numbers | slice]]:
+    """Yield the widths that texts of these lengths are filled up to, and which ones are."""
+    kinds = _KINDS[np.minimum(lengths, len(_KINDS) - 1)]
+    found = np.flatnonzero(np.bincount(kinds)).tolist()
+    for kind in found:
+        yield kind, slice(None) if len(found) == 1 else np.flatnonzero(kinds == kind)
+
+
+def _mixed(content: Bytes, factor: np.uint64) -> Words:
+    words = content.view("<u8")
+    mixed: Words = words[:, 0] * factor
+    for column in range(1, words.shape[1]):
+        mixed ^= mixed >> _MIX_SHIFT
+        mixed += words[:, column]
+        mixed *= factor
+    return mixed ^ mixed >> _MIX_SHIFT
 
 
 def _content(data: bytes, starts: Numbers, lengths: Numbers, kind: int) -> Bytes:
@@ -152,6 +175,9 @@ def _urlkeys(columns: Columns) -> tuple[bytes, Numbers, Numbers]:
     missing = columns.is_missing("NA")
     if not missing.any():
         return columns.data, columns.starts("NA"), columns.lengths("NA")
+    # Imported here because the surt package takes longer to load than most files to read.
+    from nwx.formats.surt import urlkey
+
     keys = columns.texts("NA") if columns.has("NA") else [b""] * len(columns)
     for row, url in zip(np.flatnonzero(missing).tolist(), columns.texts("a", missing), strict=True):
         text = urlkey(url.decode("utf-8", "surrogateescape"))

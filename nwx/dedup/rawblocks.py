@@ -13,7 +13,7 @@ PAD_BYTES = 1024
 LONGEST_RUN_BYTES = 16 << 20
 
 _PAD = bytes(PAD_BYTES)
-_BYTES_TO_LOOK_AT = 1 << 16
+_BYTES_TO_LOOK_AT = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +59,47 @@ def raw_blocks(stream: BinaryIO, piece: Piece, *, by_run: bool) -> Iterator[byte
     With `by_run` a piece begins and ends, and is cut, only where the first
     field changes. Raises LongRunError where it does not for too long.
     """
-    skipped = _start(stream, piece, by_run=by_run)
-    parts = _whole_lines(stream, piece, skipped)
-    if by_run:
-        parts = _whole_runs(parts, stream, piece)
-    for part in parts:
-        data = b"".join((*part, _PAD))
-        windows = data.find(b"\r\n", 0, _BYTES_TO_LOOK_AT) >= 0
-        yield data.replace(b"\r\n", b"\n") if windows else data
+    position = _start(stream, piece, by_run=by_run)
+    carried = b""
+    while piece.end is None or position < piece.end:
+        wanted = BLOCK_BYTES if piece.end is None else min(BLOCK_BYTES, piece.end - position)
+        data = stream.read(wanted)
+        if not data:
+            break
+        position += len(data)
+        cut = _last_run(data) if by_run else data.rfind(b"\n") + 1
+        if cut:
+            yield _block(carried, memoryview(data)[:cut])
+            carried = data[cut:]
+        else:
+            carried += data
+            if len(carried) > MAX_LINE_BYTES and b"\n" not in carried:
+                position += _skip_line(stream)
+                carried = carried[: MAX_LINE_BYTES + 1] + b"\n"
+            elif len(carried) > LONGEST_RUN_BYTES:
+                raise LongRunError
+    if carried:
+        yield _block(carried, _rest(stream, piece, carried, by_run=by_run))
+
+
+def _block(*parts: bytes | memoryview) -> bytes:
+    data = b"".join((*parts, _PAD))
+    windows = data.find(b"\r\n", 0, _BYTES_TO_LOOK_AT) >= 0
+    return data.replace(b"\r\n", b"\n") if windows else data
+
+
+def _rest(stream: BinaryIO, piece: Piece, carried: bytes, *, by_run: bool) -> bytes:
+    """Return what belongs to the last line, or run, of a piece behind its end."""
+    rest = b""
+    if not carried.endswith(b"\n"):
+        rest = stream.readline(MAX_LINE_BYTES + 2)
+        if not rest.endswith(b"\n"):
+            _skip_line(stream)
+            rest += b"\n"
+    if by_run and piece.end is not None:
+        last = (carried + rest)[carried.rfind(b"\n", 0, len(carried) - 1) + 1 :]
+        rest += _rest_of_run(stream, _first_field(last))
+    return rest
 
 
 def _start(stream: BinaryIO, piece: Piece, *, by_run: bool) -> int:
@@ -96,25 +129,6 @@ def _skip_run(stream: BinaryIO, first: bytes) -> int:
     return skipped
 
 
-def _whole_lines(
-    stream: BinaryIO, piece: Piece, position: int
-) -> Iterator[tuple[bytes | memoryview, ...]]:
-    while piece.end is None or position < piece.end:
-        wanted = BLOCK_BYTES if piece.end is None else min(BLOCK_BYTES, piece.end - position)
-        data = stream.read(wanted)
-        if not data:
-            return
-        position += len(data)
-        tail = b""
-        if not data.endswith(b"\n"):
-            tail = stream.readline(MAX_LINE_BYTES + 2)
-            position += len(tail)
-            if not tail.endswith(b"\n"):
-                position += _skip_line(stream)
-                tail += b"\n"
-        yield data, tail
-
-
 def _skip_line(stream: BinaryIO) -> int:
     skipped = 0
     while part := stream.readline(MAX_LINE_BYTES):
@@ -124,33 +138,17 @@ def _skip_line(stream: BinaryIO) -> int:
     return skipped
 
 
-def _whole_runs(
-    parts: Iterator[tuple[bytes | memoryview, ...]], stream: BinaryIO, piece: Piece
-) -> Iterator[tuple[bytes | memoryview, ...]]:
-    carried = b""
-    for part in parts:
-        data = b"".join((carried, *part))
-        cut = _last_run(data)
-        carried = data[cut:]
-        if len(carried) > LONGEST_RUN_BYTES:
-            raise LongRunError
-        if cut:
-            yield (memoryview(data)[:cut],)
-    if carried:
-        rest = _rest_of_run(stream, _first_field(carried)) if piece.end is not None else b""
-        yield carried, rest
-
-
 def _last_run(data: bytes) -> int:
-    """Return where the last lines with the same first field begin."""
-    begin = data.rfind(b"\n", 0, len(data) - 1) + 1
-    first = _first_field(data[begin:])
+    """Return where the last lines with the same first field begin, 0 if that may be before."""
+    end = data.rfind(b"\n")
+    begin = data.rfind(b"\n", 0, max(end, 0)) + 1
+    first = _first_field(data[begin:end])
     while begin:
         before = data.rfind(b"\n", 0, begin - 1) + 1
         if not data.startswith(first, before):
-            break
+            return begin
         begin = before
-    return begin
+    return 0
 
 
 def _rest_of_run(stream: BinaryIO, first: bytes) -> bytes:
