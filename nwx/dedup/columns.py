@@ -32,21 +32,22 @@ class Columns:
     def __init__(self, block: Block, reading: Reading) -> None:
         self.data = block.data
         self._layout = block.layout
-        self._ends = block.ends
+        self._ends = np.ascontiguousarray(block.ends.T)
+        self._rows: Numbers | None = None
         self._begins = np.empty(len(block.ends), np.int64)
         self._begins[0] = 0
         self._begins[1:] = block.ends[:-1, -1] + 1
         self.timestamp = self._timestamps(block, reading)
 
     def __len__(self) -> int:
-        return len(self._ends)
+        return len(self.timestamp)
 
     def keep(self, rows: Mask) -> None:
         """Leave out all lines but these."""
         if not rows.all():
-            self._ends = self._ends[rows]
-            self._begins = self._begins[rows]
-            self.timestamp = self.timestamp[rows]
+            kept = np.flatnonzero(rows)
+            self._rows = kept if self._rows is None else self._rows[kept]
+            self.timestamp = self.timestamp[kept]
 
     def has(self, letters: str) -> bool:
         """Return whether the lines have one of these fields."""
@@ -55,15 +56,18 @@ class Columns:
     def starts(self, letters: str) -> Numbers:
         """Return where a field begins in each line."""
         place = self._layout.place(letters)
-        return self._ends[:, place - 1] + 1 if place else self._begins
+        return self._of_rows(self._ends[place - 1]) + 1 if place else self._of_rows(self._begins)
 
     def lengths(self, letters: str) -> Numbers:
         """Return how many bytes a field has in each line."""
-        return self._ends[:, self._layout.place(letters)] - self.starts(letters)
+        return self._of_rows(self._ends[self._layout.place(letters)]) - self.starts(letters)
+
+    def _of_rows(self, values: Numbers) -> Numbers:
+        return values if self._rows is None else values[self._rows]
 
     def texts(self, letters: str, rows: Mask | Numbers | None = None) -> list[bytes]:
         """Return a field of each line, or of these lines."""
-        starts, ends = self.starts(letters), self._ends[:, self._layout.place(letters)]
+        starts, ends = self.starts(letters), self._of_rows(self._ends[self._layout.place(letters)])
         if rows is not None:
             starts, ends = starts[rows], ends[rows]
         data = self.data

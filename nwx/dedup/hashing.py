@@ -81,6 +81,14 @@ class KeyHash:
             mixed[rows] = _mixed(_content(data, starts[rows], lengths[rows], kind), self._mixer)
         return mixed
 
+    def with_url(self, mixed: Words, columns: Columns) -> tuple[Words, Words]:
+        """Return both halves of a number for each line, of its digest and what `of_url` gave.
+
+        For lines that are compared with the few of their own run only.
+        """
+        first, second = _halves(_words(_digests(columns)) @ self._digest_factors)
+        return first ^ mixed, second
+
     def with_timestamps(self, columns: Columns) -> tuple[Words, Words]:
         """Return both halves of a number for each line's URL, digest and timestamp."""
         sums = _words(_digests(columns)) @ self._digest_factors

@@ -76,9 +76,14 @@ def collect_runs(plan: Plan, task: Task) -> RunsFound:
     with writing(found.path), found.path.open("wb") as stream:
         for columns in _selected(plan, task, found):
             same = same_as_before(columns)
-            waiting.append(_distinct(keys.of_url(columns), same))
+            urls = keys.of_url(columns)
+            waiting.append(_distinct(urls, same))
             count += len(waiting[-1])
-            _keep_beaten(plan, keys, columns, same, found)
+            several = same.copy()
+            several[:-1] |= same[1:]
+            found.keys += len(columns) - int(np.count_nonzero(several))
+            columns.keep(several)
+            _keep_beaten(plan, keys.with_url(urls[several], columns), columns, found)
             stream.write(list_lines(columns))
             if plan.summary:
                 add_savings(found.savings, columns)
@@ -111,14 +116,12 @@ def _selected(plan: Plan, task: Task, found: RunsFound) -> Iterator[Columns]:
                 return
 
 
-def _keep_beaten(plan: Plan, keys: KeyHash, columns: Columns, same: Mask, found: RunsFound) -> None:
-    """Leave only the duplicates in `columns`."""
-    several = same.copy()
-    several[:-1] |= same[1:]
-    found.keys += len(columns) - int(np.count_nonzero(several))
-    columns.keep(several)
+def _keep_beaten(
+    plan: Plan, numbers: tuple[Words, Words], columns: Columns, found: RunsFound
+) -> None:
+    """Leave only the duplicates in `columns`, and count."""
     if len(columns):
-        beaten = losers(entries_of(columns, keys, plan.selection, 0, held=False))
+        beaten = losers(entries_of(columns, numbers, plan.selection, 0, held=False))
         columns.keep(beaten)
         found.keys += len(beaten) - len(columns)
         found.lines += len(columns)

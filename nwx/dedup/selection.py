@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 import numpy as np
 
 from nwx.dedup.columns import Columns, Mask
-from nwx.dedup.hashing import Key, KeyHash
+from nwx.dedup.hashing import Key, Words
 from nwx.dedup.spill import ID, KEY, KEY_REST, RANK, TIE, Entries
 
 _HIGHEST = 1 << 61
@@ -85,11 +85,11 @@ def select(columns: Columns, selection: Selection, passed: Passed) -> None:
 
 
 def entries_of(
-    columns: Columns, keys: KeyHash, selection: Selection, first_id: int, held: bool
+    columns: Columns, keys: tuple[Words, Words], selection: Selection, first_id: int, held: bool
 ) -> Entries:
     """Return an entry for each line; those of held ones come before all others of their key."""
     entries = np.zeros((len(columns), selection.words), np.uint64)
-    entries[:, KEY], entries[:, KEY_REST] = keys.of(columns)
+    entries[:, KEY], entries[:, KEY_REST] = keys
     entries[:, ID] = np.arange(first_id, first_id + len(columns), dtype=np.uint64)
     if held:
         return entries

@@ -81,7 +81,7 @@ def collect(plan: Plan, task: Task) -> Collected:
         for columns in _selected(piece, plan, found):
             first = (task.number << _TASK_SHIFT) + found.entries
             held = piece.source.held
-            waiting.append(entries_of(columns, keys, plan.selection, first, held))
+            waiting.append(entries_of(columns, keys.of(columns), plan.selection, first, held))
             found.entries += len(columns)
             if sum(map(len, waiting)) >= ENTRIES_AT_ONCE:
                 beaten.append(_spill(waiting, spill))
