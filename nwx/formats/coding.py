@@ -20,7 +20,8 @@ _CHUNK_END = re.compile(rb"\r?\n")
 INFLATE_ERRORS = cast(
     "tuple[type[Exception], ...]", (isal_zlib.error, igzip_lib.IsalError, zlib.error)
 )
-_MAGICS = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_MAGICS = (b"\x1f\x8b", _ZSTD_MAGIC)
 _ZSTD_WINDOW = 1 << 27
 _STEP = 4096
 
@@ -44,7 +45,7 @@ def dechunk(body: bytes | memoryview, limit: int) -> Decoded:
     if head is None:
         return Decoded(data[:limit], len(data) > limit)
     pieces: list[bytes] = []
-    total = 0
+    total = position = 0
     while head is not None and total < limit:
         size = int(head[1], 16)
         piece = data[head.end() : head.end() + min(size, limit - total)]
@@ -152,6 +153,8 @@ def _brotli(body: bytes | memoryview, limit: int) -> Decoded:
 
 
 def _zstd(body: bytes | memoryview, limit: int) -> Decoded:
+    if bytes(body[:4]) != _ZSTD_MAGIC:
+        return Decoded(b"", False, "not zstd")
     reader = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).stream_reader(
         io.BytesIO(body), read_across_frames=True
     )
@@ -163,7 +166,10 @@ def _zstd(body: bytes | memoryview, limit: int) -> Decoded:
 
 def _zstd_size(body: bytes | memoryview) -> int:
     """Return the size that the first frame of a body tells, 1 where it tells none."""
-    size = zstandard.frame_content_size(bytes(body[:18]))
+    try:
+        size = zstandard.frame_content_size(bytes(body[:18]))
+    except zstandard.ZstdError:
+        return 1
     return size if size >= 0 else 1
 
 

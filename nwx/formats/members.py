@@ -112,8 +112,9 @@ class Members(ABC):
     """The members of a stored file, one after the other.
 
     `start` and `end` are stored offsets of the current member, `end` known
-    once it has `ended`. `coding` is "" where they are not compressed. `inflated` counts the bytes of the member before
-    `data[0]`. `broken` says that its end was not reached in good order.
+    once it has `ended`. `coding` is "" where they are not compressed.
+    `inflated` counts the bytes of the member before `data[0]`. `broken`
+    says that its end was not reached in good order.
     `faults` collects what was wrong.
     """
 

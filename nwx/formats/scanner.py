@@ -9,7 +9,11 @@ from nwx.formats.members import RECORD_START, Fault, Members
 from nwx.formats.record import Record
 
 _FILLING = re.compile(rb"[\r\n\0]*")
-_NEXT_RECORD = re.compile(rb"(?<=\n)(?:" + RECORD_START.pattern + rb")")
+_NEXT_RECORD = re.compile(
+    rb"(?<=\n)(?:" + RECORD_START.pattern + rb")|"
+    # right behind a record that is cut off: only what can hardly be anything else
+    rb"(?:https?|ftp)://[^ \r\n]{1,4096} [\d.]{7,15} \d{14} [^ \r\n]{1,100} \d+\r?\n"
+)
 _NEXT_WARC = re.compile(rb"WARC/\d\.\d+[ \t]*\r?\n[A-Za-z-]+[ \t]*:")
 _LONGEST_START = 1 << 15
 _LONGEST_GAP = 16

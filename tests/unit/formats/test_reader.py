@@ -3,6 +3,7 @@
 import gzip
 import struct
 import tracemalloc
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -120,9 +121,7 @@ def test_the_counts_of_a_reading_cut_in_two_add_up() -> None:
     assert len(list(whole)) == 10
     for stop in range(1, 11):
         first = ArchiveReader(Stored(data), "test")
-        for number, found in enumerate(first, 1):
-            if number == stop:
-                break
+        found = next(islice(first, stop - 1, None))
         assert isinstance(found, CaptureRecord)
         second = ArchiveReader(Stored(data), "test", start=found.resume_at)
         assert len(list(second)) == 10 - stop
