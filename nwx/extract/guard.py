@@ -25,7 +25,9 @@ def _any_case(name: str) -> str:
 
 
 _LONG_NAMES = ("tt", "em", "big", "code", "font", "nobr", "small", "strike", "strong")
-_FORMATTING = re.compile(rf"<(/?)(?:[bBiIuUsS]|{'|'.join(map(_any_case, _LONG_NAMES))})(?=[\s/>])")
+_NAMES = "|".join(("[bBiIuUsS]", *map(_any_case, _LONG_NAMES)))
+_FORMATTING = re.compile(rf"<(/?)(?:{_NAMES})(?=[\s/>])")
+_FORMATTING_START = re.compile(rf"<(?:{_NAMES})(?=[\s/>])")
 _NAME = re.compile(r"<(/?)([a-zA-Z][^\s/>]{0,63})")
 _TAG = re.compile(r"""<[a-zA-Z](?:[^<>"']++|"[^"]*+"|'[^']*+')*+""")
 # As the tokenizer of the standard reads a comment and a tag.
@@ -65,7 +67,7 @@ def tame(html: str, limits: Limits) -> tuple[str, list[str]]:
     if tags > limits.tags:
         html = _first_tags(html, limits.tags)
         problems.append(f"tags: more than {limits.tags} tags, the rest was left out")
-    formatting = len(_FORMATTING.findall(html))
+    formatting = len(_FORMATTING_START.findall(html))
     if formatting * (tags - formatting) > _MOST_COPIES:
         html = _FORMATTING.sub(r"<\1wbr", html)
     if tags > _HARMLESS_TAGS:

@@ -13,7 +13,7 @@ _KINDS = {"-text": _TEXT} | {
     | (name in WANTED) * _WANTED
     for name in BLOCKS | HIDDEN | CELLS | WANTED
 }
-_TEXTS = frozenset({"-text"})
+_TEXTS = frozenset({"-text", "-comment"})
 _JOINED = FORMATTING | _TEXTS
 
 
@@ -21,12 +21,19 @@ def read(html: str) -> Outline:
     """Return the text of a page, its blocks set apart, and the elements that say something."""
     # With scripting on, <noscript> is one raw text that is easily left out.
     tree = LexborHTMLParser(html, scripting=True)
-    root = tree.root
-    if root is None:
-        return Outline("", [], tree)
-    elements: list[tuple[str, Element]] = []
     pieces: list[str] = []
+    elements: list[tuple[str, Element]] = []
+    if tree.root is not None:
+        _empty(_walk(tree.root, pieces, elements))
+    return Outline("".join(pieces), elements, tree)
+
+
+def _walk(
+    root: LexborNode, pieces: list[str], elements: list[tuple[str, Element]]
+) -> list[LexborNode]:
+    """Collect texts, with marks between them, and wanted elements; return what is not shown."""
     add = pieces.append
+    silent: list[LexborNode] = []
     hidden = False
     for node in root.traverse(include_text=True, skip_empty=True):
         kind = _KINDS.get(tag := node.tag, 0)  # type: ignore[arg-type]
@@ -42,15 +49,25 @@ def read(html: str) -> Outline:
             add(BLOCK)
         elif (before := node.prev) is not None:
             add(_gap(before))
-            if before.tag not in (_JOINED if tag in FORMATTING else _TEXTS):
+            if tag != "-comment" and before.tag not in (_JOINED if tag in FORMATTING else _TEXTS):
                 add(" ")
         if kind & _CELL:
             add(" ")
         elif kind & _HIDDEN:
             hidden = True
+            silent.append(node)
         if kind & _WANTED:
             elements.append((tag, node))  # type: ignore[arg-type]
-    return Outline("".join(pieces), elements, tree)
+    return silent
+
+
+def _empty(nodes: list[LexborNode]) -> None:
+    """Remove the texts of scripts and the like, lest they stand in those of links and headings."""
+    for node in nodes:
+        child = node.first_child
+        # Only texts: an element inside may be one of the wanted, and must not be freed.
+        if child is not None and child.tag == "-text" and node.tag != "title":
+            child.decompose()
 
 
 def _is_hidden(text: LexborNode) -> bool:

@@ -11,13 +11,14 @@ _LONGEST = 8_000  # characters of a URL; longer ones are data in disguise
 _LONGEST_TEXT = 1_000
 _ABSOLUTE = re.compile(r"(?:https?|ftp)://[^\s/?#]", re.I)
 # References that need no more than the origin or the folder in front: whole
-# URLs, paths, and names without a colon; all of plain characters.
+# URLs, paths, names in the folder above, and names; all of plain characters.
 _PLAIN = re.compile(
     r"(?:((?:https?|ftp)://[0-9A-Za-z_%.-][!\"$-Z^-~]{0,7900})"
     r"|(/(?:[!\"$-.0-Z^-~][!\"$-Z^-~]{0,3900})?)"
+    r"|(?:\.\./([0-9A-Za-z_%~-][!\"$-9;-Z^-~]{0,3900}))"
     r"|([0-9A-Za-z_%~-][!\"$-9;-Z^-~]{0,3900}))(?:#[!-~]*)?"
 )
-_WHOLE, _ROOTED = 1, 2
+_WHOLE, _ROOTED, _UPWARD = 1, 2, 3
 _NO_HOST = re.compile(r"[a-z]+:/*", re.I)
 _LINE_BREAKS = re.compile(r"[\t\r\n]")
 _UNSAFE = re.compile(r"[\x00-\x20\x7f-\x9f\ud800-\udfff]")
@@ -39,12 +40,14 @@ class Resolver:
         self._is_web = _ABSOLUTE.match(self._base) is not None
         parts = urlsplit(_joined(self._base, "/") and self._base)
         self._origin = _UNSAFE.sub(_escape, f"{parts.scheme}://{parts.netloc}")
-        self._folder = self._origin + _UNSAFE.sub(_escape, parts.path.rpartition("/")[0]) + "/"
+        folder = _UNSAFE.sub(_escape, parts.path.rpartition("/")[0])
+        self._folder = f"{self._origin}{folder}/"
+        self._parent = f"{self._origin}{folder.rpartition('/')[0]}/"
 
     def absolute(self, reference: str) -> str:
         """Return the absolute URL of a reference without its fragment, "" if it is no link."""
         plain = _PLAIN.fullmatch(reference)
-        if plain is None or "/." in reference or reference[0] == ".":
+        if plain is None or "/." in reference:
             return self._resolved(reference)
         target = plain[plain.lastindex or 0]
         if plain.lastindex == _WHOLE:
@@ -53,6 +56,8 @@ class Resolver:
             return ""
         if plain.lastindex == _ROOTED:
             return self._origin + target
+        if plain.lastindex == _UPWARD:
+            return self._parent + target
         return self._folder + target
 
     def _resolved(self, reference: str) -> str:

@@ -48,7 +48,7 @@ BLOCKS = HEADINGS | names_of(
 # must be another for a space between them, as in a menu of links.
 FORMATTING = names_of(
     "abbr acronym b bdi bdo big code del dfn em font i ins kbd mark nobr s samp small strike "
-    "strong sub sup tt u var wbr -comment"
+    "strong sub sup tt u var wbr"
 )
 
 # Where links are: element -> attribute.

@@ -15,39 +15,36 @@ _CHARACTERS = 100_000  # looked at
 _SHORTEST = 50  # words
 _FEWEST = 10  # entries of a profile
 _COARSE = 0.01  # of the highest count is one step
-_DIGIT = re.compile(r"\d")
-_PUNCTUATION = ".,;:!?()[]{}<>\"'`|/\\*-–—…«»„“”‘’‹›·•،؛؟।"
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff]+"
 )
+# Over UTF-8: punctuation parts words, and a digit is as good as another.
+_PUNCTUATION = b"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
+_DIGITS = b"123456789"
+_COARSER = bytes.maketrans(_PUNCTUATION + _DIGITS, b" " * len(_PUNCTUATION) + b"0" * len(_DIGITS))
 
 
 def signature_of(content: str) -> str:
     """Return 16 hex digits that are equal for near-identical texts, "" for short ones."""
-    tokens = _tokens(content[:_CHARACTERS].lower())
-    if len(tokens) < _SHORTEST:
+    text = content[:_CHARACTERS].lower()
+    if not text.isascii():
+        text = _UNSPACED.sub(_in_pairs, text)
+    words = text.encode().translate(_COARSER).split()
+    if len(words) < _SHORTEST:
         return ""
-    counts: dict[str, int] = {}
-    for token, count in Counter(tokens).items():
-        word = token.strip(_PUNCTUATION)
-        counts[word] = counts.get(word, 0) + count
+    counts = Counter(words)
     step = max(round(max(counts.values()) * _COARSE), 2)
     profile = sorted(
         (count // step, word)
         for word, count in counts.items()
-        if count >= step and len(word) > 1 and not _DIGIT.search(word)
+        if count >= step and len(word) > 1 and b"0" not in word
     )
     if len(profile) < _FEWEST:
         return ""
-    text = "\n".join(f"{word} {level}" for level, word in profile)
-    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+    levels = b"\n".join(b"%s %d" % (word, level) for level, word in profile)
+    return hashlib.blake2b(levels, digest_size=8).hexdigest()
 
 
-def _tokens(text: str) -> list[str]:
-    """Return the words of a text; runs of an unspaced script fall into pairs of characters."""
-    if text.isascii() or not _UNSPACED.search(text):
-        return text.split()
-    pairs: list[str] = []
-    for run in _UNSPACED.findall(text):
-        pairs += map("".join, pairwise(run))
-    return _UNSPACED.sub(" ", text).split() + pairs
+def _in_pairs(run: re.Match[str]) -> str:
+    """Return a run of an unspaced script as its pairs of characters."""
+    return f" {' '.join(map(''.join, pairwise(run[0])))} "

@@ -173,3 +173,11 @@ def test_out_of_time_leaves_out_the_costly_rest() -> None:
 def test_unextractable_types_are_empty() -> None:
     assert extract(b"GIF89a", url=URL, content_type_norm="image") == Extract()
     assert read(b"") == Extract()
+
+
+def test_scripts_in_links_and_headings_are_no_text(parser: str) -> None:
+    found = read(
+        "<h1>A<script>var a</script></h1><a href=x>b<noscript><img src=i></noscript>c</a>", parser
+    )
+    assert found.headings == ("A",)
+    assert found.links[0].text == "bc"
