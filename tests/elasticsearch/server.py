@@ -156,6 +156,9 @@ def _start(home: Path, folder: Path) -> subprocess.Popen[bytes]:
     for name in ("data", "logs", "tmp"):
         (folder / name).mkdir()
     shutil.copytree(home / "config", folder / "config")
+    options = folder / "config" / "jvm.options"
+    kept = [line for line in options.read_text().splitlines() if "-Xlog:gc" not in line]
+    options.write_text("\n".join(kept) + "\n")  # a log that nobody reads, in a folder of others
     (folder / "config" / "elasticsearch.yml").write_text(
         _CONFIGURATION.format(folder=folder), encoding="utf-8"
     )

@@ -218,7 +218,11 @@ def _with_port(address: str) -> str:
         port = parts.port or _DEFAULT_PORTS.get(parts.scheme, 9200)
     except ValueError as error:
         raise SettingsError(f"{_without_secrets(address)} is no address: {error}") from error
-    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    if not parts.hostname:
+        raise SettingsError(
+            f"{_without_secrets(address)!r} names no server; write http://HOST:9200"
+        )
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return urlunsplit((parts.scheme, f"{host}:{port}", parts.path.rstrip("/"), "", ""))
 
 
