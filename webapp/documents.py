@@ -46,6 +46,7 @@ def show(document_id: str) -> ResponseReturnValue:
         document=document,
         dates=dates,
         history=history,
+        known=engine().known(list(history.versions)),
         bars=year_bars(
             history.years,
             lambda year: url_for(".show", document_id=document_id, year=year, _anchor="captures"),

@@ -8,6 +8,7 @@ presupposes that gevent has patched the standard library.
 import json
 import logging
 import os
+import shutil
 import socket
 import sys
 from collections.abc import Iterator
@@ -143,6 +144,8 @@ class Player(FrontEndApp):  # type: ignore[misc]
 def _end_with_parent() -> None:
     """End the process when its standard input ends."""
     gevent.os.tp_read(sys.stdin.fileno(), 1)
+    # A parent that was killed has left the working folder behind.
+    shutil.rmtree(Path.cwd(), ignore_errors=True)
     os._exit(0)
 
 

@@ -14,8 +14,10 @@ import sys
 import tempfile
 import threading
 import time
-import urllib.request
 from collections.abc import Iterable
+from contextlib import ExitStack
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -93,25 +95,25 @@ class ReplayProcess:
     def __init__(
         self, engine: Engine, listening: socket.socket, search: str, search_url: str = ""
     ) -> None:
+        self._engine = engine
         self._listening = listening
         self._index_address = f"{search}/cdx"
         self._search_url = search_url.rstrip("/")
         self._search_port = urlsplit(search).port or 80
-        self._temporary = tempfile.TemporaryDirectory(prefix="nwx-replay-")
-        self.folder = Path(self._temporary.name)
-        self._process: subprocess.Popen[bytes] | None = None
-        self._log = (self.folder / "log").open("w+b")
+        self._ending = ExitStack()
         self.port = port_of(listening)
         self.address = address_of(listening)
-        self.paths = PathIndex(engine, self.folder / "paths.txt")
+        self.folder: Path
+        self.paths: PathIndex
 
     def __enter__(self) -> Self:
-        try:
-            self._start()
-            self._wait()
-        except BaseException:
-            self.close()
-            raise
+        with self._ending:
+            self._ending.enter_context(self._listening)
+            folder = tempfile.TemporaryDirectory(prefix="nwx-replay-")
+            self.folder = Path(self._ending.enter_context(folder))
+            self.paths = PathIndex(self._engine, self.folder / "paths.txt")
+            self._wait(self._start())
+            self._ending = self._ending.pop_all()
         return self
 
     def __exit__(
@@ -122,22 +124,24 @@ class ReplayProcess:
     ) -> None:
         self.close()
 
-    def _start(self) -> None:
+    def _start(self) -> subprocess.Popen[bytes]:
         # pywb takes the templates of its working folder before its own.
         shutil.copytree(TEMPLATES, self.folder / "templates")
         config = self.folder / "config.yaml"
         config.write_text(json.dumps(self._config()), encoding="utf-8")
-        descriptor = self._listening.fileno()
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM, str(config)],
-            cwd=self.folder,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))},
-            stdin=subprocess.PIPE,
-            stdout=self._log,
-            stderr=self._log,
-            pass_fds=[descriptor],
-        )
+        with (self.folder / "log").open("wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-c", _PROGRAM, str(config)],
+                cwd=self.folder,
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))},
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                pass_fds=[self._listening.fileno()],
+            )
+        self._ending.callback(_end, process)
         self._listening.close()
+        return process
 
     def _config(self) -> dict[str, object]:
         """Return pywb's configuration, which YAML reads as JSON."""
@@ -154,36 +158,46 @@ class ReplayProcess:
             "ui": {"search_url": self._search_url, "search_port": self._search_port},
         }
 
-    def _wait(self) -> None:
+    def _wait(self, process: subprocess.Popen[bytes]) -> None:
         """Return once pywb answers."""
-        address = f"{self.address}/static/wb_frame.js"
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
-            if self._process and self._process.poll() is not None:
+            if process.poll() is not None:
                 raise ReplayError(f"playback ended at its start: {self._last_words()}")
-            try:
-                with urllib.request.urlopen(address, timeout=5):
-                    return
-            except OSError:
-                time.sleep(0.1)
+            if _answers(self.address):
+                return
+            time.sleep(0.1)
         raise ReplayError(f"playback did not answer within {START_SECONDS} s: {self._last_words()}")
 
     def _last_words(self) -> str:
-        self._log.seek(0)
-        return self._log.read()[-2_000:].decode("utf-8", "replace").strip() or "it said nothing"
+        log = (self.folder / "log").read_text(encoding="utf-8", errors="replace")
+        return log.strip()[-2_000:] or "it said nothing"
 
     def close(self) -> None:
         """End the process and take its files away; closing twice is harmless."""
-        process, self._process = self._process, None
-        if process:
-            process.terminate()
-            try:
-                process.wait(END_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-            if process.stdin:
-                process.stdin.close()
-        self._listening.close()
-        self._log.close()
-        self._temporary.cleanup()
+        self._ending.close()
+
+
+def _answers(address: str) -> bool:
+    """Return whether pywb answers at an address; no proxy is asked on the way."""
+    parts = urlsplit(address)
+    connection = HTTPConnection(parts.hostname or "", parts.port, timeout=5)
+    try:
+        connection.request("GET", "/static/wb_frame.js")
+        return connection.getresponse().status == HTTPStatus.OK
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process surely."""
+    process.terminate()
+    try:
+        process.wait(END_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    if process.stdin:
+        process.stdin.close()

@@ -5,6 +5,7 @@ from tests.web.archive import HOME, HOME_TEXTS, HOSTILE_TEXT, id_of
 FIRST, SECOND, THIRD = (id_of(HOME, text) for text in HOME_TEXTS)
 HOSTILE = id_of("http://evil.example/a", HOSTILE_TEXT)
 LONG = id_of("http://long.example.net/", "Long quarry line.\n" * 4_000)
+MISSING = id_of("http://www.example.org/missing", "Not found quarry")
 
 PAGES = {
     "home": "/",

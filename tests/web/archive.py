@@ -141,5 +141,6 @@ def batch() -> Batch:
             )
             for step, time in enumerate(times[1:], 1)
         ]
+    captures.append(capture("http://www.example.org/missing", "20150101000000", "beyond", 300_000))
     files = (SourceFile("default", FILE, f"/data/{FILE}", 1_000_000, "0" * 32, finished=True),)
     return Batch(tuple(documents), tuple(captures), tuple(dates), files)

@@ -4,7 +4,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from nwx.engine.base import Engine
-from tests.web.addresses import ERRORS, FIRST, HOSTILE, LONG, PAGES, SECOND, THIRD
+from tests.web.addresses import ERRORS, FIRST, HOSTILE, LONG, MISSING, PAGES, SECOND, THIRD
 from tests.web.html import Page
 from webapp import create_app
 
@@ -39,7 +39,7 @@ def test_headers_forbid_what_no_page_needs(client: FlaskClient, address: str) ->
 def test_home_shows_what_the_archive_holds(client: FlaskClient) -> None:
     page = Page(client.get("/").text)
     assert "49 documents" in page.all("p", class_="size-line")[0].text
-    assert "52 captures" in page.all("p", class_="size-line")[0].text
+    assert "53 captures" in page.all("p", class_="size-line")[0].text
     assert [bar.attributes["href"] for bar in page.all("a", title="2019: 1")] == [
         "/search?year=2019"
     ]
@@ -160,6 +160,12 @@ def test_a_document_shows_text_versions_and_places(client: FlaskClient) -> None:
     links = {link.attributes["href"] for link in page.all("a")}
     assert {f"/documents/{other}" for other in (SECOND, THIRD)} <= links
     assert "example-00000.warc.gz" in text
+
+
+def test_a_version_without_a_document_is_named_and_not_linked(client: FlaskClient) -> None:
+    page = Page(client.get(f"/documents/{MISSING}").text)
+    assert "1 Jan 2015 not indexed" in page.all("main")[0].text
+    assert [len(page.all("input", name=name, disabled="")) for name in ("old", "new")] == [1, 1]
 
 
 def test_the_calendar_has_every_capture(client: FlaskClient) -> None:

@@ -29,6 +29,8 @@ from webapp import create_app
 from webapp.listening import address_of, listen
 from webapp.replay import PathIndex, ReplayError, ReplayProcess, path_line
 
+OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
 pytestmark = pytest.mark.xdist_group("replay")
 
 ORIGINAL = "http://www.a.example/page?x=1&y=2"
@@ -123,7 +125,7 @@ def service(archive: tuple[Engine, Path]) -> Iterator[str]:
 def fetch(address: str) -> tuple[int, str]:
     """Return status and text of an address."""
     try:
-        with urllib.request.urlopen(address, timeout=60) as answer:
+        with OPENER.open(address, timeout=60) as answer:
             return answer.status, answer.read().decode("utf-8", "replace")
     except urllib.error.HTTPError as error:
         with error:
@@ -143,7 +145,7 @@ def test_captures_play(service: str, timestamp: str, url: str) -> None:
 
 def test_a_revisit_is_played_as_of_its_own_date(service: str) -> None:
     request = urllib.request.Request(f"{service}/replay/20150126200624mp_/{ORIGINAL}")
-    with urllib.request.urlopen(request, timeout=60) as answer:
+    with OPENER.open(request, timeout=60) as answer:
         assert answer.headers["Memento-Datetime"] == "Mon, 26 Jan 2015 20:06:24 GMT"
 
 
@@ -239,7 +241,7 @@ def test_the_process_ends_with_its_owner(archive: tuple[Engine, Path]) -> None:
         assert fetch(f"{address}/static/wb_frame.js")[0] == 200
     assert not folder.exists()
     with pytest.raises(OSError, match="refused"):
-        urllib.request.urlopen(f"{address}/static/wb_frame.js", timeout=5)
+        OPENER.open(f"{address}/static/wb_frame.js", timeout=5)
     replay.close()
 
 
@@ -248,8 +250,10 @@ def test_a_process_that_does_not_start_is_told(
 ) -> None:
     engine, _ = archive
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    with pytest.raises(ReplayError, match="playback ended at its start"):
-        ReplayProcess(engine, listen("127.0.0.1", 0), "http://127.0.0.1:9").__enter__()
+    replay = ReplayProcess(engine, listen("127.0.0.1", 0), "http://127.0.0.1:9")
+    with pytest.raises(ReplayError, match="playback ended at its start"), replay:
+        pass
+    assert not replay.folder.exists()
 
 
 def test_the_path_index_reads_the_ledger_again_for_new_files_only(
@@ -335,10 +339,11 @@ with EmbeddedEngine(Path(sys.argv[1]), read_only=True) as engine:
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_however_the_service_ends_playback_ends(
-    archive: tuple[Engine, Path], ending: signal.Signals
+    archive: tuple[Engine, Path], tmp_path: Path, ending: signal.Signals
 ) -> None:
     command = [sys.executable, "-c", SERVE, str(archive[1] / "archive")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as process:
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stdout
         search, replay = process.stdout.readline().split()
         assert fetch(f"{search}/replay/20150126200624id_/{ORIGINAL}")[0] == 200
@@ -346,12 +351,13 @@ def test_however_the_service_ends_playback_ends(
         process.wait(30)
     _wait_until_nobody_answers(replay)
     _wait_until_nobody_answers(search)
+    assert list(tmp_path.iterdir()) == []
 
 
 def _wait_until_nobody_answers(address: str) -> None:
     for _ in range(100):
         try:
-            urllib.request.urlopen(f"{address}/health", timeout=5).close()
+            OPENER.open(f"{address}/health", timeout=5).close()
         except urllib.error.HTTPError:
             pass
         except OSError:
