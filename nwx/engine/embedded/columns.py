@@ -6,7 +6,6 @@ one, reading only what has come since unless something was deleted.
 
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -24,23 +23,27 @@ _DOCUMENT_COLUMNS = ("seq", "num", "url_group", "text_group", "id_start", *DOCUM
 _WIDE_COLUMNS = ("url_group", "text_group", "id_start")
 
 
-@dataclass(frozen=True)
-class Groups:
+class Runs:
     """For each number a run of values: those of number n begin at `starts[n]`."""
 
-    starts: Ints
-    values: Ints
+    def __init__(self, starts: Ints, values: Ints) -> None:
+        self._starts = starts
+        self._values = values
+        lengths = np.diff(starts)
+        self._single: Bools = lengths == 1
+        self._first: Ints = np.append(values, 0)[starts[:-1]]
 
     def of(self, nums: Ints) -> Ints:
-        """Return the values of several numbers, one run after the other."""
-        starts = self.starts[nums]
-        lengths = self.starts[nums + 1] - starts
-        if not lengths.size:
-            return self.values[:0]
-        if (lengths == 1).all():
-            return self.values[starts]
+        """Return the values of several numbers, in no order."""
+        single = self._single[nums]
+        firsts = self._first[nums[single]]
+        if len(firsts) == len(nums):
+            return firsts
+        several = nums[~single]
+        starts = self._starts[several]
+        lengths = self._starts[several + 1] - starts
         shifts = np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
-        return self.values[shifts + np.arange(len(shifts))]
+        return np.concatenate([firsts, self._values[shifts + np.arange(len(shifts))]])
 
 
 class Folds:
@@ -166,22 +169,22 @@ class Columns:
         return found
 
     @cached_property
-    def years(self) -> Groups:
+    def years(self) -> Runs:
         """The years of each, once a year."""
         return self._distinct(self.timestamps // 10**10)
 
     @cached_property
-    def seen_collections(self) -> Groups:
+    def seen_collections(self) -> Runs:
         """The codes of the collections of each, once a collection."""
         return self._distinct(self._seen_codes)
 
-    def _distinct(self, values: Ints) -> Groups:
+    def _distinct(self, values: Ints) -> Runs:
         order = np.lexsort((values, self._seen_nums))
         nums, values = self._seen_nums[order], values[order]
         new = np.ones(len(nums), dtype=bool)
         new[1:] = (nums[1:] != nums[:-1]) | (values[1:] != values[:-1])
         nums = nums[new]
-        return Groups(np.searchsorted(nums, np.arange(self.size + 1)), values[new])
+        return Runs(np.searchsorted(nums, np.arange(self.size + 1)), values[new])
 
     def seen_in(
         self, spans: Collection[tuple[int, int]] | None, collections: Collection[str]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from tantivy import Query
+from tantivy import DocAddress, Query
 
 from nwx.engine.embedded import texts
 from nwx.engine.embedded.columns import Bools, Columns, Ints
@@ -18,10 +18,11 @@ _FURTHER = 8
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A document at its place in the order of a result."""
+    """A document at its place in the order of a result, and where tantivy has it, if known."""
 
     num: int
     score: float
+    address: DocAddress | None = None
 
 
 def by_date(
@@ -53,23 +54,26 @@ def by_score(
     while True:
         hits = view.searcher.search(query, size, count=False).hits
         last = hits[-1][0] if len(hits) == size else -1.0
-        found = view.searcher.fast_field_values(texts.NUM, [address for _, address in hits])
+        found = texts.nums_of(view.searcher, [address for _, address in hits])
         scores = np.array([score for score, _ in hits])
-        places: Ints = np.array(found, dtype=np.int64)
+        nums: Ints = np.array(found, dtype=np.int64)
         # What scores as the last one may have equals that were not given.
         sure: npt.NDArray[np.bool_] = scores > last
         if allowed is not None:
-            sure &= allowed[places]
-        listed = _firsts(_in_order(view.columns, places[sure], scores[sure]), groups, wanted)
+            sure &= allowed[nums]
+        order = _order(view.columns, nums, scores, np.flatnonzero(sure))
+        ordered = (Listed(found[n], *hits[n]) for n in order.tolist())
+        listed = _firsts(ordered, groups, wanted)
         if len(listed) >= wanted or last < 0:
             return listed
         size *= _FURTHER
 
 
-def _in_order(columns: Columns, nums: Ints, scores: npt.NDArray[np.float64]) -> Iterable[Listed]:
-    order = np.lexsort((columns.id_start[nums], -columns.newest[nums], -scores))
-    pairs = zip(nums[order].tolist(), scores[order].tolist(), strict=True)
-    return (Listed(num, score) for num, score in pairs)
+def _order(columns: Columns, nums: Ints, scores: npt.NDArray[np.float64], chosen: Ints) -> Ints:
+    """Return the chosen places in order: best first, equal ones newest first, then by id."""
+    of_chosen = nums[chosen]
+    keys = (columns.id_start[of_chosen], -columns.newest[of_chosen], -scores[chosen])
+    return chosen[np.lexsort(keys)]
 
 
 def _firsts(ordered: Iterable[Listed], groups: Ints | None, wanted: int) -> list[Listed]:

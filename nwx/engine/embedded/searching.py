@@ -78,10 +78,10 @@ def scroll(view: View, request: SearchRequest) -> Iterator[Hit]:
         hits = view.searcher.search(query, len(chunk), count=False).hits
         hits.sort(key=lambda hit: (hit[1].segment_ord, hit[1].doc))
         addresses = [address for _, address in hits]
-        nums_of_hits = view.searcher.fast_field_values(texts.NUM, addresses)
-        for num, (score, address) in zip(nums_of_hits, hits, strict=True):
-            head = texts.head_of(view.searcher.doc(address))
-            yield _hit(view.columns, Listed(int(num or 0), score), head)
+        for num, (score, address) in zip(
+            texts.nums_of(view.searcher, addresses), hits, strict=True
+        ):
+            yield _hit(view.columns, Listed(num, score), texts.head_of(view.searcher.doc(address)))
 
 
 def _find(view: View, request: SearchRequest) -> Found:
@@ -144,13 +144,15 @@ def _first(
 def _hits(
     view: View, request: SearchRequest, page: Sequence[Listed], nums: Ints, folds: Folds | None
 ) -> Iterator[Hit]:
-    documents = dict(texts.documents_by_num(view.searcher, [one.num for one in page]))
+    unplaced = [one.num for one in page if one.address is None]
+    addresses = texts.addresses(view.searcher, unplaced)
     versions = {} if folds is None else folds.versions([one.num for one in page], nums)
     highlighter = Highlighter(request.query) if request.snippets else None
     for one in page:
-        if one.num not in documents:
+        address = one.address or addresses.get(one.num)
+        if address is None:
             continue  # deleted a moment ago
-        document = documents[one.num]
+        document = view.searcher.doc(address)
         head = texts.head_of(document)
         snippet: tuple[Piece, ...] = ()
         if highlighter is not None:

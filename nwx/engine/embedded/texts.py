@@ -1,7 +1,7 @@
 """Documents in tantivy: its schema, drawn from the mapping, and entries on their way in and out."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -26,6 +26,7 @@ _RAW = "raw"
 _MAX_TERM_BYTES = 32_766  # Lucene's limit, where a mapping sets none
 _VALUES_APART = 100  # Elasticsearch's position_increment_gap
 _LEVEL = 3
+_FEW = 100
 
 
 @cache
@@ -178,21 +179,34 @@ def entry_of(document: tantivy.Document) -> Entry:
     return entry
 
 
-def nums_query(nums: Iterable[int]) -> tantivy.Query:
+def nums_query(nums: Collection[int]) -> tantivy.Query:
     """Return the query of documents by the numbers of their ids."""
-    return tantivy.Query.term_set_query(schema(), NUM, list(nums))
+    if len(nums) > _FEW:
+        return tantivy.Query.term_set_query(schema(), NUM, list(nums))
+    each = [tantivy.Query.term_query(schema(), NUM, num, "basic") for num in nums]
+    return tantivy.Query.boolean_query([(tantivy.Occur.Should, one) for one in each])
+
+
+def addresses(searcher: tantivy.Searcher, nums: Collection[int]) -> dict[int, tantivy.DocAddress]:
+    """Return where the documents of these numbers are, of those that there are."""
+    if not nums:
+        return {}
+    found = searcher.search(
+        nums_query(nums), len(nums), count=False, order_by_field=NUM, order=tantivy.Order.Asc
+    )
+    return {int(num): address for num, address in found.hits}
+
+
+def nums_of(searcher: tantivy.Searcher, places: list[tantivy.DocAddress]) -> list[int]:
+    """Return the numbers of the documents at these places."""
+    return [int(num or 0) for num in searcher.fast_field_values(NUM, places)]
 
 
 def documents_by_num(
-    searcher: tantivy.Searcher, nums: list[int]
+    searcher: tantivy.Searcher, nums: Collection[int]
 ) -> Iterator[tuple[int, tantivy.Document]]:
-    """Give the documents of these numbers that there are, as they lie on disk."""
-    if not nums:
-        return
-    hits = searcher.search(
-        nums_query(nums), len(nums), count=False, order_by_field=NUM, order=tantivy.Order.Asc
-    ).hits
-    for num, address in hits:
+    """Give the documents of these numbers that there are."""
+    for num, address in addresses(searcher, nums).items():
         yield num, searcher.doc(address)
 
 

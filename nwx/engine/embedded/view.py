@@ -15,7 +15,7 @@ from nwx.engine.embedded.columns import Columns, Ints
 from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.folder import Folder
 
-_FEW = 12_000
+_FEW = 8_192
 """Up to so many numbers are given one by one, more as sums of bits."""
 
 
@@ -66,8 +66,9 @@ class View:
         keys = np.array([slot["key"] for slot in slots], dtype=np.int64)
         sums = np.array([slot["bits"]["value"] for slot in slots]).astype("<u8")
         bits = np.unpackbits(sums.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
-        rows, places = np.nonzero(bits)
-        return np.sort(keys[rows] * texts.BITS + places)
+        there = np.zeros((int(keys.max()) + 1, texts.BITS), dtype=bool)
+        there[keys] = bits[:, : texts.BITS]
+        return np.flatnonzero(there)
 
 
 def _numbers(found: tantivy.SearchResult) -> Ints:
