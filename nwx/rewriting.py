@@ -6,7 +6,6 @@ was found to be that of its original. The old file is only read.
 """
 
 import hashlib
-import os
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +22,7 @@ from warcio.recordloader import ArcWarcRecord
 from nwx.dedup.revisit import GZIP_MAGIC, Original, revisit_record, stored_record
 from nwx.errors import FormatError, SourceError
 from nwx.formats.reader import ArchiveReader
+from nwx.formats.wholefile import whole_file
 from nwx.model import Capture, ReadError
 from nwx.sources import Source
 
@@ -155,25 +155,18 @@ def _rewrite_file(source: Source, output: Path, catalogue: _Catalogue) -> Rewrit
     """Write one file anew; it appears whole or not at all."""
     left: list[ReadError] = []
     revisits = 0
-    unfinished = output.with_name(output.name + ".unfinished")
-    try:
-        with Path(source.path).open("rb") as old, unfinished.open("wb") as new:
-            for place in catalogue.duplicates(source.path):
-                try:
-                    made = _revisit(place, catalogue.original(place))
-                except (FormatError, *_BROKEN) as error:
-                    left.append(ReadError(source.name, place.offset, "revisit", str(error)))
-                    continue
-                _copy(old, new, place.offset)
-                new.write(made)
-                old.seek(place.offset + place.length)
-                revisits += 1
-            _copy(old, new, None)
-            new.flush()
-            os.fsync(new.fileno())
-        unfinished.rename(output)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with whole_file(output) as new, Path(source.path).open("rb") as old:
+        for place in catalogue.duplicates(source.path):
+            try:
+                made = _revisit(place, catalogue.original(place))
+            except (FormatError, *_BROKEN) as error:
+                left.append(ReadError(source.name, place.offset, "revisit", str(error)))
+                continue
+            _copy(old, new, place.offset)
+            new.write(made)
+            old.seek(place.offset + place.length)
+            revisits += 1
+        _copy(old, new, None)
     before, after = Path(source.path).stat().st_size, output.stat().st_size
     return Rewritten(source.name, str(output), revisits, before, after, tuple(left))
 

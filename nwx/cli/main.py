@@ -23,6 +23,7 @@ COMMANDS = {
     "dump": "Write an index as JSON lines.",
     "dedup-cdx": "List the duplicates in CDX files.",
     "revisits": "List the revisit records in CDX files.",
+    "dedup-warc": "Write WARC files anew, with revisit records for duplicates.",
 }
 """The commands and what each does; a command's own module is loaded when it is asked for."""
 

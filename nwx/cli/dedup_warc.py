@@ -1,0 +1,99 @@
+"""nwx dedup-warc"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from nwx.cli.output import clean, print_json, size_words
+from nwx.dedup.exclusion import ExclusionList
+from nwx.errors import UsageError
+from nwx.model import ReadError
+from nwx.rewriting import Rewritten, rewrite
+from nwx.sources import Source, expand
+
+_LEFT_SHOWN = 20
+
+
+@click.command("dedup-warc")
+@click.argument("files", nargs=-1)
+@click.option(
+    "-e",
+    "--exclude",
+    "lists",
+    multiple=True,
+    required=True,
+    metavar="LIST",
+    help="A list of duplicates, as dedup-cdx and revisits write it.",
+)
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    required=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Where the new files go, under their old names.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+def command(files: tuple[str, ...], lists: tuple[str, ...], folder: Path, as_json: bool) -> int:
+    """Write WARC files anew, with revisit records in the place of duplicates.
+
+    FILES are WARC files here, gzip by record or plain. The new files are the
+    old ones byte for byte, but for each capture on a list whose payload was
+    read and found to be that of an earlier capture in FILES: it becomes a
+    WARC 1.1 revisit record with its HTTP head. The old files stay as they are.
+    """
+    sources = _sources(files)
+    with ExclusionList.load(lists) as excluded:
+        done = list(rewrite(sources, excluded.covers, folder))
+        never_met = excluded.entries - excluded.met
+    if as_json:
+        print_json(_report(done, never_met))
+    else:
+        _print_report(done, never_met)
+    return 0
+
+
+def _sources(files: Sequence[str]) -> list[Source]:
+    if not files:
+        raise UsageError("there is nothing to write anew; name WARC files or folders")
+    sources = []
+    for found in expand(files):
+        if isinstance(found, ReadError):
+            raise UsageError(found.message)
+        sources.append(found)
+    return sources
+
+
+def _report(done: Sequence[Rewritten], never_met: int) -> dict[str, object]:
+    return {
+        "files": len(done),
+        "revisits": sum(one.revisits for one in done),
+        "bytes_before": sum(one.bytes_before for one in done),
+        "bytes_after": sum(one.bytes_after for one in done),
+        "never_met": never_met,
+        "left": [
+            {"file": e.file, "offset": e.offset, "kind": e.kind, "message": e.message}
+            for one in done
+            for e in one.left
+        ],
+    }
+
+
+def _print_report(done: Sequence[Rewritten], never_met: int) -> None:
+    left = [error for one in done for error in one.left]
+    for error in left[:_LEFT_SHOWN]:
+        click.echo(
+            f"nwx: {clean(error.file)} at {error.offset}: left as it is: {clean(error.message)}",
+            err=True,
+        )
+    if len(left) > _LEFT_SHOWN:
+        click.echo(f"nwx: and {len(left) - _LEFT_SHOWN} more left as they are", err=True)
+    before, after = (sum(one.bytes_before for one in done), sum(one.bytes_after for one in done))
+    change = "saved" if before >= after else "more"
+    click.echo(
+        f"{len(done)} files, {sum(one.revisits for one in done)} duplicates became revisits,"
+        f" {len(left)} were left as they are; {never_met} lines of the lists were met nowhere\n"
+        f"{size_words(before)} became {size_words(after)}: {size_words(abs(before - after))} {change}"
+    )
