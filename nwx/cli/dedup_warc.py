@@ -95,5 +95,6 @@ def _print_report(done: Sequence[Rewritten], never_met: int) -> None:
     click.echo(
         f"{len(done)} files, {sum(one.revisits for one in done)} duplicates became revisits,"
         f" {len(left)} were left as they are; {never_met} lines of the lists were met nowhere\n"
-        f"{size_words(before)} became {size_words(after)}: {size_words(abs(before - after))} {change}"
+        f"{size_words(before)} became {size_words(after)}:"
+        f" {size_words(abs(before - after))} {change}"
     )
