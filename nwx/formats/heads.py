@@ -27,8 +27,10 @@ class Head(NamedTuple):
 def warc_head(data: bytes, start: int, end: int) -> Head | None:
     """Return the head in `data[start:end]`, None if it is no WARC head."""
     line = _WARC_LINE.match(data, start, end)
-    if line is None or _WARC_LINE.search(data, line.end(), end):
-        return None  # in the second case the next record begins where this head breaks off
+    if line is None:
+        return None
+    if data.find(WARC_MAGIC, line.end(), end) >= 0 and _WARC_LINE.search(data, line.end(), end):
+        return None  # the next record begins where this head breaks off
     fields = Fields(data[line.end() - 1 : end])
     kind = _KINDS.get(fields.get(b"warc-type").lower(), UNKNOWN_TYPE)
     return Head(kind, fields, _length(fields.get(b"content-length")), end - start)

@@ -117,9 +117,6 @@ def request_head(block: bytes | memoryview) -> HttpHead:
 
 def head_end(data: bytes, start: int = 0) -> int:
     """Return where the head that begins at `start` ends, -1 where that is not in sight."""
-    end = data.find(b"\r\n\r\n", start)
-    if end >= 0 and data.find(b"\n\n", start, end) < 0 and data.find(b"\n\r\n", start, end) < 0:
-        return end + 4
     blank = _BLANK_LINE.search(data, start)
     return blank.end() if blank else -1
 

@@ -26,7 +26,7 @@ READ_FAILURES = (OSError, EOFError, NotImplementedError, zipfile.BadZipFile, zli
 
 _BACK_ALLOWANCE = 1 << 26
 _BACK_FACTOR = 4
-_FIRST_SLICE = 1 << 16
+_FIRST_SLICE = 1 << 14
 _GZIP = b"\x1f\x8b\x08"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18", re.S)
@@ -96,9 +96,13 @@ class Raw:
 
     def take(self, count: int) -> bytes:
         """Return up to `count` next bytes, b"" only at the end of the file."""
-        if self.pos >= len(self.data) and not self.fill():
-            return b""
-        taken = self.data[self.pos : self.pos + count]
+        return bytes(self.view(count))
+
+    def view(self, count: int) -> memoryview:
+        """Return up to `count` next bytes without copying, none only at the end of the file."""
+        if self.pos >= len(self.data):
+            self.fill()
+        taken = memoryview(self.data)[self.pos : self.pos + count]
         self.pos += len(taken)
         return taken
 
@@ -255,9 +259,11 @@ class GzipMembers(Members):
     def _piece(self) -> bytes:
         decoder = self._decoder
         while True:
-            taken = b""
+            taken: bytes | memoryview = b""
             if decoder.needs_input:
-                taken = self.raw.take(BLOCK_BYTES if self._taken else _FIRST_SLICE)
+                # what the decoder leaves over it copies: so ask for no more
+                # than the member is likely to have
+                taken = self.raw.view(max(_FIRST_SLICE, self._taken))
                 if not taken:
                     return self._cut_off()
             try:
@@ -276,9 +282,9 @@ class GzipMembers(Members):
         self._break("the gzip member is cut off by the end of the file")
         return b""
 
-    def _damaged(self, taken: bytes, error: str) -> bytes:
+    def _damaged(self, taken: bytes | memoryview, error: str) -> bytes:
         """Return what can be saved of a member that breaks early."""
-        saved = b"" if self._taken else salvage(taken, 31, PIECE_BYTES)
+        saved = b"" if self._taken else salvage(bytes(taken), 31, PIECE_BYTES)
         self._break(f"the gzip member is damaged ({error.strip() or 'wrong data'})")
         self.end = self.start  # where it ends is not to be known
         return saved

@@ -16,6 +16,7 @@ _NEXT_RECORD = re.compile(
 )
 _NEXT_WARC = re.compile(rb"WARC/\d\.\d+[ \t]*\r?\n[A-Za-z-]+[ \t]*:")
 _LONGEST_START = 1 << 15
+_RECORD_END = b"\r\n\r\n"
 _LONGEST_GAP = 16
 _RESCUE_ALLOWANCE = 1 << 26
 _RESCUE_FACTOR = 8
@@ -59,7 +60,7 @@ class Scanner:
         """Yield the records of a member, or of the members that one record runs over."""
         members = self._members
         stored_start: int | None = members.start if members.coding else None
-        more = self._at_content()
+        more = members.data.startswith(WARC_MAGIC) or self._at_content()
         while more:
             offset = max(self._base + members.inflated + members.pos, self._last + 1)
             if stored_start is not None:
@@ -216,6 +217,9 @@ class Scanner:
 
         What stands there and is no record says that the length was wrong.
         """
+        members = self._members
+        if members.ended and members.data[members.pos :] == _RECORD_END:
+            return False
         if not self._at_content():
             return False
         if self._record_follows():
