@@ -18,11 +18,14 @@ MAX_TOKEN_UNITS = 255
 """Lucene cuts tokens that are longer, in UTF-16 units."""
 
 _AGE = r"\p{age=12.1}"
-_EXTEND = r"\p{wb=Format}\p{wb=Extend}\p{wb=ZWJ}"
+_PREPENDED = r"\x{600}-\x{605}\x{6DD}\x{8E2}"
+# Letters in today's Unicode, and format characters in the tables of Lucene.
+_ONCE_FORMAT = r"\x{70F}\x{110BD}\x{110CD}"
+_EXTEND = rf"[[\p{{wb=Format}}\p{{wb=Extend}}\p{{wb=ZWJ}}]&&{_AGE}]{_PREPENDED}{_ONCE_FORMAT}"
 _SOUTH_EAST_ASIAN = (
     r"[[\p{sc=Thai}\p{sc=Lao}\p{sc=Myanmar}\p{sc=Khmer}\p{sc=Tai_Le}\p{sc=New_Tai_Lue}"
     r"\p{sc=Tai_Tham}\p{sc=Tai_Viet}\p{sc=Ahom}]&&[\p{L}\p{M}]]"
-    r"\x{109E}\x{109F}\x{19DE}\x{19DF}\x{1AA0}-\x{1AAD}\x{AA77}-\x{AA79}\x{AADE}\x{AADF}"
+    r"\x{109E}\x{109F}\x{19DA}\x{19DE}\x{19DF}\x{1AA0}-\x{1AAD}\x{AA77}-\x{AA79}\x{AADE}\x{AADF}"
     r"\x{1173A}\x{1173B}\x{1173F}"
 )
 
@@ -156,21 +159,21 @@ def _tokenizer() -> TextAnalyzer:
 def _token_pattern() -> str:
     """The whole grammar; alternatives are in the order in which the longest match wins."""
     south_east_asian = _extended(rf"[[{_SOUTH_EAST_ASIAN}]&&{_AGE}]--[\x{{1A7F}}]") + "+"
-    single = _extended(rf"[\p{{sc=Han}}\p{{sc=Hiragana}}]&&{_AGE}")
+    single = _extended(rf"[[\p{{sc=Han}}\p{{sc=Hiragana}}]&&{_AGE}]--\x{{16FE2}}")
     return f"{_word_pattern()}|{_emoji_pattern()}|{south_east_asian}|{single}"
 
 
 def _word_pattern() -> str:
     """WB5 to WB13b: letters, numbers and Katakana with what may stand between them."""
-    newer = r"\x{2E5}-\x{2EB}\x{55A}\x{58A}\x{A708}-\x{A716}"
+    newer = rf"\x{{2E5}}-\x{{2EB}}\x{{55A}}\x{{58A}}\x{{A708}}-\x{{A716}}{_ONCE_FORMAT}"
     letter = _extended(rf"[\p{{wb=ALetter}}\p{{wb=Hebrew_Letter}}&&{_AGE}]--[{newer}]")
     hebrew = _extended(rf"\p{{wb=Hebrew_Letter}}&&{_AGE}")
-    prepended = r"\x{600}-\x{605}\x{6DD}\x{8E2}"
-    number = _extended(rf"[[\p{{wb=Numeric}}&&{_AGE}]--[{prepended}]]\x{{FF10}}-\x{{FF19}}")
+    digit = rf"[\p{{wb=Numeric}}&&{_AGE}]--[{_PREPENDED}{_ONCE_FORMAT}\x{{19DA}}]"
+    number = _extended(rf"[{digit}]\x{{FF10}}-\x{{FF19}}")
     katakana = _extended(rf"\p{{wb=Katakana}}&&{_AGE}")
     joiner = _extended(rf"\p{{wb=ExtendNumLet}}&&{_AGE}")
-    mid_letter = _extended(r"\p{wb=MidLetter}\p{wb=MidNumLet}\p{wb=Single_Quote}")
-    mid_number = _extended(r"\p{wb=MidNum}\p{wb=MidNumLet}\p{wb=Single_Quote}")
+    mid_letter = _extended(r"[\p{wb=MidLetter}--\x{55F}]\p{wb=MidNumLet}\p{wb=Single_Quote}")
+    mid_number = _extended(r"\p{wb=MidNum}\p{wb=MidNumLet}\p{wb=Single_Quote}\x{FE10}\x{FE14}")
     single, double = _extended(r"\p{wb=Single_Quote}"), _extended(r"\p{wb=Double_Quote}")
     part = (
         f"(?:{katakana}+|(?:{hebrew}(?:{single}|{double}{hebrew})"
@@ -183,7 +186,8 @@ def _emoji_pattern() -> str:
     """TR51's emoji sequences, as Lucene takes them."""
     cling = rf"[[{_EXTEND}]--[\x{{FE0E}}\x{{FE0F}}]]*"
     other = r"\p{wb=Regional_Indicator}0-9#*©®™\x{3030}\x{303D}\p{Emoji_Modifier}"
-    emoji = rf"[\p{{Extended_Pictographic}}[\p{{Emoji}}--[{other}]]]"
+    reserved = r"\x{1FA6E}-\x{1FFFD}"  # for emoji, and since given to other symbols
+    emoji = rf"[\p{{Extended_Pictographic}}{reserved}[\p{{Emoji}}--[{other}]]]"
     modified = rf"(?:\x{{200D}}*\p{{Emoji_Modifier_Base}}{cling})?\p{{Emoji_Modifier}}{cling}"
     one = rf"(?:{modified}|\x{{200D}}*{emoji}{cling}\x{{FE0F}}?)"
     sequence = rf"{one}(?:[\x{{E0020}}-\x{{E007E}}]+\x{{E007F}}|(?:\x{{200D}}{one})*)"

@@ -1,7 +1,8 @@
 """Documents in tantivy: its schema, drawn from the mapping, and entries on their way in and out."""
 
 import json
-from collections.abc import Collection, Iterator
+import os
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -26,6 +27,7 @@ _RAW = "raw"
 _MAX_TERM_BYTES = 32_766  # Lucene's limit, where a mapping sets none
 _VALUES_APART = 100  # Elasticsearch's position_increment_gap
 _LEVEL = 3
+_HEAP_BYTES = 192_000_000
 _FEW = 100
 
 
@@ -73,6 +75,64 @@ def open_index(folder: Path) -> tantivy.Index:
     index.register_tokenizer(ANALYZER, text_analyzer())
     index.config_reader("manual")
     return index
+
+
+class TextWriter:
+    """What adds documents to the index of a folder, and deletes them."""
+
+    def __init__(self, folder: Path) -> None:
+        self._index = open_index(folder)
+        self._writer: tantivy.IndexWriter | None = None
+        self._changed = False
+
+    def count(self) -> int:
+        """Return the number of documents committed."""
+        self._index.reload()
+        return self._index.searcher().num_docs
+
+    def nums(self) -> set[int]:
+        """Return the numbers of all documents committed."""
+        searcher = self._index.searcher()
+        most = max(searcher.num_docs, 1)
+        found = searcher.search(
+            tantivy.Query.all_query(), most, order_by_field=NUM, order=tantivy.Order.Asc
+        )
+        return {int(num) for num, _ in found.hits}
+
+    def add(self, documents: Iterable[tantivy.Document]) -> None:
+        """Add documents with the next commit."""
+        for document in documents:
+            self._open_writer().add_document(document)
+            self._changed = True
+
+    def delete(self, nums: Collection[int]) -> None:
+        """Delete the documents of these numbers, those added before included."""
+        if nums:
+            self._open_writer().delete_documents_by_query(nums_query(nums))
+            self._changed = True
+
+    def commit(self) -> None:
+        """Make what was added and deleted safe on disk."""
+        if self._writer is not None and self._changed:
+            self._writer.commit()
+            self._changed = False
+
+    def finish(self) -> None:
+        """Wait until segments are merged."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.wait_merging_threads()
+
+    def drop(self) -> None:
+        """Forget what was not committed."""
+        self._writer = None
+        self._changed = False
+
+    def _open_writer(self) -> tantivy.IndexWriter:
+        if self._writer is None:
+            threads = max(1, min(4, (os.cpu_count() or 1) // 2))
+            self._writer = self._index.writer(_HEAP_BYTES, num_threads=threads)
+        return self._writer
 
 
 class Packer:
