@@ -22,9 +22,6 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     try:
         with unfinished.open("wb") as stream:
             yield stream
-            stream.flush()
-            if not direct:
-                os.fsync(stream.fileno())
         if not direct:
             unfinished.replace(path)
     except OSError as error:
