@@ -185,12 +185,15 @@ def _word_pattern() -> str:
 def _emoji_pattern() -> str:
     """TR51's emoji sequences, as Lucene takes them."""
     cling = rf"[[{_EXTEND}]--[\x{{FE0E}}\x{{FE0F}}]]*"
+    apart = rf"[[{_EXTEND}]--[\x{{FE0E}}\x{{FE0F}}\x{{200D}}]]*"
     other = r"\p{wb=Regional_Indicator}0-9#*©®™\x{3030}\x{303D}\p{Emoji_Modifier}"
-    reserved = r"\x{1FA6E}-\x{1FFFD}"  # for emoji, and since given to other symbols
-    emoji = rf"[\p{{Extended_Pictographic}}{reserved}[\p{{Emoji}}--[{other}]]]"
-    modified = rf"(?:\x{{200D}}*\p{{Emoji_Modifier_Base}}{cling})?\p{{Emoji_Modifier}}{cling}"
-    one = rf"(?:{modified}|\x{{200D}}*{emoji}{cling}\x{{FE0F}}?)"
-    sequence = rf"{one}(?:[\x{{E0020}}-\x{{E007E}}]+\x{{E007F}}|(?:\x{{200D}}{one})*)"
+    emoji = rf"[\p{{Extended_Pictographic}}[\p{{Emoji}}--[{other}]]]"
+    modified = rf"(?:\p{{Emoji_Modifier_Base}}{cling})?\p{{Emoji_Modifier}}"
+    one = rf"(?:{modified}{apart}|{emoji}{apart}\x{{FE0F}}?)"
+    # What joins stands before the next one, or else clings to the last.
+    sequence = (
+        rf"\x{{200D}}*{one}(?:[\x{{E0020}}-\x{{E007E}}]+\x{{E007F}}|(?:\x{{200D}}+{one})*{cling})"
+    )
     key_cap = rf"[#*]{cling}\x{{FE0F}}?\x{{20E3}}{cling}"
     flag = _extended(r"\p{wb=Regional_Indicator}") + "{2}"
     return f"{sequence}|{key_cap}|{flag}"
