@@ -15,6 +15,7 @@ import argparse
 import base64
 import gzip
 import hashlib
+import os
 import random
 import subprocess
 import sys
@@ -51,6 +52,7 @@ class Figure:
     seconds: float
     captures: int
     memory: int
+    processor: float
 
 
 def main() -> None:
@@ -84,6 +86,7 @@ def _compare(options: argparse.Namespace, folder: Path) -> None:
         print(
             f"{figure.name:18} {figure.seconds:7.2f} s {figure.captures / figure.seconds:8.0f}"
             f" captures/s {size / 1e6 / figure.seconds:7.1f} MB/s {figure.memory / 1e6:6.0f} MB"
+            f" {figure.processor:7.2f} s of processor"
         )
     nwx, again = figures["nwx"], _measured("nwx", folder / "nwx", warcs, options)
     print(f"nwx beside the loop: {figures['loop'].seconds / nwx.seconds:.1f}x (aim 10x)")
@@ -147,32 +150,43 @@ def _measured(
     command = [sys.executable, "-m", "benchmarks.importing", "--run", name]
     command += ["--archive", str(archive), "--jobs", str(jobs or options.jobs), *warcs]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        peak = _Peak(process.pid)
+        watch = _Watch(process.pid)
         out, _ = process.communicate()
-        memory = peak.stop()
+        watch.stop()
     if process.returncode:
         sys.exit(f"the run of {name} failed")
     seconds, captures = out.split()
-    return Figure(name, float(seconds), int(captures), memory)
+    return Figure(name, float(seconds), int(captures), watch.memory, watch.processor)
 
 
-class _Peak:
-    """The most memory that a process and its descendants held together."""
+class _Watch:
+    """The most memory that a process and its descendants held together, and their work.
+
+    `processor` is in seconds, to the last look before a process ended.
+    """
 
     def __init__(self, pid: int) -> None:
-        self._pid, self._peak, self._over = pid, 0, threading.Event()
-        self._thread = threading.Thread(target=self._look)
+        self.memory = 0
+        self._pid, self._over = pid, threading.Event()
+        self._worked: dict[int, float] = {}
+        self._thread = threading.Thread(target=self._look, daemon=True)
         self._thread.start()
 
-    def stop(self) -> int:
-        """Return the bytes."""
+    @property
+    def processor(self) -> float:
+        """The seconds of all."""
+        return sum(self._worked.values())
+
+    def stop(self) -> None:
+        """Look no more."""
         self._over.set()
         self._thread.join()
-        return self._peak
 
     def _look(self) -> None:
-        while not self._over.wait(0.1):
-            self._peak = max(self._peak, sum(map(_held, _family(self._pid))))
+        while not self._over.wait(0.05):
+            family = list(_family(self._pid))
+            self._worked |= {pid: worked for pid in family if (worked := _work(pid))}
+            self.memory = max(self.memory, sum(map(_held, family)))
 
 
 def _family(pid: int) -> Iterator[int]:
@@ -184,6 +198,14 @@ def _family(pid: int) -> Iterator[int]:
         return
     for child in children.split():
         yield from _family(int(child))
+
+
+def _work(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _held(pid: int) -> int:
@@ -328,35 +350,42 @@ def _made(folder: Path, files: int, pages: int) -> list[str]:
 
 
 def _page(base: str, words: Words, source: random.Random) -> bytes:
+    """Make a page as real ones of its size are: 68 KB, 135 links, 6,000 characters of text."""
     title = " ".join(words.draw(6, source))
-    parts = [f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>']
-    parts += [
-        f"<script>var data{n} = {{{n}: '{source.randbytes(900).hex()}'}};</script>"
-        for n in range(8)
-    ]
-    parts.append(
-        "<style>" + ".card { margin: 0 auto; padding: 4px }\n" * 150 + "</style></head><body>"
+    scripts = "".join(
+        f"<script>var data{n} = {{id: '{source.randbytes(1_000).hex()}'}};</script>\n"
+        for n in range(11)
     )
-    for number in range(80):
-        link, *anchor = words.draw(5, source)
-        parts.append(
-            f'<li class="menu-item menu-item-{number}"><a class="nav-link" href="/{link}"'
-            f' data-track="nav:{number}">{" ".join(anchor)}</a></li>'
-        )
-    parts.append(f"<h1>{title}</h1>")
-    for number in range(30):
-        text = " ".join(words.draw(35, source))
-        parts.append(
-            f'<div class="card card--wide" id="card-{number}">'
-            f'<h3 class="card__title">{text[:40]}</h3>'
-            f'<p class="card__text">{text} <b>{text[:20]}</b> <a href="{base}/more/{number}"'
-            f' rel="nofollow" class="card__more" title="{text[:30]}">{text[20:50]}</a></p>'
-            f'<img src="/images/{number}.png" width="120" height="80" alt="" loading="lazy">'
-        )
-        tags = "".join(f'<li><a href="/tag/{tag}">{tag}</a></li>' for tag in words.draw(5, source))
-        parts.append(f'<ul class="tags">{tags}</ul></div>')
-    parts.append("</body></html>")
-    return "\n".join(parts).encode()
+    style = ".card { margin: 0 auto; padding: 4px }\n" * 150
+    menu = "".join(_menu_item(number, words, source) for number in range(75))
+    cards = "".join(_card(base, number, words, source) for number in range(20))
+    headings = "".join(f"<h2>{' '.join(words.draw(4, source))}</h2>" for _ in range(5))
+    return (
+        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f"{scripts}<style>{style}</style></head><body><ul>{menu}</ul><h1>{title}</h1>"
+        f"{headings}{cards}</body></html>"
+    ).encode()
+
+
+def _menu_item(number: int, words: Words, source: random.Random) -> str:
+    link, *anchor = words.draw(3, source)
+    return (
+        f'<li class="menu-item menu-item-type-post menu-item-{number}"><div class="menu-wrap">'
+        f'<a class="nav-link" href="/{link}" data-track="nav:{number}:{link}" target="_self">'
+        f'<span class="icon icon-{number}"></span>{" ".join(anchor)}</a></div></li>\n'
+    )
+
+
+def _card(base: str, number: int, words: Words, source: random.Random) -> str:
+    text = " ".join(words.draw(28, source))
+    return (
+        f'<div class="row"><div class="col col-md-6"><div class="card" id="card-{number}"'
+        f' data-config="{source.randbytes(300).hex()}"><p class="card__text">{text}'
+        f' <b>{text[:20]}</b> <a href="{base}/more/{number}" rel="nofollow" class="card__more"'
+        f' title="{text[:30]}">{text[20:40]}</a></p>'
+        f'<a href="{base}/image/{number}"><img src="/images/{number}.png" width="120" alt=""></a>'
+        f'<a href="/tag/{number}" class="tag">{text[:9]}</a></div></div></div>\n'
+    )
 
 
 def _member(url: str, content_type: str, body: bytes) -> bytes:

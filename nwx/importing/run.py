@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 from nwx.engine.base import Engine
 from nwx.errors import NwxError
+from nwx.importing.garbage import rare_collections
 from nwx.importing.messages import FileTask, Part, Verdict
 from nwx.importing.options import ImportOptions
 from nwx.importing.patience import patiently
@@ -43,7 +44,7 @@ def import_files(
     later: what was written until then stays.
     """
     warm_up(settings)
-    with TemporaryDirectory(prefix="nwx-import-") as folder:
+    with TemporaryDirectory(prefix="nwx-import-") as folder, rare_collections():
         run = _Run(engine, settings, options, stopping, Path(folder))
         try:
             run.take(sources)

@@ -10,6 +10,7 @@ from types import TracebackType
 
 from nwx.engine.open import open_engine
 from nwx.errors import NwxError
+from nwx.importing.garbage import collect_rarely
 from nwx.importing.messages import FileTask, Message
 from nwx.importing.options import ImportOptions
 from nwx.importing.patience import patiently
@@ -82,6 +83,7 @@ def _prepare(options: ImportOptions, log: Path) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the parent decides
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    collect_rarely()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
     limits = [options.item_bytes] if most == resource.RLIM_INFINITY else [options.item_bytes, most]

@@ -25,7 +25,7 @@ def dumped(engine: str, **more: str) -> dict[str, list[Any]]:
 def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """Files that share pages, one of them of several parts."""
     folder = tmp_path_factory.mktemp("warcs")
-    counts = [3_600, *[300] * 9]
+    counts = [3_600, *[200] * 5]
     return [
         write_warc(folder / f"{number}.warc.gz", many_pages(count, start=number * 150))
         for number, count in enumerate(counts)
@@ -55,29 +55,40 @@ def wait_for_the_end_of_all(group: int) -> None:
     pytest.fail("processes outlive the import")
 
 
-def kill_and_go_on(engine: str, files: Sequence[Path], kills: int, **more: str) -> int:
-    """Import with that many kills at any moment; return how many of them met a running import."""
+def kill_and_go_on(
+    engine: str, files: Sequence[Path], seconds: float, kills: int, **more: str
+) -> int:
+    """Import more and more files, killed at any moment; return how often an import was met.
+
+    `seconds` is what an undisturbed import of all takes: each is killed on
+    its way, or when it is about to end and commits.
+    """
     moments, met = random.Random(7), 0
-    began = time.monotonic()
-    for _ in range(kills):
-        process = start(engine, files, **more)
+    for kill in range(kills):
+        some = files[: 1 + (len(files) - 1) * (kill + 1) // kills]
+        process = start(engine, some, **more)
         try:
-            process.communicate(timeout=moments.uniform(0.1, 2.5))
+            process.communicate(timeout=moments.uniform(0.2, 1.1) * seconds)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
             met += 1
         wait_for_the_end_of_all(process.pid)
-        if time.monotonic() - began > 120:
-            break
     run_nwx(engine, "import", *files, **more)
     return met
 
 
+def import_calmly(engine: str, files: Sequence[Path], **more: str) -> float:
+    """Import undisturbed and return the seconds it took."""
+    began = time.monotonic()
+    run_nwx(engine, "import", "--jobs", 2, *files, **more)
+    return time.monotonic() - began
+
+
 def test_killed_imports_end_as_an_undisturbed_one(tmp_path: Path, files: list[Path]) -> None:
     killed, calm = str(tmp_path / "killed"), str(tmp_path / "calm")
-    assert kill_and_go_on(killed, files, 12) >= 2
-    run_nwx(calm, "import", *files)
+    seconds = import_calmly(calm, files)
+    assert kill_and_go_on(killed, files, seconds, 8) >= 2
     assert dumped(killed) == dumped(calm)
     run_nwx(killed, "check")
 
@@ -86,8 +97,8 @@ def test_killed_imports_into_elasticsearch_end_as_an_undisturbed_one(
     elasticsearch_url: str, files: list[Path], elasticsearch_prefix: str
 ) -> None:
     killed, calm = (f"{elasticsearch_prefix}-{name}" for name in ("killed", "calm"))
-    assert kill_and_go_on(elasticsearch_url, files[:5], 3, NWX_PREFIX=killed) >= 1
-    run_nwx(elasticsearch_url, "import", *files[:5], NWX_PREFIX=calm)
+    seconds = import_calmly(elasticsearch_url, files, NWX_PREFIX=calm)
+    assert kill_and_go_on(elasticsearch_url, files, seconds, 3, NWX_PREFIX=killed) >= 1
     assert dumped(elasticsearch_url, NWX_PREFIX=killed) == dumped(
         elasticsearch_url, NWX_PREFIX=calm
     )
@@ -98,16 +109,21 @@ def test_killed_imports_into_elasticsearch_end_as_an_undisturbed_one(
 def test_a_stopped_import_says_how_to_go_on(
     tmp_path: Path, files: list[Path], number: signal.Signals, code: int
 ) -> None:
-    engine = str(tmp_path / "archive")
-    process = start(engine, files)
-    while not run_nwx(engine, "files", code=None).out.count("\n") > 1:
-        assert process.poll() is None
+    engine, many = str(tmp_path / "archive"), tmp_path / "many"
+    many.mkdir()
+    for copy in range(200):
+        os.link(files[0], many / f"{copy:03}.warc.gz")
+    names = sorted(many.iterdir())
+    process = start(engine, names)
+    assert process.stderr is not None
+    assert b"captures" in process.stderr.readline(), "the first line of progress"
     # As a terminal does: to all processes of the group.
     os.killpg(process.pid, number)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=120)
     assert process.returncode == code, err
     assert b"run the same command again to go on" in err
     assert b"Traceback" not in err
     wait_for_the_end_of_all(process.pid)
-    run_nwx(engine, "import", *files)
+    report = run_nwx(engine, "import", "--json", *names[:2]).json
+    assert not report["interrupted"]
     run_nwx(engine, "check")
