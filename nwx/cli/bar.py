@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import click
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
+from rich.text import Text
 
 from nwx.cli.output import size_words
 from nwx.importing import Progress
@@ -31,9 +32,19 @@ def shown_progress(*, quiet: bool) -> Iterator[Show]:
         yield _lines()
 
 
+class _TwoLines(Bar):
+    """A bar with a line of words below it, so that both fit a narrow terminal."""
+
+    words = ""
+
+    def get_renderables(self) -> Iterator[RenderableType]:
+        yield from super().get_renderables()
+        yield Text(self.words, no_wrap=True, overflow="ellipsis")
+
+
 @contextmanager
 def _bar(console: Console) -> Iterator[Show]:
-    bar = Bar(
+    bar = _TwoLines(
         TextColumn("{task.percentage:>3.0f}%"),
         BarColumn(bar_width=None),
         TextColumn("{task.description}"),
@@ -48,12 +59,9 @@ def _bar(console: Console) -> Iterator[Show]:
         if progress.seconds < _QUIET_SECONDS:
             return
         bar.start()
-        bar.update(
-            task,
-            total=progress.bytes_total,
-            completed=progress.bytes,
-            description=_words(progress),
-        )
+        bar.words = _words(progress)
+        size = size_words(progress.bytes)
+        bar.update(task, total=progress.bytes_total, completed=progress.bytes, description=size)
 
     try:
         yield show
@@ -68,7 +76,9 @@ def _lines() -> Show:
         nonlocal shown
         if time.monotonic() - shown >= _LINE_SECONDS:
             shown = time.monotonic()
-            click.echo(f"{_share(progress)}{_words(progress)}", err=True)
+            click.echo(
+                f"{_share(progress)}{size_words(progress.bytes)}, {_words(progress)}", err=True
+            )
 
     return show
 
@@ -82,7 +92,7 @@ def _share(progress: Progress) -> str:
 
 def _words(progress: Progress) -> str:
     return (
-        f"{size_words(progress.bytes)}, {progress.files}/{progress.files_total} files,"
-        f" {progress.captures:,} captures, {progress.documents:,} documents,"
-        f" {progress.duplicates:,} duplicates, {progress.errors:,} errors"
+        f"{progress.files}/{progress.files_total} files, {progress.captures:,} captures,"
+        f" {progress.documents:,} documents, {progress.duplicates:,} duplicates,"
+        f" {progress.errors:,} errors"
     )
