@@ -95,6 +95,16 @@ def test_a_match_elsewhere_shows_the_beginning(archive: Engine) -> None:
     assert "".join(text for text, _ in pieces) == "some text"
 
 
+def test_a_book_has_a_snippet(engine: Engine) -> None:
+    book = "the quick brown fox jumps over the lazy dog\n" * 30_000
+    engine.write(batch([page("http://example.org/book", "2010", book + "The Élysée.")]))
+    engine.refresh()
+    (hit,) = engine.search(SearchRequest(Term("", "elysee"))).hits
+    assert 0 < len("".join(text for text, _ in hit.snippet)) < 600
+    (hit,) = engine.search(SearchRequest(Term("", "fox"))).hits
+    assert "fox" in [text for text, matches in hit.snippet if matches]
+
+
 def test_a_document_without_text_has_no_snippet(archive: Engine) -> None:
     assert snippet(archive, Term("url", "http://example.org/empty")) == ()
 

@@ -1,16 +1,20 @@
 """On Elasticsearch a join has limits: answers stay right below them, and say so beyond."""
 
+import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from random import Random
 
 import pytest
 
 from nwx.engine.base import Engine, SearchRequest
 from nwx.engine.elastic import limits
+from nwx.engine.open import open_engine
 from nwx.model import Collapse, Sort
 from nwx.query.tree import All, Bool, DateRange
+from nwx.settings import ElasticSettings, Settings
 from tests.conformance import chance, oracle
-from tests.conformance.engines import new_archive
+from tests.conformance.engines import remove_indices
 from tests.conformance.test_13_chance import BATCHES, SHOWN, check
 
 SPAN = SearchRequest(
@@ -18,18 +22,40 @@ SPAN = SearchRequest(
 )
 
 
+@contextmanager
+def filled(address: str, shards: int) -> Iterator[Engine]:
+    """Give the archive of chance, on Elasticsearch."""
+    prefix = f"nwx-test-{uuid.uuid4().hex}"
+    settings = Settings(address, ElasticSettings(prefix=prefix, shards=shards))
+    with open_engine(settings) as engine:
+        try:
+            engine.create()
+            for batch in BATCHES:
+                engine.write(batch)
+            engine.refresh()
+            yield engine
+        finally:
+            remove_indices(settings)
+
+
 @pytest.fixture(scope="module")
-def elastic(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Engine]:
-    """The archive of chance, on Elasticsearch."""
-    folder = tmp_path_factory.mktemp("elastic")
-    with new_archive("elastic", folder, request) as opener, opener() as engine:
-        engine.create()
-        for batch in BATCHES:
-            engine.write(batch)
-        engine.refresh()
+def elastic(elasticsearch_url: str) -> Iterator[Engine]:
+    """The archive of chance in one shard."""
+    with filled(elasticsearch_url, shards=1) as engine:
         yield engine
+
+
+@pytest.fixture(scope="module")
+def sharded(elasticsearch_url: str) -> Iterator[Engine]:
+    """The archive of chance in several shards."""
+    with filled(elasticsearch_url, shards=3) as engine:
+        yield engine
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_shards_make_no_difference(sharded: Engine, seed: int) -> None:
+    request = chance.request(Random(1000 + seed))
+    check(request, sharded.search(request))
 
 
 @pytest.mark.parametrize("seed", range(40))
