@@ -1,10 +1,13 @@
 """The connection: what goes wrong on the server is said plainly, and repeated where that helps."""
 
 import json
+import ssl
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,7 +32,9 @@ Reply = tuple[int, Any]
 class FakeServer:
     """A server that answers as told, and remembers what it was asked."""
 
-    def __init__(self, answer: Callable[[int, str, bytes], Reply]) -> None:
+    def __init__(
+        self, answer: Callable[[int, str, bytes], Reply], certificate: Path | None = None
+    ) -> None:
         self.requests: list[tuple[str, dict[str, str], bytes]] = []
         fake = self
 
@@ -54,7 +59,11 @@ class FakeServer:
             def log_message(self, *_: object) -> None:
                 """Keep quiet."""
 
-        self._server = HTTPServer(("127.0.0.1", 0), Handler)
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        if certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         self.address = f"127.0.0.1:{self._server.server_port}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
         self._thread.start()
@@ -282,3 +291,44 @@ def test_an_index_is_made_as_set_up() -> None:
     assert body["mappings"]["dynamic"] == "strict"
     assert body["mappings"]["properties"]["url"]["ignore_above"] == 8000
     assert body["mappings"]["properties"]["host"]["ignore_above"] == 8191
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with a certificate for 127.0.0.1 and its key."""
+    folder = tmp_path_factory.mktemp("tls")
+    key, found = folder / "key.pem", folder / "certificate.pem"
+    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
+    subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run(
+        [*command.split(), *subject, "-keyout", key, "-out", found], check=True, capture_output=True
+    )
+    found.write_bytes(found.read_bytes() + key.read_bytes())
+    return found
+
+
+@pytest.fixture
+def secure(certificate: Path) -> Iterator[FakeServer]:
+    """A server that speaks TLS."""
+    fake = FakeServer(lambda *_: (200, {"a": 1}), certificate)
+    yield fake
+    fake.close()
+
+
+def test_a_certificate_of_an_own_authority(secure: FakeServer, certificate: Path) -> None:
+    server = Server(f"https://{secure.address}", ElasticSettings(ca_file=str(certificate)))
+    assert server.request("GET", "/x") == {"a": 1}
+    server.close()
+
+
+def test_an_unknown_certificate_is_refused(secure: FakeServer) -> None:
+    server = Server(f"https://{secure.address}", ElasticSettings())
+    with pytest.raises(EngineUnavailableError, match=r"(?i)certificate"):
+        server.request("GET", "/x")
+    server.close()
+
+
+def test_an_unknown_certificate_is_taken_on_request(secure: FakeServer) -> None:
+    server = Server(f"https://{secure.address}", ElasticSettings(verify=False))
+    assert server.request("GET", "/x") == {"a": 1}
+    server.close()
