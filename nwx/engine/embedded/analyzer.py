@@ -38,6 +38,7 @@ _CLINGING = re.compile(
     "[\u0300-\u036f\u200b-\u200f\u2060-\u206f\u3099\u309a\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 )
 _IDEOGRAPH = re.compile("([\u3041-\u3096\u3400-\u4db5\u4e00-\u9fef])")
+_THAI = re.compile("[\u0e01-\u0e3a\u0e40-\u0e4e]+")
 _KEPT = b"_.':,;\n"
 _SIGNS = bytes(
     code if code < 128 and (chr(code).isalnum() or code in _KEPT) else 0x20 for code in range(256)
@@ -114,6 +115,8 @@ def _word_tokens(word: str) -> str:
     """Return the tokens of a run without blanks, ideographs taken one by one first."""
     if len(word) < 24:
         return _short_word_tokens(word)
+    if _THAI.fullmatch(word):
+        return word
     if _CLINGING.search(word) or not _IDEOGRAPH.search(word):
         return _exact_tokens(word)
     runs = _IDEOGRAPH.split(word)
@@ -189,11 +192,12 @@ def _emoji_pattern() -> str:
     other = r"\p{wb=Regional_Indicator}0-9#*©®™\x{3030}\x{303D}\p{Emoji_Modifier}"
     emoji = rf"[\p{{Extended_Pictographic}}[\p{{Emoji}}--[{other}]]]"
     modified = rf"(?:\p{{Emoji_Modifier_Base}}{cling})?\p{{Emoji_Modifier}}"
-    one = rf"(?:{modified}{apart}|{emoji}{apart}\x{{FE0F}}?)"
-    # What joins stands before the next one, or else clings to the last.
-    sequence = (
-        rf"\x{{200D}}*{one}(?:[\x{{E0020}}-\x{{E007E}}]+\x{{E007F}}|(?:\x{{200D}}+{one})*{cling})"
-    )
+    # What joins two stands between them rather than that it clings to the first.
+    joined = rf"(?:(?:{modified}{apart}|{emoji}{apart}\x{{FE0F}}?)\x{{200D}}+)*"
+    last = rf"(?:{modified}{cling}|{emoji}{cling}\x{{FE0F}}?)"
+    lead = rf"(?:\x{{200D}}+(?:\p{{Emoji_Modifier_Base}}{cling}\p{{Emoji_Modifier}}|{emoji}){apart}"
+    tags = r"(?:[\x{E0020}-\x{E007E}]+\x{E007F})?"
+    sequence = rf"{joined}{last}{tags}|{lead}\x{{FE0F}}?(?:\x{{200D}}+{joined}{last}|{cling}))"
     key_cap = rf"[#*]{cling}\x{{FE0F}}?\x{{20E3}}{cling}"
     flag = _extended(r"\p{wb=Regional_Indicator}") + "{2}"
     return f"{sequence}|{key_cap}|{flag}"

@@ -51,7 +51,7 @@ def _schema() -> str:
     CREATE TABLE facets (id TEXT PRIMARY KEY, entry TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE files (collection TEXT, name TEXT, entry TEXT NOT NULL,
         PRIMARY KEY (collection, name)) WITHOUT ROWID;
-    -- Entries of each index, and `deletions`, which tells readers to forget what they know.
+    -- Entries of each index; `deletions` tells readers to forget what they know.
     CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
     """
 
@@ -82,7 +82,7 @@ def make_tables(db: sqlite3.Connection) -> None:
     """Make the tables where there are none."""
     if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'counters'").fetchone():
         return
-    counters = ", ".join(f"('{name}', 0)" for name in (*IndexName, "deletions"))
+    counters = ", ".join(f"('{name}', 0)" for name in (*IndexName, "deletions", "unindexed"))
     db.executescript(f"BEGIN; {_schema()} INSERT INTO counters VALUES {counters}; COMMIT;")
 
 

@@ -60,7 +60,9 @@ def by_score(
         # What scores as the last one may have equals that were not given.
         sure: npt.NDArray[np.bool_] = scores > last
         if allowed is not None:
-            sure &= allowed[nums]
+            inside = nums < len(allowed)
+            sure &= inside
+            sure[inside] &= allowed[nums[inside]]
         order = _order(view.columns, nums, scores, np.flatnonzero(sure))
         ordered = (Listed(found[n], *hits[n]) for n in order.tolist())
         listed = _firsts(ordered, groups, wanted)

@@ -77,8 +77,13 @@ class Writer:
                 f"{self._folder.documents} lacks {missing} documents that "
                 f"{self._folder.database} knows; restore both from one copy"
             )
-        self._texts.delete(found - known)
+        self._unindex(found - known)
+
+    def _unindex(self, nums: Collection[int]) -> None:
+        """Delete documents that SQLite does not know any more."""
+        self._texts.delete(nums)
         self._texts.commit()
+        add(self.db, "unindexed", 1)  # readers look at tantivy when SQLite changes
 
     def write(self, batch: Batch) -> Written:
         """Store a batch with the next commit; one that cannot be stored changes nothing."""
@@ -116,8 +121,7 @@ class Writer:
                     deleted = self._registry.delete(index, ids)
             self.commit()
             with self._storing():
-                self._texts.delete(nums)
-                self._texts.commit()
+                self._unindex(nums)
             return deleted
 
     def commit(self) -> None:
