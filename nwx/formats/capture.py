@@ -22,7 +22,7 @@ ENRICHING = frozenset(("request", "metadata"))
 
 _FIELDS_TYPE = b"application/warc-fields"
 _LONGEST_VALUE = 256
-_LONGEST_METADATA = 1 << 16
+_METADATA_BYTES = 1 << 13  # via and hops stand first; thousands of outlinks may follow
 _UNTOLD_REQUEST_BYTES = 8192
 
 
@@ -218,7 +218,7 @@ def _path_to(beside: Sequence[Record]) -> tuple[str, str]:
     """Return Heritrix's hops from the seed, and the URL that led here."""
     for record in beside:
         if record.kind == "metadata":
-            found = Fields(b"\n" + bytes(record.block[:_LONGEST_METADATA]))
+            found = Fields(b"\n" + bytes(record.block[:_METADATA_BYTES]))
             hops = found.get(b"hopsfromseed") or found.get(b"pathfromseed")
             via = found.get(b"via")
             if hops or via:

@@ -17,15 +17,15 @@ from surt.GoogleURLCanonicalizer import DECIMAL_IP, OCTAL_IP, unescapeRepeatedly
 from nwx.errors import UrlError
 
 # A URL on which the package's rules come down to: reverse the host without
-# its www, lower case, single slashes and none at the end, a sorted query.
-# Left out is what it treats in any other way: dot segments, session ids (in
-# parentheses or after a semicolon), hosts in digits, blanks, fragments, and
-# escapes in a path of what needs none.
+# its www, lower case, single slashes and none at the end, needless escapes
+# undone, a sorted query. Left out is what it treats in any other way: dot
+# segments, session ids (in parentheses or after a semicolon), hosts in
+# digits, blanks, fragments, and escapes of what would make one of these.
+_STEM = r"[A-Za-z0-9_~,!*'+:@=$&|-]|%(?!2[58EFef]|3[BFbf])[0-9A-Fa-f]{2}"
 _PLAIN = re.compile(
     r"(https?)://(?:[Ww]{3}[0-9]*+\.)?"
     r"((?:[A-Za-z0-9_-]++\.)*[A-Za-z][A-Za-z0-9-]*+)(?::([1-9][0-9]{0,3}))?"
-    r"((?:/(?:(?:[A-Za-z0-9_~,!*'+:@=$&|-]|%(?:[01][0-9A-Fa-f]|2[03]|7F|7f|[89A-Fa-f][0-9A-Fa-f]))"
-    r"(?:[A-Za-z0-9_.~,!*'+:@=$&|-]|%(?:[01][0-9A-Fa-f]|2[03]|7F|7f|[89A-Fa-f][0-9A-Fa-f]))*+)?+)*+)"
+    rf"((?:/(?:(?:{_STEM})(?:[.]|{_STEM})*+)?+)*+)"
     r"(?:\?((?:[!\"$&-~]|%(?!25)[0-9A-Fa-f]{2})++))?"
 )
 _SLASHES = re.compile(r"//+")
@@ -47,7 +47,11 @@ def urlkey(url: str) -> str:
     if plain is None:
         return _by_package(url)
     scheme, host, port, path, query = plain.groups()
-    path = (_SLASHES.sub("/", path) if "//" in path else path).rstrip("/").lower() or "/"
+    if "//" in path:
+        path = _SLASHES.sub("/", path)
+    if "%" in path:
+        path = _NEEDLESS_ESCAPE.sub(_unescaped, path)
+    path = path.rstrip("/").lower() or "/"
     key = f"{_reversed(host)}){path}"
     if port and port != _DEFAULT_PORTS[scheme]:
         key = f"{_reversed(host)}:{port}){path}"
