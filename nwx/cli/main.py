@@ -21,6 +21,7 @@ COMMANDS = {
     "stats": "Show the size of each index.",
     "check": "Check that the indices agree with each other and with the ledger.",
     "dump": "Write an index as JSON lines.",
+    "cdx": "Write CDX of archive files.",
     "dedup-cdx": "List the duplicates in CDX files.",
     "revisits": "List the revisit records in CDX files.",
     "dedup-warc": "Write WARC files anew, with revisit records for duplicates.",

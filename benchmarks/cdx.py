@@ -1,0 +1,91 @@
+"""`nwx cdx` beside pywb's cdx-indexer on gzip WARCs, in turn, with one process and with two.
+
+Checks that the lines are the same, and prints records a second by wall
+clock and by processor time.
+
+    python benchmarks/cdx.py FOLDER [--times 5]
+
+Small files are taken several times over (`--times`), under other names.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from fastwarc.warc import ArchiveIterator
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What a run took."""
+
+    name: str
+    seconds: float
+    processor_seconds: float
+    output: bytes
+
+
+def run(name: str, command: list[str], output: Path) -> Figure:
+    """Run a command that writes `output`."""
+    before, begun = os.times(), time.perf_counter()
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    seconds, after = time.perf_counter() - begun, os.times()
+    used = after.children_user + after.children_system
+    used -= before.children_user + before.children_system
+    content = output.read_bytes()
+    output.unlink()
+    return Figure(name, seconds, used, content)
+
+
+def records_in(paths: list[Path]) -> int:
+    """Return how many records files have."""
+    total = 0
+    for path in paths:
+        with path.open("rb") as stream:
+            total += sum(1 for _ in ArchiveIterator(stream, parse_http=False))
+    return total
+
+
+def main() -> None:
+    """Run both tools and print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--times", type=int, default=5)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder, output = Path(temporary), Path(temporary) / "out.cdx"
+        for number in range(given.times):
+            for path in sorted(given.folder.glob("*.warc.gz")):
+                (folder / f"{number}-{path.name}").symlink_to(path.resolve())
+        files = sorted(folder.glob("*.warc.gz"))
+        records = records_in(files)
+        names = list(map(str, files))
+        binaries = Path(sys.executable).parent
+        nwx = [str(binaries / "nwx"), "cdx", *names, "-o", str(output), "--quiet"]
+        peer = [str(binaries / "cdx-indexer"), "-s", str(output), *names]
+        figures = [
+            run("pywb cdx-indexer", peer, output),
+            run("nwx cdx, 1 process", [*nwx, "--jobs", "1"], output),
+            run("nwx cdx, 2 processes", [*nwx, "--jobs", "2"], output),
+        ]
+    size = sum(path.stat().st_size for path in given.folder.glob("*.warc.gz")) * given.times
+    print(f"{len(files)} files, {size / 1e6:.0f} MB, {records:,} records")
+    first = figures[0]
+    for figure in figures:
+        print(
+            f"{figure.name:22}{figure.seconds:8.2f} s{records / figure.seconds:10,.0f} records/s"
+            f"{figure.processor_seconds:8.2f} s CPU"
+            f"{first.seconds / figure.seconds:6.2f} times as fast"
+        )
+    same = len({figure.output for figure in figures}) == 1
+    print("all wrote the same lines" if same else "THE LINES DIFFER")
+    sys.exit(0 if same else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""CDX and CDXJ lines of records, as pywb's cdx-indexer and cdxj-indexer write them.
+
+The two disagree: on a status for answers of the DNS (cdx-indexer: 200), on
+the status of revisits (cdx-indexer: none), on `sha1:` before a digest, and
+on crawlers' notes of type text/anvl (cdxj-indexer lists them). Each form is
+that of its own tool.
+"""
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+
+from nwx.formats.cdx import CDX9, CDX11, REVISIT, CdxLine, format_cdx
+from nwx.formats.cdxj import format_cdxj
+from nwx.formats.digest import digest_of
+from nwx.formats.http import request_method, to_text
+from nwx.formats.postquery import METHODS_WITH_QUERY, body_query, with_method_query
+from nwx.formats.record import Record
+from nwx.formats.surt import urlkey
+from nwx.formats.timestamp import normal_timestamp
+from nwx.formats.urls import clean_url
+
+_FIELDS_TYPE = b"application/warc-fields"
+_NOTES_TYPE = b"text/anvl"
+_NO_CAPTURES = frozenset(("request", "warcinfo", "unknown"))
+_NOTED = frozenset(("resource", "metadata"))
+_JSON_KINDS = frozenset(("response", "revisit", "resource", "metadata"))
+_AFTER_TYPE = re.compile(r"[;\s]")
+
+
+class Form(StrEnum):
+    """The forms of an index."""
+
+    CDX9 = "cdx9"
+    CDX11 = "cdx11"
+    CDXJ = "cdxj"
+
+
+def index_line(record: Record, file: str, form: Form, beside: Sequence[Record] = ()) -> str:
+    """Return the line of a record without a newline, "" for one that is in no index.
+
+    `beside` are the records that may tell how the URL was asked for: with
+    them a POST is told from others by its urlkey, as with `--post-append`.
+    Raises UrlError or TimestampError on a record that cannot be indexed.
+    """
+    if record.kind in _NO_CAPTURES or _is_note(record, form):
+        return ""
+    url = clean_url(record.fields.get(b"warc-target-uri"))
+    key, extra = _asked(url, beside)
+    line = CdxLine(
+        urlkey=key,
+        timestamp=normal_timestamp(to_text(record.fields.get(b"warc-date"))),
+        url=url,
+        content_type=_mime(record, form),
+        status_code=_status(record, form),
+        digest=_digest(record, form),
+        record_length=record.length,
+        source_file_offset=record.offset,
+        source_file=file,
+        extra=extra,
+    )
+    if form is Form.CDXJ:
+        return format_cdxj(line)
+    return format_cdx(line, CDX9 if form is Form.CDX9 else CDX11)
+
+
+def _is_note(record: Record, form: Form) -> bool:
+    """Return whether a record is a crawler's note and no capture."""
+    content_type = record.fields.get(b"content-type")
+    if form is Form.CDXJ:
+        noted = record.kind in _NOTED and content_type == _FIELDS_TYPE
+        return noted or record.kind not in _JSON_KINDS
+    return content_type == _FIELDS_TYPE or (
+        record.kind == "metadata" and content_type.startswith(_NOTES_TYPE)
+    )
+
+
+def _mime(record: Record, form: Form) -> str:
+    if record.kind == "revisit":
+        return REVISIT
+    head = record.http_head()
+    if form is Form.CDXJ:
+        told = record.kind != "response"
+        value = record.fields.get(b"content-type") if told else head.fields.get(b"content-type")
+        return _AFTER_TYPE.split(to_text(value).strip(), maxsplit=1)[0]
+    told = record.format == "arc" or not head.size
+    value = record.fields.get(b"content-type") if told else head.fields.get(b"content-type")
+    return _AFTER_TYPE.split(to_text(value), maxsplit=1)[0] or "unk"
+
+
+def _status(record: Record, form: Form) -> str:
+    head = record.http_head()
+    if form is Form.CDXJ:
+        return "" if head.status is None else str(head.status)
+    if record.kind != "response":
+        return ""
+    return str(head.status) if head.status is not None else "" if head.size else "200"
+
+
+def _digest(record: Record, form: Form) -> str:
+    """Return the payload digest as the record spells it, or computed where it tells none."""
+    digest = to_text(record.fields.get(b"warc-payload-digest"))
+    if not digest and record.kind != "revisit":
+        computed = record.digest("sha1", record.http_head().size)
+        digest = digest_of("sha1", computed) if computed else ""
+    return digest if form is Form.CDXJ else digest.removeprefix("sha1:")
+
+
+def _asked(url: str, beside: Sequence[Record]) -> tuple[str, dict[str, str]]:
+    """Return the urlkey of a URL by the way it was asked for, and what CDXJ says of that."""
+    for record in beside:
+        method = request_method(record.block) if record.kind == "request" else ""
+        if method in METHODS_WITH_QUERY:
+            head = record.http_head()
+            content_type, body = head.text(b"content-type"), bytes(record.body())
+            key = urlkey(with_method_query(url, method, content_type, body))
+            return key, {"requestBody": body_query(content_type, body), "method": method}
+    return urlkey(url), {}
