@@ -10,6 +10,7 @@ Small files are taken several times over (`--times`), under other names.
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -33,7 +34,8 @@ class Figure:
 def run(name: str, command: list[str], output: Path) -> Figure:
     """Run a command that writes `output`."""
     before, begun = os.times(), time.perf_counter()
-    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    if subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode:
+        sys.exit(f"{name} failed")
     seconds, after = time.perf_counter() - begun, os.times()
     used = after.children_user + after.children_system
     used -= before.children_user + before.children_system
@@ -61,13 +63,13 @@ def main() -> None:
         folder, output = Path(temporary), Path(temporary) / "out.cdx"
         for number in range(given.times):
             for path in sorted(given.folder.glob("*.warc.gz")):
-                (folder / f"{number}-{path.name}").symlink_to(path.resolve())
+                shutil.copyfile(path, folder / f"{number}-{path.name}")
         files = sorted(folder.glob("*.warc.gz"))
         records = records_in(files)
         names = list(map(str, files))
         binaries = Path(sys.executable).parent
         nwx = [str(binaries / "nwx"), "cdx", *names, "-o", str(output), "--quiet"]
-        peer = [str(binaries / "cdx-indexer"), "-s", str(output), *names]
+        peer = [str(binaries / "cdx-indexer"), "-s", "-o", str(output), *names]
         figures = [
             run("pywb cdx-indexer", peer, output),
             run("nwx cdx, 1 process", [*nwx, "--jobs", "1"], output),
