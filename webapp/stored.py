@@ -53,10 +53,10 @@ def _reach(members: Members, offset: int) -> bool:
     does (`nwx.formats.scanner`).
     """
     while members.next():
-        start = members.start if members.coded else 0
+        start = members.start if members.coding else 0
         if start > offset:
             return False
-        if start == offset and members.coded:
+        if start == offset and members.coding:
             return True
         if _forward(members, offset - start) and RECORD_START.match(_peek(members)):
             return True

@@ -344,11 +344,14 @@ def test_however_the_service_ends_playback_ends(
     command = [sys.executable, "-c", SERVE, str(archive[1] / "archive")]
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
-        assert process.stdout
-        search, replay = process.stdout.readline().split()
-        assert fetch(f"{search}/replay/20150126200624id_/{ORIGINAL}")[0] == 200
-        process.send_signal(ending)
-        process.wait(30)
+        try:
+            assert process.stdout
+            search, replay = process.stdout.readline().split()
+            assert fetch(f"{search}/replay/20150126200624id_/{ORIGINAL}")[0] == 200
+            process.send_signal(ending)
+            process.wait(30)
+        finally:
+            process.kill()
     _wait_until_nobody_answers(replay)
     _wait_until_nobody_answers(search)
     assert list(tmp_path.iterdir()) == []
