@@ -1,6 +1,7 @@
 """An engine that is away, or not what it should be, is an error and never an empty answer."""
 
 import socket
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -8,11 +9,13 @@ import pytest
 
 from nwx.engine.base import Engine, SearchRequest
 from nwx.engine.elastic import ElasticEngine
-from nwx.errors import EngineError, EngineUnavailableError
+from nwx.engine.elastic.server import Server
+from nwx.errors import EngineError, EngineFullError, EngineUnavailableError
 from nwx.model import Batch, IndexName
 from nwx.query.tree import All
-from nwx.settings import ElasticSettings
+from nwx.settings import ElasticSettings, Settings
 from tests.conformance.archive import also, batch, page
+from tests.conformance.engines import remove_indices
 
 HOME = page("http://example.org/", "2010", "welcome")
 CALLS: dict[str, Callable[[Engine], object]] = {
@@ -73,3 +76,21 @@ def test_indices_that_are_not_there_are_no_empty_ones(elasticsearch_url: str, ca
         pytest.raises(EngineError, match="nwx-test-never-made"),
     ):
         CALLS[call](engine)
+
+
+def test_a_full_disk_is_said(elasticsearch_url: str) -> None:
+    settings = Settings(elasticsearch_url, ElasticSettings(prefix=f"nwx-test-{uuid.uuid4().hex}"))
+    server = Server(settings.engine, settings.elastic)
+    with ElasticEngine(settings.engine, settings.elastic) as engine:
+        engine.create()
+        # what the server itself sets when the disk is full
+        for index in IndexName:
+            name = f"{settings.elastic.prefix}-{index}"
+            full = {"index.blocks.read_only_allow_delete": True}
+            server.request("PUT", f"/{name}/_settings", full)
+        for call in ("write", "write captures", "append dates"):
+            with pytest.raises(EngineFullError, match="no space left"):
+                CALLS[call](engine)
+        assert engine.search(SearchRequest(All())).hits == ()
+    server.close()
+    remove_indices(settings)

@@ -8,14 +8,11 @@ from nwx.engine.elastic.server import (
     BUSY_ATTEMPTS,
     Server,
     error_reason,
-    full_error,
-    is_full,
-    missing_error,
     pause,
     to_json,
     to_lines,
 )
-from nwx.errors import EngineError, EngineUnavailableError
+from nwx.errors import EngineFullError, EngineUnavailableError
 
 CHUNK_ITEMS = 1_000
 CHUNK_BYTES = 8 << 20
@@ -97,14 +94,11 @@ def _outcome(server: Server, action: Action, result: dict[str, Any]) -> str:
     status = result["status"]
     if status in _OUTCOMES and ("error" not in result or status == 409):
         return "conflict" if status == 409 else str(result["result"])
-    reason = error_reason(result)
-    if is_full(reason):
-        raise full_error(server.address, reason)
-    if "index_not_found" in reason:
-        raise missing_error(server.address, reason)
-    if status in _BUSY:
-        return ""
-    raise EngineError(
-        f"elasticsearch at {server.address} refuses {action.id[:200]!r} for {action.index} "
-        f"({len(to_json(action.entry))} bytes): {reason}"
+    error = server.error(
+        error_reason(result),
+        f"does not take {action.id[:200]!r} for {action.index} "
+        f"({len(to_json(action.entry))} bytes)",
     )
+    if status in _BUSY and not isinstance(error, EngineFullError):
+        return ""
+    raise error

@@ -6,7 +6,7 @@ from typing import Any
 
 from nwx.engine.elastic import limits
 from nwx.engine.elastic.schema import NUMBER
-from nwx.engine.elastic.server import Body, Server, quoted
+from nwx.engine.elastic.server import Body, Server, error_reason, quoted
 from nwx.errors import EngineError
 
 PAGE = 1_000
@@ -32,9 +32,7 @@ def entries_by_id(server: Server, index: str, ids: Sequence[str], source: str) -
         )
         for entry in answer["docs"]:
             if "error" in entry:
-                raise EngineError(
-                    f"elasticsearch at {server.address} cannot read {index}: {entry['error']}"
-                )
+                raise server.error(error_reason(entry), f"does not give an entry of {index}")
             if entry["found"]:
                 found[entry["_id"]] = entry
     return found

@@ -91,24 +91,42 @@ class Server:
 
     def _refused(self, error: ApiError) -> EngineError:
         status, reason = error.status_code, error_reason(error.body)
-        if is_full(reason):
-            return full_error(self.address, reason)
         if status == 401:
             return EngineError(
                 f"elasticsearch at {self.address} does not know this user; "
                 f"check the API key, or user and password"
             )
+        known = self._known_error(reason)
+        if known is not None:
+            return known
         if status == 403:
             return EngineError(f"elasticsearch at {self.address} does not allow this: {reason}")
         if status in _UNAVAILABLE:
             return EngineUnavailableError(
                 f"elasticsearch at {self.address} is not ready ({status}): {reason}"
             )
-        if "index_not_found" in reason:
-            return missing_error(self.address, reason)
         if status == 429:
             return BusyError(f"elasticsearch at {self.address} is too busy: {reason}")
         return StatusError(f"elasticsearch at {self.address} refuses ({status}): {reason}", status)
+
+    def error(self, reason: str, action: str) -> EngineError:
+        """Return the error of an entry that the server refuses; `action` says what it does not."""
+        return self._known_error(reason) or EngineError(
+            f"elasticsearch at {self.address} {action}: {reason}"
+        )
+
+    def _known_error(self, reason: str) -> EngineError | None:
+        if any(sign in reason for sign in _FULL):
+            return EngineFullError(
+                f"elasticsearch at {self.address} has no space left: {reason}; "
+                f"free some, then import again"
+            )
+        if "index_not_found" in reason:
+            return EngineError(
+                f"there is no such archive on elasticsearch at {self.address}: {reason}; "
+                f"import into it first, or check the prefix"
+            )
+        return None
 
     def close(self) -> None:
         """Let go of the connections."""
@@ -130,26 +148,6 @@ class BusyError(EngineUnavailableError):
 def pause(attempt: int) -> None:
     """Wait before the next attempt: twice as long each time, and not all at once."""
     time.sleep(min(0.1 * 2**attempt, 10) * random.uniform(0.5, 1.0))
-
-
-def is_full(reason: str) -> bool:
-    """Tell whether a refusal is about a full disk."""
-    return any(sign in reason for sign in _FULL)
-
-
-def full_error(address: str, reason: str) -> EngineFullError:
-    """Return the error of a server without space."""
-    return EngineFullError(
-        f"elasticsearch at {address} has no space left: {reason}; free some, then import again"
-    )
-
-
-def missing_error(address: str, reason: str) -> EngineError:
-    """Return the error of a server without the indices of the archive."""
-    return EngineError(
-        f"there is no such archive on elasticsearch at {address}: {reason}; "
-        f"import into it first, or check the prefix"
-    )
 
 
 def error_reason(body: object) -> str:

@@ -229,7 +229,11 @@ def test_a_server_that_stays_busy_is_an_error() -> None:
             EngineFullError,
             "no space left",
         ),
-        ({"type": "document_parsing_exception", "reason": "odd"}, EngineError, "'7' for i.*odd"),
+        (
+            {"type": "document_parsing_exception", "reason": "odd"},
+            EngineError,
+            "does not take '7' for i .*odd",
+        ),
         ({"type": "index_not_found_exception", "reason": "i"}, EngineError, "no such archive"),
     ],
 )
