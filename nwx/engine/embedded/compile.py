@@ -1,13 +1,14 @@
 """From the query tree to tantivy's queries: pure functions."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tantivy import FieldType, Occur, Query
 
 from nwx import mappings
 from nwx.engine.embedded.analyzer import fold, tokens
+from nwx.engine.embedded.near import is_plain
 from nwx.engine.embedded.patterns import Terms, between_query, pattern_pieces, wildcard_query
 from nwx.engine.embedded.texts import FIELDS, WORDS, field_kinds, schema
 from nwx.errors import QueryError, TimestampError
@@ -30,13 +31,17 @@ from nwx.query.tree import (
 Dated = Callable[[DateRange], Query]
 """What compiles a date range."""
 
+Near = Callable[[str, Sequence[str], int], Query]
+"""What gives the query of words near each other in a field."""
+
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What only the archive knows: documents of date ranges, and the terms of its fields."""
+    """What only the archive knows: documents of date ranges, its terms, and its texts."""
 
     dated: Dated
     terms: Terms
+    near: Near
     scored: bool = True
     """False where it is asked which documents match, and not how well."""
 
@@ -165,7 +170,7 @@ def _leaf(node: Leaf, field: str, known: Known) -> Query:
         case Range():
             return _range(node, field, kind, known)
     if kind == "text":
-        return _words(node, field)
+        return _words(node, field, known)
     value = number(node.text, field, kind) if kind in _LIMITS else node.text
     return _constant(Query.term_query(schema(), field, value, "basic"))
 
@@ -174,14 +179,16 @@ def _constant(query: Query) -> Query:
     return Query.const_score_query(query, 1.0)
 
 
-def _words(node: Term | Phrase, field: str) -> Query:
+def _words(node: Term | Phrase, field: str, known: Known) -> Query:
     found = tokens(node.text)
     if not found:
         return Query.empty_query()
     if len(found) == 1:
         return Query.term_query(schema(), field, found[0])
     slop = node.slop if isinstance(node, Phrase) else 0
-    return Query.phrase_query(schema(), field, list(found), slop)
+    if is_plain(found, slop):
+        return Query.phrase_query(schema(), field, list(found), slop)
+    return known.near(field, found, slop)
 
 
 def _wildcard(node: Wildcard, field: str, kind: str, known: Known) -> Query:

@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -19,6 +20,7 @@ from nwx.engine.embedded.conditions import (
     without_conditions,
 )
 from nwx.engine.embedded.facets import read_facets
+from nwx.engine.embedded.near import are_near, candidates
 from nwx.engine.embedded.ordering import Listed, by_date, by_score
 from nwx.engine.embedded.snippets import Highlighter, Piece
 from nwx.engine.embedded.view import View
@@ -88,19 +90,17 @@ def _find(view: View, request: SearchRequest) -> Found:
     """Return what a question finds: tantivy answers what it knows, the columns tell the rest."""
     node, conditions = without_conditions(request.query)
 
-    def dated(node: DateRange) -> Query:
-        return _nums_query(_seen(view.columns, range_condition(node)) & view.columns.is_document)
-
+    known = Known(partial(_dated, view), view.terms, partial(_near, view))
     filters = [
         values_query(field, tuple(values))
         for field, values in request.filters.items()
         if values and field not in _JOINED
     ]
     scored = has_scores(node)
-    matching = all_of([compile_node(node, Known(dated, view.terms, scored=False)), *filters])
+    matching = all_of([compile_node(node, replace(known, scored=False)), *filters])
     query = matching
     if scored and request.sort is Sort.RELEVANCE:
-        query = all_of([compile_node(node, Known(dated, view.terms)), *filters])
+        query = all_of([compile_node(node, known), *filters])
     everything = isinstance(node, All) and not filters
     nums = view.all_nums() if everything else view.nums(matching)
     allowed = None
@@ -115,21 +115,32 @@ def _find(view: View, request: SearchRequest) -> Found:
     return Found(query, nums, allowed, scored)
 
 
+def _dated(view: View, node: DateRange) -> Query:
+    """Return the query of documents with a date in a range, told by the smaller side."""
+    fits = _seen(view.columns, range_condition(node)) & view.columns.is_document
+    nums = np.flatnonzero(fits)
+    if 2 * len(nums) <= len(fits):
+        found = texts.nums_query(nums.tolist())
+    else:
+        others = texts.nums_query(np.flatnonzero(~fits).tolist())
+        found = Query.all_query().and_must_not_match(others)
+    return Query.const_score_query(found, 1.0)
+
+
+def _near(view: View, field: str, words: Sequence[str], slop: int) -> Query:
+    """Return the query of documents with words near each other, which are looked at one by one."""
+    query = candidates(field, words, slop)
+    found = [
+        num
+        for num, document in texts.documents_by_num(view.searcher, view.nums(query).tolist())
+        if are_near(words, texts.texts_of(document, field), slop)
+    ]
+    return all_of([query, Query.const_score_query(texts.nums_query(found), 0.0)])
+
+
 def _seen(columns: Columns, condition: Condition) -> Bools:
     found = columns.seen_in(condition.spans, condition.collections)
     return found if condition.wanted else ~found
-
-
-def _nums_query(chosen: Bools) -> Query:
-    """Return the query of documents by number, told by the smaller side."""
-    nums = np.flatnonzero(chosen)
-    if 2 * len(nums) <= len(chosen):
-        return Query.const_score_query(texts.nums_query(nums.tolist()), 1.0)
-    others = texts.nums_query(np.flatnonzero(~chosen).tolist())
-    return Query.const_score_query(
-        Query.all_query().and_must_not_match(others),
-        1.0,
-    )
 
 
 def _first(

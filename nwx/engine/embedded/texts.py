@@ -25,7 +25,7 @@ _LINK_FIELDS = ("links", "links_text", "links_kind", "links_domains")
 
 _RAW = "raw"
 _MAX_TERM_BYTES = 32_766  # Lucene's limit, where a mapping sets none
-_VALUES_APART = 100  # Elasticsearch's position_increment_gap
+VALUES_APART = 100  # Elasticsearch's position_increment_gap
 _LEVEL = 3
 _HEAP_BYTES = 192_000_000
 _FEW = 100
@@ -210,7 +210,7 @@ def _add_text(document: tantivy.Document, name: str, value: str | list[str]) -> 
     for text in value:
         found_here = tokens(text)
         placed += [tantivy.Token(one, position + n, 0, 0) for n, one in enumerate(found_here)]
-        position += len(found_here) + _VALUES_APART
+        position += len(found_here) + VALUES_APART
         words += found_here
     document.add_pre_tokenized_text(name, tantivy.PreTokenizedString("", placed))
     return words
@@ -226,6 +226,12 @@ def content_of(document: tantivy.Document) -> str:
     """Return the content of an entry."""
     squeezed = document.get_first(_CONTENT)
     return "" if squeezed is None else _unsqueezed(squeezed).decode()
+
+
+def texts_of(document: tantivy.Document, field: str) -> list[str]:
+    """Return the texts of a field of an entry."""
+    value = content_of(document) if field == "content" else head_of(document).get(field, [])
+    return [value] if isinstance(value, str) else value
 
 
 def entry_of(document: tantivy.Document) -> Entry:
