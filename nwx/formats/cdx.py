@@ -188,7 +188,7 @@ def format_cdx(line: CdxLine, layout: Layout = CDX11) -> str:
     if len(fields) == 14:
         original = line.original_length, line.original_offset
         fields[11:] = [*map(_digits, original), line.original_file]
-    return layout.delimiter.join(map(_field, fields))
+    return layout.delimiter.join(map(safe_field, fields))
 
 
 def is_revisit(line: CdxLine, layout: Layout | None = None) -> bool:
@@ -237,7 +237,8 @@ def _digits(value: int | None) -> str:
     return "" if value is None else str(value)
 
 
-def _field(value: str) -> str:
+def safe_field(value: str) -> str:
+    """Return a value as it stands in a line: `-` for "", blanks percent-encoded."""
     if not value:
         return "-"
     return _BLANKS.sub(lambda found: f"%{ord(found[0]):02X}", value)
