@@ -4,7 +4,10 @@
 # make docs   docs/commands.md from the commands themselves
 # make clean  back to a fresh clone
 
-PYTHON ?= $(shell command -v python3.13 || command -v python3.12 || command -v python3.11 || echo python3)
+# The first Python that is new enough; a name alone may be a shim that leads nowhere.
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
+  $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null && \
+  { echo $$python; break; }; done)
 BIN := .venv/bin
 PORT ?= 8080
 
@@ -17,7 +20,7 @@ demo: install
 install: .venv/installed
 
 .venv/installed: pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	@test -n "$(PYTHON)" || \
 	  { echo "nwx needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
