@@ -190,7 +190,8 @@ def _emoji_pattern() -> str:
     cling = rf"[[{_EXTEND}]--[\x{{FE0E}}\x{{FE0F}}]]*"
     apart = rf"[[{_EXTEND}]--[\x{{FE0E}}\x{{FE0F}}\x{{200D}}]]*"
     other = r"\p{wb=Regional_Indicator}0-9#*©®™\x{3030}\x{303D}\p{Emoji_Modifier}"
-    emoji = rf"[\p{{Extended_Pictographic}}[\p{{Emoji}}--[{other}]]]"
+    reserved = r"\x{1FA6E}-\x{1FFFD}"  # kept for emoji once, and given to other symbols since
+    emoji = rf"[\p{{Extended_Pictographic}}{reserved}[\p{{Emoji}}--[{other}]]]"
     modified = rf"(?:\p{{Emoji_Modifier_Base}}{cling})?\p{{Emoji_Modifier}}"
     # What joins two stands between them rather than that it clings to the first.
     joined = rf"(?:(?:{modified}{apart}|{emoji}{apart}\x{{FE0F}}?)\x{{200D}}+)*"
