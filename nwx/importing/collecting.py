@@ -14,7 +14,8 @@ from nwx.model import Capture, Dates, Document, Extract, ReadError
 # A lookup takes so many records or bytes of payload, a part so many captures,
 # characters of text or errors, whichever comes first: they bound the memory.
 _LOOKUP_RECORDS, _LOOKUP_BYTES = 256, 8 << 20
-_PART_CAPTURES, _PART_CHARACTERS, _PART_ERRORS = 4_000, 6 << 20, 1_000
+_PART_CAPTURES, _PART_CHARACTERS, _PART_ERRORS = 4_000, 4 << 20, 1_000
+_CHARACTERS_OF_A_LINK = 100
 _REMEMBERED_KEYS = 20_000
 
 Lookup = Callable[[Collection[str]], dict[str, int]]
@@ -126,7 +127,7 @@ class Collector:
             return Document(capture, Extract(problems=(reason,)))
         with self._guard(capture.source_file_offset):
             found = self._extracted(record)
-        self._characters += len(found.content)
+        self._characters += len(found.content) + _CHARACTERS_OF_A_LINK * len(found.links)
         return Document(capture, found)
 
     def _extracted(self, record: CaptureRecord) -> Extract:

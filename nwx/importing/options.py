@@ -47,4 +47,10 @@ class ImportOptions:
     @property
     def processes(self) -> int:
         """The number of files to read at once: `jobs`, or the cores this process may use."""
-        return self.jobs or len(os.sched_getaffinity(0))
+        return self.jobs or _cores()
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):  # not on macOS
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,16 +1,16 @@
 """Importing files with several readers and one writer."""
 
-import shutil
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from multiprocessing.connection import wait
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from nwx.engine.base import Engine
-from nwx.errors import NwxError
+from nwx.errors import NwxError, SourceError
 from nwx.importing.garbage import rare_collections
 from nwx.importing.messages import FileTask, Part, Verdict
 from nwx.importing.options import ImportOptions
@@ -44,8 +44,8 @@ def import_files(
     later: what was written until then stays.
     """
     warm_up(settings)
-    with TemporaryDirectory(prefix="nwx-import-") as folder, rare_collections():
-        run = _Run(engine, settings, options, stopping, Path(folder))
+    with _scratch() as folder, rare_collections():
+        run = _Run(engine, settings, options, stopping, folder)
         try:
             run.take(sources)
             run.work(progress)
@@ -53,6 +53,17 @@ def import_files(
             run.end_workers()
     patiently(engine.refresh, options.patience_seconds, stopping)
     return run.report()
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    """Give a folder for what workers say and for standard input."""
+    try:
+        folder = TemporaryDirectory(prefix="nwx-import-")
+    except OSError as error:
+        raise NwxError(f"no temporary folder can be made: {error}") from error
+    with folder as path:
+        yield Path(path)
 
 
 class _Job:
@@ -115,8 +126,12 @@ class _Run:
     def _spooled(self, source: Source) -> Source:
         """Return standard input as a file: readable by another process, and twice."""
         copy = self._folder / "stdin"
-        with source.open() as theirs, copy.open("wb") as ours:
-            shutil.copyfileobj(theirs, ours, 1 << 20)
+        try:
+            with source.open() as theirs, copy.open("wb") as ours:
+                while not self._stopping() and (chunk := theirs.read(1 << 20)):
+                    ours.write(chunk)
+        except OSError as error:
+            raise SourceError(f"standard input cannot be kept in {copy}: {error}") from error
         return replace(source, path=str(copy), size=copy.stat().st_size)
 
     def work(self, progress: Callable[[Progress], None]) -> None:
