@@ -7,10 +7,10 @@ from nwx.errors import DigestError, FormatError, TimestampError, UrlError
 from nwx.formats.coding import dechunk
 from nwx.formats.digest import digest_of, normal_digest
 from nwx.formats.http import Fields, HttpHead, is_coded, media_type, request_method, to_text
-from nwx.formats.members import Fault
 from nwx.formats.mime import EMPTY_TYPES, SNIFFED_BYTES, normal_type
 from nwx.formats.postquery import METHODS_WITH_QUERY, with_method_query
 from nwx.formats.record import Record
+from nwx.formats.stored import Fault
 from nwx.formats.surt import urlkey
 from nwx.formats.timestamp import normal_timestamp
 from nwx.formats.urls import clean_url, place_of
@@ -61,7 +61,6 @@ class CaptureBuilder:
         digest = self._digest(record, head)
         content_type = media_type(_served_type(record, head))[:_LONGEST_VALUE]
         place = place_of(url)
-        revisit = record.kind == "revisit"
         # by place, as with so many fields that is three times as fast as by name
         return Capture(
             self._collection,
@@ -83,9 +82,7 @@ class CaptureBuilder:
             _content_length(record, head),
             _redirect(url, head),
             method,
-            _value(fields.get(b"warc-profile")) if revisit else "",
-            self._refers_to_url(record) if revisit else "",
-            self._refers_to_timestamp(record) if revisit else "",
+            *self._repeats(record),
             _value(fields.get(b"warc-truncated")),
             hops,
             via,
@@ -104,9 +101,17 @@ class CaptureBuilder:
         computed = record.digest("sha1", head.size)
         return digest_of("sha1", computed) if computed else ""
 
-    def _refers_to_url(self, record: Record) -> str:
-        declared = record.fields.get(b"warc-refers-to-target-uri")
-        return _optional_url(declared) if declared else ""
+    def _repeats(self, record: Record) -> tuple[str, str, str]:
+        """Return a revisit's profile, and the URL and the timestamp that it refers to."""
+        if record.kind != "revisit":
+            return "", "", ""
+        fields = record.fields
+        url = fields.get(b"warc-refers-to-target-uri")
+        return (
+            _value(fields.get(b"warc-profile")),
+            _optional_url(url) if url else "",
+            self._refers_to_timestamp(record),
+        )
 
     def _refers_to_timestamp(self, record: Record) -> str:
         declared = record.fields.get(b"warc-refers-to-date")

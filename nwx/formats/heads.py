@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from nwx.formats.http import Fields
+from nwx.formats.http import Fields, SplitFields
 from nwx.formats.record import TYPES, UNKNOWN_TYPE
 
 WARC_MAGIC = b"WARC/"
@@ -31,7 +31,7 @@ def warc_head(data: bytes, start: int, end: int) -> Head | None:
         return None
     if data.find(WARC_MAGIC, line.end(), end) >= 0 and _WARC_LINE.search(data, line.end(), end):
         return None  # the next record begins where this head breaks off
-    fields = Fields(data[line.end() - 1 : end])
+    fields = SplitFields(data[line.end() - 1 : end])
     kind = _KINDS.get(fields.get(b"warc-type").lower(), UNKNOWN_TYPE)
     return Head(kind, fields, _length(fields.get(b"content-length")), end - start)
 
@@ -58,7 +58,7 @@ def arc_head(line: bytes) -> Head | None:
         b"Content-Type: " + content_type,
     )
     kind = "warcinfo" if url.startswith(b"filedesc:") else "response"
-    return Head(kind, Fields(b"\n".join(lines)), _length(length), len(line))
+    return Head(kind, SplitFields(b"\n".join(lines)), _length(length), len(line))
 
 
 def _length(text: bytes) -> int | None:

@@ -15,9 +15,10 @@ from nwx.formats.capture import (
 )
 from nwx.formats.grouping import Group, grouped
 from nwx.formats.http import HttpHead, charset_of, decode_body
-from nwx.formats.members import READ_FAILURES, Fault, Members, open_members
+from nwx.formats.members import READ_FAILURES, Members, open_members
 from nwx.formats.record import Record
 from nwx.formats.scanner import Scanner
+from nwx.formats.stored import Fault
 from nwx.model import Capture, ReadError
 
 _TEXTUAL = frozenset(("html", "text", "pdf"))

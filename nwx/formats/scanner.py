@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 
 from nwx.formats.heads import MAX_HEAD_BYTES, WARC_MAGIC, Head, arc_head, warc_head
 from nwx.formats.http import head_end
-from nwx.formats.members import RECORD_START, Fault, Members
+from nwx.formats.members import RECORD_START, Members
 from nwx.formats.record import Record
+from nwx.formats.stored import Fault
 
 _FILLING = re.compile(rb"[\r\n\0]*")
 _NEXT_RECORD = re.compile(

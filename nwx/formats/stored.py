@@ -1,0 +1,90 @@
+"""The bytes of stored files, and what may be wrong with them."""
+
+import zipfile
+import zlib
+from dataclasses import dataclass
+from typing import BinaryIO
+
+BLOCK_BYTES = 1 << 18
+READ_FAILURES = (OSError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error)
+"""What reading a stored file, also one inside a zip, is known to raise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What was wrong with stored bytes, and where."""
+
+    offset: int
+    kind: str
+    message: str
+
+
+class Raw:
+    """Stored bytes, read forward, with their offsets.
+
+    Where reading fails, the bytes end, and `failure` says why.
+    """
+
+    __slots__ = ("_handle", "base", "data", "failure", "pos")
+
+    def __init__(self, handle: BinaryIO, start: int = 0) -> None:
+        self._handle = handle
+        self.data = b""
+        self.pos = 0
+        self.base = 0
+        self.failure = ""
+        if start:
+            handle.seek(start)
+            self.base = start
+
+    @property
+    def offset(self) -> int:
+        """The offset of the next byte."""
+        return self.base + self.pos
+
+    def fill(self) -> bool:
+        """Make more bytes available after those at hand; False at the end of the file."""
+        try:
+            block = self._handle.read(BLOCK_BYTES)
+        except READ_FAILURES as error:
+            self.failure = str(error) or type(error).__name__
+            return False
+        if not block:
+            return False
+        self.base += self.pos
+        self.data = self.data[self.pos :] + block
+        self.pos = 0
+        return True
+
+    def peek(self, count: int) -> bytes:
+        """Return the next bytes, fewer only at the end of the file, and stay."""
+        while len(self.data) - self.pos < count and self.fill():
+            pass
+        return self.data[self.pos : self.pos + count]
+
+    def take(self, count: int) -> bytes:
+        """Return up to `count` next bytes, b"" only at the end of the file."""
+        return bytes(self.view(count))
+
+    def view(self, count: int) -> memoryview:
+        """Return up to `count` next bytes without copying, none only at the end of the file."""
+        if self.pos >= len(self.data):
+            self.fill()
+        taken = memoryview(self.data)[self.pos : self.pos + count]
+        self.pos += len(taken)
+        return taken
+
+    def skip(self, count: int) -> None:
+        """Go forward, up to the end of the file."""
+        while count > 0 and (taken := len(self.take(count))):
+            count -= taken
+
+    def skip_zeros(self) -> bool:
+        """Go over the zeros that fill up files on tapes; False at the end of the file."""
+        while True:
+            rest = self.data[self.pos :]
+            self.pos += len(rest) - len(rest.lstrip(b"\0"))
+            if self.pos < len(self.data):
+                return True
+            if not self.fill():
+                return False
