@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-import gevent  # type: ignore[import-untyped]
+import gevent
 import requests
 from gevent import pywsgi
 from pywb.apps.frontendapp import FrontEndApp
