@@ -1,8 +1,8 @@
 """Snippets: the place of a text where a query matches, and the matches in it."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import islice
 
 from nwx.engine.embedded.analyzer import fold, tokens
 from nwx.engine.embedded.compile import field_kind
@@ -17,8 +17,7 @@ _TO_BLANK = 24
 _WORD = re.compile(r"\w+")
 _BLANKS = re.compile(r"\s+")
 _SCANNED_CHARACTERS = 1_000_000
-_PLACES = 30
-_COMPARED = 12
+_PLACES = 16
 
 
 class Highlighter:
@@ -37,36 +36,49 @@ class Highlighter:
 
     def snippet(self, text: str) -> tuple[Piece, ...]:
         """Return the part of a text with the first matches, or else its beginning."""
-        folded = _aligned(text[:_SCANNED_CHARACTERS])
+        start = self._start(text[:_SCANNED_CHARACTERS])
+        shown = _BLANKS.sub(" ", text[start : _end(text, start + SNIPPET_CHARACTERS)])
+        return tuple(_pieces(shown, _merged(self._spans(_aligned(shown)))))
+
+    def _start(self, text: str) -> int:
+        """Return where to begin, so that the best match is shown with what stands before it."""
+        folded = text.lower()
+        # To fold takes much longer, and most words are there as they were asked for.
+        if not text.isascii() and any(word not in folded for word in self._words):
+            folded = _aligned(text)
         first = self._first(folded)
-        start = 0 if first is None else _start(text, first)
-        end = _end(text, start + SNIPPET_CHARACTERS)
-        spans = _merged(self._spans(folded[start:end]))
-        return tuple(_pieces(text[start:end], spans))
+        if first is None:
+            first = next((start for start, _ in self._looser_spans(folded)), 0)
+        if first <= _BEFORE:
+            return 0
+        start = first - _BEFORE
+        blank = _BLANKS.search(text, start, start + _TO_BLANK)
+        return blank.end() if blank else start
 
     def _first(self, folded: str) -> int | None:
         """Return the first place of the passage where the most, and the rarest, words meet."""
-        places = {word: _some_places(folded, word) for word in self._words}
-        every = sorted((place, word) for word, found in places.items() for place in found)
+        places = [found for word in self._words if (found := _places(folded, word, _PLACES))]
+        if len(places) < 2:
+            return places[0][0] if places else None
         best, first = 0.0, None
-        for number, (start, _) in enumerate(every):
-            near = {
-                word
-                for place, word in every[number : number + _COMPARED]
-                if place < start + SNIPPET_CHARACTERS - _BEFORE
-            }
-            weight = sum(1 / len(places[word]) for word in near)
+        for start in sorted(place for found in places for place in found):
+            end = start + SNIPPET_CHARACTERS - _BEFORE
+            weight = 0.0
+            for found in places:
+                nearest = bisect_left(found, start)
+                if nearest < len(found) and found[nearest] < end:
+                    weight += 1 / len(found)
             if weight > best:
                 best, first = weight, start
-        if first is not None:
-            return first
-        return next((start for start, _ in self._looser_spans(folded)), None)
+        return first
 
-    def _spans(self, folded: str) -> Iterator[tuple[int, int]]:
-        for word in self._words:
-            for place in _word_places(folded, word):
-                yield place, place + len(word)
-        yield from self._looser_spans(folded)
+    def _spans(self, folded: str) -> list[tuple[int, int]]:
+        spans = [
+            (place, place + len(word))
+            for word in self._words
+            for place in _places(folded, word, SNIPPET_CHARACTERS)
+        ]
+        return [*spans, *self._looser_spans(folded)]
 
     def _looser_spans(self, folded: str) -> Iterator[tuple[int, int]]:
         if not self._patterns and not self._fuzzy:
@@ -117,20 +129,19 @@ def _aligned(text: str) -> str:
     return text.lower() if text.isascii() else text.translate(_FOLDS)
 
 
-def _some_places(folded: str, word: str) -> list[int]:
-    return list(islice(_word_places(folded, word), _PLACES))
-
-
-def _word_places(folded: str, word: str) -> Iterator[int]:
-    """Give the places where a word stands by itself."""
+def _places(folded: str, word: str, most: int) -> list[int]:
+    """Return the first places where a word stands by itself."""
+    found: list[int] = []
     place = folded.find(word)
     alone = len(word) == 1 and ord(word) > 0x2E7F  # an ideograph needs no blanks around it
-    while place >= 0:
+    while place >= 0 and len(found) < most:
         end = place + len(word)
-        before, after = folded[place - 1 : place], folded[end : end + 1]
-        if alone or not (_is_letter(before) or _is_letter(after)):
-            yield place
+        if alone or not (
+            _is_letter(folded[place - 1 : place]) or _is_letter(folded[end : end + 1])
+        ):
+            found.append(place)
         place = folded.find(word, end)
+    return found
 
 
 def _is_letter(character: str) -> bool:
@@ -156,15 +167,6 @@ def _is_near(word: str, wanted: str, distance: int) -> bool:
     return row[-1] <= distance
 
 
-def _start(text: str, match: int) -> int:
-    """Return where to begin, so that the match is shown with what stands before it."""
-    if match <= _BEFORE:
-        return 0
-    start = match - _BEFORE
-    blank = _BLANKS.search(text, start, start + _TO_BLANK)
-    return blank.end() if blank else start
-
-
 def _end(text: str, end: int) -> int:
     if end >= len(text):
         return len(text)
@@ -172,7 +174,7 @@ def _end(text: str, end: int) -> int:
     return blank if blank > 0 else end
 
 
-def _merged(spans: Iterator[tuple[int, int]]) -> list[tuple[int, int]]:
+def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if merged and start <= merged[-1][1]:
@@ -186,12 +188,8 @@ def _pieces(text: str, spans: list[tuple[int, int]]) -> Iterator[Piece]:
     done = 0
     for start, end in spans:
         if start > done:
-            yield _blanked(text[done:start]), False
-        yield _blanked(text[start:end]), True
+            yield text[done:start], False
+        yield text[start:end], True
         done = end
     if done < len(text):
-        yield _blanked(text[done:]), False
-
-
-def _blanked(text: str) -> str:
-    return _BLANKS.sub(" ", text)
+        yield text[done:], False

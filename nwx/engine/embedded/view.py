@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 import tantivy
@@ -72,7 +73,7 @@ class View:
 
 
 def _numbers(found: tantivy.SearchResult) -> Ints:
-    return np.fromiter((num for num, _ in found.hits), dtype=np.int64)
+    return np.fromiter(map(itemgetter(0), found.hits), dtype=np.int64)
 
 
 class Viewer:
