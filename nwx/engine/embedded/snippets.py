@@ -44,7 +44,7 @@ class Highlighter:
         """Return where to begin, so that the best match is shown with what stands before it."""
         folded = text.lower()
         # To fold takes much longer, and most words are there as they were asked for.
-        if not text.isascii() and any(word not in folded for word in self._words):
+        if not text.isascii() and not self._finds_all(folded, len(text)):
             folded = _aligned(text)
         first = self._first(folded)
         if first is None:
@@ -54,6 +54,11 @@ class Highlighter:
         start = first - _BEFORE
         blank = _BLANKS.search(text, start, start + _TO_BLANK)
         return blank.end() if blank else start
+
+    def _finds_all(self, lower: str, length: int) -> bool:
+        """Tell whether a lower-cased text will do, as long as it was and with all words in it."""
+        plain = not self._patterns and not self._fuzzy and len(lower) == length
+        return plain and all(word in lower for word in self._words)
 
     def _first(self, folded: str) -> int | None:
         """Return the first place of the passage where the most, and the rarest, words meet."""
