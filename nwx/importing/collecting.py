@@ -16,7 +16,7 @@ from nwx.model import Capture, Dates, Document, Extract, ReadError
 _LOOKUP_RECORDS, _LOOKUP_BYTES = 256, 8 << 20
 _PART_CAPTURES, _PART_CHARACTERS, _PART_ERRORS = 4_000, 4 << 20, 1_000
 _CHARACTERS_OF_A_LINK = 100
-_REMEMBERED_KEYS = 20_000
+_REMEMBERED_KEYS = 10_000
 
 Lookup = Callable[[Collection[str]], dict[str, int]]
 """`Engine.known`."""
@@ -43,6 +43,28 @@ def _problems(payload: Payload) -> Iterator[str]:
         yield f"size: the payload is too long, its first {len(payload.data)} bytes were read"
 
 
+class Memory:
+    """The documents that were met last, and their precedence, so that few are asked for twice.
+
+    What a worker handed over it may forget, but never remembers in vain: it
+    is written, or the import ends.
+    """
+
+    def __init__(self) -> None:
+        self._new: dict[str, int] = {}
+        self._old: dict[str, int] = {}
+
+    def precedence(self, id: str) -> int:
+        """Return the precedence of a document, -1 where it is not remembered."""
+        return self._new.get(id, self._old.get(id, -1))
+
+    def remember(self, id: str, rank: int) -> None:
+        """Keep a document in mind, in the place of one met long ago."""
+        self._new[id] = rank
+        if len(self._new) >= _REMEMBERED_KEYS:
+            self._new, self._old = {}, self._new
+
+
 class Collector:
     """Collects records until they make a part to write.
 
@@ -57,11 +79,12 @@ class Collector:
         options: ImportOptions,
         guard: Guard,
         without_text: Mapping[int, str],
+        memory: Memory,
     ) -> None:
         self._known, self._options, self._guard = known, options, guard
         self._extract = options.extract or extract
         self._without_text = without_text
-        self._held: dict[str, int] = {}
+        self._memory = memory
         self._waiting: list[tuple[int, CaptureRecord]] = []
         self._waiting_bytes = 0
         self._clear()
@@ -95,7 +118,7 @@ class Collector:
 
     def _wait(self, record: CaptureRecord) -> None:
         rank, document = precedence(record.capture), record.capture.document_id
-        if self._held.get(document, -1) >= rank:
+        if self._memory.precedence(document) >= rank:
             return
         self._waiting.append((rank, record))
         self._waiting_bytes += record.capture.content_length or 0
@@ -107,14 +130,12 @@ class Collector:
         for rank, record in self._waiting:
             document = record.capture.document_id
             best[document] = max(best.get(document, -1), rank)
-        if len(self._held) > _REMEMBERED_KEYS:
-            self._held.clear()
         known = self._known(best.keys()) if best else {}
         for rank, record in self._waiting:
             document = record.capture.document_id
             if rank == best[document] and known.get(document, -1) < rank:
                 self._documents[document] = self._document(record)
-            self._held[document] = max(known.get(document, -1), best[document])
+            self._memory.remember(document, max(known.get(document, -1), best[document]))
         self._waiting, self._waiting_bytes = [], 0
 
     def _document(self, record: CaptureRecord) -> Document:

@@ -61,6 +61,7 @@ class Worker:
     def __init__(self, settings: Settings, options: ImportOptions, log: Path) -> None:
         self.pulse, self._log = Pulse(), log
         self._options = options
+        log.touch()  # a process may die before it says anything
         self.connection, theirs = _context.Pipe()
         self._process = _context.Process(
             target=_work, args=(theirs, self.pulse, settings, options, log), daemon=True

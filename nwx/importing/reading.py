@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from nwx.errors import SourceError
 from nwx.formats.reader import ArchiveReader
-from nwx.importing.collecting import Collector, Guard, Lookup
+from nwx.importing.collecting import Collector, Guard, Lookup, Memory
 from nwx.importing.messages import FileTask, Part, Verdict
 from nwx.importing.options import ImportOptions
 from nwx.importing.report import Outcome
@@ -20,10 +20,12 @@ def import_file(
     known: Lookup,
     guard: Guard,
     moved: Callable[[int], None],
+    memory: Memory,
 ) -> Iterator[Part | Verdict]:
     """Yield the parts of a file that are not in the archive yet, then the verdict.
 
-    `moved` is told the bytes read, at every record.
+    `moved` is told the bytes read, at every record. `memory` is shared by
+    the files that one worker reads.
     """
     source, entry = task.source, task.entry
     if entry and source.size is not None and entry.size not in (None, source.size):
@@ -40,7 +42,7 @@ def import_file(
         yield Verdict(Outcome.SKIPPED)
     else:
         new = SourceFile(options.collection, source.name, task.path, source.size, content)
-        collector = Collector(known, options, guard, task.without_text)
+        collector = Collector(known, options, guard, task.without_text, memory)
         yield from _Import(source, entry or new, collector, options, moved).parts()
 
 

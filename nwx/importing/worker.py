@@ -10,6 +10,7 @@ from types import TracebackType
 
 from nwx.engine.open import open_engine
 from nwx.errors import NwxError
+from nwx.importing.collecting import Memory
 from nwx.importing.garbage import collect_rarely
 from nwx.importing.messages import FileTask, Message
 from nwx.importing.options import ImportOptions
@@ -57,7 +58,7 @@ def work(
 ) -> None:
     """Import the files that come over a connection, until its other end is closed."""
     _prepare(options, log)
-    watch = _Watch(pulse, options.item_seconds)
+    watch, memory = _Watch(pulse, options.item_seconds), Memory()
 
     def moved(position: int) -> None:
         pulse.position = position
@@ -70,7 +71,7 @@ def work(
 
             while True:
                 task = connection.recv()
-                for message in import_file(task, options, known, watch, moved):
+                for message in import_file(task, options, known, watch, moved, memory):
                     connection.send(message)
     except NwxError as error:
         connection.send(error)

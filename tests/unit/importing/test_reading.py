@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from nwx.importing.collecting import Memory
 from nwx.importing.messages import FileTask, Part, Verdict
 from nwx.importing.options import ImportOptions
 from nwx.importing.reading import import_file
@@ -42,13 +43,14 @@ def read(
     archive: Archive | None = None,
     entry: SourceFile | None = None,
     without_text: Mapping[int, str] | None = None,
+    memory: Memory | None = None,
 ) -> tuple[list[Part], Verdict]:
     """Return the parts of a file and the verdict."""
     archive = archive or Archive()
     source = Source(path.name, str(path), path.stat().st_size)
     task = FileTask(source, str(path), entry, without_text or {})
     *parts, verdict = import_file(
-        task, ImportOptions(), archive.known, archive.guard, lambda _: None
+        task, ImportOptions(), archive.known, archive.guard, lambda _: None, memory or Memory()
     )
     assert isinstance(verdict, Verdict)
     return [part for part in parts if isinstance(part, Part)], verdict
@@ -183,7 +185,9 @@ def test_a_file_that_is_gone_is_an_error(tmp_path: Path) -> None:
     path.unlink()
     task = FileTask(source, str(path), None)
     archive = Archive()
-    [verdict] = import_file(task, ImportOptions(), archive.known, archive.guard, lambda _: None)
+    [verdict] = import_file(
+        task, ImportOptions(), archive.known, archive.guard, lambda _: None, Memory()
+    )
     assert isinstance(verdict, Verdict)
     assert verdict.outcome is Outcome.UNREADABLE
     assert verdict.errors[0].kind == "open"
@@ -197,6 +201,29 @@ def test_lookups_and_parts_are_bounded(tmp_path: Path, monkeypatch: pytest.Monke
     largest = max(sum(len(d.extract.content) for d in part.batch.documents) for part in parts)
     assert largest < 2_000 + 5 * 1_000
     assert len({d.capture.document_id for part in parts for d in part.batch.documents}) == 30
+
+
+def test_what_was_handed_over_is_not_handed_over_again(tmp_path: Path) -> None:
+    path = write_warc(tmp_path / "a.warc.gz", many_pages(9))
+    later = [replace(page, timestamp="20200101000000") for page in many_pages(9)]
+    again = write_warc(tmp_path / "b.warc.gz", later)
+    archive, memory = Archive(), Memory()
+    read(path, archive, memory=memory)
+    archive.asked.clear()
+    [part], _ = read(again, archive, memory=memory)
+    assert archive.asked == []
+    assert part.batch.documents == ()
+    assert len(part.batch.captures) == 12
+
+
+def test_memory_is_bounded_and_keeps_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nwx.importing.collecting._REMEMBERED_KEYS", 10)
+    memory = Memory()
+    for number in range(100):
+        memory.remember(str(number), number)
+    kept = [number for number in range(100) if memory.precedence(str(number)) == number]
+    assert 10 <= len(kept) <= 20
+    assert kept == list(range(100 - len(kept), 100))
 
 
 def test_charsets_and_codings_reach_the_extraction(tmp_path: Path) -> None:
