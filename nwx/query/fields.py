@@ -30,6 +30,21 @@ DATE_FIELDS = ("date", "dates", "year")
 """Names that stand for all dates of a document."""
 
 
+_LOWER_CASE = frozenset(
+    {
+        "host",
+        "domain",
+        "public_suffix",
+        "content_type",
+        "content_type_norm",
+        "content_language",
+        "links_domains",
+        "record_type",
+    }
+)
+"""Fields whose values are in lower case, however they are asked for."""
+
+
 class Kind(Enum):
     """What can be asked of a field."""
 
@@ -69,6 +84,11 @@ def resolve(name: str) -> str | None:
 def kind(field: str) -> Kind:
     """Return what a field is; the default fields ("") are text."""
     return _fields()[field] if field else Kind.TEXT
+
+
+def in_case(field: str, text: str) -> str:
+    """Return a text in lower case where all values of its field are."""
+    return text.lower() if field in _LOWER_CASE else text
 
 
 def suggestion(name: str) -> str:

@@ -6,6 +6,7 @@ syntax (URLs, times, dashes, quotation of nothing) is text: see `taming`.
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,7 +16,7 @@ from luqum.thread import parse as parse_lucene
 
 from nwx.errors import QueryError, TimestampError
 from nwx.query.dates import date_span
-from nwx.query.fields import Kind, kind, resolve, suggestion
+from nwx.query.fields import Kind, in_case, kind, resolve, suggestion
 from nwx.query.taming import MAX_DEPTH, Tamed, tame
 from nwx.query.tree import (
     All,
@@ -32,7 +33,10 @@ from nwx.query.tree import (
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 # The standard tokenizer keeps runs of these scripts whole, which are written without blanks.
-_UNBROKEN = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\ua9e0-\ua9ff\uaa60-\uaa7f]")
+_UNBROKEN = re.compile(
+    "([\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u0edc-\u0edf\u1000-\u103f\u1050-\u108f\u109a-\u109d"
+    "\u1780-\u17d3\u17d7\u17dc\u17dd\ua9e0-\ua9ef\ua9fa-\ua9fe\uaa60-\uaa76\uaa7a-\uaa7f]+)"
+)
 _PLACE = re.compile(r"at position (\d+)")
 _SIGNS = ("Sm", "Sc", "Sk")
 _MAX_SLOP = 100
@@ -138,7 +142,7 @@ class _Reader:
                 raise self._error(
                     f"{field} takes no wildcards; ask for a range [LOW TO HIGH]", found
                 )
-            return Wildcard(field, _pattern(word))
+            return Wildcard(field, in_case(field, _pattern(word)))
         return self._exact(found, _unescaped(word), field)
 
     def _exact(self, found: Any, text: str, field: str) -> Node:
@@ -148,7 +152,7 @@ class _Reader:
                 if _is_punctuation(text):
                     return All()
                 if _UNBROKEN.search(text) and not re.search(r"\s", text):
-                    return Wildcard(field, f"*{_quoted(text)}*")
+                    return _and(list(_runs(field, text)))
                 return Phrase(field, text) if re.search(r"\s", text) else Term(field, text)
             case Kind.NUMBER:
                 return Term(field, self._whole_number(found, field, text))
@@ -156,7 +160,7 @@ class _Reader:
                 low, high = self._span(found, text)
                 return Range(field, low, high)
             case _:
-                return Term(field, text)
+                return Term(field, in_case(field, text))
 
     def _range(self, found: Any, field: str) -> Node:
         low, high, include_low, include_high = _ends(found)
@@ -240,6 +244,15 @@ class _Reader:
         return QueryError(message, self._query, place)
 
 
+def _runs(field: str, text: str) -> Iterator[Node]:
+    """Give what to look for of a word that has runs of letters which may stand inside others."""
+    for place, piece in enumerate(_UNBROKEN.split(text)):
+        if place % 2:
+            yield Wildcard(field, f"*{piece}*")
+        elif not _is_punctuation(piece):
+            yield Term(field, piece)
+
+
 def _or(nodes: list[Node]) -> Node:
     some = [node for node in nodes if not isinstance(node, All)]
     if len(some) <= 1:
@@ -304,7 +317,3 @@ def _has_wildcard(word: str) -> bool:
 def _pattern(word: str) -> str:
     """Return a word as a pattern: of the backslashes only those that are needed."""
     return _ESCAPE.sub(lambda match: match[0] if match[1] in "*?\\" else match[1], word)
-
-
-def _quoted(text: str) -> str:
-    return re.sub(r"[*?\\]", r"\\\g<0>", text)

@@ -13,7 +13,7 @@ from nwx.engine.embedded.view import View
 from nwx.model import Sort
 
 _FIRST_TRY = 64
-_FURTHER = 8
+_FURTHER = 16
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from nwx.errors import EngineError
 from nwx.keys import document_key
 from nwx.model import Batch, Dates, Document, IndexName, SourceFile, Written
 
-COMMIT_SECONDS = 20.0
+COMMIT_SECONDS = 30.0
 COMMIT_CHARACTERS = 400_000_000
 
 

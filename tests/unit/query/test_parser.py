@@ -93,6 +93,10 @@ AS_TYPED: dict[str, Node] = {
     "a\\": Term("", "a\\"),
     "年度": Term("", "年度"),
     "ไทย": Wildcard("", "*ไทย*"),
+    "ภาษาไทย,abc": Bool(must=(Wildcard("", "*ภาษาไทย*"), Term("", ",abc"))),
+    "៥០": Term("", "៥០"),
+    "site:Example.ORG": Term("domain", "example.org"),
+    "type:PD*": Wildcard("content_type_norm", "pd*"),
     "TO": Term("", "TO"),
 }
 

@@ -1,0 +1,103 @@
+"""A tree written in Lucene syntax and read again is the same tree."""
+
+import re
+from datetime import datetime
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nwx.query.parser import parse
+from nwx.query.tree import (
+    Bool,
+    Boost,
+    DateRange,
+    Fuzzy,
+    Node,
+    Phrase,
+    Range,
+    Term,
+    Wildcard,
+)
+
+_NOT_PLAIN = re.compile(r"[^a-z0-9]")
+_PATTERN_PIECE = re.compile(r"\\.|.", re.DOTALL)
+
+
+def written(node: Node) -> str:
+    """Return a tree in Lucene syntax."""
+    match node:
+        case Bool(must, should, must_not):
+            if should:
+                return f"({' OR '.join(map(written, should))})"
+            return f"({' '.join([*map(written, must), *('-' + written(one) for one in must_not)])})"
+        case Boost(inner, factor):
+            return f"{written(inner)}^{factor:g}"
+        case DateRange(low, high):
+            return f"date:[{low} TO {high}]"
+        case Range(field, low, high, include_low, include_high):
+            ends = f"{_end(low)} TO {_end(high)}"
+            return f"{field}:{'{['[include_low]}{ends}{'}]'[include_high]}"
+    field = f"{node.field}:" if node.field else ""  # type: ignore[union-attr]
+    match node:
+        case Term(_, text):
+            return field + _escaped(text)
+        case Fuzzy(_, text, distance):
+            return f"{field}{_escaped(text)}~{distance}"
+        case Phrase(_, text, slop):
+            return f'{field}"{text}"' + (f"~{slop}" if slop else "")
+        case Wildcard(_, pattern):
+            return field + "".join(
+                piece if piece in "*?" else _escaped(piece[-1])
+                for piece in _PATTERN_PIECE.findall(pattern)
+            )
+    raise AssertionError(node)
+
+
+def _escaped(text: str) -> str:
+    return _NOT_PLAIN.sub(lambda found: "\\" + found[0], text)
+
+
+def _end(text: str | None) -> str:
+    return "*" if text is None else f'"{text}"'
+
+
+_FIELDS = st.sampled_from(["", "title", "content", "author"])
+_WORDS = st.from_regex(r"[a-z0-9éß日:/+!(){}\[\]^~'&|<>=@#%,;.-]{0,5}[a-z日é]", fullmatch=True)
+_PATTERNS = st.from_regex(r"([a-z]|\\\*|\\\?|[-:/])*[a-z](\*|\?[a-z])[a-z]{0,2}", fullmatch=True)
+_NUMBERS = st.integers(-(10**9), 10**9).map(str)
+_DATES = st.datetimes(min_value=datetime(1996, 1, 1)).map(lambda moment: f"{moment:%Y%m%d%H%M%S}")
+_LEAVES = st.one_of(
+    st.builds(Term, _FIELDS, _WORDS),
+    st.builds(Term, st.just("url"), _WORDS),
+    st.builds(Term, st.just("status_code"), _NUMBERS),
+    st.builds(
+        Phrase, _FIELDS, st.from_regex(r"[a-z]+( [a-zé']+){1,3}", fullmatch=True), st.integers(0, 9)
+    ),
+    st.builds(Wildcard, _FIELDS, _PATTERNS),
+    st.builds(Fuzzy, _FIELDS, _WORDS, st.integers(0, 2)),
+    st.builds(
+        Range,
+        st.just("content_length"),
+        st.none() | _NUMBERS,
+        st.none() | _NUMBERS,
+        st.booleans(),
+        st.booleans(),
+    ),
+    st.builds(DateRange, _DATES, _DATES),
+)
+
+
+def _groups(nodes: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
+    several = st.lists(nodes, min_size=2, max_size=3).map(tuple)
+    some = st.lists(nodes, min_size=1, max_size=2).map(tuple)
+    return st.one_of(
+        st.builds(Bool, must=several),
+        st.builds(Bool, should=several),
+        st.builds(Bool, must=some, must_not=some),
+        st.builds(Boost, _LEAVES, st.sampled_from([0.5, 2.0, 10.25])),
+    )
+
+
+@given(st.recursive(_LEAVES, _groups, max_leaves=8))
+def test_what_is_written_is_read_again(node: Node) -> None:
+    assert parse(written(node)) == node
