@@ -21,17 +21,16 @@ from nwx.errors import UrlError
 # undone, a sorted query. Left out is what it treats in any other way: dot
 # segments, session ids (in parentheses or after a semicolon), hosts in
 # digits, blanks, fragments, and escapes of what would make one of these.
-_STEM = r"[A-Za-z0-9_~,!*'+:@=$&|-]|%(?!2[58EFef]|3[BFbf])[0-9A-Fa-f]{2}"
 _PLAIN = re.compile(
     r"(https?)://(?:[Ww]{3}[0-9]*+\.)?"
     r"((?:[A-Za-z0-9_-]++\.)*[A-Za-z][A-Za-z0-9-]*+)(?::([1-9][0-9]{0,3}))?"
-    rf"((?:/(?:(?:{_STEM})(?:[.]|{_STEM})*+)?+)*+)"
-    r"(?:\?((?:[!\"$&-~]|%(?!25)[0-9A-Fa-f]{2})++))?"
+    r"((?:/(?!\.)(?:[A-Za-z0-9_.~,!*'+:@=$&|-]++|%(?!2[58EFef]|3[BFbf])[0-9A-Fa-f]{2})*+)*+)"
+    r"(?:\?((?:[!\"$&-~]++|%(?!25)[0-9A-Fa-f]{2})++))?"
 )
 _SLASHES = re.compile(r"//+")
 _NEEDLESS_ESCAPE = re.compile(r"%(2[1246-9A-Fa-f]|[3-6][0-9A-Fa-f]|7[0-9A-Ea-e])")
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
-_SESSION = re.compile(r"sid=|sessionid|cfid=", re.I)
+_SESSIONS = ("sid=", "sessionid", "cfid=")
 _STAND_IN = b"host.invalid"
 # The package takes escapes off layer by layer, each time over the whole
 # URL; a hostile URL could keep it busy for minutes.
@@ -59,7 +58,10 @@ def urlkey(url: str) -> str:
         return key
     if "%" in query:
         query = _NEEDLESS_ESCAPE.sub(_unescaped, query)
-    return _by_package(url) if _SESSION.search(query) else f"{key}?{_sorted(query.lower())}"
+    query = query.lower()
+    if any(session in query for session in _SESSIONS):
+        return _by_package(url)
+    return f"{key}?{_sorted(query) if '&' in query else query}"
 
 
 def _unescaped(found: re.Match[str]) -> str:
@@ -72,9 +74,11 @@ def _reversed(host: str) -> str:
 
 
 def _sorted(query: str) -> str:
-    if "&" not in query:
-        return query
-    return "&".join("=".join(pair) for pair in sorted(p.split("=", 1) for p in query.split("&")))
+    return "&".join(sorted(query.split("&"), key=_name_and_value))
+
+
+def _name_and_value(parameter: str) -> list[str]:
+    return parameter.split("=", 1)
 
 
 def _by_package(url: str) -> str:
