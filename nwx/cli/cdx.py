@@ -67,11 +67,12 @@ def command(
     strict: bool,
     quiet: bool,
 ) -> int:
-    """Write CDX of archive files: WARC, ARC and WACZ, compressed or not.
+    """Write CDX of archive files.
 
-    FILES are as for nwx import. The lines are those of pywb's cdx-indexer,
-    with --cdxj those of cdxj-indexer. The exit code is 1 when nothing
-    could be read, or with --strict after any error.
+    FILES are WARC, ARC and WACZ, compressed or not, named as for nwx
+    import. The lines are those of pywb's cdx-indexer, with --cdxj those of
+    cdxj-indexer. The exit code is 1 when nothing could be read, or with
+    --strict after any error.
     """
     if not files:
         raise UsageError("there is nothing to read; name files or folders")

@@ -84,7 +84,9 @@ def command(
     jobs: int | None,
     quiet: bool,
 ) -> int:
-    """List the second and later captures of each URL and digest.
+    """List the duplicates in CDX files.
+
+    Duplicates are the second and later captures of a URL and digest.
 
     FILES are CDX files of 7, 9, 10, 11 or 14 fields or with a header, or
     CDXJ; plain, gzip or zstd; sorted or not; - is standard input. The list

@@ -32,9 +32,9 @@ def command(
     jobs: int | None,
     quiet: bool,
 ) -> int:
-    """List the revisit records of CDX files, in the form that dedup-cdx writes.
+    """List the revisit records in CDX files.
 
-    Revisits are lines of MIME type warc/revisit and, in files of 9 fields,
+    The list has the form that dedup-cdx writes. Revisits are lines of MIME type warc/revisit and, in files of 9 fields,
     lines with `-` for the file name. FILES are as for dedup-cdx.
     """
     sources = sources_of(files, fields)
