@@ -34,8 +34,9 @@ def command(
 ) -> int:
     """List the revisit records in CDX files.
 
-    The list has the form that dedup-cdx writes. Revisits are lines of MIME type warc/revisit and, in files of 9 fields,
-    lines with `-` for the file name. FILES are as for dedup-cdx.
+    The list has the form that dedup-cdx writes. Revisits are lines of MIME
+    type warc/revisit and, in files of 9 fields, lines with `-` for the file
+    name. FILES are as for dedup-cdx.
     """
     sources = sources_of(files, fields)
     with list_output(output) as stream, shown_progress(quiet=quiet) as progress:
