@@ -1,26 +1,20 @@
 """What is known of documents beside their text, as arrays by the number of the id.
 
-The arrays are those of one moment: `Columns.later` gives those of a later
-one, reading only what has come since unless something was deleted.
+The arrays are those of one moment.
 """
 
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from nwx.engine.embedded.database import DOCUMENT_FACETS, count
+from nwx.engine.embedded.stored import Ints, Stored
 from nwx.model import Collapse, IndexName
 
-Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
-
-_DOCUMENT_COLUMNS = ("seq", "num", "url_group", "text_group", "id_start", *DOCUMENT_FACETS)
-_WIDE_COLUMNS = ("url_group", "text_group", "id_start")
 
 
 class Runs:
@@ -76,38 +70,17 @@ class Folds:
 class Columns:
     """Documents and dates of one moment."""
 
-    def __init__(self, db: sqlite3.Connection, before: "Columns | None" = None) -> None:
-        self._deletions = count(db, "deletions")
-        if before is not None and before._deletions != self._deletions:
-            before = None
-        (size,) = db.execute("SELECT coalesce(max(num), 0) + 1 FROM ids").fetchone()
-        self.size: int = size
+    def __init__(
+        self, db: sqlite3.Connection, stored: Stored, before: "Columns | None" = None
+    ) -> None:
+        self.stored = stored
+        self.size = stored.size
         self.entries = count(db, IndexName.DOCUMENTS)
-        self._read_documents(db, before)
-        self._read_dates(db, before)
+        self.timestamps = stored.timestamps
+        self.is_document: Bools = stored.documents["url_group"] > 0
+        self._starts: Ints = np.searchsorted(stored.seen_nums, np.arange(self.size + 1))
         self.labels = _labels(db, before)
         self.collections = {name: code for code, name in db.execute("SELECT * FROM collections")}
-
-    def later(self, db: sqlite3.Connection) -> "Columns":
-        """Return the columns of now."""
-        return Columns(db, self)
-
-    def _read_documents(self, db: sqlite3.Connection, before: "Columns | None") -> None:
-        last = before._last_seq if before else 0
-        command = f"SELECT {', '.join(_DOCUMENT_COLUMNS)} FROM documents WHERE seq > ?"
-        rows = _table(db.execute(command, (last,)), len(_DOCUMENT_COLUMNS))
-        read = dict(zip(_DOCUMENT_COLUMNS, rows.T, strict=True))
-        self._last_seq: int = int(read["seq"].max()) if len(rows) else last
-        self._by_num: dict[str, Ints] = {}
-        for name in _DOCUMENT_COLUMNS[2:]:
-            column: npt.NDArray[Any] = np.zeros(
-                self.size, dtype=np.int64 if name in _WIDE_COLUMNS else np.int32
-            )
-            if before:
-                column[: before.size] = before._by_num[name]
-            column[read["num"]] = read[name]
-            self._by_num[name] = column
-        self.is_document: Bools = self._by_num["url_group"] > 0
 
     def folds(self, collapse: Collapse) -> Folds | None:
         """Return what folds documents, None where nothing is to be folded."""
@@ -117,40 +90,20 @@ class Columns:
 
     @cached_property
     def _url_folds(self) -> Folds:
-        return Folds(self._by_num["url_group"])
+        return Folds(self.stored.documents["url_group"])
 
     @cached_property
     def _text_folds(self) -> Folds:
-        return Folds(self._by_num["text_group"])
+        return Folds(self.stored.documents["text_group"])
 
     @property
     def id_start(self) -> Ints:
         """What orders documents as their ids do."""
-        return self._by_num["id_start"]
+        return self.stored.documents["id_start"]
 
     def codes(self, facet: str) -> Ints:
         """Return the codes of a facet's values, 0 where there is none."""
-        return self._by_num[facet]
-
-    def _read_dates(self, db: sqlite3.Connection, before: "Columns | None") -> None:
-        last = before._last_seen if before else 0
-        command = "SELECT rowid, num, timestamp, collection FROM seen WHERE rowid > ?"
-        rows = _table(db.execute(command, (last,)), 4)
-        self._last_seen: int = int(rows[:, 0].max()) if len(rows) else last
-        if before and not len(rows):
-            nums, times, codes = before._seen_nums, before.timestamps, before._seen_codes
-        else:
-            nums, times, codes = rows[:, 1], rows[:, 2], rows[:, 3]
-            if before:
-                nums = np.concatenate([before._seen_nums, nums])
-                times = np.concatenate([before.timestamps, times])
-                codes = np.concatenate([before._seen_codes, codes])
-            order = np.lexsort((times, nums))
-            nums, times, codes = nums[order], times[order], codes[order]
-        self._seen_nums: Ints = nums
-        self.timestamps: Ints = times
-        self._seen_codes: Ints = codes
-        self._starts: Ints = np.searchsorted(nums, np.arange(self.size + 1))
+        return self.stored.documents[facet]
 
     @cached_property
     def oldest(self) -> Ints:
@@ -176,11 +129,11 @@ class Columns:
     @cached_property
     def seen_collections(self) -> Runs:
         """The codes of the collections of each, once a collection."""
-        return self._distinct(self._seen_codes)
+        return self._distinct(self.stored.collections)
 
     def _distinct(self, values: Ints) -> Runs:
-        order = np.lexsort((values, self._seen_nums))
-        nums, values = self._seen_nums[order], values[order]
+        order = np.lexsort((values, self.stored.seen_nums))
+        nums, values = self.stored.seen_nums[order], values[order]
         new = np.ones(len(nums), dtype=bool)
         new[1:] = (nums[1:] != nums[:-1]) | (values[1:] != values[:-1])
         nums = nums[new]
@@ -200,9 +153,9 @@ class Columns:
                 fits |= (self.timestamps >= low) & (self.timestamps <= high)
         if collections:
             codes = [self.collections[name] for name in collections if name in self.collections]
-            fits &= np.isin(self._seen_codes, codes)
+            fits &= np.isin(self.stored.collections, codes)
         found = np.zeros(self.size, dtype=bool)
-        found[self._seen_nums[fits]] = True
+        found[self.stored.seen_nums[fits]] = True
         return found
 
     def dates(self, num: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -211,7 +164,7 @@ class Columns:
         names = self.collection_names
         return (
             tuple(f"{number:014}" for number in dict.fromkeys(self.timestamps[run].tolist())),
-            tuple(sorted({names[code] for code in self._seen_codes[run].tolist()})),
+            tuple(sorted({names[code] for code in self.stored.collections[run].tolist()})),
         )
 
     @cached_property
@@ -229,8 +182,3 @@ def _labels(db: sqlite3.Connection, before: "Columns | None") -> dict[str, list[
         )
         known.extend(value for (value,) in new)
     return labels
-
-
-def _table(rows: Any, width: int) -> Ints:
-    flat = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
-    return flat.reshape(-1, width)

@@ -82,7 +82,9 @@ def make_tables(db: sqlite3.Connection) -> None:
     """Make the tables where there are none."""
     if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'counters'").fetchone():
         return
-    counters = ", ".join(f"('{name}', 0)" for name in (*IndexName, "deletions", "unindexed"))
+    counters = ", ".join(
+        f"('{name}', 0)" for name in (*IndexName, "deletions", "unindexed", "stamp")
+    )
     db.executescript(f"BEGIN; {_schema()} INSERT INTO counters VALUES {counters}; COMMIT;")
 
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from nwx.engine.embedded.columns import Columns, Ints
+from nwx.engine.embedded.columns import Columns
+from nwx.engine.embedded.stored import Ints
 from nwx.model import FacetValue
 
 _SPARSE = 16

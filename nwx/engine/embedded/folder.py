@@ -24,12 +24,13 @@ _PAUSE_SECONDS = 0.02
 
 
 class Folder:
-    """Where an archive lies: `nwx.json`, `documents/` and `archive.sqlite`."""
+    """Where an archive lies: `nwx.json`, `documents/`, `archive.sqlite`, and what is made of it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.documents = path / "documents"
         self.database = path / "archive.sqlite"
+        self.columns = path / "columns.npz"
 
     def exists(self) -> bool:
         """Tell whether there is an archive."""

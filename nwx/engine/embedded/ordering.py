@@ -8,7 +8,8 @@ import numpy.typing as npt
 from tantivy import DocAddress, Query
 
 from nwx.engine.embedded import texts
-from nwx.engine.embedded.columns import Bools, Columns, Ints
+from nwx.engine.embedded.columns import Bools, Columns
+from nwx.engine.embedded.stored import Ints
 from nwx.engine.embedded.view import View
 from nwx.model import Sort
 

@@ -121,15 +121,16 @@ class Registry:
         by_id = [(id_bytes(document_id(one.key)), one) for one in dates if one.seen]
         nums = self.nums(id for id, _ in by_id)
         keys = [(nums[id], clean_text(one.key)) for id, one in by_id]
-        pairs = [
-            (nums[id], int(timestamp), self._collection(collection))
+        # Rows that are there already would cost a row number each.
+        pairs = {
+            (nums[id], int(timestamp), self._collection(collection)): None
             for id, one in by_id
             for timestamp, collection in one.seen
-        ]
+        }
         new = self._changed("INSERT OR IGNORE INTO dates VALUES (?, ?)", keys)
         add(self._db, IndexName.DATES, new)
         command = "INSERT OR IGNORE INTO seen (num, timestamp, collection) VALUES (?, ?, ?)"
-        return self._changed(command, pairs)
+        return self._changed(command, list(pairs))
 
     def _changed(self, command: str, rows: Sequence[tuple[object, ...]]) -> int:
         changes = self._db.total_changes

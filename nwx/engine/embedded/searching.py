@@ -11,7 +11,7 @@ from tantivy import Query
 
 from nwx.engine.base import RESULT_WINDOW, SearchRequest
 from nwx.engine.embedded import texts
-from nwx.engine.embedded.columns import Bools, Columns, Folds, Ints
+from nwx.engine.embedded.columns import Bools, Columns, Folds
 from nwx.engine.embedded.compile import Known, all_of, compile_node, has_scores, values_query
 from nwx.engine.embedded.conditions import (
     Condition,
@@ -23,6 +23,7 @@ from nwx.engine.embedded.facets import read_facets
 from nwx.engine.embedded.near import are_near, candidates
 from nwx.engine.embedded.ordering import Listed, by_date, by_score
 from nwx.engine.embedded.snippets import Highlighter, Piece
+from nwx.engine.embedded.stored import Ints
 from nwx.engine.embedded.view import View
 from nwx.engine.entries import Entry
 from nwx.errors import WindowError

@@ -12,9 +12,10 @@ import tantivy
 from tantivy import Order, Query
 
 from nwx.engine.embedded import texts
-from nwx.engine.embedded.columns import Columns, Ints
+from nwx.engine.embedded.columns import Columns
 from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.folder import Folder
+from nwx.engine.embedded.stored import Ints, load, read
 
 _FEW = 8_192
 """Up to so many numbers are given one by one, more as sums of bits."""
@@ -113,7 +114,8 @@ class Viewer:
         # SQLite first: tantivy commits first, so that all documents SQLite knows are there.
         db.execute("BEGIN")
         try:
-            columns = Columns(db, before.columns if before else None)
+            known = before.columns.stored if before else load(self._folder.columns, db)
+            columns = Columns(db, read(db, known), before.columns if before else None)
         finally:
             db.execute("COMMIT")
         if self._index is None:

@@ -24,6 +24,7 @@ from nwx.engine.embedded import texts
 from nwx.engine.embedded.database import add, connect, count, make_tables
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.registry import Registry, id_bytes
+from nwx.engine.embedded.stored import save
 from nwx.engine.entries import Entry, document_entry, file_entry
 from nwx.errors import EngineError
 from nwx.keys import document_key
@@ -142,6 +143,7 @@ class Writer:
                     self.commit()
                     with self._folder.our_errors():
                         self._texts.finish()
+                        save(self._folder.columns, self.db)
             finally:
                 self._texts.drop()
                 self.db.close()

@@ -1,13 +1,15 @@
 """Commits, repairs and errors of the one writer."""
 
-import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from nwx.engine.base import SearchRequest
-from nwx.engine.embedded import EmbeddedEngine, texts, writing
+from nwx.engine.embedded import EmbeddedEngine, stored, texts, writing
+from nwx.engine.embedded.columns import Columns
+from nwx.engine.embedded.database import connect
 from nwx.errors import EngineBusyError, EngineError, EngineFullError, EngineVersionError
 from nwx.model import Batch, Collapse, Dates, IndexName
 from nwx.query.tree import All, Term
@@ -275,14 +277,53 @@ def test_columns_read_bit_by_bit_are_those_read_at_once(folder: Path) -> None:
             )
             engine.refresh()
             step = reader._viewer.view().columns
-            with sqlite3.connect(folder / "archive.sqlite") as db:
-                whole = type(step)(db)
-            db.close()
-            assert step.size == whole.size
-            assert step.entries == whole.entries
-            for name, column in whole._by_num.items():
-                assert (step._by_num[name] == column).all()
-            assert (step.oldest == whole.oldest).all()
-            assert (step.newest == whole.newest).all()
-            assert step.labels == whole.labels
+            with closing(connect(folder / "archive.sqlite", read_only=True)) as db:
+                whole = Columns(db, stored.read(db, None))
+            assert_equal(step, whole)
         assert numbers(reader) == list(range(6))
+
+
+def assert_equal(one: Columns, other: Columns) -> None:
+    assert (one.size, one.entries, one.labels) == (other.size, other.entries, other.labels)
+    assert one.stored.documents.keys() == other.stored.documents.keys()
+    for name, column in one.stored.documents.items():
+        assert (column == other.stored.documents[name]).all(), name
+    assert (one.oldest == other.oldest).all()
+    assert (one.newest == other.newest).all()
+
+
+@pytest.mark.parametrize("harm", [None, "old", "cut", "gone", "other"])
+def test_kept_columns_are_those_of_the_database(folder: Path, harm: str | None) -> None:
+    kept = folder / "columns.npz"
+    with EmbeddedEngine(folder) as engine:
+        engine.write(batch(*map(page, range(50))))
+    before = kept.read_bytes()
+    with EmbeddedEngine(folder) as engine:
+        engine.write(batch(*map(page, range(50, 90))))
+        engine.delete(IndexName.DOCUMENTS, [page(3).capture.document_id])
+    assert kept.read_bytes() != before
+    if harm == "old":
+        kept.write_bytes(before)
+    elif harm == "cut":
+        kept.write_bytes(before[:1000])
+    elif harm == "gone":
+        kept.unlink()
+    elif harm == "other":
+        kept.write_bytes(b"something else")
+    with EmbeddedEngine(folder, read_only=True) as reader:
+        columns = reader._viewer.view().columns
+        with closing(connect(folder / "archive.sqlite", read_only=True)) as db:
+            assert (stored.load(kept, db) is None) == (harm is not None)
+            assert_equal(columns, Columns(db, stored.read(db, None)))
+        assert numbers(reader) == [n for n in range(90) if n != 3]
+
+
+def test_columns_are_not_written_anew_for_little(folder: Path) -> None:
+    with EmbeddedEngine(folder) as engine:
+        engine.write(batch(*map(page, range(50))))
+    before = (folder / "columns.npz").read_bytes()
+    with EmbeddedEngine(folder) as engine:
+        engine.write(batch(page(50)))
+    assert (folder / "columns.npz").read_bytes() == before
+    with EmbeddedEngine(folder) as engine:
+        assert numbers(engine) == list(range(51))
