@@ -24,7 +24,7 @@ COMMANDS = {
     "cdx": "Write CDX of archive files.",
     "dedup-cdx": "List the duplicates in CDX files.",
     "revisits": "List the revisit records in CDX files.",
-    "dedup-warc": "Write WARC files anew, with revisit records for duplicates.",
+    "dedup-warc": "Write WARC files anew, with revisit records in the place of duplicates.",
 }
 """The commands and what each does; a command's own module is loaded when it is asked for."""
 

@@ -96,11 +96,11 @@ def command(
     as_json: bool,
     **filters: tuple[str, ...],
 ) -> None:
-    """Search the documents: words, "phrases", AND OR NOT, field:value, ranges, wild*cards.
+    """Search the documents.
 
-    Dates are written 2010, 2010-03 or 2010-03-05. Without a query, all
-    documents are found. Results come in pages up to the 10,000th; --scroll
-    streams all.
+    A query is words, "phrases", AND OR NOT, field:value, ranges, wild*cards.
+    Without one, all documents are found. Dates are written 2010, 2010-03 or
+    2010-03-05. Results come in pages up to the 10,000th; --scroll streams all.
     """
     if as_csv and as_json:
         raise UsageError("--csv and --json exclude each other")
