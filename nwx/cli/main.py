@@ -20,7 +20,7 @@ COMMANDS = {
     "files": "List the files that were imported.",
     "stats": "Show the size of each index.",
     "check": "Check that the indices agree with each other and with the ledger.",
-    "dump": "Write an index as JSON lines.",
+    "dump": "Write an index as JSON lines, in the order of the entries' ids.",
     "cdx": "Write CDX of archive files.",
     "dedup-cdx": "List the duplicates in CDX files.",
     "revisits": "List the revisit records in CDX files.",
