@@ -72,7 +72,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--pages", type=int, default=150, help="pages in each")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--memory-files", type=int, default=100, help="many files, for memory")
-    parser.add_argument("--memory-pages", type=int, default=100, help="pages in each of them")
+    parser.add_argument("--memory-pages", type=int, default=300, help="pages in each of them")
     parser.add_argument("--run", choices=RUNS, help=argparse.SUPPRESS)
     parser.add_argument("--archive", help=argparse.SUPPRESS)
     return parser.parse_args()

@@ -4,6 +4,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 import click
 
@@ -70,15 +71,12 @@ def command(
     /,
     files: tuple[str, ...],
     manifests: tuple[str, ...],
-    collection: str,
-    jobs: int | None,
     name: str | None,
-    verify: bool,
-    parser: str,
-    item_seconds: float,
+    jobs: int | None,
     strict: bool,
     as_json: bool,
     quiet: bool,
+    **options: Any,
 ) -> int:
     """Import archive files: WARC, ARC and WACZ, compressed or not.
 
@@ -93,17 +91,11 @@ def command(
         raise UsageError("there is nothing to import; name files or folders, or --manifest FILE")
     if STANDARD_INPUT in files and not name:
         raise UsageError("standard input needs a name to be known by; add --name NAME.warc.gz")
-    options = ImportOptions(
-        collection=collection,
-        jobs=jobs or 0,
-        verify=verify,
-        parser=parser,
-        item_seconds=item_seconds,
-    )
+    wanted = ImportOptions(jobs=jobs or 0, **options)
     sources = expand(files, manifests, stdin_name=name or "")
     warm_up(settings)
     with _stop_signals() as received:
-        report = _import(settings, sources, options, received, quiet=quiet)
+        report = _import(settings, sources, wanted, received, quiet=quiet)
     if as_json:
         print_json(report_json(report))
     else:

@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from typing import Any
 
 import click
 from rich.table import Table
@@ -83,18 +84,11 @@ def command(
     settings: Settings,
     /,
     query: tuple[str, ...],
-    date_from: str,
-    date_to: str,
-    sort: str,
-    collapse: bool,
-    similar: bool,
-    facets: tuple[str, ...],
     limit: int | None,
-    page: int,
     scroll: bool,
     as_csv: bool,
     as_json: bool,
-    **filters: tuple[str, ...],
+    **asked: Any,
 ) -> None:
     """Search the documents.
 
@@ -104,18 +98,8 @@ def command(
     """
     if as_csv and as_json:
         raise UsageError("--csv and --json exclude each other")
-    rows = 10 if limit is None else limit
-    question = Question(
-        query=" ".join(query),
-        filters=filters,
-        date_from=date_from,
-        date_to=date_to,
-        sort=Sort(sort),
-        collapse=Collapse.SIMILAR if similar else Collapse.URL if collapse else Collapse.NONE,
-        facets=tuple(name for names in facets for name in names.split(",")),
-        offset=0 if scroll else (page - 1) * rows,
-        limit=0 if scroll else rows,
-    )
+    rows = 0 if scroll else 10 if limit is None else limit
+    question = _question(" ".join(query), rows, **asked)
     with open_engine(settings, read_only=True) as engine:
         if scroll:
             _stream(islice(search_all(engine, question), limit), as_csv=as_csv)
@@ -127,6 +111,32 @@ def command(
         _print_csv(result.hits)
     else:
         _print_table(result, question.offset)
+
+
+def _question(
+    query: str,
+    limit: int,
+    *,
+    page: int,
+    date_from: str,
+    date_to: str,
+    sort: str,
+    collapse: bool,
+    similar: bool,
+    facets: tuple[str, ...],
+    **filters: tuple[str, ...],
+) -> Question:
+    return Question(
+        query=query,
+        filters=filters,
+        date_from=date_from,
+        date_to=date_to,
+        sort=Sort(sort),
+        collapse=Collapse.SIMILAR if similar else Collapse.URL if collapse else Collapse.NONE,
+        facets=tuple(name for names in facets for name in names.split(",")),
+        offset=(page - 1) * limit,
+        limit=limit,
+    )
 
 
 def _stream(hits: Iterable[Hit], *, as_csv: bool) -> None:
