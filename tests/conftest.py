@@ -1,5 +1,6 @@
 """Fixtures for all tests."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -24,3 +25,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def shared_data() -> Path:
     """The folder of real archive files that may lie beside the checkout."""
     return SHARED_DATA
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _interruptible() -> None:
+    """Let children be interrupted, also where the tests run in the background of a shell.
+
+    A shell makes its background jobs ignore SIGINT, and children inherit that.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -21,13 +21,16 @@ def test_the_pages_are_served_until_told_to_stop(quarry: Path, number: signal.Si
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        address = line.partition(" at ")[2].split()[0]
-        with urllib.request.urlopen(f"{address}api/search?q=slate") as answer:
-            assert json.load(answer)["total"]["value"] == 1
-        process.send_signal(number)
-        _, err = process.communicate(timeout=60)
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            address = line.partition(" at ")[2].split()[0]
+            with urllib.request.urlopen(f"{address}api/search?q=slate") as answer:
+                assert json.load(answer)["total"]["value"] == 1
+            process.send_signal(number)
+            _, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert "Traceback" not in err
     assert process.returncode in (0, 130)
 
