@@ -29,7 +29,8 @@ _CHUNK_BYTES = 1 << 20
 class Source:
     """One archive file that can be read, in this process or another.
 
-    `name` is what it is known by, `path` where it lies, `size` its stored
+    `name` is what it is known by, `path` where it lies (absolute, so that
+    it can be found from anywhere), `size` its stored
     bytes where that is known. `member` is the name of a WARC inside the
     WACZ at `path`.
     """
@@ -176,6 +177,8 @@ def _sources(path: str, stdin_name: str) -> Iterator[Source | ReadError]:
         yield Source(source_name(stdin_name), path, None)
         return
     name = source_name(path.rstrip("/").rpartition("/")[2])
+    if not _ADDRESS.match(path):
+        path = os.path.abspath(path)  # noqa: PTH100 - links are kept as they are
     try:
         if not path.lower().split("?")[0].endswith(".wacz"):
             yield Source(name, path, _size(path))

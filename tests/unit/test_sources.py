@@ -221,3 +221,13 @@ def test_a_file_is_read_as_it_lies_there(folder: Path) -> None:
     assert isinstance(source, Source)
     with source.open() as handle:
         assert gzip.decompress(handle.read()) == b"".join(pages(2))
+
+
+def test_a_path_is_absolute_and_can_be_found_from_anywhere(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    for source in expand([folder.name]):
+        assert isinstance(source, Source)
+        assert Path(source.path).is_absolute()
+        assert Path(source.path).exists()

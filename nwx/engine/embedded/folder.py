@@ -76,8 +76,14 @@ class Folder:
 
         The system lets go of it when the process dies, however that happens.
         """
-        self.path.mkdir(parents=True, exist_ok=True)
-        handle = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            handle = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise EngineError(
+                f"the archive at {self.path} cannot be written ({error.strerror}); "
+                f"choose another place"
+            ) from error
         deadline = time.monotonic() + wait_seconds
         while True:
             try:
