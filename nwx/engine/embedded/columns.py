@@ -17,27 +17,36 @@ from nwx.model import Collapse, IndexName
 Bools = npt.NDArray[np.bool_]
 
 
-class Runs:
-    """For each number a run of values: those of number n begin at `starts[n]`."""
+class Sets:
+    """A set of values for each number, where many numbers have the same set.
 
-    def __init__(self, starts: Ints, values: Ints) -> None:
-        self._starts = starts
-        self._values = values
-        lengths = np.diff(starts)
-        self._single: Bools = lengths == 1
-        self._first: Ints = np.append(values, 0)[starts[:-1]]
+    `codes` tells the set of each number, and `spread` what is in the sets.
+    """
 
-    def of(self, nums: Ints) -> Ints:
-        """Return the values of several numbers, in no order."""
-        single = self._single[nums]
-        firsts = self._first[nums[single]]
-        if len(firsts) == len(nums):
-            return firsts
-        several = nums[~single]
-        starts = self._starts[several]
-        lengths = self._starts[several + 1] - starts
-        shifts = np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
-        return np.concatenate([firsts, self._values[shifts + np.arange(len(shifts))]])
+    def __init__(self, nums: Ints, values: Ints, size: int) -> None:
+        order = np.lexsort((values, nums))
+        nums, values = nums[order], values[order]
+        new = np.ones(len(nums), dtype=bool)
+        new[1:] = (nums[1:] != nums[:-1]) | (values[1:] != values[:-1])
+        nums, self._values = nums[new], values[new]
+        starts = np.searchsorted(nums, np.arange(size + 1))
+        # The sum of one mark a value stands for a set; marks are wide enough to tell sets apart.
+        _, kinds = np.unique(self._values, return_inverse=True)
+        marks = np.random.default_rng(0).integers(1, 2**64 - 1, size=len(kinds), dtype=np.uint64)
+        sums = np.append(np.zeros(1, dtype=np.uint64), np.cumsum(marks[kinds]))
+        _, first, self.codes = np.unique(
+            sums[starts[1:]] - sums[starts[:-1]], return_index=True, return_inverse=True
+        )
+        self._starts: Ints = starts[first]
+        self._lengths: Ints = starts[first + 1] - self._starts
+
+    def spread(self, codes: Ints, counts: Ints) -> tuple[Ints, Ints]:
+        """Return the values that are in sets, and how often, from the sets and how often."""
+        lengths = self._lengths[codes]
+        places = np.repeat(self._starts[codes] - np.cumsum(lengths) + lengths, lengths)
+        values = self._values[places + np.arange(len(places))]
+        found, kinds = np.unique(values, return_inverse=True)
+        return found, np.bincount(kinds, weights=np.repeat(counts, lengths)).astype(np.int64)
 
 
 class Folds:
@@ -80,6 +89,7 @@ class Columns:
         self.is_document: Bools = stored.documents["url_group"] > 0
         self._starts: Ints = np.searchsorted(stored.seen_nums, np.arange(self.size + 1))
         self.labels = _labels(db, before)
+        self._totals: dict[str, Ints] = {}
         self.collections = {name: code for code, name in db.execute("SELECT * FROM collections")}
 
     def folds(self, collapse: Collapse) -> Folds | None:
@@ -102,8 +112,21 @@ class Columns:
         return self.stored.documents["id_start"]
 
     def codes(self, facet: str) -> Ints:
-        """Return the codes of a facet's values, 0 where there is none."""
-        return self.stored.documents[facet]
+        """Return the codes of a facet's values, or of sets of them."""
+        sets = self.sets(facet)
+        return self.stored.documents[facet] if sets is None else sets.codes
+
+    def sets(self, facet: str) -> Sets | None:
+        """Return the sets of a facet that looks at all dates, None of others."""
+        if facet == "year":
+            return self.years
+        return self.seen_collections if facet == "collection" else None
+
+    def totals(self, facet: str) -> Ints:
+        """Return how many documents have each code of a facet."""
+        if facet not in self._totals:
+            self._totals[facet] = np.bincount(self.codes(facet)[self.is_document])
+        return self._totals[facet]
 
     @cached_property
     def oldest(self) -> Ints:
@@ -122,22 +145,14 @@ class Columns:
         return found
 
     @cached_property
-    def years(self) -> Runs:
-        """The years of each, once a year."""
-        return self._distinct(self.timestamps // 10**10)
+    def years(self) -> Sets:
+        """The years of each."""
+        return Sets(self.stored.seen_nums, self.timestamps // 10**10, self.size)
 
     @cached_property
-    def seen_collections(self) -> Runs:
-        """The codes of the collections of each, once a collection."""
-        return self._distinct(self.stored.collections)
-
-    def _distinct(self, values: Ints) -> Runs:
-        order = np.lexsort((values, self.stored.seen_nums))
-        nums, values = self.stored.seen_nums[order], values[order]
-        new = np.ones(len(nums), dtype=bool)
-        new[1:] = (nums[1:] != nums[:-1]) | (values[1:] != values[:-1])
-        nums = nums[new]
-        return Runs(np.searchsorted(nums, np.arange(self.size + 1)), values[new])
+    def seen_collections(self) -> Sets:
+        """The codes of the collections of each."""
+        return Sets(self.stored.seen_nums, self.stored.collections, self.size)
 
     def seen_in(
         self, spans: Collection[tuple[int, int]] | None, collections: Collection[str]

@@ -9,49 +9,59 @@ from nwx.engine.embedded.stored import Ints
 from nwx.model import FacetValue
 
 _SPARSE = 16
-
-
-def tally(values: Ints, size: int) -> tuple[Ints, Ints]:
-    """Return the values below `size` that there are, in order, and how often each is there."""
-    if len(values) * _SPARSE < size:
-        return np.unique(values, return_counts=True)
-    counts = np.bincount(values, minlength=1)
-    found = np.flatnonzero(counts)
-    return found, counts[found]
+_MOST = 0.6
+"""From this share on the documents that are not in a result are counted, and taken off."""
 
 
 def read_facets(
     columns: Columns, nums: Ints, facets: Sequence[str], size: int
 ) -> Mapping[str, tuple[FacetValue, ...]]:
     """Return the facets of documents: the most frequent values, ties by value; years in order."""
-    return {facet: _facet(columns, nums, facet, size) for facet in facets}
+    others = None
+    if facets and len(nums) > _MOST * columns.entries:
+        rest = columns.is_document.copy()
+        rest[nums] = False
+        others = np.flatnonzero(rest)
+    return {facet: _facet(columns, nums, others, facet, size) for facet in facets}
 
 
-def _facet(columns: Columns, nums: Ints, facet: str, size: int) -> tuple[FacetValue, ...]:
+def _facet(
+    columns: Columns, nums: Ints, others: Ints | None, facet: str, size: int
+) -> tuple[FacetValue, ...]:
+    codes, counts = _counts(columns, nums, others, facet)
+    if (sets := columns.sets(facet)) is not None:
+        codes, counts = sets.spread(codes, counts)
     if facet == "year":
-        years, counts = tally(columns.years.of(nums), 10_000)
-        return tuple(
-            FacetValue(f"{year:04}", count)
-            for year, count in zip(years.tolist(), counts.tolist(), strict=True)
-        )
+        pairs = zip(codes.tolist(), counts.tolist(), strict=True)
+        return tuple(FacetValue(f"{year:04}", count) for year, count in pairs)
     if facet == "collection":
-        labels: Mapping[int, str] | Sequence[str] = columns.collection_names
-        codes, counts = tally(columns.seen_collections.of(nums), len(labels) + 1)
-    else:
-        labels = columns.labels[facet]
-        codes, counts = tally(columns.codes(facet)[nums], len(labels))
+        return _most_frequent(codes, counts, columns.collection_names, size)
     there = codes > 0
-    return _most_frequent(codes[there], counts[there], labels, size)
+    return _most_frequent(codes[there], counts[there], columns.labels[facet], size)
+
+
+def _counts(columns: Columns, nums: Ints, others: Ints | None, facet: str) -> tuple[Ints, Ints]:
+    """Return the codes that documents have, and how often."""
+    codes = columns.codes(facet)
+    if others is not None:
+        left = columns.totals(facet).copy()
+        left -= np.bincount(codes[others], minlength=len(left))
+    elif len(nums) * _SPARSE < len(columns.totals(facet)):
+        return np.unique(codes[nums], return_counts=True)
+    else:
+        left = np.bincount(codes[nums], minlength=1)
+    found = np.flatnonzero(left)
+    return found, left[found]
 
 
 def _most_frequent(
     codes: Ints, counts: Ints, labels: Mapping[int, str] | Sequence[str], size: int
 ) -> tuple[FacetValue, ...]:
+    if not size:
+        return ()
     if size < len(counts):
         # All that are as frequent as the last one come along, to be told apart by value.
-        least = np.partition(counts, len(counts) - size)[len(counts) - size] if size else None
-        if least is None:
-            return ()
+        least = np.partition(counts, len(counts) - size)[len(counts) - size]
         codes, counts = codes[counts >= least], counts[counts >= least]
     values = [
         FacetValue(labels[code], count)

@@ -14,7 +14,7 @@ from nwx.engine.embedded.view import View
 from nwx.model import Sort
 
 _FIRST_TRY = 64
-_FURTHER = 16
+_FURTHER = 6
 
 
 @dataclass(frozen=True, slots=True)

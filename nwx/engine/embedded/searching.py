@@ -92,18 +92,19 @@ def _find(view: View, request: SearchRequest) -> Found:
     node, conditions = without_conditions(request.query)
 
     known = Known(partial(_dated, view), view.terms, partial(_near, view))
-    filters = [
-        values_query(field, tuple(values))
+    chosen = tuple(
+        (field, tuple(values))
         for field, values in request.filters.items()
         if values and field not in _JOINED
-    ]
+    )
+    filters = [values_query(field, values) for field, values in chosen]
     scored = has_scores(node)
     matching = all_of([compile_node(node, replace(known, scored=False)), *filters])
     query = matching
     if scored and request.sort is Sort.RELEVANCE:
         query = all_of([compile_node(node, known), *filters])
     everything = isinstance(node, All) and not filters
-    nums = view.all_nums() if everything else view.nums(matching)
+    nums = view.all_nums() if everything else view.remembered((node, chosen), matching)
     allowed = None
     own = request_condition(request)
     for condition in (*conditions, *([own] if own else [])):

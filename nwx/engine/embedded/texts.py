@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -285,5 +286,15 @@ def _json(entry: Entry) -> bytes:
     return json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode()
 
 
+class _OfThread(threading.local):
+    """What one thread must not share with others."""
+
+    def __init__(self) -> None:
+        self.decompressor = zstandard.ZstdDecompressor()
+
+
+_of_thread = _OfThread()
+
+
 def _unsqueezed(squeezed: bytes) -> bytes:
-    return zstandard.ZstdDecompressor().decompress(squeezed)
+    return _of_thread.decompressor.decompress(squeezed)

@@ -2,12 +2,12 @@
 
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from operator import itemgetter
 
 import numpy as np
+import numpy.typing as npt
 import tantivy
 from tantivy import Order, Query
 
@@ -17,16 +17,37 @@ from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.stored import Ints, load, read
 
+_KEPT = 64
 _FEW = 8_192
 """Up to so many numbers are given one by one, more as sums of bits."""
 
 
-@dataclass(frozen=True)
 class View:
     """The documents of a moment: their texts, and what is known beside."""
 
-    searcher: tantivy.Searcher
-    columns: Columns
+    def __init__(self, searcher: tantivy.Searcher, columns: Columns) -> None:
+        self.searcher = searcher
+        self.columns = columns
+        self._large: dict[Hashable, npt.NDArray[np.uint8]] = {}
+        self._guard = threading.Lock()
+
+    def remembered(self, key: Hashable, query: Query) -> Ints:
+        """Return the numbers of all documents of a query, which `key` stands for, in order.
+
+        Large results are kept for a while: pages and facets of them are asked for again.
+        """
+        kept = self._large.get(key)
+        if kept is not None:
+            return np.flatnonzero(np.unpackbits(kept))
+        nums = self.nums(query)
+        if len(nums) > _FEW:
+            there = np.zeros(self.columns.size, dtype=bool)
+            there[nums] = True
+            with self._guard:
+                if len(self._large) >= _KEPT:
+                    del self._large[next(iter(self._large))]
+                self._large[key] = np.packbits(there)
+        return nums
 
     def nums(self, query: Query) -> Ints:
         """Return the numbers of all documents of a query, in order."""

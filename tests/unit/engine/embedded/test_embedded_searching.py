@@ -230,3 +230,20 @@ def test_snippets_of_odd_texts(text: str) -> None:
     for query in (Term("", "x"), Fuzzy("", "shor", 2), Wildcard("", "*"), Term("", "ss")):
         pieces = Highlighter(query).snippet(text)
         assert sum(len(piece) for piece, _ in pieces) <= 320
+
+
+def test_what_is_kept_of_large_results_is_of_their_view(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(view, "_FEW", 2)
+    monkeypatch.setattr(view, "_KEPT", 1)
+    words = SearchRequest(Term("", "words"), collapse=Collapse.NONE)
+    english = SearchRequest(Term("", "words"), {"content_language": ("en",)}, limit=3)
+    with EmbeddedEngine(tmp_path / "a") as engine:
+        for number in range(1, 9):
+            language = "en" if number % 2 else ""
+            engine.write(batch(page(number, "same words", content_language=language)))
+            engine.refresh()
+            for _ in range(2):
+                assert engine.search(words).total.value == number
+                assert engine.search(english).total.value == (number + 1) // 2
