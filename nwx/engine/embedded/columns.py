@@ -28,25 +28,28 @@ class Sets:
         nums, values = nums[order], values[order]
         new = np.ones(len(nums), dtype=bool)
         new[1:] = (nums[1:] != nums[:-1]) | (values[1:] != values[:-1])
-        nums, self._values = nums[new], values[new]
+        nums = nums[new]
         starts = np.searchsorted(nums, np.arange(size + 1))
         # The sum of one mark a value stands for a set; marks are wide enough to tell sets apart.
-        _, kinds = np.unique(self._values, return_inverse=True)
-        marks = np.random.default_rng(0).integers(1, 2**64 - 1, size=len(kinds), dtype=np.uint64)
-        sums = np.append(np.zeros(1, dtype=np.uint64), np.cumsum(marks[kinds]))
+        self._values, self._kinds = np.unique(values[new], return_inverse=True)
+        kinds = len(self._values)
+        marks = np.random.default_rng(0).integers(1, 2**64 - 1, size=kinds, dtype=np.uint64)
+        sums = np.append(np.zeros(1, dtype=np.uint64), np.cumsum(marks[self._kinds]))
         _, first, self.codes = np.unique(
             sums[starts[1:]] - sums[starts[:-1]], return_index=True, return_inverse=True
         )
         self._starts: Ints = starts[first]
         self._lengths: Ints = starts[first + 1] - self._starts
+        self.kinds = len(first)
 
     def spread(self, codes: Ints, counts: Ints) -> tuple[Ints, Ints]:
         """Return the values that are in sets, and how often, from the sets and how often."""
         lengths = self._lengths[codes]
         places = np.repeat(self._starts[codes] - np.cumsum(lengths) + lengths, lengths)
-        values = self._values[places + np.arange(len(places))]
-        found, kinds = np.unique(values, return_inverse=True)
-        return found, np.bincount(kinds, weights=np.repeat(counts, lengths)).astype(np.int64)
+        kinds = self._kinds[places + np.arange(len(places))]
+        sums = np.bincount(kinds, np.repeat(counts, lengths), minlength=len(self._values))
+        found = np.flatnonzero(sums)
+        return self._values[found], sums[found].astype(np.int64)
 
 
 class Folds:
@@ -89,7 +92,7 @@ class Columns:
         self.is_document: Bools = stored.documents["url_group"] > 0
         self._starts: Ints = np.searchsorted(stored.seen_nums, np.arange(self.size + 1))
         self.labels = _labels(db, before)
-        self._totals: dict[str, Ints] = {}
+        self._totals: dict[str, tuple[Ints, Ints]] = {}
         self.collections = {name: code for code, name in db.execute("SELECT * FROM collections")}
 
     def folds(self, collapse: Collapse) -> Folds | None:
@@ -122,10 +125,18 @@ class Columns:
             return self.years
         return self.seen_collections if facet == "collection" else None
 
-    def totals(self, facet: str) -> Ints:
-        """Return how many documents have each code of a facet."""
+    def kinds(self, facet: str) -> int:
+        """Return how many codes a facet has."""
+        sets = self.sets(facet)
+        return len(self.labels[facet]) if sets is None else sets.kinds
+
+    def totals(self, facet: str) -> tuple[Ints, Ints]:
+        """Return the codes of the values that all documents have, and how often."""
         if facet not in self._totals:
-            self._totals[facet] = np.bincount(self.codes(facet)[self.is_document])
+            codes = self.codes(facet)[self.is_document]
+            found, counts = np.unique(codes, return_counts=True)
+            sets = self.sets(facet)
+            self._totals[facet] = (found, counts) if sets is None else sets.spread(found, counts)
         return self._totals[facet]
 
     @cached_property

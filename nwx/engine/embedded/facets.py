@@ -28,9 +28,9 @@ def read_facets(
 def _facet(
     columns: Columns, nums: Ints, others: Ints | None, facet: str, size: int
 ) -> tuple[FacetValue, ...]:
-    codes, counts = _counts(columns, nums, others, facet)
-    if (sets := columns.sets(facet)) is not None:
-        codes, counts = sets.spread(codes, counts)
+    codes, counts = _counts(columns, nums if others is None else others, facet)
+    if others is not None:
+        codes, counts = _taken_off(columns.totals(facet), codes, counts)
     if facet == "year":
         pairs = zip(codes.tolist(), counts.tolist(), strict=True)
         return tuple(FacetValue(f"{year:04}", count) for year, count in pairs)
@@ -40,18 +40,25 @@ def _facet(
     return _most_frequent(codes[there], counts[there], columns.labels[facet], size)
 
 
-def _counts(columns: Columns, nums: Ints, others: Ints | None, facet: str) -> tuple[Ints, Ints]:
-    """Return the codes that documents have, and how often."""
-    codes = columns.codes(facet)
-    if others is not None:
-        left = columns.totals(facet).copy()
-        left -= np.bincount(codes[others], minlength=len(left))
-    elif len(nums) * _SPARSE < len(columns.totals(facet)):
-        return np.unique(codes[nums], return_counts=True)
+def _counts(columns: Columns, nums: Ints, facet: str) -> tuple[Ints, Ints]:
+    """Return the codes of the values that documents have, and how often."""
+    codes = columns.codes(facet)[nums]
+    if len(nums) * _SPARSE < columns.kinds(facet):
+        found, counts = np.unique(codes, return_counts=True)
     else:
-        left = np.bincount(codes[nums], minlength=1)
-    found = np.flatnonzero(left)
-    return found, left[found]
+        every = np.bincount(codes, minlength=1)
+        found = np.flatnonzero(every)
+        counts = every[found]
+    sets = columns.sets(facet)
+    return (found, counts) if sets is None else sets.spread(found, counts)
+
+
+def _taken_off(totals: tuple[Ints, Ints], codes: Ints, counts: Ints) -> tuple[Ints, Ints]:
+    """Return the counts of all documents without those of some."""
+    every, left = totals[0], totals[1].copy()
+    left[np.searchsorted(every, codes)] -= counts
+    there = left > 0
+    return every[there], left[there]
 
 
 def _most_frequent(
