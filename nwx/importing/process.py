@@ -69,6 +69,11 @@ class Worker:
         self._process.start()
         theirs.close()
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process still runs."""
+        return self._process.is_alive()
+
     def give(self, task: FileTask) -> None:
         """Let the worker import a file; its messages come over `connection`."""
         self.pulse.position = task.entry.done_to if task.entry else 0

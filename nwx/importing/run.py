@@ -153,12 +153,22 @@ class _Run:
 
     def _hand_out(self) -> None:
         while self._waiting and len(self._busy) < self._options.processes:
-            worker = self._idle.pop() if self._idle else self._new_worker()
-            job = self._waiting.popleft()
-            worker.give(job.task)
-            self._busy[worker] = job
+            try:
+                worker = self._free_worker()
+                worker.give(self._waiting[0].task)
+            except (OSError, EOFError) as error:
+                # The server of processes is gone, as when the whole group is told to end.
+                if self._stopping():
+                    return
+                raise NwxError(f"no process can be started to read files: {error}") from error
+            self._busy[worker] = self._waiting.popleft()
 
-    def _new_worker(self) -> Worker:
+    def _free_worker(self) -> Worker:
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.is_alive:
+                return worker
+            worker.end()
         self._started += 1
         return Worker(self._settings, self._options, self._folder / f"{self._started}.log")
 
@@ -167,7 +177,8 @@ class _Run:
         try:
             message = worker.connection.recv()
         except (EOFError, ConnectionResetError):
-            self._bury(worker)
+            if not self._stopping():
+                self._bury(worker)
             return
         if isinstance(message, NwxError):
             raise message

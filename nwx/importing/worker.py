@@ -81,8 +81,9 @@ def work(
 
 def _prepare(options: ImportOptions, log: Path) -> None:
     """Make a process ready to run hostile documents through native code."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the parent decides
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    # Terminals and service managers signal the whole group; the parent decides.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     collect_rarely()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
