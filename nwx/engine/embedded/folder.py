@@ -58,11 +58,15 @@ class Folder:
                 f"{'update nwx' if newer else 'import it anew'}"
             )
 
-    def make(self) -> None:
-        """Make what is missing; the manifest comes last, so that half a folder is none."""
-        self.documents.mkdir(parents=True, exist_ok=True)
+    def prepare(self) -> None:
+        """Make the folders, unless there is an archive of another version."""
         if self.exists():
             self.check()
+        self.documents.mkdir(parents=True, exist_ok=True)
+
+    def finish(self) -> None:
+        """Say that the archive is there; that comes last, so that half a folder is none."""
+        if self.exists():
             return
         manifest = self.path / f"{_MANIFEST}.new"
         manifest.write_text(

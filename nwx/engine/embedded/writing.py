@@ -51,13 +51,14 @@ class Writer:
         self.guard = threading.RLock()
         self._lock = folder.lock(wait_seconds)
         try:
-            folder.make()
             with folder.our_errors():
+                folder.prepare()
                 self.db = connect(folder.database, read_only=False)
                 make_tables(self.db)
                 self._texts = texts.TextWriter(folder.documents)
                 self._registry = Registry(self.db)
                 self._repair()
+                folder.finish()
         except BaseException:
             os.close(self._lock)
             raise
