@@ -17,43 +17,46 @@ CAPTURE_COLUMNS = tuple(
 )
 
 
+_SCHEMA = """
+-- Numbers of ids, for all that is joined; they are never given anew.
+CREATE TABLE ids (num INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE);
+-- A document that is replaced gets a new seq: readers look at what is new by it.
+-- `id_start` is the first 63 bits of the id, which order as the id does.
+CREATE TABLE documents (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, num INTEGER NOT NULL UNIQUE,
+    precedence INTEGER NOT NULL, id_start INTEGER NOT NULL,
+    url_hash INTEGER NOT NULL, url_group INTEGER NOT NULL,
+    text_hash INTEGER NOT NULL, text_group INTEGER NOT NULL, {facets});
+CREATE INDEX documents_by_url ON documents (url_hash, url_group);
+CREATE INDEX documents_by_text ON documents (text_hash, text_group);
+CREATE TABLE facet_values (field TEXT, code INTEGER, value TEXT NOT NULL,
+    PRIMARY KEY (field, code)) WITHOUT ROWID;
+CREATE TABLE dates (num INTEGER PRIMARY KEY, key TEXT NOT NULL);
+CREATE TABLE seen (
+    rowid INTEGER PRIMARY KEY AUTOINCREMENT, num INTEGER NOT NULL,
+    timestamp INTEGER NOT NULL, collection INTEGER NOT NULL,
+    UNIQUE (num, timestamp, collection));
+CREATE TABLE collections (code INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE sources (code INTEGER PRIMARY KEY, collection TEXT NOT NULL, name TEXT NOT NULL,
+    UNIQUE (collection, name));
+CREATE TABLE captures (num INTEGER PRIMARY KEY, source INTEGER NOT NULL, {captures},
+    UNIQUE (source, source_file_offset));
+CREATE INDEX captures_by_urlkey ON captures (urlkey, timestamp);
+CREATE TABLE facets (id TEXT PRIMARY KEY, entry TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE files (collection TEXT, name TEXT, entry TEXT NOT NULL,
+    PRIMARY KEY (collection, name)) WITHOUT ROWID;
+-- Entries of each index; `deletions` tells readers to forget what they know.
+CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+"""
+
+
 def _schema() -> str:
     kinds = mappings.properties(IndexName.CAPTURES)
-    captures = ", ".join(
+    captures = (
         f"{name} {_SQL_TYPES.get(kinds[name]['type'], 'INTEGER')}" for name in CAPTURE_COLUMNS
     )
-    facets = ", ".join(f"{name} INTEGER NOT NULL" for name in DOCUMENT_FACETS)
-    return f"""
-    -- Numbers of ids, for all that is joined; they are never given anew.
-    CREATE TABLE ids (num INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE);
-    -- A document that is replaced gets a new seq: readers look at what is new by it.
-    -- `id_start` is the first 63 bits of the id, which order as the id does.
-    CREATE TABLE documents (
-        seq INTEGER PRIMARY KEY AUTOINCREMENT, num INTEGER NOT NULL UNIQUE,
-        precedence INTEGER NOT NULL, id_start INTEGER NOT NULL,
-        url_hash INTEGER NOT NULL, url_group INTEGER NOT NULL,
-        text_hash INTEGER NOT NULL, text_group INTEGER NOT NULL, {facets});
-    CREATE INDEX documents_by_url ON documents (url_hash, url_group);
-    CREATE INDEX documents_by_text ON documents (text_hash, text_group);
-    CREATE TABLE facet_values (field TEXT, code INTEGER, value TEXT NOT NULL,
-        PRIMARY KEY (field, code)) WITHOUT ROWID;
-    CREATE TABLE dates (num INTEGER PRIMARY KEY, key TEXT NOT NULL);
-    CREATE TABLE seen (
-        rowid INTEGER PRIMARY KEY AUTOINCREMENT, num INTEGER NOT NULL,
-        timestamp INTEGER NOT NULL, collection INTEGER NOT NULL,
-        UNIQUE (num, timestamp, collection));
-    CREATE TABLE collections (code INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
-    CREATE TABLE sources (code INTEGER PRIMARY KEY, collection TEXT NOT NULL, name TEXT NOT NULL,
-        UNIQUE (collection, name));
-    CREATE TABLE captures (num INTEGER PRIMARY KEY, source INTEGER NOT NULL, {captures},
-        UNIQUE (source, source_file_offset));
-    CREATE INDEX captures_by_urlkey ON captures (urlkey, timestamp);
-    CREATE TABLE facets (id TEXT PRIMARY KEY, entry TEXT NOT NULL) WITHOUT ROWID;
-    CREATE TABLE files (collection TEXT, name TEXT, entry TEXT NOT NULL,
-        PRIMARY KEY (collection, name)) WITHOUT ROWID;
-    -- Entries of each index; `deletions` tells readers to forget what they know.
-    CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-    """
+    facets = (f"{name} INTEGER NOT NULL" for name in DOCUMENT_FACETS)
+    return _SCHEMA.format(captures=", ".join(captures), facets=", ".join(facets))
 
 
 TABLES: dict[IndexName, tuple[str, ...]] = {

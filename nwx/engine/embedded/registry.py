@@ -173,9 +173,9 @@ class Registry:
             deleted = self._delete_dates(ids)
         elif index is IndexName.CAPTURES:
             deleted = self._deleted(
-                "DELETE FROM captures WHERE num IN (SELECT captures.num FROM captures"
-                " JOIN sources ON sources.code = source WHERE sources.collection || '/' || name"
-                " || '@' || source_file_offset = ? AND source_file_offset = ?)",
+                "DELETE FROM captures WHERE num IN (SELECT captures.num FROM sources"
+                " CROSS JOIN captures ON source = sources.code AND source_file_offset = ?2"
+                " WHERE sources.collection || '/' || name || '@' || source_file_offset = ?1)",
                 [(id, _offset(id)) for id in ids],
             )
         elif index is IndexName.FILES:
