@@ -133,6 +133,8 @@ class TextWriter:
         if self._writer is None:
             threads = max(1, min(4, (os.cpu_count() or 1) // 2))
             self._writer = self._index.writer(_HEAP_BYTES, num_threads=threads)
+            # Files of a killed writer would be in the way of new ones of the same name.
+            self._writer.garbage_collect_files()
         return self._writer
 
 

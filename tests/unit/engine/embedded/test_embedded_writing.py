@@ -1,5 +1,6 @@
 """Commits, repairs and errors of the one writer."""
 
+import shutil
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -128,6 +129,26 @@ def test_a_replaced_document_survives_a_killed_writer(
         id = early.capture.document_id
         assert engine.documents([id])[id].extract.content == "early"
         assert numbers(engine) == [1]
+
+
+def test_files_of_a_killed_writer_are_not_in_the_way(folder: Path, tmp_path: Path) -> None:
+    late, early = page(1, "late"), page(1, "early", timestamp="20090101000000")
+    with EmbeddedEngine(folder) as engine:
+        engine.write(batch(late, page(2)))
+    state = tmp_path / "killed"
+    shutil.copytree(folder, state)
+    with EmbeddedEngine(folder) as engine:
+        engine.write(batch(early))
+        engine.refresh()
+        # Killed after the files were written, and before the index was said to have them.
+        (deletions,) = (folder / "documents").glob("*.del")
+        for file in (deletions, folder / "documents" / ".managed.json"):
+            shutil.copy(file, state / "documents")
+    with EmbeddedEngine(state) as engine:
+        assert engine.write(batch(early)).replaced == 1
+        engine.refresh()
+        id = early.capture.document_id
+        assert engine.documents([id])[id].extract.content == "early"
 
 
 def test_a_deletion_is_finished_by_the_next_writer(
