@@ -1,0 +1,230 @@
+"""A ZipNum cluster for reading: the lines between two keys."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Self
+
+from isal import igzip_lib
+
+from nwx.errors import FormatError, SourceError
+from nwx.formats.cdxfile import MAX_LINE_BYTES
+from nwx.formats.coding import INFLATE_ERRORS
+from nwx.formats.zipnum import Block
+from nwx.zipnum.blocks import BlockIndex
+from nwx.zipnum.places import INDEX_ENDS, Places, WaczPlaces
+from nwx.zipnum.stored import LocalFile, Paged, Stored, is_address, open_address
+
+MOST_INFLATED_BYTES = 1 << 30
+"""Blocks that inflate to more are bombs."""
+
+_PIECE_BYTES = 1 << 16
+_MOST_BLOCKS_AT_ONCE = 16
+_MOST_BYTES_AT_ONCE = 4 << 20
+
+
+class Cluster:
+    """An open cluster; several threads may read it at once.
+
+    What is damaged raises FormatError with file and offset, what cannot be
+    read SourceError, each when it is met.
+    """
+
+    def __init__(self, index: BlockIndex, places: Places | WaczPlaces, stored: Stored) -> None:
+        self.index = index
+        self.places = places
+        self.name = index.name
+        self._stored = stored
+        self._parts: dict[str, Stored] = {}
+        self._lock = Lock()
+
+    def lines(self, start: bytes = b"", end: bytes | None = None) -> Iterator[bytes]:
+        """Yield the lines, without newlines, with start <= line < end, in order.
+
+        Compared as bytes; None for `end` is the end of the index.
+        """
+        yield from self.lines_of(self.blocks(start, end), start, end)
+
+    def blocks(self, start: bytes = b"", end: bytes | None = None) -> Iterator[Block]:
+        """Yield the blocks that can hold such lines, in order."""
+        return self.index.blocks(start, end)
+
+    def lines_of(
+        self, blocks: Iterator[Block], start: bytes = b"", end: bytes | None = None
+    ) -> Iterator[bytes]:
+        """Yield the lines between `start` and `end` of some blocks."""
+        for block, data in self._fetched(blocks):
+            for line in block_lines(data, start, end, self._place(block)):
+                yield line
+                start = b""  # all that follow are behind it
+
+    def part(self, name: str) -> Stored:
+        """Return a data file, opened once."""
+        with self._lock:
+            if name not in self._parts:
+                self._parts[name] = self.places.open(name)
+            return self._parts[name]
+
+    def read(self, block: Block) -> bytes:
+        """Return the bytes of a block as stored."""
+        data = self.part(block.part).read(block.offset, block.length)
+        if len(data) < block.length:
+            raise FormatError(
+                f"{self._place(block)}: the file ends {block.length - len(data)} bytes before"
+                " the block does; the cluster is half written, or its index is of other files",
+                block.part,
+                block.offset,
+            )
+        return data
+
+    def close(self) -> None:
+        """Let go of all files; closing twice is harmless."""
+        for part in self._parts.values():
+            part.close()
+        self._parts.clear()
+        self._stored.close()
+
+    def _fetched(self, blocks: Iterator[Block]) -> Iterator[tuple[Block, bytes]]:
+        """Yield blocks with their bytes: a read each here, ever more in one request from afar."""
+        together = 1
+        waiting = next(blocks, None)
+        while waiting is not None:
+            group = [waiting]
+            waiting = next(blocks, None)
+            while waiting and len(group) < together and _is_next(group, waiting):
+                group.append(waiting)
+                waiting = next(blocks, None)
+            yield from self._read_together(group)
+            if not isinstance(self.part(group[0].part), LocalFile):
+                together = min(2 * together, _MOST_BLOCKS_AT_ONCE)
+
+    def _read_together(self, group: list[Block]) -> Iterator[tuple[Block, bytes]]:
+        first = group[0]
+        data = self.read(replace(first, length=group[-1].offset + group[-1].length - first.offset))
+        for block in group:
+            begin = block.offset - first.offset
+            yield block, data[begin : begin + block.length]
+
+    def _place(self, block: Block) -> str:
+        return f"{self.name}: block at {block.offset} of {block.part}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def open_cluster(place: str | Path, allowed: Sequence[str] = ()) -> Cluster:
+    """Return the cluster at a place: an `.idx` file, its folder, a WACZ, or an http(s) address.
+
+    Its `.loc` can name files in its own folder and those `allowed`
+    (folders, starts of addresses) only. Raises SourceError where it cannot
+    be opened and FormatError where it is none.
+    """
+    name = str(place)
+    if is_address(name):
+        index = name if name.endswith(INDEX_ENDS) else f"{name.rstrip('/')}/cluster.idx"
+        stored: Stored = Paged(open_address(index))
+    elif name.lower().endswith(".wacz"):
+        return open_wacz(Path(name))
+    else:
+        index = str(index_file(Path(name)))
+        stored = LocalFile(Path(index))
+    return _opened(stored, lambda: Places(index, allowed))
+
+
+def open_wacz(path: Path) -> Cluster:
+    """Return the cluster in the folder indexes/ of a WACZ; raises as `open_cluster` does."""
+    places = WaczPlaces(path)
+    return _opened(places.open_index(), lambda: places)
+
+
+def index_file(path: Path) -> Path:
+    """Return the index of a cluster that is named by its folder, or by the index itself.
+
+    Raises SourceError where a folder has none, or several.
+    """
+    if not path.is_dir():
+        return path
+    usual = path / "cluster.idx"
+    found = [usual] if usual.is_file() else sorted(path.glob("*.idx"))
+    found = found or sorted(path.glob("*.summary"))
+    if len(found) != 1:
+        word = "no" if not found else f"{len(found)}"
+        raise SourceError(f"{path} has {word} .idx files; name the one to read")
+    return found[0]
+
+
+def _opened(stored: Stored, places: Callable[[], Places | WaczPlaces]) -> Cluster:
+    try:
+        return Cluster(BlockIndex(stored), places(), stored)
+    except (FormatError, SourceError):
+        stored.close()
+        raise
+
+
+def block_lines(
+    data: bytes, start: bytes = b"", end: bytes | None = None, place: str = "a block"
+) -> Iterator[bytes]:
+    """Yield the lines between two keys of a stored block, inflated only as far as is needed.
+
+    Raises FormatError on what is no gzip member, or torn, or too large.
+    """
+    rest = b""
+    for piece in inflated(data, place):
+        text = rest + piece if rest else piece
+        cut = text.rfind(b"\n")
+        rest = text[cut + 1 :]
+        if len(rest) > MAX_LINE_BYTES:
+            raise FormatError(f"{place}: a line of more than {MAX_LINE_BYTES} bytes")
+        if cut < 0:
+            continue
+        last = text[text.rfind(b"\n", 0, cut) + 1 : cut]
+        if last < start:
+            continue
+        lines = text[:cut].split(b"\n")
+        begin = bisect_left(lines, start) if start else 0
+        stop = len(lines) if end is None or last < end else bisect_left(lines, end)
+        yield from lines[begin:stop]
+        if stop < len(lines):
+            return
+    if rest and rest >= start and (end is None or rest < end):
+        yield rest
+
+
+def inflated(data: bytes, place: str) -> Iterator[bytes]:
+    """Yield what a stored block holds, piece by piece; raises FormatError where it is damaged."""
+    decoder = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
+    size, given = 0, data
+    while not decoder.eof:
+        try:
+            piece = decoder.decompress(given, _PIECE_BYTES)
+        except INFLATE_ERRORS as error:
+            raise FormatError(f"{place}: the gzip member is damaged ({error})") from error
+        given = b""
+        size += len(piece)
+        if size > MOST_INFLATED_BYTES:
+            raise FormatError(f"{place}: it inflates to more than {MOST_INFLATED_BYTES} bytes")
+        if piece:
+            yield piece
+        elif not decoder.eof and decoder.needs_input:
+            raise FormatError(
+                f"{place}: the gzip member is cut off; the index tells a wrong length"
+            )
+
+
+def _is_next(group: list[Block], block: Block) -> bool:
+    """Return whether a block lies right behind others, and may be read with them."""
+    last = group[-1]
+    size = block.offset + block.length - group[0].offset
+    behind = block.part == last.part and block.offset == last.offset + last.length
+    return behind and size <= _MOST_BYTES_AT_ONCE

@@ -1,0 +1,64 @@
+"""Makes CDX lines and clusters of them, plainly: not by the code under test."""
+
+import gzip
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def cdxj_lines(count: int, start: int = 0) -> list[bytes]:
+    """Return sorted CDXJ lines; some URLs were captured several times."""
+    made = []
+    for number in range(start, start + count):
+        host = f"org,site{number % 17:02d}"
+        values = {
+            "url": f"http://site{number % 17:02d}.org/page/{number // 3}",
+            "mime": "text/html",
+            "status": "200",
+            "digest": f"sha1:{number:032d}",
+            "length": str(1000 + number),
+            "offset": str(number * 5000),
+            "filename": f"crawl-{number % 5}.warc.gz",
+        }
+        key = f"{host})/page/{number // 3} {20200101000000 + number}"
+        made.append(f"{key} {json.dumps(values)}".encode())
+    return sorted(made)
+
+
+def _members(found: Sequence[bytes], lines: int) -> list[tuple[bytes, bytes]]:
+    """Return the key and the gzip member of each so many lines."""
+    members = []
+    for at in range(0, len(found), lines):
+        block = found[at : at + lines]
+        key = b" ".join(block[0].split(b" ")[:2])
+        members.append((key, gzip.compress(b"\n".join(block) + b"\n")))
+    return members
+
+
+def write_cluster(folder: Path, found: Sequence[bytes], lines: int = 50) -> Path:
+    """Write a cluster in the classic form and return its index."""
+    offset, index, data = 0, b"", b""
+    for number, (key, member) in enumerate(_members(found, lines), 1):
+        index += b"%b\tcdx-00000.gz\t%d\t%d\t%d\n" % (key, offset, len(member), number)
+        data += member
+        offset += len(member)
+    (folder / "cdx-00000.gz").write_bytes(data)
+    (folder / "cluster.loc").write_text("cdx-00000.gz\tcdx-00000.gz\n")
+    (folder / "cluster.idx").write_bytes(index)
+    return folder / "cluster.idx"
+
+
+def write_wacz_index(folder: Path, found: Sequence[bytes], lines: int = 50) -> Path:
+    """Write a cluster in the form of WACZ files and return its index."""
+    offset, data = 0, b""
+    index = b'!meta 0 {"format": "cdxj-gzip-1.0", "filename": "index.cdx.gz"}\n'
+    for key, member in _members(found, lines):
+        digest = f"sha256:{hashlib.sha256(member).hexdigest()}"
+        values = {"offset": offset, "length": len(member), "digest": digest}
+        index += key + b" " + json.dumps(values).encode() + b"\n"
+        data += member
+        offset += len(member)
+    (folder / "index.cdx.gz").write_bytes(data)
+    (folder / "index.idx").write_bytes(index)
+    return folder / "index.idx"
