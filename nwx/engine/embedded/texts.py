@@ -30,6 +30,7 @@ VALUES_APART = 100  # Elasticsearch's position_increment_gap
 _LEVEL = 3
 _HEAP_BYTES = 192_000_000
 _FEW = 100
+_NOBODY = 0  # numbers of documents begin at 1
 
 
 @cache
@@ -135,6 +136,9 @@ class TextWriter:
             self._writer = self._index.writer(_HEAP_BYTES, num_threads=threads)
             # Files of a killed writer would be in the way of new ones of the same name.
             self._writer.garbage_collect_files()
+            # tantivy gives a new writer's first operation the stamp of the last commit over
+            # again, and merges of segments of that commit can miss it: let it be no loss.
+            self._writer.delete_documents_by_query(nums_query([_NOBODY]))
         return self._writer
 
 

@@ -1,6 +1,9 @@
 """Commits, repairs and errors of the one writer."""
 
+import json
 import shutil
+import subprocess
+import sys
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -149,6 +152,40 @@ def test_files_of_a_killed_writer_are_not_in_the_way(folder: Path, tmp_path: Pat
         engine.refresh()
         id = early.capture.document_id
         assert engine.documents([id])[id].extract.content == "early"
+
+
+# Makes a segment with each commit, and ends before tantivy has merged them.
+LEAVE_SEGMENTS = """
+import os, sys
+from pathlib import Path
+from nwx.engine.embedded import EmbeddedEngine
+from tests.unit.engine.embedded.making import batch, page
+
+engine = EmbeddedEngine(Path(sys.argv[1]))
+for number in range(7):
+    engine.write(batch(*(page(3 * number + n) for n in range(3))))
+    engine.refresh()
+engine.write(batch(page(100), page(1, "early", timestamp="20090101000000")))
+engine.refresh()
+os._exit(0)
+"""
+
+
+def test_what_replaces_documents_of_unmerged_segments_replaces_them(tmp_path: Path) -> None:
+    for attempt in range(20):
+        folder = tmp_path / str(attempt)
+        command = [sys.executable, "-c", LEAVE_SEGMENTS, str(folder)]
+        subprocess.run(command, check=True, cwd=Path(__file__).parents[4])
+        meta = json.loads((folder / "documents" / "meta.json").read_text(encoding="utf-8"))
+        if len(meta["segments"]) == 8:
+            break
+    else:
+        pytest.fail("tantivy merges before a process can end")
+    with EmbeddedEngine(folder) as engine:
+        engine.write(batch(page(0, "early", timestamp="20090101000000")))
+    with EmbeddedEngine(folder, read_only=True) as reader:
+        assert reader._viewer.view().searcher.num_docs == 22
+        assert numbers(reader) == [*range(21), 100]
 
 
 def test_a_deletion_is_finished_by_the_next_writer(
