@@ -87,6 +87,11 @@ def source_name(text: str) -> str:
     return encoded.decode("utf-8", "replace")
 
 
+def is_archive_name(name: str) -> bool:
+    """Tell whether a file of this name is looked at where a folder is named."""
+    return _ARCHIVE_NAME.search(name) is not None
+
+
 def checksum(source: Source) -> str:
     """Return size and CRC-32 of a file, "" for standard input.
 
@@ -106,9 +111,21 @@ def checksum(source: Source) -> str:
         raise SourceError(f"{source.path} cannot be read: {error}") from error
 
 
-def _crc_of_all(handle: BinaryIO) -> str:
+def checksum_of_start(source: Source, size: int) -> str:
+    """Return what `checksum` gave when a file on disk had only so many bytes.
+
+    Raises SourceError where the file cannot be read.
+    """
+    try:
+        with source.open() as handle:
+            return _crc_of_all(handle, size)
+    except OSError as error:
+        raise SourceError(f"{source.path} cannot be read: {error}") from error
+
+
+def _crc_of_all(handle: BinaryIO, limit: int = sys.maxsize) -> str:
     crc = size = 0
-    while block := handle.read(_CHUNK_BYTES):
+    while block := handle.read(min(_CHUNK_BYTES, limit - size)):
         crc = isal_zlib.crc32(block, crc)
         size += len(block)
     return f"{size}-{crc:08x}"
@@ -167,9 +184,7 @@ def _paths(argument: str) -> Iterator[str]:
 def _below(folder: str) -> Iterator[str]:
     for parent, folders, names in os.walk(folder):
         folders.sort()
-        yield from (
-            str(Path(parent) / name) for name in sorted(names) if _ARCHIVE_NAME.search(name)
-        )
+        yield from (str(Path(parent) / name) for name in sorted(names) if is_archive_name(name))
 
 
 def _sources(path: str, stdin_name: str) -> Iterator[Source | ReadError]:

@@ -14,6 +14,7 @@ from nwx.settings import load_settings
 
 COMMANDS = {
     "import": "Import archive files: WARC, ARC and WACZ, compressed or not.",
+    "watch": "Load archive files from folders as a crawler closes them, until Ctrl-C.",
     "search": "Search the documents.",
     "show": "Show a document with all its dates and places.",
     "serve": "Serve the search page, the API and playback, until Ctrl-C.",

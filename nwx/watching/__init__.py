@@ -1,0 +1,11 @@
+"""Watching: the index follows a crawl, file by file as the crawler closes them.
+
+`folders` tells which files are whole, `moving` puts loaded ones elsewhere,
+`run` loads them, and `events` is what it says on the way.
+"""
+
+from nwx.watching.events import Event, EventKind, WatchReport
+from nwx.watching.folders import Folders
+from nwx.watching.run import WatchOptions, watch
+
+__all__ = ["Event", "EventKind", "Folders", "WatchOptions", "WatchReport", "watch"]

@@ -1,0 +1,50 @@
+"""What a watch says on the way, and in the end."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from nwx.model import ReadError
+
+
+class EventKind(StrEnum):
+    """What happened."""
+
+    LOADED = "loaded"  # a file is in the archive now
+    KNOWN = "known"  # a file was in the archive already
+    FAILED = "failed"  # a file that cannot be loaded, or a folder that cannot be read
+    NOT_MOVED = "not-moved"  # a file that is in the archive but has to stay where it is
+    WAITING = "waiting"  # the archive cannot be written at the moment
+    BACK = "back"  # it can again
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened to a file, or to the archive.
+
+    `path` is where the file was found, `moved_to` where it is now if that
+    is elsewhere. `captures` counts those of the file, `errors_total` its
+    errors, of which `errors` are the first.
+    """
+
+    kind: EventKind
+    path: str = ""
+    message: str = ""
+    bytes: int = 0
+    captures: int = 0
+    errors_total: int = 0
+    errors: tuple[ReadError, ...] = ()
+    moved_to: str = ""
+    retry_seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class WatchReport:
+    """How many files came to what."""
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def failed(self) -> bool:
+        """Whether there was a file that could not be loaded or moved."""
+        return bool(self.outcomes[EventKind.FAILED] or self.outcomes[EventKind.NOT_MOVED])

@@ -1,0 +1,184 @@
+"""Which archive files in watched folders are whole.
+
+Folders are looked at again and again, and not watched by inotify: crawls
+are written to network file systems too, which tell nothing of what other
+machines do, and whether a file has stopped to grow is a matter of time in
+any case. A look at ten thousand names takes a few hundredths of a second.
+"""
+
+import errno
+import fcntl
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from nwx.errors import SourceError
+from nwx.sources import is_archive_name
+
+
+class _State(NamedTuple):
+    """What changes when a file does."""
+
+    size: int
+    modified_ns: int
+    device: int
+    inode: int
+
+
+@dataclass(slots=True)
+class _Sight:
+    """A file as it was seen last, since when it is so, and how often."""
+
+    state: _State
+    since: float
+    looks: int = 1
+    closed: bool = False
+    dealt_with: bool = False
+
+
+class Folders:
+    """The archive files below some folders.
+
+    A file is whole once it has not changed for `settle_seconds`, or at once
+    when it was renamed from a name with one more ending (`.open`), as
+    crawlers do that close a file. Names that begin with a dot, and what a
+    writer holds a lock on, are left alone. `without` are folders below that
+    are not looked into.
+    """
+
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        settle_seconds: float,
+        without: Sequence[Path] = (),
+        on_error: Callable[[OSError], None] = lambda _: None,
+    ) -> None:
+        self._folders = folders
+        self._settle_seconds = settle_seconds
+        self._without = {os.path.realpath(folder) for folder in without}
+        self._on_error = on_error
+        self._sights: dict[str, _Sight] = {}
+        self._being_written: set[tuple[int, int]] = set()
+
+    def look(self) -> list[Path]:
+        """Return the files that are whole now, the oldest first."""
+        now, clock = time.monotonic(), time.time()
+        found: dict[str, _State] = {}
+        being_written: set[tuple[int, int]] = set()
+        for path, state in self._files():
+            if is_archive_name(path):
+                found[path] = state
+            else:
+                being_written.add((state.device, state.inode))
+        before, self._sights = self._sights, {}
+        for path, state in found.items():
+            self._sights[path] = self._seen(before.get(path), state, now)
+        self._being_written = being_written
+        whole = [
+            (sight.state.modified_ns, path)
+            for path, sight in self._sights.items()
+            if self._is_whole(sight, now, clock) and not is_locked(path)
+        ]
+        return [Path(path) for _, path in sorted(whole)]
+
+    def dealt_with(self, path: Path) -> None:
+        """Do not return a file again until it changes."""
+        sight = self._sights.get(str(path))
+        if sight is not None:
+            sight.dealt_with = True
+
+    def settling(self) -> bool:
+        """Tell whether the last look met files that may be whole soon."""
+        return any(sight.looks == 1 and not sight.dealt_with for sight in self._sights.values())
+
+    def _seen(self, before: _Sight | None, state: _State, now: float) -> _Sight:
+        if before is not None and before.state == state:
+            before.looks += 1
+            return before
+        return _Sight(state, now, closed=(state.device, state.inode) in self._being_written)
+
+    def _is_whole(self, sight: _Sight, now: float, clock: float) -> bool:
+        if sight.dealt_with:
+            return False
+        if sight.closed:
+            return True
+        # Clocks of file servers differ: the age is believed only when nothing changed meanwhile.
+        age = max(now - sight.since, clock - sight.state.modified_ns / 1e9)
+        return sight.looks > 1 and age >= self._settle_seconds
+
+    def _files(self) -> Iterator[tuple[str, _State]]:
+        """Yield archive files, and those that have such a name but for one more ending."""
+        for folder in self._folders:
+            for parent, folders, names in os.walk(folder, onerror=self._on_error):
+                folders[:] = [
+                    name
+                    for name in folders
+                    if os.path.realpath(Path(parent) / name) not in self._without
+                ]
+                for name in names:
+                    if name[0] != "." and _is_of_archive(name):
+                        path = str(Path(parent) / name)
+                        state = _state(path)
+                        if state is not None:
+                            yield path, state
+
+
+@contextmanager
+def held(folders: Sequence[Path]) -> Iterator[None]:
+    """Keep other watches away from folders: two would move each other's files.
+
+    Raises SourceError where one is there already, or a folder is none.
+    """
+    with ExitStack() as stack:
+        for folder in folders:
+            try:
+                handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            except OSError as error:
+                raise SourceError(f"{folder} cannot be watched: {error.strerror}") from error
+            stack.callback(os.close, handle)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise SourceError(
+                    f"{folder} is watched by another process already; end that one first"
+                ) from error
+            except OSError as error:
+                # Some network file systems have no locks on folders.
+                if error.errno not in (errno.ENOLCK, errno.EINVAL, errno.EOPNOTSUPP, errno.EBADF):
+                    raise
+        yield
+
+
+def _is_of_archive(name: str) -> bool:
+    return is_archive_name(name) or is_archive_name(name.rpartition(".")[0])
+
+
+def _state(path: str) -> _State | None:
+    """Return the state of a regular file; None of anything else, or where it has gone."""
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    return _State(found.st_size, found.st_mtime_ns, found.st_dev, found.st_ino)
+
+
+def is_locked(path: str) -> bool:
+    """Tell whether a writer holds a lock on a file, as pywb and warcprox do on open ones."""
+    try:
+        with Path(path).open("rb") as handle:
+            for lock in (fcntl.lockf, fcntl.flock):
+                try:
+                    lock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                except (BlockingIOError, PermissionError):
+                    return True
+    except OSError:
+        # It cannot be opened, or there are no locks here: the import tells what is wrong.
+        return False
+    return False
