@@ -8,7 +8,7 @@ from typing import Any
 
 from nwx.engine.base import Engine, SearchRequest
 from nwx.engine.entries import capture_from_entry, document_from_entry
-from nwx.keys import document_id, document_key, makes_document, precedence
+from nwx.keys import capture_key, document_id, document_key, makes_document, precedence
 from nwx.model import Capture, Collapse, IndexName
 from nwx.query.tree import All
 
@@ -51,7 +51,8 @@ def _documents(engine: Engine) -> Iterator[Finding]:
                 yield _wrong("undated", IndexName.DOCUMENTS, id, "dates lacks its capture")
             if known.get(id) != precedence(capture):
                 yield _wrong("unregistered", IndexName.DOCUMENTS, id, "the registry differs")
-            if id != document_id(document_key(capture.url, capture.digest)):
+            keys = document_key(capture.url, capture.digest), capture_key(capture)
+            if id not in map(document_id, keys):
                 yield _wrong("id", IndexName.DOCUMENTS, id, "the id is not that of its key")
     everything = SearchRequest(All(), collapse=Collapse.NONE, limit=0, snippets=False)
     found, counted = engine.search(everything).documents, engine.count(IndexName.DOCUMENTS)

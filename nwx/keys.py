@@ -23,6 +23,19 @@ def capture_id(collection: str, source_file: str, offset: int) -> str:
     return f"{collection}/{source_file}@{offset}"
 
 
+def capture_key(capture: Capture) -> str:
+    """Return the key of a document that a capture has for itself: its document's, and its place."""
+    place = capture_id(capture.collection, capture.source_file, capture.source_file_offset)
+    return f"{document_key(capture.url, capture.digest)} {place}"
+
+
+def holds(capture: Capture, id: str) -> bool:
+    """Tell whether a capture is one of the document of an id, shared or for itself."""
+    return bool(capture.document_id) and (
+        capture.document_id == id or document_id(capture_key(capture)) == id
+    )
+
+
 def precedence(capture: Capture) -> int:
     """Return the rank of a capture as the one a document is made from, below 2**63.
 
@@ -40,7 +53,10 @@ def makes_document(capture: Capture) -> bool:
     Revisits have no payload; dns:, whois: and urn: are no pages.
     """
     return bool(
-        capture.document_id
-        and capture.record_type != "revisit"
-        and capture.url[:8].lower().startswith(_BROWSED)
+        capture.document_id and capture.record_type != "revisit" and is_browsed(capture.url)
     )
+
+
+def is_browsed(url: str) -> bool:
+    """Tell whether a URL is one of those that people browse."""
+    return url[:8].lower().startswith(_BROWSED)

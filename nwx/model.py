@@ -11,6 +11,9 @@ from enum import StrEnum
 
 DEFAULT_COLLECTION = "default"
 
+EXCLUDED, UNDEDUPLICATED = "excluded", "undeduplicated"
+"""Counts of a file: captures that were left out, and those that may have their own document."""
+
 
 class IndexName(StrEnum):
     """The indices of an archive; the values are names of `mappings/*.json`."""

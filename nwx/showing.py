@@ -11,7 +11,7 @@ from nwx.engine.entries import document_entry
 from nwx.errors import DigestError, UsageError
 from nwx.formats.digest import normal_digest
 from nwx.formats.surt import urlkey
-from nwx.keys import document_id, document_key
+from nwx.keys import document_id, document_key, holds
 from nwx.model import Capture, Dates, Document
 
 _ID = re.compile(r"[0-9a-f]{32}")
@@ -65,7 +65,7 @@ def show(engine: Engine, id: str) -> Shown | None:
     capture = document.capture
     key = document_key(capture.url, capture.digest)
     dates = engine.dates([id]).get(id, Dates(key, ()))
-    captures = tuple(c for c in engine.captures(capture.urlkey) if c.document_id == id)
+    captures = tuple(c for c in engine.captures(capture.urlkey) if holds(c, id))
     return Shown(id, document, dates, captures)
 
 

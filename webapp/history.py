@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from nwx.errors import TimestampError, UsageError
 from nwx.formats.timestamp import parse_timestamp
+from nwx.keys import capture_key
 from nwx.model import Capture, Dates
 
 MOST_MOMENTS = 5_000
@@ -81,14 +82,14 @@ def read_history(document_id: str, dates: Dates, captures: Iterable[Capture], ye
     history = History(year)
     pending = Counter(timestamp for timestamp, _ in dates.seen)
     for capture in captures:
-        own = capture.document_id == document_id
+        own = capture.document_id == document_id or capture_key(capture) == dates.key
         if own and pending[capture.timestamp]:
             pending[capture.timestamp] -= 1
         _add_moment(history, _moment(capture, own))
         _add_version(history, capture)
         if own:
             _add_place(history, capture)
-    url = dates.key.rpartition(" ")[0]
+    url = dates.key.partition(" ")[0]
     for timestamp in pending.elements():
         _add_moment(history, Moment(timestamp, url, own=True))
     history.moments.sort(key=lambda moment: moment.timestamp)

@@ -1,22 +1,26 @@
 """nwx import"""
 
-import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
+from pathlib import Path
 from typing import Any
 
 import click
 
+from nwx.cli import exclusions
 from nwx.cli.bar import shown_progress
 from nwx.cli.output import clean, print_json, size_words
+from nwx.cli.stopping import stop_signals
+from nwx.dedup.exclusion import ExclusionList
+from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.errors import EngineError, UsageError
 from nwx.importing import (
     PARSERS,
+    ExclusionReport,
     ImportOptions,
     ImportReport,
     import_files,
+    report_exclusion,
     report_json,
     warm_up,
 )
@@ -29,6 +33,27 @@ _ERRORS_SHOWN = 10
 
 @click.command("import")
 @click.argument("files", nargs=-1)
+@click.option(
+    "-e",
+    "--exclude",
+    "lists",
+    multiple=True,
+    metavar="LIST",
+    help="Leave out the captures on LIST (as dedup-cdx writes it), but for their dates.",
+)
+@click.option(
+    "--unmet",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the entries of the lists that were never met to FILE.",
+)
+@click.option(
+    "--no-dedup",
+    "deduplicate",
+    flag_value=False,
+    default=True,
+    help="Make an entry of each capture, also where the document is known.",
+)
 @click.option(
     "--manifest",
     "manifests",
@@ -70,6 +95,8 @@ def command(
     settings: Settings,
     /,
     files: tuple[str, ...],
+    lists: tuple[str, ...],
+    unmet: Path | None,
     manifests: tuple[str, ...],
     name: str | None,
     jobs: int | None,
@@ -91,15 +118,26 @@ def command(
         raise UsageError("there is nothing to import; name files or folders, or --manifest FILE")
     if STANDARD_INPUT in files and not name:
         raise UsageError("standard input needs a name to be known by; add --name NAME.warc.gz")
+    if (*files, *lists).count(STANDARD_INPUT) > 1:
+        raise UsageError("standard input (-) can be read once only")
+    if unmet and not lists:
+        raise UsageError("--unmet is about the entries of an exclusion list; add -e LIST")
     wanted = ImportOptions(jobs=jobs or 0, **options)
     sources = expand(files, manifests, stdin_name=name or "")
     warm_up(settings)
-    with _stop_signals() as received:
-        report = _import(settings, sources, wanted, received, quiet=quiet)
-    if as_json:
-        print_json(report_json(report))
-    else:
-        _print_report(report, quiet=quiet)
+    with exclusions.loaded(lists, strict=strict, quiet=quiet) as excluded:
+        with stop_signals() as received:
+            report, told = _import(settings, sources, wanted, received, excluded, quiet=quiet)
+        if excluded and told and unmet:
+            exclusions.write_unmet(excluded, unmet)
+        if as_json:
+            print_json(report_json(report) | {"exclusion": told.as_json if told else None})
+        else:
+            _print_report(report, quiet=quiet)
+            if told and not quiet:
+                click.echo(exclusions.summary(told))
+        if excluded and told and not report.interrupted:
+            exclusions.print_unmet(excluded, told, unmet)
     return _exit_code(report, received, strict=strict)
 
 
@@ -108,15 +146,17 @@ def _import(
     sources: Iterator[Source | ReadError],
     options: ImportOptions,
     received: list[int],
+    excluded: ExclusionList | None,
     *,
     quiet: bool,
-) -> ImportReport:
+) -> tuple[ImportReport, ExclusionReport | None]:
     with open_engine(settings) as engine, shown_progress(quiet=quiet) as progress:
         engine.create()
         try:
-            return import_files(
-                engine, settings, sources, options, progress, lambda: bool(received)
+            report = import_files(
+                engine, settings, sources, options, progress, lambda: bool(received), excluded
             )
+            return report, _told(engine, report, options, excluded)
         except EngineError as error:
             raise type(error)(
                 f"{error}; what was imported until then is kept,"
@@ -124,22 +164,16 @@ def _import(
             ) from error
 
 
-@contextmanager
-def _stop_signals() -> Iterator[list[int]]:
-    """Collect SIGINT and SIGTERM in a list; the second one ends the process as ever."""
-    received: list[int] = []
-
-    def note(number: int, _: FrameType | None) -> None:
-        received.append(number)
-        for each in before:
-            signal.signal(each, before[each])
-
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield received
-    finally:
-        for number in before:
-            signal.signal(number, before[number])
+def _told(
+    engine: Engine,
+    report: ImportReport,
+    options: ImportOptions,
+    excluded: ExclusionList | None,
+) -> ExclusionReport | None:
+    if excluded is None:
+        return None
+    resumed = bool(report.resumed) and not report.interrupted
+    return report_exclusion(engine, excluded, options.collection, resumed=resumed)
 
 
 def _exit_code(report: ImportReport, received: list[int], *, strict: bool) -> int:
@@ -173,5 +207,7 @@ def _summary(report: ImportReport) -> str:
         f"{files} ({outcomes or 'none begun'}), {size_words(report.bytes)}"
         f" in {report.seconds:.1f} s\n"
         f"{report.captures:,} captures, {report.documents:,} new documents,"
-        f" {report.duplicates:,} duplicates, {report.errors_total:,} errors"
+        f" {report.duplicates:,} duplicates,"
+        + (f" {report.excluded:,} left out," if report.excluded else "")
+        + f" {report.errors_total:,} errors"
     )

@@ -2,8 +2,9 @@
 
 Each line becomes a number of 128 bits for its URL, digest and date. They
 lie sorted on disk, in parts that fit in memory while they are made, and
-are looked up where they lie: the memory taken is one bit a line, and what
-the system keeps of the files in its cache.
+are looked up where they lie, by any number of processes: the memory taken
+is what the system keeps of the files in its cache. Beside them lies a byte
+a line for whether it was met, so that processes can note it at once.
 """
 
 import mmap
@@ -12,6 +13,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -38,51 +40,37 @@ from nwx.dedup.selection import Selection
 from nwx.dedup.spill import KEY, KEY_REST, Entries, Segment, Spill, read_segments, writing
 from nwx.dedup.work import ENTRIES_AT_ONCE, Plan, Task
 from nwx.errors import CdxError
+from nwx.formats.cdx import CdxLine
 from nwx.formats.timestamp import normal_timestamp
 
 _WORDS = 2
 _WORD_BITS = 64
+_MET_BYTES = 1 << 20
 
 
-class ExclusionList:
-    """Captures to be left out, by URL, digest and date.
+@dataclass(frozen=True, slots=True)
+class ListFiles:
+    """Where the numbers of a list lie; other processes may look them up there."""
 
-    `lines` counts the lines read, `entries` the different ones, `problems`
-    lists the first broken lines and `problems_total` counts all. It keeps
-    files in a temporary folder until it is closed.
-    """
+    seed: int
+    bits: int
+    paths: tuple[Path | None, ...]
+    counts: tuple[int, ...]
+    met: Path
 
-    def __init__(self, made: "_Made", stack: ExitStack) -> None:
-        self.lines = made.lines
-        self.entries = sum(made.counts)
-        self.problems: Sequence[CdxError] = made.problems
-        self.problems_total = made.problems_total
-        self._made = made
-        self._stack = stack
-        self._keys = KeyHash(Key.URL_DIGEST, made.seed)
-        self._parts = [stack.enter_context(_Part(path)) for path in made.paths]
-        self._shift = _WORD_BITS - made.bits
-        self._met = [bytearray(-(-count // 8)) for count in made.counts]
 
-    @classmethod
-    def load(
-        cls,
-        paths: Sequence[str],
-        tmp: Path | None = None,
-        progress: Progress = no_progress,
-        memory_bytes: int = MEMORY_BYTES,
-    ) -> Self:
-        """Read lists, of either order of fields, plain, gzip or zstd.
+class ListLookup:
+    """A look into the files of a list, for as long as the list is not closed."""
 
-        `tmp` is the folder for temporary files, 24 bytes a line. Raises
-        SourceError where a list cannot be read or a file not be written.
-        """
+    def __init__(self, files: ListFiles) -> None:
+        self._keys = KeyHash(Key.URL_DIGEST, files.seed)
+        self._shift = _WORD_BITS - files.bits
+        self._starts = list(accumulate(files.counts, initial=0))
         with ExitStack() as stack:
-            folder = stack.enter_context(temporary_folder(tmp))
-            made = _make(paths, folder, Resources(memory_bytes, tmp), progress)
-            loaded = cls(made, stack)
-            loaded._stack = stack.pop_all()
-            return loaded
+            self._parts = [stack.enter_context(_Part(path)) for path in files.paths]
+            with files.met.open("r+b") as stream:
+                self._met = stack.enter_context(mmap.mmap(stream.fileno(), 0))
+            self._stack = stack.pop_all()
 
     def covers(self, url: str, digest: str, timestamp: str) -> bool:
         """Return whether a capture is on the list, and note that it was met.
@@ -95,40 +83,32 @@ class ExclusionList:
             digest.encode("utf-8", "surrogateescape") or b"-",
             int(normal_timestamp(timestamp)),
         )
-        number = key >> self._shift
-        place = self._parts[number].place(key, rest)
+        place = self._place(key, rest)
         if place < 0:
             return False
-        self._met[number][place >> 3] |= 1 << (place & 7)
+        self._met[place] = 1
         return True
+
+    def _place(self, key: int, rest: int) -> int:
+        """Return which number of the list this is, or -1."""
+        part = key >> self._shift
+        place = self._parts[part].place(key, rest)
+        return place if place < 0 else self._starts[part] + place
 
     @property
     def met(self) -> int:
-        """Return how many different entries were met."""
-        return sum(int.from_bytes(bits, "little").bit_count() for bits in self._met)
+        """Return how many different entries were met, by whatever process."""
+        blocks = range(0, len(self._met), _MET_BYTES)
+        return sum(self._met[start : start + _MET_BYTES].count(1) for start in blocks)
 
-    def unmet(self) -> Iterator[str]:
-        """Stream the lines that were never met, as `date digest url`, in the order of the lists."""
-        for each in self._made.inputs:
-            reading = Reading(each.source.shown)
-            for block in blocks(Piece(each.source), reading):
-                columns = Columns(block, reading)
-                columns.keep(~self._were_met(columns))
-                texts = (columns.texts("b"), columns.texts("kc"), columns.texts("a"))
-                for fields in zip(*texts, strict=True):
-                    yield b" ".join(fields).decode("utf-8", "surrogateescape")
-
-    def _were_met(self, columns: Columns) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def were_met(self, columns: Columns) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Return which lines of the list were met."""
         keys, rests = self._keys.with_timestamps(columns)
-        met = np.zeros(len(keys), np.bool_)
-        for row, (key, rest) in enumerate(zip(keys.tolist(), rests.tolist(), strict=True)):
-            number = key >> self._shift
-            place = self._parts[number].place(key, rest)
-            met[row] = self._met[number][place >> 3] >> (place & 7) & 1
-        return met
+        pairs = zip(keys.tolist(), rests.tolist(), strict=True)
+        return np.fromiter((self._met[self._place(*pair)] for pair in pairs), np.bool_, len(keys))
 
     def close(self) -> None:
-        """Delete the temporary files; closing twice is harmless."""
+        """Let go of the files; closing twice is harmless."""
         self._stack.close()
 
     def __enter__(self) -> Self:
@@ -141,6 +121,55 @@ class ExclusionList:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+class ExclusionList(ListLookup):
+    """Captures to be left out, by URL, digest and date.
+
+    `lines` counts the lines read, `entries` the different ones, `problems`
+    lists the first broken lines and `problems_total` counts all. It keeps
+    `files` in a temporary folder until it is closed.
+    """
+
+    def __init__(self, made: "_Made", stack: ExitStack) -> None:
+        self.lines = made.lines
+        self.entries = sum(made.files.counts)
+        self.problems: Sequence[CdxError] = made.problems
+        self.problems_total = made.problems_total
+        self.files = made.files
+        self._inputs = made.inputs
+        super().__init__(made.files)
+        stack.callback(self._stack.close)
+        self._stack = stack.pop_all()
+
+    @classmethod
+    def load(
+        cls,
+        paths: Sequence[str],
+        tmp: Path | None = None,
+        progress: Progress = no_progress,
+        memory_bytes: int = MEMORY_BYTES,
+    ) -> Self:
+        """Read lists, of either order of fields, plain, gzip or zstd.
+
+        `tmp` is the folder for temporary files, 25 bytes a line. Raises
+        SourceError where a list cannot be read or a file not be written.
+        """
+        with ExitStack() as stack:
+            folder = stack.enter_context(temporary_folder(tmp))
+            return cls(_make(paths, folder, Resources(memory_bytes, tmp), progress), stack)
+
+    def unmet(self) -> Iterator[CdxLine]:
+        """Stream the lines that were never met, values as written, in the order of the lists."""
+        for each in self._inputs:
+            reading = Reading(each.source.shown)
+            for block in blocks(Piece(each.source), reading):
+                columns = Columns(block, reading)
+                columns.keep(~self.were_met(columns))
+                texts = (columns.texts("b"), columns.texts("kc"), columns.texts("a"))
+                for fields in zip(*texts, strict=True):
+                    date, digest, url = (text.decode("utf-8", "surrogateescape") for text in fields)
+                    yield CdxLine("", date, url, digest=digest)
 
 
 class _Part:
@@ -175,11 +204,8 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    seed: int
-    bits: int
+    files: ListFiles
     inputs: list[Input]
-    paths: list[Path | None]
-    counts: list[int]
     lines: int
     problems: list[CdxError]
     problems_total: int
@@ -201,12 +227,14 @@ def _make(paths: Sequence[str], folder: Path, resources: Resources, progress: Pr
         for done, (part, (path, _), count) in enumerate(sorted_parts, 1):
             files[part], counts[part] = path, count
             progress("sorting", done, len(work))
+    met = folder / "met"
+    with writing(met), met.open("wb") as stream:
+        # written, not left as a hole: a full disk can be told now, not later
+        for start in range(0, max(1, sum(counts)), _MET_BYTES):
+            stream.write(bytes(min(_MET_BYTES, max(1, sum(counts)) - start)))
     return _Made(
-        seed=plan.seed,
-        bits=bits,
+        files=ListFiles(plan.seed, bits, tuple(files), tuple(counts), met),
         inputs=inputs,
-        paths=files,
-        counts=counts,
         lines=report.lines,
         problems=report.problems,
         problems_total=report.problems_total,

@@ -24,16 +24,24 @@ Lookup = Callable[[Collection[str]], dict[str, int]]
 Guard = Callable[[int], AbstractContextManager[None]]
 """Marks the extraction of the record at an offset, for whoever watches this process."""
 
+Listed = Callable[[str, str, str], bool]
+"""Tells whether a capture (URL, digest, timestamp) is to be left out."""
+
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What became of a stretch of records; `candidates` can make a document or repeat one."""
+    """What became of a stretch of records.
+
+    `candidates` can make a document or repeat one, `excluded` were left out
+    but for their dates.
+    """
 
     documents: tuple[Document, ...]
     captures: tuple[Capture, ...]
     dates: tuple[Dates, ...]
     errors: tuple[ReadError, ...]
     candidates: int
+    excluded: int
 
 
 def _problems(payload: Payload) -> Iterator[str]:
@@ -68,9 +76,10 @@ class Memory:
 class Collector:
     """Collects records until they make a part to write.
 
-    Asks the engine which documents it holds and extracts only the others.
-    `without_text` maps offsets of records that are not to be extracted to
-    the reason in words.
+    Asks the engine which documents it holds and extracts only the others,
+    or all where nothing is to be deduplicated. Of a capture that is
+    `listed` only the date is kept. `without_text` maps offsets of records
+    that are not to be extracted to the reason in words.
     """
 
     def __init__(
@@ -80,37 +89,59 @@ class Collector:
         guard: Guard,
         without_text: Mapping[int, str],
         memory: Memory,
+        listed: Listed | None = None,
     ) -> None:
         self._known, self._options, self._guard = known, options, guard
         self._extract = options.extract or extract
         self._without_text = without_text
         self._memory = memory
+        self._listed = listed
+        self._asked: tuple[Capture | None, bool] = (None, False)
         self._waiting: list[tuple[int, CaptureRecord]] = []
         self._waiting_bytes = 0
         self._clear()
 
     def _clear(self) -> None:
         self._captures: list[Capture] = []
-        self._documents: dict[str, Document] = {}
+        self._documents: dict[str | int, Document] = {}
         self._seen: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
         self._errors: list[ReadError] = []
-        self._candidates = self._characters = 0
+        self._candidates = self._characters = self._excluded = 0
 
     def wants(self, capture: Capture) -> bool:
         """Tell the reader whether the payload of a capture will be asked for."""
-        return makes_document(capture) and extractable(capture.content_type_norm)
+        return (
+            makes_document(capture)
+            and extractable(capture.content_type_norm)
+            and not self._is_listed(capture)
+        )
 
-    def add(self, record: CaptureRecord) -> None:
-        """Take the next record of the file."""
+    def add(self, record: CaptureRecord) -> bool:
+        """Take the next record of the file; return whether it was not left out."""
         capture = record.capture
-        self._captures.append(capture)
         if capture.document_id:
             seen = (capture.timestamp, capture.collection)
             self._seen[document_key(capture.url, capture.digest)].add(seen)
+        if self._is_listed(capture):
+            self._excluded += 1
+            return False
+        self._captures.append(capture)
         browsed = makes_document(capture)
         self._candidates += browsed or capture.record_type == "revisit"
-        if browsed:
+        if browsed and self._options.deduplicate:
             self._wait(record)
+        elif browsed:
+            self._documents[capture.source_file_offset] = self._document(record)
+        return True
+
+    def _is_listed(self, capture: Capture) -> bool:
+        """Return whether a capture is to be left out; the reader and `add` ask about the same."""
+        if self._listed is None:
+            return False
+        if self._asked[0] is not capture:
+            listed = self._listed(capture.url, capture.digest, capture.timestamp)
+            self._asked = (capture, listed)
+        return self._asked[1]
 
     def add_error(self, error: ReadError) -> None:
         """Take an error met on the way."""
@@ -174,7 +205,7 @@ class Collector:
     def full(self) -> bool:
         """Whether it is time to take what was collected."""
         return (
-            len(self._captures) >= _PART_CAPTURES
+            len(self._captures) + self._excluded >= _PART_CAPTURES
             or self._characters >= _PART_CHARACTERS
             or len(self._errors) >= _PART_ERRORS
         )
@@ -188,6 +219,7 @@ class Collector:
             dates=tuple(Dates(key, tuple(sorted(seen))) for key, seen in self._seen.items()),
             errors=tuple(self._errors),
             candidates=self._candidates,
+            excluded=self._excluded,
         )
         self._clear()
         return collected

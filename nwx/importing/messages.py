@@ -35,6 +35,7 @@ class Part:
     errors: tuple[ReadError, ...]
     records: Mapping[str, int]
     candidates: int
+    excluded: int
     bytes: int
 
 

@@ -18,6 +18,8 @@ _COLLECTION = re.compile(r"[A-Za-z0-9._-]{1,64}")
 class ImportOptions:
     """How to import.
 
+    With `deduplicate` a capture whose document is known costs a date only;
+    without, each has a document of its own.
     `item_seconds` and `item_bytes` bound what one document may take to
     extract; `patience_seconds` is how long an engine that went away is
     waited for. `extract` takes the place of `nwx.extract.extract`, and must
@@ -27,6 +29,7 @@ class ImportOptions:
     collection: str = DEFAULT_COLLECTION
     jobs: int = 0
     verify: bool = False
+    deduplicate: bool = True
     parser: str = "fast"
     item_seconds: float = 20.0
     item_bytes: int = 2 << 30

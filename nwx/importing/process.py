@@ -11,6 +11,7 @@ from multiprocessing import forkserver, get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from nwx.dedup.exclusion import ListFiles
 from nwx.engine.open import is_server
 from nwx.importing.messages import FileTask, Message
 from nwx.importing.options import ImportOptions
@@ -58,13 +59,15 @@ class Pulse:
 class Worker:
     """The parent's hold on a worker process."""
 
-    def __init__(self, settings: Settings, options: ImportOptions, log: Path) -> None:
+    def __init__(
+        self, settings: Settings, options: ImportOptions, log: Path, excluded: ListFiles | None
+    ) -> None:
         self.pulse, self._log = Pulse(), log
         self._options = options
         log.touch()  # a process may die before it says anything
         self.connection, theirs = _context.Pipe()
         self._process = _context.Process(
-            target=_work, args=(theirs, self.pulse, settings, options, log), daemon=True
+            target=_work, args=(theirs, self.pulse, settings, options, log, excluded), daemon=True
         )
         self._process.start()
         theirs.close()
@@ -112,8 +115,9 @@ def _work(
     settings: Settings,
     options: ImportOptions,
     log: Path,
+    excluded: ListFiles | None,
 ) -> None:
     # Imported here, as the parent needs none of the libraries that read and extract.
     from nwx.importing.worker import work
 
-    work(connection, pulse, settings, options, log)
+    work(connection, pulse, settings, options, log, excluded)

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 
 from nwx.errors import SourceError
 from nwx.formats.reader import ArchiveReader
-from nwx.importing.collecting import Collector, Guard, Lookup, Memory
+from nwx.importing.collecting import Collector, Guard, Listed, Lookup, Memory
 from nwx.importing.messages import FileTask, Part, Verdict
 from nwx.importing.options import ImportOptions
 from nwx.importing.report import Outcome
-from nwx.model import Batch, ReadError, SourceFile
+from nwx.model import EXCLUDED, UNDEDUPLICATED, Batch, ReadError, SourceFile
 from nwx.sources import Source, checksum
 
 
@@ -21,11 +21,13 @@ def import_file(
     guard: Guard,
     moved: Callable[[int], None],
     memory: Memory,
+    listed: Listed | None = None,
 ) -> Iterator[Part | Verdict]:
     """Yield the parts of a file that are not in the archive yet, then the verdict.
 
     `moved` is told the bytes read, at every record. `memory` is shared by
-    the files that one worker reads.
+    the files that one worker reads. Captures that are `listed` leave their
+    date only.
     """
     source, entry = task.source, task.entry
     if entry and source.size is not None and entry.size not in (None, source.size):
@@ -42,7 +44,7 @@ def import_file(
         yield Verdict(Outcome.SKIPPED)
     else:
         new = SourceFile(options.collection, source.name, task.path, source.size, content)
-        collector = Collector(known, options, guard, task.without_text, memory)
+        collector = Collector(known, options, guard, task.without_text, memory, listed)
         yield from _Import(source, entry or new, collector, options, moved).parts()
 
 
@@ -67,6 +69,7 @@ class _Import:
     ) -> None:
         self._source, self._entry = source, entry
         self._collector, self._moved = collector, moved
+        self._deduplicated = options.deduplicate
         self._reader = ArchiveReader(
             source,
             options.collection,
@@ -74,7 +77,7 @@ class _Import:
             verify=options.verify,
             keep=collector.wants,
         )
-        self._errors = self._captures = 0
+        self._errors = self._captures = self._excluded = 0
         self._cut_off = False
         self._done = _Mark(entry.done_to)
         self._told = self._done
@@ -102,8 +105,10 @@ class _Import:
                 self._cut_off = item.kind == "read"
                 self._collector.add_error(item)
             else:
-                self._captures += 1
-                self._collector.add(item)
+                if self._collector.add(item):
+                    self._captures += 1
+                else:
+                    self._excluded += 1
                 self._mark(item.resume_at)
             self._moved(self._reader.position)
             if self._collector.full:
@@ -111,8 +116,12 @@ class _Import:
 
     def _mark(self, done_to: int, finished: bool = False) -> None:
         """Note that all before `done_to` was collected: a part may end here."""
-        records = dict(self._reader.records)
-        self._done = _Mark(done_to, finished, records, self._captures, self._errors)
+        counts = {"captures": self._captures, "errors": self._errors}
+        if self._excluded:
+            counts[EXCLUDED] = self._excluded
+        if not self._deduplicated:
+            counts[UNDEDUPLICATED] = self._captures
+        self._done = _Mark(done_to, finished, dict(self._reader.records), counts)
 
     def _part(self) -> Part:
         collected, done, told = self._collector.take(), self._done, self._told
@@ -127,13 +136,14 @@ class _Import:
             collected.errors,
             Counter(done.records) - Counter(told.records),
             collected.candidates,
+            collected.excluded,
             done.done_to - told.done_to,
         )
 
     def _ledger_entry(self, done: "_Mark") -> SourceFile:
         counts = Counter(self._entry.counts)
         counts.update(done.records)
-        counts.update(captures=done.captures, errors=done.errors)
+        counts.update(done.counts)
         return replace(
             self._entry, done_to=done.done_to, finished=done.finished, counts=dict(counts)
         )
@@ -146,5 +156,4 @@ class _Mark:
     done_to: int
     finished: bool = False
     records: Mapping[str, int] = field(default_factory=dict)
-    captures: int = 0
-    errors: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)

@@ -8,7 +8,9 @@ from dataclasses import replace
 from multiprocessing.connection import wait
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeVar
 
+from nwx.dedup.exclusion import ExclusionList
 from nwx.engine.base import Engine
 from nwx.errors import NwxError, SourceError
 from nwx.importing.garbage import rare_collections
@@ -17,9 +19,12 @@ from nwx.importing.options import ImportOptions
 from nwx.importing.patience import patiently
 from nwx.importing.process import Worker, warm_up
 from nwx.importing.report import ErrorLog, ImportReport, Outcome, Progress
+from nwx.importing.separating import Separated
 from nwx.model import ReadError, SourceFile
 from nwx.settings import Settings
 from nwx.sources import STANDARD_INPUT, Source
+
+T = TypeVar("T")
 
 _LOOK_SECONDS = 0.25
 _DEATHS_IN_PLACE = 2
@@ -33,19 +38,21 @@ def import_files(
     options: ImportOptions,
     progress: Callable[[Progress], None] = lambda _: None,
     stopping: Callable[[], bool] = lambda: False,
+    excluded: ExclusionList | None = None,
 ) -> ImportReport:
     """Import files into an archive; what it holds of them already is left as it is.
 
-    `settings` lead to `engine`, for the processes that read. `progress` is
-    called a few times a second. Once `stopping` says so, the import ends
-    after the current write, and the report is marked interrupted; another
-    import goes on from there.
+    Of captures that are `excluded` only the dates are kept. `settings`
+    lead to `engine`, for the processes that read. `progress` is called a
+    few times a second. Once `stopping` says so, the import ends after the
+    current write, and the report is marked interrupted; another import
+    goes on from there.
     Raises EngineError when the archive cannot be written, at the start or
     later: what was written until then stays.
     """
     warm_up(settings)
     with _scratch() as folder, rare_collections():
-        run = _Run(engine, settings, options, stopping, folder)
+        run = _Run(engine, settings, options, stopping, folder, excluded)
         try:
             run.take(sources)
             run.work(progress)
@@ -87,7 +94,10 @@ class _Run:
         options: ImportOptions,
         stopping: Callable[[], bool],
         folder: Path,
+        excluded: ExclusionList | None,
     ) -> None:
+        self._excluded = excluded.files if excluded else None
+        self._separated = Separated(engine)
         self._engine, self._settings, self._options = engine, settings, options
         self._stopping, self._folder = stopping, folder
         self._began = time.monotonic()
@@ -100,10 +110,10 @@ class _Run:
 
     def take(self, sources: Iterable[Source | ReadError]) -> None:
         """Line the files up, the largest first so that none is left over at the end."""
+        files = patiently(self._engine.files, self._options.patience_seconds)
+        self._separated.note(files)
         ledger = {
-            entry.name: entry
-            for entry in patiently(self._engine.files, self._options.patience_seconds)
-            if entry.collection == self._options.collection
+            entry.name: entry for entry in files if entry.collection == self._options.collection
         }
         found: dict[str, Source] = {}
         for source in sources:
@@ -120,6 +130,7 @@ class _Run:
             else _Job(self._spooled(source), source.path, ledger.get(source.name))
             for source in queue
         )
+        self._tally.resumed = sum(job.entry is not None for job in self._waiting)
         others = [source for sources in self._namesakes.values() for source in sources]
         self._tally.expect([*queue, *others])
 
@@ -170,7 +181,8 @@ class _Run:
                 return worker
             worker.end()
         self._started += 1
-        return Worker(self._settings, self._options, self._folder / f"{self._started}.log")
+        log = self._folder / f"{self._started}.log"
+        return Worker(self._settings, self._options, log, self._excluded)
 
     def _listen(self, worker: Worker) -> None:
         job = self._busy[worker]
@@ -190,12 +202,16 @@ class _Run:
             self._close(job, message)
 
     def _write(self, job: _Job, part: Part) -> None:
-        written = patiently(
-            lambda: self._engine.write(part.batch), self._options.patience_seconds, self._stopping
-        )
+        self._separated.note(part.batch.files)
+        every = not self._options.deduplicate
+        writes = self._patiently(lambda: self._separated.writes(part.batch, every=every))
+        documents = sum(self._patiently(write).documents for write in writes)
         if part.batch.files:
             job.entry, job.deaths = part.batch.files[-1], 0
-        self._tally.add(part, written.documents)
+        self._tally.add(part, documents)
+
+    def _patiently(self, call: Callable[[], T]) -> T:
+        return patiently(call, self._options.patience_seconds, self._stopping)
 
     def _close(self, job: _Job, verdict: Verdict) -> None:
         self._tally.close(job.source, verdict)
@@ -241,8 +257,9 @@ class _Tally:
     def __init__(self) -> None:
         self.errors = ErrorLog()
         self.outcomes: Counter[str] = Counter()
+        self.resumed = 0
         self._records: Counter[str] = Counter()
-        self._captures = self._documents = self._candidates = 0
+        self._captures = self._documents = self._candidates = self._excluded = 0
         self._bytes = self._closed_bytes = 0
         self._files = 0
         self._bytes_total: int | None = 0
@@ -259,6 +276,7 @@ class _Tally:
         self._captures += len(part.batch.captures)
         self._documents += documents
         self._candidates += part.candidates
+        self._excluded += part.excluded
         self._bytes += part.bytes
         for error in part.errors:
             self.errors.add(error)
@@ -297,6 +315,8 @@ class _Tally:
             captures=self._captures,
             documents=self._documents,
             duplicates=self._duplicates,
+            excluded=self._excluded,
+            resumed=self.resumed,
             bytes=self._bytes,
             errors=tuple(self.errors.kept),
             errors_total=self.errors.total,

@@ -3,14 +3,16 @@
 import os
 import resource
 import signal
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import TracebackType
 
+from nwx.dedup.exclusion import ListFiles, ListLookup
 from nwx.engine.open import open_engine
 from nwx.errors import NwxError
-from nwx.importing.collecting import Memory
+from nwx.importing.collecting import Listed, Memory
 from nwx.importing.garbage import collect_rarely
 from nwx.importing.messages import FileTask, Message
 from nwx.importing.options import ImportOptions
@@ -55,6 +57,7 @@ def work(
     settings: Settings,
     options: ImportOptions,
     log: Path,
+    excluded: ListFiles | None,
 ) -> None:
     """Import the files that come over a connection, until its other end is closed."""
     _prepare(options, log)
@@ -64,19 +67,29 @@ def work(
         pulse.position = position
 
     try:
-        with open_engine(settings, read_only=True) as engine:
+        with open_engine(settings, read_only=True) as engine, _looked_up(excluded) as listed:
 
             def known(ids: Collection[str]) -> dict[str, int]:
                 return patiently(lambda: engine.known(ids), options.patience_seconds)
 
             while True:
                 task = connection.recv()
-                for message in import_file(task, options, known, watch, moved, memory):
+                for message in import_file(task, options, known, watch, moved, memory, listed):
                     connection.send(message)
     except NwxError as error:
         connection.send(error)
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return  # the parent is gone
+
+
+@contextmanager
+def _looked_up(excluded: ListFiles | None) -> Iterator[Listed | None]:
+    """Give what tells whether a capture is on the exclusion list, if there is one."""
+    if excluded is None:
+        yield None
+        return
+    with ListLookup(excluded) as lookup:
+        yield lookup.covers
 
 
 def _prepare(options: ImportOptions, log: Path) -> None:

@@ -14,12 +14,15 @@ REPORT = {
     "captures",
     "documents",
     "duplicates",
+    "excluded",
+    "resumed",
     "bytes",
     "errors",
     "errors_total",
     "errors_by_kind",
     "interrupted",
     "seconds",
+    "exclusion",
 }
 
 

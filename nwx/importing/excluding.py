@@ -1,0 +1,86 @@
+"""What an import says of its exclusion lists."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from typing import Any
+
+from nwx.dedup.exclusion import ExclusionList
+from nwx.engine.base import Engine
+from nwx.errors import DigestError
+from nwx.formats.cdx import CdxLine
+from nwx.formats.digest import normal_digest
+from nwx.formats.timestamp import normal_timestamp
+from nwx.keys import document_id, document_key
+
+_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class ExclusionReport:
+    """The lists of an import: lines read, different entries, those met and those never met.
+
+    `met_before` of the entries met were met by earlier imports only.
+    `problems_total` counts lines that could not be read.
+    """
+
+    lines: int
+    entries: int
+    met: int
+    met_before: int
+    unmet: int
+    problems_total: int
+
+    @property
+    def as_json(self) -> dict[str, Any]:
+        """The report as programs read it."""
+        return asdict(self)
+
+
+def report_exclusion(
+    engine: Engine, excluded: ExclusionList, collection: str, *, resumed: bool
+) -> ExclusionReport:
+    """Return what became of the entries of lists.
+
+    Where files were `resumed` or skipped, an entry may have been met when
+    they were read the first time: then the archive has its date.
+    """
+    met = excluded.met
+    if resumed:
+        _note_met_before(engine, excluded, collection)
+    in_all = excluded.met
+    return ExclusionReport(
+        lines=excluded.lines,
+        entries=excluded.entries,
+        met=in_all,
+        met_before=in_all - met,
+        unmet=excluded.entries - in_all,
+        problems_total=excluded.problems_total,
+    )
+
+
+def _note_met_before(engine: Engine, excluded: ExclusionList, collection: str) -> None:
+    lines = excluded.unmet()
+    while some := list(islice(lines, _AT_ONCE)):
+        for line, timestamp in _dated(engine, some, collection):
+            excluded.covers(line.url, line.digest, timestamp)
+
+
+def _dated(
+    engine: Engine, lines: Sequence[CdxLine], collection: str
+) -> Iterator[tuple[CdxLine, str]]:
+    """Yield those of the lines whose dates the archive has, with their full timestamps."""
+    ids = [_id_of(line) for line in lines]
+    found = engine.dates(list(set(ids) - {""}))
+    seen = {id: set(dates.seen) for id, dates in found.items()}
+    for line, id in zip(lines, ids, strict=True):
+        timestamp = normal_timestamp(line.timestamp)
+        if (timestamp, collection) in seen.get(id, ()):
+            yield line, timestamp
+
+
+def _id_of(line: CdxLine) -> str:
+    try:
+        return document_id(document_key(line.url, normal_digest(line.digest)))
+    except DigestError:
+        return ""

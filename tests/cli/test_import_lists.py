@@ -1,0 +1,195 @@
+"""nwx import with exclusion lists, and without deduplication."""
+
+import base64
+import gzip
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from tests.cli.conftest import COMMAND, Nwx, environment, run_nwx
+from tests.warcs import Page, html, many_pages, write_warc
+
+URL = "http://www.example.org/"
+A, B = html("A", "the first text"), html("B", "the second text")
+PAGES = [
+    Page(URL, "20200101000000", A),
+    Page(URL, "20210101000000", A),
+    Page(URL, "20220101000000", B),
+    Page(URL, "20230101000000", A),
+    Page(URL, "20240101000000", A, revisit=True),
+]
+INDICES = ("documents", "dates", "captures", "files")
+
+
+def dumped(engine: Path | str, *indices: str, **more: str) -> dict[str, list[Any]]:
+    return {name: run_nwx(engine, "dump", name, **more).json_lines for name in indices or INDICES}
+
+
+def list_of(*pages: Page) -> str:
+    return "".join(f"{page.timestamp} {page.digest} {page.url}\n" for page in pages)
+
+
+def hex_of(digest: str) -> str:
+    return base64.b32decode(digest.removeprefix("sha1:")).hex()
+
+
+@pytest.fixture
+def crawl(tmp_path: Path) -> Path:
+    return write_warc(tmp_path / "crawl.warc.gz", PAGES)
+
+
+@pytest.fixture
+def duplicates(tmp_path: Path, crawl: Path) -> Path:
+    """The list that dedup-cdx makes of the crawl."""
+    run_nwx("none", "cdx", "-o", tmp_path / "crawl.cdx", crawl)
+    run_nwx("none", "dedup-cdx", "-o", tmp_path / "crawl.dup", tmp_path / "crawl.cdx")
+    return tmp_path / "crawl.dup"
+
+
+def test_listed_captures_leave_only_their_dates(
+    nwx: Nwx, tmp_path: Path, crawl: Path, duplicates: Path
+) -> None:
+    report = nwx("import", "-e", duplicates, crawl, "--json").json
+    assert (report["captures"], report["documents"], report["excluded"]) == (2, 2, 3)
+    assert report["duplicates"] == 0
+    assert report["exclusion"] == {
+        "lines": 3,
+        "entries": 3,
+        "met": 3,
+        "met_before": 0,
+        "unmet": 0,
+        "problems_total": 0,
+    }
+    nwx("check")
+    run_nwx(tmp_path / "plain", "import", crawl)
+    plain, listed = dumped(tmp_path / "plain"), dumped(tmp_path / "archive")
+    assert listed["documents"] == plain["documents"]
+    assert listed["dates"] == plain["dates"]
+    kept = [capture["timestamp"] for capture in listed["captures"]]
+    assert kept == ["20200101000000", "20220101000000"]
+    assert listed["files"][0]["counts"]["excluded"] == 3
+
+
+def test_lists_of_any_tool_are_read(nwx: Nwx, tmp_path: Path, crawl: Path) -> None:
+    lines = [
+        f"{PAGES[1].timestamp} {PAGES[1].digest.removeprefix('sha1:')} {URL}\n",
+        f"{URL} {PAGES[3].digest} {PAGES[3].timestamp}\n",
+        f"{URL} {hex_of(PAGES[2].digest)} {PAGES[2].timestamp}\n",
+    ]
+    (tmp_path / "one").write_text(lines[0])
+    (tmp_path / "two.gz").write_bytes(gzip.compress(lines[1].encode()))
+    (tmp_path / "three.zst").write_bytes(zstandard.compress(lines[2].encode()))
+    lists = [part for name in ("one", "two.gz", "three.zst") for part in ("-e", tmp_path / name)]
+    report = nwx("import", *lists, "-e", "-", crawl, "--json", stdin=lines[0].encode()).json
+    assert report["excluded"] == report["exclusion"]["met"] == 3
+    assert report["exclusion"]["lines"] == 4
+    nwx("check")
+
+
+def test_what_was_never_met_is_told(nwx: Nwx, tmp_path: Path, crawl: Path) -> None:
+    strangers = [Page(f"{URL}{n}", "20200101000000", A) for n in range(12)]
+    listed = tmp_path / "list"
+    listed.write_text(list_of(*strangers, PAGES[1]) + "nonsense\n")
+    ran = nwx("import", "-e", listed, "--unmet", tmp_path / "unmet", crawl)
+    assert "13 entries on the exclusion list, 1 met, 12 never met; 1 lines that" in ran.out
+    assert f"nwx: {listed}:14: " in ran.err
+    assert f"nwx: never met: 20200101000000 {strangers[0].digest} {URL}0\n" in ran.err
+    assert "and 2 more entries never met" in ran.err
+    assert (tmp_path / "unmet").read_text() == list_of(*strangers)
+    assert nwx("import", "--strict", "-e", listed, crawl, code=2).err.count("\n") == 1
+
+
+def test_a_list_is_met_by_files_that_were_imported_before(
+    nwx: Nwx, tmp_path: Path, crawl: Path, duplicates: Path
+) -> None:
+    duplicates.write_text(duplicates.read_text() + list_of(Page("http://a.example/", "2020", A)))
+    nwx("import", "-e", duplicates, crawl)
+    more = write_warc(tmp_path / "more.warc.gz", many_pages(3))
+    told = nwx("import", "-e", duplicates, crawl, more, "--json").json["exclusion"]
+    assert (told["met"], told["met_before"], told["unmet"]) == (3, 3, 1)
+
+
+def test_wrong_use(nwx: Nwx, tmp_path: Path, crawl: Path) -> None:
+    assert "add -e LIST" in nwx("import", "--unmet", tmp_path / "x", crawl, code=2).err
+    assert "once only" in nwx("import", "-e", "-", "-", "--name", "x.warc", code=2).err
+    assert "cannot be opened" in nwx("import", "-e", tmp_path / "none", crawl, code=1).err
+
+
+def test_a_capture_of_the_same_second_stays_with_the_one_that_is_kept(
+    nwx: Nwx, tmp_path: Path
+) -> None:
+    twins = [PAGES[0], Page(URL, PAGES[0].timestamp, A)]
+    files = [write_warc(tmp_path / f"{n}.warc.gz", [page]) for n, page in enumerate(twins)]
+    later = write_warc(tmp_path / "later.warc.gz", [PAGES[1], PAGES[1]])
+    nwx("cdx", "-o", tmp_path / "all.cdx", *files, later)
+    nwx("dedup-cdx", "-o", tmp_path / "list", tmp_path / "all.cdx")
+    report = nwx("import", "-e", tmp_path / "list", *files, later, "--json").json
+    assert (report["documents"], report["captures"], report["excluded"]) == (1, 2, 2)
+    nwx("check")
+
+
+@pytest.mark.parametrize("options", [("--no-dedup",), ()])
+def test_killed_imports_with_a_list_end_as_an_undisturbed_one(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    files = [
+        write_warc(tmp_path / f"{number}.warc.gz", many_pages(count, start=number * 150))
+        for number, count in enumerate((1_200, 200, 200))
+    ]
+    killed, calm = tmp_path / "killed", tmp_path / "calm"
+    run_nwx("none", "cdx", "-o", tmp_path / "all.cdx", *files)
+    run_nwx("none", "dedup-cdx", "-o", tmp_path / "list", tmp_path / "all.cdx")
+    command = ["import", *options, "-e", str(tmp_path / "list"), "--jobs", "2", *map(str, files)]
+    began = time.monotonic()
+    run_nwx(calm, *command)
+    seconds = time.monotonic() - began
+    for share in (0.5, 0.8):
+        process = subprocess.Popen(
+            [COMMAND, *command],
+            env=environment(killed),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            process.wait(share * seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    told = run_nwx(killed, *command, "--json").json["exclusion"]
+    assert told["unmet"] == 0
+    assert dumped(killed) == dumped(calm)
+    run_nwx(killed, "check")
+
+
+def test_without_deduplication_each_capture_has_its_entry(nwx: Nwx, crawl: Path) -> None:
+    report = nwx("import", "--no-dedup", crawl, "--json").json
+    assert (report["captures"], report["documents"], report["duplicates"]) == (5, 4, 1)
+    nwx("check")
+    hits = nwx("search", "text", "--all-versions", "--json").json["hits"]
+    every = ["20200101000000", "20210101000000", "20230101000000", "20240101000000"]
+    assert sorted(hit["dates"] for hit in hits) == [
+        every,  # the document of the key, made of its earliest capture
+        ["20210101000000"],
+        ["20220101000000"],
+        ["20230101000000"],
+    ]
+    [folded] = nwx("search", "text", "--json").json["hits"]
+    assert folded["versions"] == 4
+    own = next(hit for hit in hits if hit["dates"] == ["20230101000000"])
+    shown = nwx("show", own["id"], "--json").json
+    assert [capture["timestamp"] for capture in shown["captures"]] == ["20230101000000"]
+    assert shown["timestamp"] == "20230101000000"
+
+
+def test_without_deduplication_and_with_a_list_as_the_original_did(
+    nwx: Nwx, tmp_path: Path, crawl: Path, duplicates: Path
+) -> None:
+    nwx("import", "--no-dedup", "-e", duplicates, crawl)
+    run_nwx(tmp_path / "plain", "import", "-e", duplicates, crawl)
+    same = ("documents", "dates", "captures")
+    assert dumped(tmp_path / "archive", *same) == dumped(tmp_path / "plain", *same)
+    nwx("check")
