@@ -221,6 +221,7 @@ def report_json(report: DedupReport) -> dict[str, Any]:
         "lines": report.lines,
         "keys": report.keys,
         "duplicates": report.duplicates,
+        "spared": report.spared,
         "without_digest": report.without_digest,
         "filtered": report.filtered,
         "bytes_saved": savings.bytes,
@@ -270,6 +271,7 @@ def _counts(report: DedupReport, noun: str) -> str:
         counts.append(f"{report.keys:,} keys")
     counts.append(f"{report.duplicates:,} {noun}")
     for count, words in (
+        (report.spared, "of the same second as the one kept"),
         (report.without_digest, "without a digest"),
         (report.filtered, "left out"),
         (report.problems_total, "that cannot be read"),

@@ -1,5 +1,9 @@
 """Duplicates among captures: the second and later of each key, from CDX files of any size.
 
+A line names all captures of its URL, digest and second. So those that have
+all three in common with the capture that is kept are not listed: whoever
+leaves out what is listed would leave that one out too.
+
 Nothing is sorted. An input that is in order already is read once, run of
 lines by run of lines (`nwx.dedup.runs`). Any other is read twice: first
 each line becomes an entry of 32 bytes (the number of its key and its
@@ -115,6 +119,7 @@ class _Run:
             self.report.add(found.passed)
             self.report.savings.add(found.savings)
             self.report.keys += found.keys
+            self.report.spared += found.spared
             self.report.duplicates += found.lines
             collected.append(found)
             done += task.size
@@ -145,8 +150,9 @@ class _Run:
 
     def _settle(self, plan: Plan, flags: Flags, collected: list[Collected]) -> None:
         work = [(plan, flags, segments) for segments in _by_part(collected).values()]
-        for done, keys in enumerate(self.pool.map(settle, work), 1):
+        for done, (keys, spared) in enumerate(self.pool.map(settle, work), 1):
             self.report.keys += keys
+            self.report.spared += spared
             self.progress("comparing", done, len(work))
 
     def _write(self, plan: Plan, tasks: list[Task], flags: Flags, output: BinaryIO) -> None:

@@ -73,9 +73,18 @@ class KeyHash:
         Quicker than `of`: different URLs get different numbers nearly always.
         """
         if self._key is Key.URLKEY_DIGEST:
-            data, starts, lengths = _urlkeys(columns)
-        else:
-            data, starts, lengths = columns.data, columns.starts("a"), columns.lengths("a")
+            return self._mix(*_urlkeys(columns))
+        return self._mix(columns.data, columns.starts("a"), columns.lengths("a"))
+
+    def of_line(self, columns: Columns) -> Words:
+        """Return a number of 64 bits, seldom 0, for the URL and the timestamp of each line.
+
+        For lines of one digest, which are one line of a list where it is equal.
+        """
+        urls = self._mix(columns.data, columns.starts("a"), columns.lengths("a"))
+        return (urls + columns.timestamp.astype(np.uint64)) * self._mixer
+
+    def _mix(self, data: bytes, starts: Numbers, lengths: Numbers) -> Words:
         mixed = np.empty(len(starts), np.uint64)
         for kind, rows in _by_kind(lengths):
             mixed[rows] = _mixed(_content(data, starts[rows], lengths[rows], kind), self._mixer)

@@ -23,7 +23,9 @@ class DedupReport:
     """What was read and found.
 
     `lines` counts captures that could be read, `keys` the different keys
-    among those looked at and those held, `duplicates` the lines written.
+    among those looked at and those held, `duplicates` the lines written,
+    `spared` the captures that are not listed because their line would name
+    the one that is kept, being of the same URL, digest and second.
     `problems` lists the first broken lines, `problems_total` counts all.
     """
 
@@ -32,6 +34,7 @@ class DedupReport:
     filtered: int = 0
     keys: int = 0
     duplicates: int = 0
+    spared: int = 0
     problems_total: int = 0
     problems: list[CdxError] = field(default_factory=list)
     savings: Savings = field(default_factory=Savings)

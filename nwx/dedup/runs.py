@@ -20,8 +20,8 @@ from nwx.dedup.hashing import Key, KeyHash, Words
 from nwx.dedup.lines import list_lines
 from nwx.dedup.pool import keep_memory
 from nwx.dedup.rawblocks import CdxSource
-from nwx.dedup.selection import Passed, entries_of, select
-from nwx.dedup.spill import KEY, Segment, Spill, losers, read_segments, writing
+from nwx.dedup.selection import Passed, entries_by, select
+from nwx.dedup.spill import KEY, RANK, Segment, Spill, contest, read_segments, writing
 from nwx.dedup.work import ENTRIES_AT_ONCE, Plan, Savings, Task, add_savings
 from nwx.formats.cdxfile import lines_of, open_cdx
 
@@ -38,6 +38,7 @@ class RunsFound:
     path: Path
     lines: int = 0
     keys: int = 0
+    spared: int = 0
     readings: list[Reading] = field(default_factory=list)
     passed: Passed = field(default_factory=Passed)
     savings: Savings = field(default_factory=Savings)
@@ -83,7 +84,7 @@ def collect_runs(plan: Plan, task: Task) -> RunsFound:
             several[:-1] |= same[1:]
             found.keys += len(columns) - int(np.count_nonzero(several))
             columns.keep(several)
-            _keep_beaten(plan, keys.with_url(urls[several], columns), columns, found)
+            _keep_beaten(plan, keys, urls[several], columns, found)
             stream.write(list_lines(columns))
             if plan.summary:
                 add_savings(found.savings, columns)
@@ -117,13 +118,17 @@ def _selected(plan: Plan, task: Task, found: RunsFound) -> Iterator[Columns]:
 
 
 def _keep_beaten(
-    plan: Plan, numbers: tuple[Words, Words], columns: Columns, found: RunsFound
+    plan: Plan, keys: KeyHash, urls: Words, columns: Columns, found: RunsFound
 ) -> None:
     """Leave only the duplicates in `columns`, and count."""
     if len(columns):
-        beaten = losers(entries_of(columns, numbers, plan.selection, 0, held=False))
+        selection = plan.selection
+        entries = entries_by(columns, keys.with_url(urls, columns), keys, selection)
+        by = -1 if selection.named else RANK
+        beaten, number, spared = contest(entries, selection.ranks, by)
         columns.keep(beaten)
-        found.keys += len(beaten) - len(columns)
+        found.keys += number
+        found.spared += spared
         found.lines += len(columns)
 
 

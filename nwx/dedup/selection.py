@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 import numpy as np
 
 from nwx.dedup.columns import Columns, Mask
-from nwx.dedup.hashing import Key, Words
+from nwx.dedup.hashing import Key, KeyHash, Words
 from nwx.dedup.spill import ID, KEY, KEY_REST, RANK, TIE, Entries
 
 _HIGHEST = 1 << 61
@@ -46,9 +46,27 @@ class Selection:
     revisits: Revisits = Revisits.IN
 
     @property
+    def ranks(self) -> int:
+        """Return of how many words the rank of its entries is."""
+        return 2 if self.keep is Keep.LARGEST else 1
+
+    @property
+    def ranked_by_date(self) -> bool:
+        """Return whether captures of one rank are those of one second."""
+        return self.keep in (Keep.OLDEST, Keep.NEWEST)
+
+    @property
+    def named(self) -> bool:
+        """Return whether it takes a further word to tell which captures have one line in a list.
+
+        That is the same URL, digest and second.
+        """
+        return not (self.ranked_by_date and self.key is Key.URL_DIGEST)
+
+    @property
     def words(self) -> int:
         """Return of how many words its entries are."""
-        return 5 if self.keep is Keep.LARGEST else 4
+        return RANK + self.ranks + self.named
 
 
 @dataclass(slots=True)
@@ -85,14 +103,28 @@ def select(columns: Columns, selection: Selection, passed: Passed) -> None:
 
 
 def entries_of(
-    columns: Columns, keys: tuple[Words, Words], selection: Selection, first_id: int, held: bool
+    columns: Columns, keys: KeyHash, selection: Selection, first_id: int, held: bool
 ) -> Entries:
     """Return an entry for each line; those of held ones come before all others of their key."""
+    return entries_by(columns, keys.of(columns), keys, selection, first_id, held)
+
+
+def entries_by(
+    columns: Columns,
+    numbers: tuple[Words, Words],
+    keys: KeyHash,
+    selection: Selection,
+    first_id: int = 0,
+    held: bool = False,
+) -> Entries:
+    """Return what `entries_of` does, where the numbers of the keys are known."""
     entries = np.zeros((len(columns), selection.words), np.uint64)
-    entries[:, KEY], entries[:, KEY_REST] = keys
+    entries[:, KEY], entries[:, KEY_REST] = numbers
     entries[:, ID] = np.arange(first_id, first_id + len(columns), dtype=np.uint64)
     if held:
         return entries
+    if selection.named:
+        entries[:, -1] = keys.of_line(columns)
     match selection.keep:
         case Keep.OLDEST:
             entries[:, RANK] = columns.timestamp

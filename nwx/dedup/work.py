@@ -19,7 +19,7 @@ from nwx.dedup.lines import list_lines
 from nwx.dedup.pool import keep_memory
 from nwx.dedup.rawblocks import Piece
 from nwx.dedup.selection import Passed, Selection, entries_of, select
-from nwx.dedup.spill import ID, Entries, Segment, Spill, losers, read_segments, writing
+from nwx.dedup.spill import ID, RANK, Entries, Segment, Spill, contest, read_segments, writing
 from nwx.formats.urls import place_of
 
 ENTRIES_AT_ONCE = 1 << 18
@@ -67,9 +67,9 @@ class Collected:
 def collect(plan: Plan, task: Task) -> Collected:
     """Read the lines of a task and spill an entry for each.
 
-    Only the best of a key among neighbours is spilled: all others are
-    duplicates whatever else there is. So an input that is sorted, or full
-    of one key, spills little.
+    Where dates decide, only the best of a key among neighbours is spilled,
+    with those of its second: all others are duplicates whatever else there
+    is. So an input that is sorted, or full of one key, spills little.
     """
     keep_memory()
     found = Collected()
@@ -81,14 +81,14 @@ def collect(plan: Plan, task: Task) -> Collected:
         for columns in _selected(piece, plan, found):
             first = (task.number << _TASK_SHIFT) + found.entries
             held = piece.source.held
-            waiting.append(entries_of(columns, keys.of(columns), plan.selection, first, held))
+            waiting.append(entries_of(columns, keys, plan.selection, first, held))
             found.entries += len(columns)
             if sum(map(len, waiting)) >= ENTRIES_AT_ONCE:
-                beaten.append(_spill(waiting, spill))
+                beaten.append(_spill(waiting, spill, plan.selection, held=task.held))
         if plan.strict and found.readings[-1].problems:
             break
     if waiting:
-        beaten.append(_spill(waiting, spill))
+        beaten.append(_spill(waiting, spill, plan.selection, held=task.held))
     found.segments = spill.segments
     found.beaten = np.packbits(np.concatenate(beaten)).tobytes() if beaten else b""
     return found
@@ -107,10 +107,13 @@ def _selected(piece: Piece, plan: Plan, found: Collected) -> Iterator[Columns]:
             return
 
 
-def _spill(waiting: list[Entries], spill: Spill) -> Mask:
+def _spill(waiting: list[Entries], spill: Spill, selection: Selection, *, held: bool) -> Mask:
     entries = np.concatenate(waiting)
     waiting.clear()
-    beaten = losers(entries)
+    if held or selection.ranked_by_date:
+        beaten = contest(entries, selection.ranks, None if held else RANK).beaten
+    else:
+        beaten = np.zeros(len(entries), np.bool_)
     spill.add(entries[~beaten])
     return beaten
 
@@ -127,18 +130,23 @@ class Flags:
     size: int
 
 
-def settle(plan: Plan, flags: Flags, segments: Sequence[Segment]) -> int:
-    """Flag the duplicates among the entries of one part; return how many keys it has."""
+def settle(plan: Plan, flags: Flags, segments: Sequence[Segment]) -> tuple[int, int]:
+    """Flag the duplicates among the entries of one part.
+
+    Returns how many keys it has, and how many captures were spared
+    because their line would be that of the one kept.
+    """
     keep_memory()
-    entries = read_segments(segments, plan.selection.words)
-    beaten = losers(entries)
+    selection = plan.selection
+    entries = read_segments(segments, selection.words)
+    beaten, keys, spared = contest(entries, selection.ranks, -1 if selection.named else RANK)
     ids = entries[beaten, ID]
     bases = np.array(flags.bases, np.int64)[(ids >> np.uint64(_TASK_SHIFT)).astype(np.int64)]
     places = bases + (ids & _LOCAL).astype(np.int64)
     if flags.size:
         content = np.memmap(flags.path, np.uint8, "r+")
         content[places[bases >= 0]] = 1
-    return len(entries) - int(np.count_nonzero(beaten))
+    return keys, spared
 
 
 @dataclass(slots=True)

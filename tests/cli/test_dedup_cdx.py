@@ -69,7 +69,7 @@ def test_a_named_pipe_is_read(cdx: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         ["bash", "-c", shell], env=environment("archive"), capture_output=True, check=True
     )
-    assert done.stdout.count(b"\n") == 7
+    assert done.stdout.count(b"\n") == 6
 
 
 def test_an_output_file_appears_whole(cdx: Path, tmp_path: Path) -> None:

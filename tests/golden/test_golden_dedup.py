@@ -87,8 +87,11 @@ def test_duplicates_are_those_of_sort_and_awk(shared_data: Path, key: Key, kind:
             continue
         output = io.BytesIO()
         source = CdxSource(str(path), LAYOUTS.get(path.name))
-        find_duplicates([source], output, Selection(key=key))
-        assert _listed(output.getvalue().decode("utf-8", "surrogateescape")) == expected, name
+        report = find_duplicates([source], output, Selection(key=key))
+        found = _listed(output.getvalue().decode("utf-8", "surrogateescape"))
+        # awk also lists what the line of the capture that is kept names
+        assert not found - expected, name
+        assert (expected - found).total() == report.spared <= 1, name
         compared += sum(expected.values())
     assert compared > 400
 

@@ -2,12 +2,13 @@
 
 import gzip
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import zstandard
 
-from nwx.dedup import planning, rawblocks
+from nwx.dedup import duplicates, planning, rawblocks
 from nwx.dedup.duplicates import find_duplicates
 from nwx.dedup.hashing import Key
 from nwx.dedup.planning import Resources
@@ -68,11 +69,40 @@ def test_the_order_is_that_of_the_input_and_the_oldest_is_kept(tmp_path: Path) -
     assert _found(source)[0] == [f"2015 {A} {URL}", f"2017 {A} {URL}"]
 
 
-def test_of_equal_dates_the_first_is_kept(tmp_path: Path) -> None:
-    one = _write(tmp_path, _line("2015", f"sha1:{A}"), name="1")
-    two = _write(tmp_path, _line("20150101", A), name="2")
-    assert _found(one, two)[0] == [f"20150101 {A} {URL}"]
-    assert _found(two, one)[0] == [f"2015 sha1:{A} {URL}"]
+@pytest.mark.parametrize("in_order", [True, False])
+@pytest.mark.parametrize("keep", list(Keep))
+def test_no_line_names_the_capture_that_is_kept(
+    tmp_path: Path, keep: Keep, in_order: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever leaves out what is listed keeps one capture of each key."""
+    monkeypatch.setattr(duplicates, "seem_in_order", lambda *_: in_order)
+    one = _write(tmp_path, _line("2015", f"sha1:{A}", size="9"), _line("2016", A), name="1")
+    two = _write(
+        tmp_path,
+        _line("20150101", A, mime="warc/revisit", size="5"),
+        _line("2016", A, size="100"),
+        name="2",
+    )
+    listed, report = _found(one, two, selection=Selection(keep=keep))
+    dates = {line.split()[0] for line in listed}
+    assert dates == ({"2016"} if keep in (Keep.OLDEST, Keep.ORIGINAL) else {"2015", "20150101"})
+    assert (len(listed), report.duplicates, report.spared, report.keys) == (2, 2, 1, 1)
+
+
+def test_another_url_of_the_same_second_is_listed(tmp_path: Path) -> None:
+    other = URL.replace("http:", "https:")
+    source = _write(tmp_path, _line("2015", A), _line("2015", A, other), _line("2015", A))
+    for key in (Key.URLKEY_DIGEST, Key.DIGEST):
+        listed, report = _found(source, selection=Selection(key=key))
+        assert listed == [f"2015 {A} {other}"]
+        assert (report.keys, report.spared) == (1, 1)
+
+
+def test_what_is_held_is_listed_though_it_is_of_the_same_second(tmp_path: Path) -> None:
+    lines = [_line("2015", A), _line("2016", A)]
+    held = _write(tmp_path, *lines, name="held")
+    listed, report = _found(_write(tmp_path, *lines), replace(held, held=True))
+    assert (len(listed), report.spared) == (2, 0)
 
 
 def test_digests_are_compared_by_value_and_written_as_they_came(tmp_path: Path) -> None:
@@ -279,7 +309,8 @@ def test_another_header_further_down_is_followed_over_all_pieces(
 
 def test_processes_share_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [
-        _line(f"2015{number % 9 + 101:04}", A, f"http://a/{number % 90}") for number in range(999)
+        _line(f"{2015 + number // 90}{number % 9 + 101:04}", A, f"http://a/{number % 90}")
+        for number in range(999)
     ]
     source = _write(tmp_path, *lines)
     alone = _found(source, resources=Resources(workers=1))
@@ -290,7 +321,9 @@ def test_processes_share_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_little_memory_means_more_parts_and_the_same_lines(tmp_path: Path) -> None:
-    lines = [_line("2015", A, f"http://a/{number % 500}") for number in range(1000)]
+    lines = [
+        _line(f"{2015 + number // 500}", A, f"http://a/{number % 500}") for number in range(1000)
+    ]
     source = _write(tmp_path, *lines)
     small = _found(source, resources=Resources(memory_bytes=1 << 20))
     assert small == _found(source)

@@ -9,7 +9,7 @@ import pytest
 import zstandard
 
 from nwx.dedup.exclusion import ExclusionList
-from nwx.dedup.spill import KEY, losers
+from nwx.dedup.spill import KEY, RANK, contest
 from nwx.errors import SourceError
 from nwx.formats.cdx import DATE_FIRST, format_cdx
 
@@ -101,4 +101,9 @@ def test_keys_that_share_their_first_half_are_told_apart() -> None:
     rows = [(5, 1, 0, 10), (5, 2, 1, 10), (5, 1, 2, 9), (5, 2, 3, 10), (6, 1, 4, 1)]
     entries = np.array(rows, np.uint64)
     assert entries[:, KEY].tolist() == [5, 5, 5, 5, 6]
-    assert losers(entries).tolist() == [True, False, False, True, False]
+    beaten, keys, spared = contest(entries, 1, None)
+    assert beaten.tolist() == [True, False, False, True, False]
+    assert (keys, spared) == (3, 0)
+    beaten, keys, spared = contest(entries, 1, RANK)
+    assert beaten.tolist() == [True, False, False, False, False]
+    assert (keys, spared) == (3, 1)
