@@ -1,44 +1,168 @@
 """nwx check"""
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
+from typing import Any
 
 import click
 
-from nwx.checking import Finding, check
+from nwx.checking import Cause, Comparison, Finding, Missing, check
+from nwx.cli.cdxlists import place_and_message
 from nwx.cli.output import clean, print_json
+from nwx.dedup.exclusion import ExclusionList
 from nwx.engine.open import open_engine
+from nwx.errors import UsageError
 from nwx.settings import Settings
 
 _SHOWN_OF_A_KIND = 100
+_PROBLEMS_SHOWN = 20
 
 
 @click.command("check")
+@click.option(
+    "--cdx",
+    "files",
+    multiple=True,
+    metavar="CDX",
+    help="Compare with the captures that a CDX or CDXJ file names (- is standard input).",
+)
+@click.option(
+    "-e",
+    "--exclude",
+    "lists",
+    multiple=True,
+    metavar="LIST",
+    help="With --cdx: captures on LIST are missing on purpose.",
+)
+@click.option(
+    "--collection", default="", metavar="NAME", help="With --cdx: look in this collection only."
+)
+@click.option("--all", "everything", is_flag=True, help="Name all, not the first 100 of a kind.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
-def command(settings: Settings, as_json: bool) -> int:
+def command(
+    settings: Settings,
+    files: tuple[str, ...],
+    lists: tuple[str, ...],
+    collection: str,
+    everything: bool,
+    as_json: bool,
+) -> int:
     """Check that the indices agree with each other and with the ledger.
 
-    The exit code is 1 when something is wrong.
+    With --cdx instead whether what CDX files say was captured is there:
+    for each capture its date, and its document. What is missing is named
+    with the cause: its file was not imported, or not to the end; a list
+    left it out; its record could not be read; the digest is another; and
+    so on.
+
+    The exit code is 1 when something is wrong, or missing without having
+    been left out on purpose.
     """
-    counts: Counter[str] = Counter()
-    shown: list[Finding] = []
+    if not files and (lists or collection):
+        raise UsageError(
+            "--exclude and --collection are about the captures of CDX files; add --cdx"
+        )
+    shown = _Shown(everything=everything, as_json=as_json)
+    if files:
+        return _compare(settings, files, lists, collection, shown)
     with open_engine(settings, read_only=True) as engine:
         for finding in check(engine):
-            counts[finding.kind] += 1
-            if counts[finding.kind] <= _SHOWN_OF_A_KIND:
-                shown.append(finding)
+            shown.add(finding.kind, _of_finding(finding), finding)
+    counts = shown.counts
     if as_json:
-        print_json({"agrees": not counts, "findings": counts, "first": list(map(asdict, shown))})
+        print_json({"agrees": not counts, "findings": counts, "first": shown.first})
     else:
-        _print(shown, counts)
+        shown.end()
+        click.echo(f"{counts.total():,} disagreements" if counts else "the indices agree")
     return 1 if counts else 0
 
 
-def _print(shown: list[Finding], counts: Counter[str]) -> None:
-    for finding in shown:
-        click.echo(clean(f"{finding.index} {finding.id}: {finding.message}"))
-    more = counts.total() - len(shown)
-    if more:
-        click.echo(f"… and {more:,} more")
-    click.echo(f"{counts.total():,} disagreements" if counts else "the indices agree")
+class _Shown:
+    """What is wrong, printed when it is found, the first of each kind or all."""
+
+    def __init__(self, *, everything: bool, as_json: bool) -> None:
+        self.counts: Counter[str] = Counter()
+        self.first: list[dict[str, Any]] = []
+        self._limit = None if everything else _SHOWN_OF_A_KIND
+        self.as_json = as_json
+        self._printed = 0
+
+    def add(self, kind: str, text: str, entry: Finding | Missing) -> None:
+        """Take the next."""
+        self.counts[kind] += 1
+        if self._limit is not None and self.counts[kind] > self._limit:
+            return
+        self._printed += 1
+        if self.as_json:
+            self.first.append(asdict(entry))
+        else:
+            click.echo(text)
+
+    def end(self) -> None:
+        """Say how many were not printed."""
+        more = self.counts.total() - self._printed
+        if more:
+            click.echo(f"… and {more:,} more; --all names them")
+
+
+def _of_finding(finding: Finding) -> str:
+    return clean(f"{finding.index} {finding.id}: {finding.message}")
+
+
+def _of_missing(one: Missing) -> str:
+    return clean(f"{one.cause}: {one.timestamp} {one.digest} {one.url}: {one.message}")
+
+
+def _compare(
+    settings: Settings,
+    files: tuple[str, ...],
+    lists: tuple[str, ...],
+    collection: str,
+    shown: _Shown,
+) -> int:
+    with _loaded(lists) as excluded, open_engine(settings, read_only=True) as engine:
+        comparison = Comparison(engine, collection, excluded.covers if excluded else None)
+        for one in comparison.missing(files):
+            shown.add(one.cause, _of_missing(one), one)
+    for problem in comparison.problems[:_PROBLEMS_SHOWN]:
+        click.echo(f"nwx: {clean(place_and_message(problem))}", err=True)
+    if shown.as_json:
+        print_json(_comparison_json(comparison, shown))
+    else:
+        shown.end()
+        click.echo(_summary(comparison, shown.counts))
+    wrong = shown.counts.total() - shown.counts[Cause.EXCLUDED]
+    return 1 if wrong or (comparison.problems_total and not comparison.lines) else 0
+
+
+@contextmanager
+def _loaded(lists: tuple[str, ...]) -> Iterator[ExclusionList | None]:
+    if not lists:
+        yield None
+        return
+    with ExclusionList.load(lists) as excluded:
+        yield excluded
+
+
+def _comparison_json(comparison: Comparison, shown: _Shown) -> dict[str, Any]:
+    return {
+        "lines": comparison.lines,
+        "held": comparison.held,
+        "missing": shown.counts,
+        "problems_total": comparison.problems_total,
+        "first": shown.first,
+    }
+
+
+def _summary(comparison: Comparison, counts: Counter[str]) -> str:
+    unread = comparison.problems_total
+    causes = ", ".join(f"{kind} {count:,}" for kind, count in sorted(counts.items()))
+    return (
+        f"{comparison.lines:,} captures in the CDX, {comparison.held:,} held,"
+        f" {counts.total():,} missing"
+        + (f" ({causes})" if causes else "")
+        + (f"; {unread:,} lines that cannot be read" if unread else "")
+    )
