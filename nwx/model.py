@@ -14,6 +14,9 @@ DEFAULT_COLLECTION = "default"
 EXCLUDED, UNDEDUPLICATED = "excluded", "undeduplicated"
 """Counts of a file: captures that were left out, and those that may have their own document."""
 
+MAIN_DATES = "main"
+"""The name of the dates index that every archive has; others are named by who makes them."""
+
 
 class IndexName(StrEnum):
     """The indices of an archive; the values are names of `mappings/*.json`."""
@@ -240,3 +243,21 @@ class IndexStats:
 
     entries: int
     bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class NamedDates:
+    """A dates index of an archive: the main one, or another, attached or not.
+
+    `address` is where it lies. `entries` counts keys and `dates` what they
+    have, pairs of timestamp and collection. `problem` says why it cannot
+    be read, and then nothing is counted.
+    """
+
+    name: str
+    address: str
+    attached: bool
+    entries: int | None = None
+    dates: int | None = None
+    bytes: int | None = None
+    problem: str = ""

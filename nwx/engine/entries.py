@@ -3,8 +3,10 @@
 Both engines store these. A field without a value is left out.
 """
 
+import heapq
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 from urllib.parse import unquote
 
@@ -133,6 +135,35 @@ def dates_from_entry(entry: Mapping[str, Any]) -> Dates:
     """Return the dates of an entry, in order."""
     seen = (text.rpartition("/") for text in entry["seen"])
     return Dates(entry["key"], tuple((timestamp, collection) for collection, _, timestamp in seen))
+
+
+def merged_dates(parts: Sequence[Mapping[str, Dates]]) -> dict[str, Dates]:
+    """Return the dates of ids that are told in several parts, each date once."""
+    merged = dict(parts[0])
+    for part in parts[1:]:
+        for id, dates in part.items():
+            known = merged.get(id)
+            seen = dates.seen if known is None else sorted({*known.seen, *dates.seen})
+            merged[id] = Dates(dates.key, tuple(seen))
+    return merged
+
+
+def merged_entries(streams: Sequence[Iterator[Entry]]) -> Iterator[Entry]:
+    """Return the entries of several dates indices, each stream in the order of its ids, as one."""
+    if len(streams) == 1:
+        yield from streams[0]
+        return
+    for _, group in groupby(heapq.merge(*streams, key=_id), key=_id):
+        entries = list(group)
+        if len(entries) == 1:
+            yield entries[0]
+        else:
+            pairs = {pair for entry in entries for pair in dates_from_entry(entry).seen}
+            yield dates_entry(Dates(entries[0]["key"], tuple(pairs)))
+
+
+def _id(entry: Entry) -> str:
+    return str(entry["id"])
 
 
 def file_entry(file: SourceFile) -> Entry:

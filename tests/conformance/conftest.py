@@ -28,6 +28,15 @@ def open_archive(
 
 
 @pytest.fixture
+def open_another(
+    kind: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Opener]:
+    """What opens another archive of the same engine, without indices."""
+    with new_archive(kind, tmp_path_factory.mktemp(kind), request) as opener:
+        yield opener
+
+
+@pytest.fixture
 def engine(open_archive: Opener) -> Iterator[Engine]:
     """An empty archive."""
     with open_archive() as opened:

@@ -9,7 +9,6 @@ import pytest
 
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
-from nwx.model import IndexName
 from nwx.settings import ElasticSettings, Settings
 
 KINDS = ("embedded", "elastic")
@@ -33,9 +32,9 @@ def new_archive(kind: str, folder: Path, request: pytest.FixtureRequest) -> Iter
 
 def remove_indices(settings: Settings) -> None:
     """Remove the indices of a prefix that a test made."""
-    from nwx.engine.elastic.server import Server
+    from nwx.engine.elastic.server import Server, quoted
 
     server = Server(settings.engine, settings.elastic)
-    names = ",".join(f"{settings.elastic.prefix}-{index}-000001" for index in IndexName)
-    server.request("DELETE", f"/{names}", params={"ignore_unavailable": "true"})
+    for name in server.request("GET", f"/{settings.elastic.prefix}-*"):
+        server.request("DELETE", f"/{quoted(name)}")
     server.close()

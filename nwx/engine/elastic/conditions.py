@@ -31,13 +31,9 @@ class Condition:
             parts.append({"terms": {"collection": list(self.collections)}})
         return {"bool": {"filter": parts}}
 
-    def seen(self) -> Query:
-        """Return the query of entries of dates that have such a one, and others too.
-
-        Entries of one date are left out: it is that of the document itself.
-        """
-        many: Query = {"range": {"count": {"gte": 2}}}
-        return {"bool": {"filter": [many, self._seen()]}}
+    def seen(self, among: Query) -> Query:
+        """Return the query of those of some entries of dates that have such a one."""
+        return {"bool": {"filter": [among, self._seen()]}}
 
     def _seen(self) -> Query:
         spans = (("", ""),) if self.spans is None else self.spans

@@ -1,24 +1,28 @@
 """An archive on Elasticsearch."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
-from nwx.engine.base import Engine, SearchRequest
+from nwx.engine.base import DatesBuilder, Engine, SearchRequest
 from nwx.engine.elastic.bulk import Action, send
 from nwx.engine.elastic.dating import DatesIndex
 from nwx.engine.elastic.documenting import DocumentsIndex
 from nwx.engine.elastic.paging import count, pages
+from nwx.engine.elastic.parallel import ParallelIndices
 from nwx.engine.elastic.range import captures_between
-from nwx.engine.elastic.schema import OWN_FIELDS, Schema
+from nwx.engine.elastic.schema import Schema
 from nwx.engine.elastic.searching import Searching
 from nwx.engine.elastic.server import Body, Server, quoted
 from nwx.engine.entries import (
     capture_entry,
     file_entry,
     file_from_entry,
+    merged_entries,
 )
 from nwx.keys import document_key
 from nwx.model import (
+    MAIN_DATES,
     Batch,
     Capture,
     Dates,
@@ -26,6 +30,7 @@ from nwx.model import (
     Hit,
     IndexName,
     IndexStats,
+    NamedDates,
     SearchResult,
     SourceFile,
     Written,
@@ -48,7 +53,8 @@ class ElasticEngine(Engine):
         self._name = self._schema.name
         self._documents = DocumentsIndex(self._server, self._name(IndexName.DOCUMENTS))
         self._dates = DatesIndex(self._server, self._name(IndexName.DATES))
-        self._searching = Searching(self._server, self._schema, self._dates)
+        self._parallel = ParallelIndices(self._server, self._schema)
+        self._searching = Searching(self._server, self._schema, self._parallel)
 
     def create(self) -> None:
         self._schema.create()
@@ -82,13 +88,31 @@ class ElasticEngine(Engine):
         return self._documents.read(list(dict.fromkeys(ids)))
 
     def dates(self, ids: Sequence[str]) -> dict[str, Dates]:
-        return self._dates.read(list(dict.fromkeys(ids)))
+        return self._parallel.read(list(dict.fromkeys(ids)))
 
     def captures(self, urlkey: str, end: str | None = None) -> Iterator[Capture]:
         return captures_between(self._server, self._name(IndexName.CAPTURES), urlkey, end)
 
-    def append_dates(self, dates: Sequence[Dates]) -> int:
-        return self._dates.add(dates)
+    def append_dates(self, dates: Sequence[Dates], into: str = MAIN_DATES) -> int:
+        return self._parallel.append(into, dates)
+
+    def dates_indices(self) -> list[NamedDates]:
+        return self._parallel.listed()
+
+    def attach_dates(self, name: str, address: str = "") -> None:
+        self._parallel.attach(name, address)
+
+    def detach_dates(self, name: str) -> None:
+        self._parallel.detach(name)
+
+    def drop_dates(self, name: str) -> None:
+        self._parallel.drop(name)
+
+    def scan_dates(self, place: str) -> Iterator[Dates]:
+        return self._parallel.scan(place)
+
+    def build_dates(self, place: str) -> AbstractContextManager[DatesBuilder]:
+        return self._parallel.build(place)
 
     def search(self, request: SearchRequest) -> SearchResult:
         return self._searching.search(request)
@@ -100,10 +124,9 @@ class ElasticEngine(Engine):
         return count(self._server, self._name(index), _EVERYTHING)
 
     def scan(self, index: IndexName) -> Iterator[Mapping[str, Any]]:
-        body = {"query": _EVERYTHING, "_source": {"excludes": OWN_FIELDS}}
-        for page in pages(self._server, self._name(index), body, [{"id": "asc"}]):
-            for hit in page:
-                yield hit["_source"]
+        if index is IndexName.DATES:
+            return merged_entries(self._parallel.scanned())
+        return self._parallel.entries(self._name(index))
 
     def delete(self, index: IndexName, ids: Collection[str]) -> int:
         actions = (Action(self._name(index), id, None, "delete") for id in dict.fromkeys(ids))
@@ -119,19 +142,15 @@ class ElasticEngine(Engine):
 
     def stats(self) -> dict[IndexName, IndexStats]:
         return {
-            index: IndexStats(self.count(index), self._bytes(self._name(index)))
+            index: IndexStats(self.count(index), self._schema.stored_bytes(self._name(index)))
             for index in IndexName
         }
-
-    def _bytes(self, name: str) -> int | None:
-        answer = self._server.request("GET", f"/{quoted(name)}/_stats/store")
-        store = answer["_all"]["primaries"].get("store")
-        return None if store is None else int(store["size_in_bytes"])
 
     def refresh(self) -> None:
         # What was answered is safe on disk already: the server's log of operations is.
         names = ",".join(self._name(index) for index in IndexName)
         self._server.request("POST", f"/{quoted(names)}/_refresh")
+        self._parallel.refresh()
 
     def close(self) -> None:
         self._server.close()

@@ -4,9 +4,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from nwx.engine.elastic import limits
 from nwx.engine.elastic.compile import EVERYTHING, Query
-from nwx.engine.elastic.paging import count, numbers, numbers_and, within
-from nwx.engine.elastic.schema import COLLECTIONS, YEARS, Schema
+from nwx.engine.elastic.paging import count, numbers, numbers_and, search, within
+from nwx.engine.elastic.parallel import MANY, ParallelIndices
+from nwx.engine.elastic.schema import COLLECTIONS, NUMBER, YEARS, Schema
 from nwx.engine.elastic.server import Body, Server
 from nwx.model import FacetValue, IndexName
 
@@ -16,7 +18,6 @@ _JOINED_VALUES = 10_000
 # is rarer than this many others on some shard. One shard is always exact.
 _SHARD_VALUES = 1_000
 _ALL_DATES = {"collection": COLLECTIONS, "year": YEARS}
-_MANY: Query = {"range": {"count": {"gte": 2}}}
 
 Counts = dict[str, Counter[str]]
 
@@ -35,8 +36,9 @@ def _terms(facet: str, size: int) -> Body:
 class Facets:
     """What reads the facets of a result."""
 
-    def __init__(self, server: Server, schema: Schema) -> None:
+    def __init__(self, server: Server, schema: Schema, dates: ParallelIndices) -> None:
         self._server = server
+        self._parallel = dates
         self._documents = schema.name(IndexName.DOCUMENTS)
         self._dates = schema.name(IndexName.DATES)
 
@@ -47,7 +49,9 @@ class Facets:
 
         Years and collections look at all dates of a document. They look at
         its own date only where both the documents of the result and the
-        documents with several dates are more than limits.MAX_IDS.
+        documents with several dates are more than limits.MAX_IDS, and not
+        at an index that is attached where both the documents of the result
+        and the entries of that index are.
         """
         counts = _read(facets, answer.get("aggregations", {}))
         joined = [facet for facet in facets if facet in _JOINED]
@@ -56,6 +60,8 @@ class Facets:
             for facet in joined:
                 counts[facet].subtract(own[facet])
                 counts[facet].update(every[facet])
+            for facet, values in self._of_others(joined, query).items():
+                counts[facet].update(values)
         return {facet: _values(facet, counts[facet], size) for facet in facets}
 
     def _with_many_dates(
@@ -64,11 +70,48 @@ class Facets:
         """Count the documents of a query that have several dates: by their own, and by all."""
         own = {name: _values_of(_JOINED[name]) for name in facets}
         every = {name: _values_of(_ALL_DATES[name]) for name in facets}
-        many = count(self._server, self._dates, _MANY)
+        many = count(self._server, self._dates, MANY)
         if total <= many:
-            found = self._counted((self._documents, query), (self._dates, _MANY), every, own)
+            found = self._counted((self._documents, query), (self._dates, MANY), every, own)
             return found[1], found[0]
-        return self._counted((self._dates, _MANY), (self._documents, query), own, every)
+        return self._counted((self._dates, MANY), (self._documents, query), own, every)
+
+    def _of_others(self, facets: Sequence[str], query: Query) -> Counts:
+        """Count the values of documents that only indices beside the main one know."""
+        pairs: dict[str, set[tuple[int, Any]]] = {facet: set() for facet in facets}
+        for index in self._parallel.others():
+            among = numbers(self._server, self._documents, query)
+            query_there = EVERYTHING if among is None else within(EVERYTHING, among)
+            there = numbers(self._server, index, query_there)
+            if there is None:
+                continue
+            if among is None:
+                there = numbers(self._server, self._documents, within(query, there)) or []
+            for facet, found in self._pairs(index, there, facets).items():
+                pairs[facet] |= found
+        new = {number for found in pairs.values() for number, _ in found}
+        for facet, known in self._pairs(self._dates, list(new), facets).items():
+            pairs[facet] -= known
+        return {
+            facet: Counter(_label(facet, value) for _, value in found)
+            for facet, found in pairs.items()
+        }
+
+    def _pairs(
+        self, index: str, among: Sequence[int], facets: Sequence[str]
+    ) -> dict[str, set[tuple[int, Any]]]:
+        """Return the values that an index has for documents, each with the document's number."""
+        pairs: dict[str, set[tuple[int, Any]]] = {facet: set() for facet in facets}
+        wanted = [NUMBER, *(_ALL_DATES[facet] for facet in facets)]
+        for start in range(0, len(among), limits.PAGE):
+            query = within(EVERYTHING, among[start : start + limits.PAGE])
+            body = {"query": query, "size": limits.PAGE, "sort": ["_doc"], "_source": False}
+            found = search(self._server, index, body | {"docvalue_fields": wanted})
+            for fields in (hit["fields"] for hit in found["hits"]["hits"]):
+                for facet in facets:
+                    values = fields.get(_ALL_DATES[facet], ())
+                    pairs[facet].update((fields[NUMBER][0], value) for value in values)
+        return pairs
 
     def _counted(
         self, fewer: tuple[str, Query], more: tuple[str, Query], among: Body, again: Body

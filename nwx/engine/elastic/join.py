@@ -1,6 +1,6 @@
 """The join of documents with their dates: conditions become sets of documents."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nwx.engine.base import SearchRequest
@@ -15,6 +15,7 @@ from nwx.engine.elastic.compile import (
 )
 from nwx.engine.elastic.conditions import Condition, request_condition
 from nwx.engine.elastic.paging import numbers, pages, within
+from nwx.engine.elastic.parallel import ParallelIndices
 from nwx.engine.elastic.schema import NUMBER, Schema
 from nwx.engine.elastic.server import Body, Server
 from nwx.errors import QueryError
@@ -39,10 +40,10 @@ class Resolved:
 class Join:
     """What finds documents by conditions on all their dates."""
 
-    def __init__(self, server: Server, schema: Schema) -> None:
+    def __init__(self, server: Server, schema: Schema, dates: ParallelIndices) -> None:
         self._server = server
         self._documents = schema.name(IndexName.DOCUMENTS)
-        self._dates = schema.name(IndexName.DATES)
+        self._dates = dates
 
     def resolve(self, request: SearchRequest, sort: list[Body], wanted: int) -> Resolved:
         """Return the query of a request.
@@ -53,7 +54,7 @@ class Join:
         until `wanted` of them are found, and the query finds those only.
         """
         conditions = all_conditions(request)
-        found = {one: numbers(self._server, self._dates, one.seen()) for one in conditions}
+        found = {one: self._found(one) for one in conditions}
         known = {one: some for one, some in found.items() if some is not None}
         if len(known) == len(found):
             return Resolved(joined_query(request, known))
@@ -85,10 +86,29 @@ class Join:
 
     def _among(self, conditions: Sequence[Condition], some: Sequence[int]) -> Found:
         """Return which of some documents meet each condition."""
+        indices = self._dates.further()
         return {
-            one: numbers(self._server, self._dates, within(one.seen(), some)) or []
+            one: _union(
+                numbers(self._server, index, within(one.seen(further), some)) or []
+                for index, further in indices
+            )
             for one in conditions
         }
+
+    def _found(self, one: Condition) -> list[int] | None:
+        """Return the documents that meet a condition in an index, None of too many."""
+        parts = []
+        for index, further in self._dates.further():
+            part = numbers(self._server, index, one.seen(further))
+            if part is None:
+                return None
+            parts.append(part)
+        found = _union(parts)
+        return found if len(found) <= limits.MAX_IDS else None
+
+
+def _union(parts: Iterable[list[int]]) -> list[int]:
+    return list({number for part in parts for number in part})
 
 
 def all_conditions(request: SearchRequest) -> list[Condition]:

@@ -1,9 +1,9 @@
 """Orders by date, where a document is as old and as new as all its dates say.
 
-A document's own date stands in its entry, further ones in dates only. The
-first `wanted` by own date, and the first `wanted` of those with several
-dates by all of them, hold between them the first `wanted` of all: no date
-of a document can put it behind the place that one of its dates gives it.
+A document's own date stands in its entry, further ones in indices of dates
+only. The first `wanted` by own date, and the first `wanted` of each index by
+its dates, hold between them the first `wanted` of all: no date of a document
+can put it behind the place that one of its dates gives it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from nwx.engine.elastic import limits
 from nwx.engine.elastic.compile import Query, digits_range
 from nwx.engine.elastic.paging import pages, search, within
-from nwx.engine.elastic.schema import NUMBER, Schema
+from nwx.engine.elastic.parallel import ParallelIndices
+from nwx.engine.elastic.schema import NUMBER
 from nwx.engine.elastic.server import Body, Server
-from nwx.model import IndexName, Sort
+from nwx.model import Sort
 
-_MANY: Query = {"range": {"count": {"gte": 2}}}
 _DATED: Body = {
     "_source": False,
     "stored_fields": "_none_",
@@ -37,10 +37,10 @@ class Candidate:
 class Order:
     """Documents by their oldest or their newest date."""
 
-    def __init__(self, server: Server, schema: Schema, sort: Sort) -> None:
+    def __init__(self, server: Server, documents: str, dates: ParallelIndices, sort: Sort) -> None:
         self._server = server
-        self._documents = schema.name(IndexName.DOCUMENTS)
-        self._dates = schema.name(IndexName.DATES)
+        self._documents = documents
+        self._further = dates.further()
         self._newest = sort is Sort.NEWEST
 
     def body(self, fold: str, wanted: int) -> Body:
@@ -56,8 +56,11 @@ class Order:
         best = self._by_own_date(query, fold, wanted, answer)
         candidates = {one.number: one for one in self._dated(best.candidates)}
         if not best.complete:
-            for one in self._by_all_dates(query, fold, wanted, best.limit):
-                candidates[one.number] = one
+            for index, further in self._further:
+                among = Among(index, further, query, best.limit)
+                for one in self._by_dates_of(among, fold, wanted):
+                    known = candidates.get(one.number, one)
+                    candidates[one.number] = replace(one, date=self._first((one.date, known.date)))
         return [one.number for one in self._folded(candidates.values())][:wanted]
 
     def _by_own_date(self, query: Query, fold: str, wanted: int, answer: Body) -> "_Best":
@@ -80,25 +83,20 @@ class Order:
             return _Best([_candidate(hit, fold) for page in every for hit in page], complete=True)
         return _Best(candidates)
 
-    def _by_all_dates(
-        self, query: Query, fold: str, wanted: int, limit: str
-    ) -> Iterator[Candidate]:
-        """Give the first of those with several dates, in order; none beyond `limit` is needed."""
-        span = ("",) if not limit else (limit, "") if self._newest else ("", limit)
-        among: list[Query] = [_MANY]
-        if limit:
-            among.append(digits_range("dates", *span))
+    def _by_dates_of(self, among: "Among", fold: str, wanted: int) -> Iterator[Candidate]:
+        """Give the first of those that an index has dates of; none beyond the limit is needed."""
         mode = {"order": "desc", "mode": "max"} if self._newest else {"order": "asc", "mode": "min"}
-        body = {"query": {"bool": {"filter": among}}, **_DATED}
+        body = {"query": among.entries(newest=self._newest), **_DATED}
         folds: set[int] = set()
         sort = [{"dates": mode}, {"id": "asc"}]
-        for page in pages(self._server, self._dates, body, sort, size=limits.STEP):
+        for page in pages(self._server, among.index, body, sort, size=limits.STEP):
             dates = self._dates_of(page)
-            asked = {"query": within(query, list(dates)), "size": limits.PAGE, "sort": ["_doc"]}
-            hits = search(self._server, self._documents, asked | _fields(fold))["hits"]["hits"]
+            asked = {"size": limits.PAGE, "sort": ["_doc"], **_fields(fold)}
+            asked["query"] = within(among.documents, list(dates))
+            hits = search(self._server, self._documents, asked)["hits"]["hits"]
             for one in (_candidate(hit, fold) for hit in hits):
                 folds.add(one.fold)
-                yield replace(one, date=dates[one.number])
+                yield replace(one, date=self._first((one.date, dates[one.number])))
             if len(folds) >= wanted:
                 return
 
@@ -106,16 +104,20 @@ class Order:
         """Give the candidates with all their dates looked at."""
         for start in range(0, len(candidates), limits.PAGE):
             chunk = candidates[start : start + limits.PAGE]
-            query = within(_MANY, [one.number for one in chunk])
-            body = {"query": query, "size": limits.PAGE, "sort": ["_doc"], **_DATED}
-            dates = self._dates_of(search(self._server, self._dates, body)["hits"]["hits"])
+            dates = {one.number: one.date for one in chunk}
+            for index, further in self._further:
+                query = within(further, list(dates))
+                body = {"query": query, "size": limits.PAGE, "sort": ["_doc"], **_DATED}
+                hits = search(self._server, index, body)["hits"]["hits"]
+                for number, date in self._dates_of(hits).items():
+                    dates[number] = self._first((date, dates[number]))
             for one in chunk:
-                yield replace(one, date=dates.get(one.number, one.date))
+                yield replace(one, date=dates[one.number])
 
     def _dates_of(self, hits: list[Body]) -> dict[int, str]:
-        return {hit["fields"][NUMBER][0]: self._date(hit["fields"]["dates"]) for hit in hits}
+        return {hit["fields"][NUMBER][0]: self._first(hit["fields"]["dates"]) for hit in hits}
 
-    def _date(self, dates: list[str]) -> str:
+    def _first(self, dates: Iterable[str]) -> str:
         return max(dates) if self._newest else min(dates)
 
     def _folded(self, candidates: Iterable[Candidate]) -> list[Candidate]:
@@ -126,6 +128,24 @@ class Order:
         for one in ordered:
             folds.setdefault(one.fold, one)
         return list(folds.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Among:
+    """The documents of a query that have an entry in an index, one with a date up to a limit."""
+
+    index: str
+    further: Query
+    documents: Query
+    limit: str
+
+    def entries(self, *, newest: bool) -> Query:
+        """Return the query of the entries."""
+        found = [self.further]
+        if self.limit:
+            span = (self.limit, "") if newest else ("", self.limit)
+            found.append(digits_range("dates", *span))
+        return {"bool": {"filter": found}}
 
 
 @dataclass(frozen=True, slots=True)

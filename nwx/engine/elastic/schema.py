@@ -71,6 +71,12 @@ class Schema:
                     f"that made it, or import into another prefix"
                 )
 
+    def stored_bytes(self, name: str) -> int | None:
+        """Return the bytes that an index takes, None where the server does not tell."""
+        answer = self._server.request("GET", f"/{quoted(name)}/_stats/store")
+        store = answer["_all"]["primaries"].get("store")
+        return None if store is None else int(store["size_in_bytes"])
+
     def _versions(self) -> dict[IndexName, int | None]:
         names = {self.name(index): index for index in IndexName}
         found = self._server.request(
@@ -85,9 +91,18 @@ class Schema:
 
     def _create(self, index: IndexName) -> None:
         name = self.name(index)
-        body = index_body(index, self._settings) | {"aliases": {name: {"is_write_index": True}}}
+        self._create_as(index, name, f"{name}-{FIRST}")
+
+    def create_dates(self, alias: str, name: str = "") -> str:
+        """Make another index of dates; return its name, "" is the first of its alias."""
+        name = name or f"{alias}-{FIRST}"
+        self._create_as(IndexName.DATES, alias, name)
+        return name
+
+    def _create_as(self, index: IndexName, alias: str, name: str) -> None:
+        body = index_body(index, self._settings) | {"aliases": {alias: {"is_write_index": True}}}
         try:
-            self._server.request("PUT", f"/{quoted(f'{name}-{FIRST}')}", body)
+            self._server.request("PUT", f"/{quoted(name)}", body)
         except StatusError as error:
             # another process may be making it at the same moment
             if "resource_already_exists" not in str(error):

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 from nwx.engine.base import RESULT_WINDOW, SearchRequest
 from nwx.engine.elastic.compile import EVERYTHING, Query, has_scores
-from nwx.engine.elastic.dating import DatesIndex
 from nwx.engine.elastic.facets import Facets, aggregations
 from nwx.engine.elastic.hits import SOURCE, Highlighting, to_hit
 from nwx.engine.elastic.join import Join, Resolved
 from nwx.engine.elastic.order import Order
 from nwx.engine.elastic.paging import UNREAD, pages, search, within
+from nwx.engine.elastic.parallel import ParallelIndices
 from nwx.engine.elastic.schema import FOLD_SIMILAR, FOLD_URL, NUMBER, Schema
 from nwx.engine.elastic.server import Body, Server, StatusError
 from nwx.errors import QueryError, WindowError
@@ -39,13 +39,12 @@ class Folded:
 class Searching:
     """What answers questions from the indices of documents and dates."""
 
-    def __init__(self, server: Server, schema: Schema, dates: DatesIndex) -> None:
+    def __init__(self, server: Server, schema: Schema, dates: ParallelIndices) -> None:
         self._server = server
-        self._schema = schema
         self._dates = dates
         self._documents = schema.name(IndexName.DOCUMENTS)
-        self._join = Join(server, schema)
-        self._facets = Facets(server, schema)
+        self._join = Join(server, schema, dates)
+        self._facets = Facets(server, schema, dates)
 
     def search(self, request: SearchRequest) -> SearchResult:
         """Answer a question, as `Engine.search` does."""
@@ -64,7 +63,7 @@ class Searching:
     def _search(self, request: SearchRequest) -> SearchResult:
         started = time.perf_counter()
         by_date = _date_order(request)
-        order = Order(self._server, self._schema, by_date) if by_date else None
+        order = Order(self._server, self._documents, self._dates, by_date) if by_date else None
         sort = order.own_sort() if order else _RELEVANCE
         resolved = self._join.resolve(request, sort, request.offset + request.limit)
         highlighting = Highlighting(request.query)

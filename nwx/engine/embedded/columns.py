@@ -4,17 +4,20 @@ The arrays are those of one moment.
 """
 
 import sqlite3
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from nwx.engine.embedded.attached import Seen, merged
 from nwx.engine.embedded.database import DOCUMENT_FACETS, count
 from nwx.engine.embedded.stored import Ints, Stored
 from nwx.model import Collapse, IndexName
 
 Bools = npt.NDArray[np.bool_]
+Others = Callable[[int, dict[str, int]], Sequence[Seen]]
+"""What reads the dates of attached indices (`nwx.engine.embedded.attached.Attached.read`)."""
 
 
 class Sets:
@@ -83,17 +86,24 @@ class Columns:
     """Documents and dates of one moment."""
 
     def __init__(
-        self, db: sqlite3.Connection, stored: Stored, before: "Columns | None" = None
+        self,
+        db: sqlite3.Connection,
+        stored: Stored,
+        before: "Columns | None" = None,
+        others: Others | None = None,
     ) -> None:
         self.stored = stored
         self.size = stored.size
         self.entries = count(db, IndexName.DOCUMENTS)
-        self.timestamps = stored.timestamps
+        self.collections = {name: code for code, name in db.execute("SELECT * FROM collections")}
+        seen = Seen(stored.seen_nums, stored.timestamps, stored.collections)
+        further = others(self.size, self.collections) if others is not None else ()
+        self._seen = merged([seen, *further]) if further else seen
+        self.timestamps = self._seen.timestamps
         self.is_document: Bools = stored.documents["url_group"] > 0
-        self._starts: Ints = np.searchsorted(stored.seen_nums, np.arange(self.size + 1))
+        self._starts: Ints = np.searchsorted(self._seen.nums, np.arange(self.size + 1))
         self.labels = _labels(db, before)
         self._totals: dict[str, tuple[Ints, Ints]] = {}
-        self.collections = {name: code for code, name in db.execute("SELECT * FROM collections")}
 
     def folds(self, collapse: Collapse) -> Folds | None:
         """Return what folds documents, None where nothing is to be folded."""
@@ -158,12 +168,12 @@ class Columns:
     @cached_property
     def years(self) -> Sets:
         """The years of each."""
-        return Sets(self.stored.seen_nums, self.timestamps // 10**10, self.size)
+        return Sets(self._seen.nums, self.timestamps // 10**10, self.size)
 
     @cached_property
     def seen_collections(self) -> Sets:
         """The codes of the collections of each."""
-        return Sets(self.stored.seen_nums, self.stored.collections, self.size)
+        return Sets(self._seen.nums, self._seen.collections, self.size)
 
     def seen_in(
         self, spans: Collection[tuple[int, int]] | None, collections: Collection[str]
@@ -179,9 +189,9 @@ class Columns:
                 fits |= (self.timestamps >= low) & (self.timestamps <= high)
         if collections:
             codes = [self.collections[name] for name in collections if name in self.collections]
-            fits &= np.isin(self.stored.collections, codes)
+            fits &= np.isin(self._seen.collections, codes)
         found = np.zeros(self.size, dtype=bool)
-        found[self.stored.seen_nums[fits]] = True
+        found[self._seen.nums[fits]] = True
         return found
 
     def dates(self, num: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -190,7 +200,7 @@ class Columns:
         names = self.collection_names
         return (
             tuple(f"{number:014}" for number in dict.fromkeys(self.timestamps[run].tolist())),
-            tuple(sorted({names[code] for code in self.stored.collections[run].tolist()})),
+            tuple(sorted({names[code] for code in self._seen.collections[run].tolist()})),
         )
 
     @cached_property

@@ -17,9 +17,19 @@ CAPTURE_COLUMNS = tuple(
 )
 
 
-_SCHEMA = """
+_DATES_SCHEMA = """
 -- Numbers of ids, for all that is joined; they are never given anew.
 CREATE TABLE ids (num INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE);
+CREATE TABLE dates (num INTEGER PRIMARY KEY, key TEXT NOT NULL);
+CREATE TABLE seen (
+    rowid INTEGER PRIMARY KEY AUTOINCREMENT, num INTEGER NOT NULL,
+    timestamp INTEGER NOT NULL, collection INTEGER NOT NULL,
+    UNIQUE (num, timestamp, collection));
+CREATE TABLE collections (code INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+-- Entries of each index; `deletions` tells readers to forget what they know.
+CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+"""
+_SCHEMA = """
 -- A document that is replaced gets a new seq: readers look at what is new by it.
 -- `id_start` is the first 63 bits of the id, which order as the id does.
 CREATE TABLE documents (
@@ -31,12 +41,6 @@ CREATE INDEX documents_by_url ON documents (url_hash, url_group);
 CREATE INDEX documents_by_text ON documents (text_hash, text_group);
 CREATE TABLE facet_values (field TEXT, code INTEGER, value TEXT NOT NULL,
     PRIMARY KEY (field, code)) WITHOUT ROWID;
-CREATE TABLE dates (num INTEGER PRIMARY KEY, key TEXT NOT NULL);
-CREATE TABLE seen (
-    rowid INTEGER PRIMARY KEY AUTOINCREMENT, num INTEGER NOT NULL,
-    timestamp INTEGER NOT NULL, collection INTEGER NOT NULL,
-    UNIQUE (num, timestamp, collection));
-CREATE TABLE collections (code INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE sources (code INTEGER PRIMARY KEY, collection TEXT NOT NULL, name TEXT NOT NULL,
     UNIQUE (collection, name));
 CREATE TABLE captures (num INTEGER PRIMARY KEY, source INTEGER NOT NULL, {captures},
@@ -45,9 +49,8 @@ CREATE INDEX captures_by_urlkey ON captures (urlkey, timestamp);
 CREATE TABLE facets (id TEXT PRIMARY KEY, entry TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE files (collection TEXT, name TEXT, entry TEXT NOT NULL,
     PRIMARY KEY (collection, name)) WITHOUT ROWID;
--- Entries of each index; `deletions` tells readers to forget what they know.
-CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 """
+_ATTACHED = "CREATE TABLE IF NOT EXISTS attached (name TEXT PRIMARY KEY, address TEXT NOT NULL);"
 
 
 def _schema() -> str:
@@ -56,7 +59,7 @@ def _schema() -> str:
         f"{name} {_SQL_TYPES.get(kinds[name]['type'], 'INTEGER')}" for name in CAPTURE_COLUMNS
     )
     facets = (f"{name} INTEGER NOT NULL" for name in DOCUMENT_FACETS)
-    return _SCHEMA.format(captures=", ".join(captures), facets=", ".join(facets))
+    return _DATES_SCHEMA + _SCHEMA.format(captures=", ".join(captures), facets=", ".join(facets))
 
 
 TABLES: dict[IndexName, tuple[str, ...]] = {
@@ -82,13 +85,32 @@ def connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
 
 
 def make_tables(db: sqlite3.Connection) -> None:
-    """Make the tables where there are none."""
+    """Make the tables of an archive where there are none."""
+    _make(db, _schema() + _ATTACHED, (*IndexName, "deletions", "unindexed", "stamp"))
+
+
+def make_dates_tables(db: sqlite3.Connection) -> None:
+    """Make the tables of a dates index by itself, which are those of an archive's own."""
+    _make(db, _DATES_SCHEMA, (IndexName.DATES, "deletions"))
+
+
+def _make(db: sqlite3.Connection, schema: str, counters: tuple[str, ...]) -> None:
     if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'counters'").fetchone():
         return
-    counters = ", ".join(
-        f"('{name}', 0)" for name in (*IndexName, "deletions", "unindexed", "stamp")
-    )
-    db.executescript(f"BEGIN; {_schema()} INSERT INTO counters VALUES {counters}; COMMIT;")
+    values = ", ".join(f"('{name}', 0)" for name in counters)
+    db.executescript(f"BEGIN; {schema} INSERT INTO counters VALUES {values}; COMMIT;")
+
+
+def make_attached(db: sqlite3.Connection) -> None:
+    """Make the table of what is attached, which the first archives did not have."""
+    db.execute(_ATTACHED)
+
+
+def attached(db: sqlite3.Connection) -> dict[str, str]:
+    """Return the addresses of the dates indices that are attached to an archive, by name."""
+    if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'attached'").fetchone():
+        return {}
+    return dict(db.execute("SELECT name, address FROM attached ORDER BY name"))
 
 
 def count(db: sqlite3.Connection, name: str) -> int:

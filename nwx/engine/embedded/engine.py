@@ -3,18 +3,22 @@
 import sqlite3
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from nwx.engine.base import Engine, SearchRequest
+from nwx.engine.base import DatesBuilder, Engine, SearchRequest
 from nwx.engine.embedded import reading, searching
 from nwx.engine.embedded.database import connect
+from nwx.engine.embedded.datesfolder import DatesWriter
 from nwx.engine.embedded.folder import Folder
+from nwx.engine.embedded.parallel import ParallelIndices
 from nwx.engine.embedded.view import Viewer
 from nwx.engine.embedded.writing import Writer
+from nwx.engine.entries import merged_dates, merged_entries
 from nwx.errors import EngineError
 from nwx.model import (
+    MAIN_DATES,
     Batch,
     Capture,
     Dates,
@@ -22,6 +26,7 @@ from nwx.model import (
     Hit,
     IndexName,
     IndexStats,
+    NamedDates,
     SearchResult,
     SourceFile,
     Written,
@@ -46,6 +51,8 @@ class EmbeddedEngine(Engine):
         self._guard = threading.RLock()
         self._viewer = Viewer(self._folder)
         self._writer: Writer | None = None
+        self._main_dates = DatesWriter(self._folder)
+        self._parallel = ParallelIndices(self._folder, self._reading, self._altering)
         if read_only:
             self._folder.check()
 
@@ -69,18 +76,45 @@ class EmbeddedEngine(Engine):
 
     def dates(self, ids: Sequence[str]) -> dict[str, Dates]:
         with self._reading() as db:
-            return reading.dates(db, ids)
+            found = reading.dates(db, ids)
+        return merged_dates([found, *self._viewer.further_dates(ids)])
 
     def captures(self, urlkey: str, end: str | None = None) -> Iterator[Capture]:
         with self._streaming() as db:
             yield from reading.captures(db, urlkey, end)
 
-    def append_dates(self, dates: Sequence[Dates]) -> int:
+    def append_dates(self, dates: Sequence[Dates], into: str = MAIN_DATES) -> int:
         with self._guard:
-            if self._writer is not None or self._read_only:
-                return self._writing().append_dates(dates)
+            self._check_writable()
+            if into != MAIN_DATES:
+                return self._parallel.append(into, dates)
+            if self._writer is not None:
+                return self._writer.append_dates(dates)
+            if self._folder.exists():
+                return self._main_dates.append(dates)
             with closing(Writer(self._folder, _APPEND_WAIT_SECONDS)) as writer:
                 return writer.append_dates(dates)
+
+    def dates_indices(self) -> list[NamedDates]:
+        self._commit()
+        return self._parallel.listed()
+
+    def attach_dates(self, name: str, address: str = "") -> None:
+        self._parallel.attach(name, address)
+
+    def detach_dates(self, name: str) -> None:
+        self._parallel.detach(name)
+
+    def drop_dates(self, name: str) -> None:
+        self._check_writable()
+        self._parallel.drop(name)
+
+    def scan_dates(self, place: str) -> Iterator[Dates]:
+        self._commit()
+        return self._parallel.scan(place)
+
+    def build_dates(self, place: str) -> AbstractContextManager[DatesBuilder]:
+        return self._parallel.build(place)
 
     def search(self, request: SearchRequest) -> SearchResult:
         view = self._viewer.view()
@@ -100,6 +134,9 @@ class EmbeddedEngine(Engine):
         with self._streaming() as db:
             if index is IndexName.DOCUMENTS:
                 yield from reading.document_entries(db, self._viewer.view().searcher)
+            elif index is IndexName.DATES:
+                others = self._parallel.scan_attached()
+                yield from merged_entries([reading.entries_of(db, index), *others])
             else:
                 yield from reading.entries_of(db, index)
 
@@ -129,17 +166,33 @@ class EmbeddedEngine(Engine):
             try:
                 if writer is not None:
                     writer.close()
+                self._main_dates.close(self._folder.columns)
+                self._parallel.close()
             finally:
                 self._viewer.close()
 
     def _writing(self) -> Writer:
         """Return the writer, made when it is first needed."""
         with self._guard:
-            if self._read_only:
-                raise EngineError(f"the archive at {self.address} was opened for reading only")
+            self._check_writable()
             if self._writer is None:
                 self._writer = Writer(self._folder)
             return self._writer
+
+    def _check_writable(self) -> None:
+        if self._read_only:
+            raise EngineError(f"the archive at {self.address} was opened for reading only")
+
+    @contextmanager
+    def _altering(self) -> Iterator[sqlite3.Connection]:
+        """Give a connection for a change that is committed at once."""
+        with self._guard:
+            self._check_writable()
+            if self._writer is None:
+                self._folder.check()
+            changing = self._main_dates if self._writer is None else self._writer
+            with changing.transaction() as db:
+                yield db
 
     def _commit(self) -> None:
         with self._guard:

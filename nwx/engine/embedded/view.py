@@ -2,7 +2,7 @@
 
 import sqlite3
 import threading
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from operator import itemgetter
 
@@ -12,10 +12,12 @@ import tantivy
 from tantivy import Order, Query
 
 from nwx.engine.embedded import texts
+from nwx.engine.embedded.attached import Attached
 from nwx.engine.embedded.columns import Columns
 from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.stored import Ints, load, read
+from nwx.model import Dates
 
 _KEPT = 64
 _FEW = 8_192
@@ -108,22 +110,30 @@ class Viewer:
         self._index: tantivy.Index | None = None
         self._version = -1
         self._view: View | None = None
+        self._attached = Attached(folder)
 
     def view(self) -> View:
         """Return the view of the last commit."""
         with self._guard, self._folder.our_errors():
             db = self._connected()
             (version,) = db.execute("PRAGMA data_version").fetchone()
-            if self._view is None or version != self._version:
-                self._view = self._read(db, self._view)
+            view = self._view
+            if view is None or version != self._version or self._attached.have_changed():
+                view = self._view = self._read(db, view)
                 self._version = version
-            return self._view
+            return view
 
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection]:
         """Give the connection, to one thread at a time."""
         with self._guard, self._folder.our_errors():
             yield self._connected()
+
+    def further_dates(self, ids: Sequence[str]) -> list[dict[str, Dates]]:
+        """Return the dates of ids in each index that is attached."""
+        with self._guard, self._folder.our_errors():
+            self._attached.look(self._connected())
+            return self._attached.dates(ids)
 
     def _connected(self) -> sqlite3.Connection:
         if self._db is None:
@@ -136,7 +146,10 @@ class Viewer:
         db.execute("BEGIN")
         try:
             known = before.columns.stored if before else load(self._folder.columns, db)
-            columns = Columns(db, read(db, known), before.columns if before else None)
+            self._attached.look(db)
+            columns = Columns(
+                db, read(db, known), before.columns if before else None, self._attached.read
+            )
         finally:
             db.execute("COMMIT")
         if self._index is None:
@@ -149,4 +162,5 @@ class Viewer:
         with self._guard:
             if self._db is not None:
                 self._db.close()
+            self._attached.close()
             self._db = self._index = self._view = None

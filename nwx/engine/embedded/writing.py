@@ -11,6 +11,7 @@ end.
 
 import json
 import os
+import sqlite3
 import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -109,6 +110,15 @@ class Writer:
         """Add dates with the next commit; return how many pairs were new."""
         with self._working(), self._savepoint():
             return self._registry.add_dates(dates)
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Give the database for a change that is committed at once, what came before included."""
+        with self._working():
+            self.commit()
+            with self._savepoint():
+                yield self.db
+            self.commit()
 
     def delete(self, index: IndexName, ids: Collection[str]) -> int:
         """Delete entries, committed at once."""
