@@ -80,6 +80,10 @@ class Cluster:
             )
         return data
 
+    def is_outdated(self) -> bool:
+        """Return whether another index has taken the place of this one since it was opened."""
+        return self._stored.is_replaced()
+
     def close(self) -> None:
         """Let go of all files; closing twice is harmless."""
         for part in self._parts.values():
@@ -140,6 +144,12 @@ def open_cluster(place: str | Path, allowed: Sequence[str] = ()) -> Cluster:
         index = str(index_file(Path(name)))
         stored = LocalFile(Path(index))
     return _opened(stored, lambda: Places(index, allowed))
+
+
+def after(prefix: bytes) -> bytes | None:
+    """Return the first key behind all that begin with a prefix, None where nothing is."""
+    kept = prefix.rstrip(b"\xff")
+    return kept[:-1] + bytes([kept[-1] + 1]) if kept else None
 
 
 def open_wacz(path: Path) -> Cluster:

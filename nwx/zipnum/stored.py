@@ -34,6 +34,10 @@ class Stored(ABC):
     def read(self, offset: int, length: int) -> bytes:
         """Return bytes, fewer only at the end; raises SourceError where they cannot be had."""
 
+    def is_replaced(self) -> bool:
+        """Return whether another file has its name by now, where that can be told at no cost."""
+        return False
+
     @abstractmethod
     def close(self) -> None:
         """Let go of it; closing twice is harmless."""
@@ -60,6 +64,14 @@ class LocalFile(Stored):
             return os.pread(self._file.fileno(), length, offset)
         except (OSError, ValueError) as error:
             raise _cannot("read", self.name, error) from error
+
+    def is_replaced(self) -> bool:
+        """Return whether another file has its name by now, or none."""
+        try:
+            found = Path(self.name).stat()
+        except OSError:
+            return True
+        return not os.path.samestat(found, os.fstat(self._file.fileno()))
 
     def close(self) -> None:
         """Close the file."""

@@ -1,0 +1,229 @@
+"""nwx zipnum"""
+
+import sys
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from nwx.cli.cdxlists import SIZE, place_and_message, resources_of, shown_progress
+from nwx.cli.output import clean, print_json
+from nwx.dedup.planning import MEMORY_BYTES
+from nwx.dedup.rawblocks import CdxSource
+from nwx.errors import UsageError
+from nwx.formats.cdxfile import STANDARD_INPUT
+from nwx.formats.surt import urlkey
+from nwx.zipnum import after, open_cluster
+from nwx.zipnum.building import LINES_A_BLOCK, BuildOptions, BuildReport, build
+from nwx.zipnum.splits import read_splits
+from nwx.zipnum.updating import merge
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_PROBLEMS_SHOWN = 20
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+_WORK_OPTIONS = (
+    click.option(
+        "--lines",
+        type=click.IntRange(1),
+        default=LINES_A_BLOCK,
+        show_default=True,
+        help="Lines of a block.",
+    ),
+    click.option(
+        "--memory",
+        type=SIZE,
+        default=MEMORY_BYTES,
+        show_default="512M",
+        help="The memory to use in all; the rest goes to disk, inside the cluster's folder.",
+    ),
+    click.option(
+        "--jobs",
+        "--cores",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Processes to share work.  [the cores]",
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Print the report as JSON."),
+    click.option("--quiet", is_flag=True, help="Show neither progress nor counts, only errors."),
+)
+
+
+@click.group("zipnum")
+def command() -> None:
+    """Build, read and mend ZipNum clusters: capture indexes in compressed blocks."""
+
+
+def _work_options(function: Command) -> Command:
+    for option in reversed(_WORK_OPTIONS):
+        function = option(function)
+    return function
+
+
+@command.command("build")
+@click.argument("out", type=_FOLDER)
+@click.argument("files", metavar="CDX...", nargs=-1)
+@click.option(
+    "--shards",
+    type=click.IntRange(1, 100_000),
+    default=1,
+    show_default=True,
+    help="Data files to cut the index into, of about the same size.",
+)
+@click.option(
+    "--splits",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Where to cut: split points, one a line, as each build leaves in cluster.splits.",
+)
+@click.option(
+    "--summary",
+    is_flag=True,
+    help="Write the index as cluster.summary too; of the two pywb must be given one only.",
+)
+@_work_options
+def build_command(
+    out: Path,
+    files: tuple[str, ...],
+    shards: int,
+    splits: Path | None,
+    summary: bool,
+    lines: int,
+    memory: int,
+    jobs: int | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Build a cluster in the folder OUT from CDX or CDXJ files.
+
+    The files may be plain, gzip or zstd, sorted or not; - is standard input.
+    OUT gets the data (cdx-00000.gz …), the index of each (part-00000 …),
+    cluster.idx, cluster.loc and cluster.splits. pywb reads them in the
+    folder indexes/ of a collection. A build that was stopped goes on when
+    the same command is given again. Lines that are there twice, byte for
+    byte, are kept once.
+    """
+    sources = _sources(files)
+    points = None if splits is None else tuple(read_splits(splits))
+    options = BuildOptions(shards, lines, points, summary)
+    with shown_progress(quiet=quiet) as progress:
+        report = build(out, sources, options, resources_of(memory, None, jobs), progress)
+    return _print_build(report, as_json=as_json, quiet=quiet)
+
+
+def _sources(files: tuple[str, ...]) -> list[CdxSource]:
+    if not files:
+        raise UsageError("there is nothing to read; name CDX files, or - for standard input")
+    if files.count(STANDARD_INPUT) > 1:
+        raise UsageError("standard input (-) can be read once only")
+    return [
+        CdxSource(file, name="standard input" if file == STANDARD_INPUT else file) for file in files
+    ]
+
+
+def _print_build(report: BuildReport, *, as_json: bool, quiet: bool) -> int:
+    for problem in report.problems[:_PROBLEMS_SHOWN]:
+        click.echo(f"nwx: {clean(place_and_message(problem))}", err=True)
+    if report.problems_total > _PROBLEMS_SHOWN:
+        more = report.problems_total - min(_PROBLEMS_SHOWN, len(report.problems))
+        click.echo(f"nwx: … and {more:,} more lines that cannot be read", err=True)
+    if as_json:
+        print_json(report.as_json())
+    elif not quiet:
+        counts = [f"{report.lines:,} lines in {report.blocks:,} blocks of {report.shards:,} files"]
+        if report.repeated:
+            counts.append(f"{report.repeated:,} left out as repeated")
+        if report.problems_total:
+            counts.append(f"{report.problems_total:,} that cannot be read")
+        click.echo(", ".join(counts))
+    return 1 if report.problems_total and not report.lines else 0
+
+
+@command.command("merge")
+@click.argument("cluster", type=click.Path(path_type=Path, exists=True))
+@click.argument("files", metavar="CDX...", nargs=-1)
+@_work_options
+def merge_command(
+    cluster: Path,
+    files: tuple[str, ...],
+    lines: int,
+    memory: int,
+    jobs: int | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Add CDX or CDXJ files to a cluster: its folder, or its index.
+
+    Only the new lines are sorted. Data files without new lines stay as they
+    are, in others the blocks without new lines are copied. Whoever reads
+    the cluster meanwhile finds the old one until the new one is whole.
+    """
+    sources = _sources(files)
+    with shown_progress(quiet=quiet) as progress:
+        report = merge(
+            cluster,
+            sources,
+            resources_of(memory, None, jobs),
+            lines_a_block=lines,
+            progress=progress,
+        )
+    return _print_build(report, as_json=as_json, quiet=quiet)
+
+
+_ALLOW = click.option(
+    "--allow",
+    multiple=True,
+    metavar="PLACE",
+    help="Folder or start of addresses outside the cluster where its .loc may send us.",
+)
+_LIMIT = click.option("--limit", type=click.IntRange(1), metavar="N", help="Lines at most.")
+
+
+@command.command("get")
+@click.argument("cluster")
+@click.argument("url")
+@_ALLOW
+@_LIMIT
+def get_command(cluster: str, url: str, allow: tuple[str, ...], limit: int | None) -> int:
+    """Print the captures of a URL; the exit code is 1 when there is none.
+
+    CLUSTER is a folder, an index, a WACZ, or the address of one of the
+    first two. URL may be a urlkey as well: org,example)/path.
+    """
+    key = _key(url).encode("utf-8", "surrogateescape")
+    return _print_lines(cluster, allow, key + b" ", key + b"!", limit)
+
+
+@command.command("prefix")
+@click.argument("cluster")
+@click.argument("url")
+@_ALLOW
+@_LIMIT
+def prefix_command(cluster: str, url: str, allow: tuple[str, ...], limit: int | None) -> int:
+    """Print the captures of all URLs that begin so; the exit code is 1 when there is none.
+
+    CLUSTER and URL as for nwx zipnum get. A urlkey without its bracket
+    takes in all hosts below: org,example is all of example.org.
+    """
+    key = _key(url).encode("utf-8", "surrogateescape")
+    return _print_lines(cluster, allow, key, after(key), limit)
+
+
+def _key(url: str) -> str:
+    """Return a URL's urlkey, and a urlkey as it is."""
+    return url if "," in url.split("/")[0] or ")" in url.split("/")[0] else urlkey(url)
+
+
+def _print_lines(
+    place: str, allow: tuple[str, ...], start: bytes, end: bytes | None, limit: int | None
+) -> int:
+    found = 0
+    output = sys.stdout.buffer
+    with open_cluster(place, allow) as cluster:
+        for line in islice(cluster.lines(start, end), limit):
+            output.write(line + b"\n")
+            found += 1
+    output.flush()
+    return 0 if found else 1

@@ -1,0 +1,246 @@
+"""Builds a cluster from CDX files in any order: sorted runs, split points, shards."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Self
+
+from nwx.dedup.planning import Input, Resources, plan_tasks, ready_inputs, workers_for
+from nwx.dedup.pool import Pool, keep_memory
+from nwx.dedup.rawblocks import CdxSource
+from nwx.dedup.report import Progress, no_progress
+from nwx.errors import CdxError, UsageError
+from nwx.formats.cdxfile import STANDARD_INPUT
+from nwx.formats.wholefile import whole_file
+from nwx.zipnum.merging import Distinct, merged
+from nwx.zipnum.publishing import SPLITS, publish, recover, work_folder
+from nwx.zipnum.runs import PieceRead, Run, TaskDone, join_runs, make_runs, run_batches
+from nwx.zipnum.shards import data_name, part_name, shard_writer
+from nwx.zipnum.splits import format_splits, split_points
+
+LINES_A_BLOCK = 3000
+_RUN_SHARE, _BATCH_SHARE = 6, 8
+"""What lines take in memory, as Python holds them, for each of their bytes; twice, for batches."""
+_LEAST_BATCH_BYTES, _MOST_BATCH_BYTES = 1 << 16, 8 << 20
+_MOST_RUNS = 256
+_PROBLEMS_LISTED = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOptions:
+    """Into how many shards, at which split points if they are given, of how large blocks.
+
+    With `summary` the index is also there as cluster.summary.
+    """
+
+    shards: int = 1
+    lines_a_block: int = LINES_A_BLOCK
+    splits: tuple[bytes, ...] | None = None
+    summary: bool = False
+
+
+@dataclass(slots=True)
+class BuildReport:
+    """What went into a cluster.
+
+    `repeated` counts lines left out as they were there already, byte for
+    byte; `problems_total` those that cannot stand in an index, the first of
+    which are in `problems`.
+    """
+
+    lines: int = 0
+    blocks: int = 0
+    shards: int = 0
+    repeated: int = 0
+    problems_total: int = 0
+    problems: list[CdxError] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report as JSON values."""
+        problems = [
+            {"file": each.file, "line": each.line, "message": str(each)} for each in self.problems
+        ]
+        counts = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "problems"}
+        return {**counts, "problems": problems}
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> Self:
+        """Return a report from JSON values."""
+        problems = [
+            CdxError(each["message"], each["file"], each["line"]) for each in found["problems"]
+        ]
+        return cls(**{**found, "problems": problems})
+
+    def add_pieces(self, pieces: Sequence[PieceRead]) -> None:
+        """Add what could not be read, with lines numbered from the start of each file."""
+        before: dict[str, int] = {}
+        for piece in sorted(pieces, key=lambda each: each.start):
+            first = before.get(piece.file, 0)
+            before[piece.file] = first + piece.lines
+            self.problems_total += piece.problems_total
+            for line, message in piece.problems:
+                if len(self.problems) < _PROBLEMS_LISTED:
+                    self.problems.append(CdxError(message, piece.file, first + line))
+
+
+def build(
+    folder: Path,
+    sources: Sequence[CdxSource],
+    options: BuildOptions,
+    resources: Resources,
+    progress: Progress = no_progress,
+) -> BuildReport:
+    """Write a cluster of all lines of some files into a folder that has none.
+
+    A build that was killed goes on where it was. Raises UsageError where a
+    cluster is there already, SourceError where files cannot be read or
+    written.
+    """
+    if found := recover(folder):
+        return BuildReport.from_json(found)
+    if any(folder.glob("*.idx")):
+        raise UsageError(f"{folder} has a cluster already; merge into it, or name another folder")
+    with work_folder(folder, plan_of(sources, options, resources)) as work:
+        report = BuildReport()
+        runs = sorted_runs(work, sources, resources, report, progress)
+        points = options.splits
+        if points is None:
+            points = tuple(split_points(runs, options.shards))
+        (work / SPLITS).write_bytes(format_splits(points))
+        _write_shards(work, runs, points, options, resources, report, progress)
+        names = [data_name(number) for number in range(report.shards)]
+        publish(
+            folder,
+            work,
+            [part_name(number) for number in range(report.shards)],
+            {name: (name,) for name in names},
+            summary=options.summary,
+            report=report.as_json(),
+        )
+    return report
+
+
+def plan_of(
+    sources: Sequence[CdxSource], options: BuildOptions, resources: Resources
+) -> dict[str, Any]:
+    """Return what has to be the same for a build to go on where another was killed."""
+    files = []
+    for source in sources:
+        path = Path(source.path)
+        if source.path == STANDARD_INPUT or not path.is_file():
+            files.append([source.path, -1, id(source)])  # it cannot be read again
+        else:
+            found = path.stat()
+            files.append([str(path.resolve()), found.st_size, found.st_mtime_ns])
+    return {
+        "files": files,
+        "shards": options.shards,
+        "lines": options.lines_a_block,
+        "splits": [point.decode("latin-1") for point in options.splits or ()],
+        "summary": options.summary,
+        "memory": resources.memory_bytes,
+        "workers": resources.workers,
+    }
+
+
+def sorted_runs(
+    work: Path,
+    sources: Sequence[CdxSource],
+    resources: Resources,
+    report: BuildReport,
+    progress: Progress,
+) -> list[Run]:
+    """Return the lines of all sources as sorted runs in `work`; faults go to the report."""
+    inputs = ready_inputs(sources, work)
+    workers = workers_for(inputs, resources)
+    run_bytes = resources.memory_bytes // workers // _RUN_SHARE
+    tasks = plan_tasks(inputs, frozenset(), workers)
+    total = sum(task.size for task in tasks)
+    read = 0
+    done: list[TaskDone] = []
+    with Pool(workers) as pool:
+        work_to_do = [(work, task.number, task.pieces, run_bytes) for task in tasks]
+        for task, found in zip(tasks, pool.map(make_runs, work_to_do), strict=True):
+            done.append(found)
+            read += task.size
+            progress("sorting", read, total)
+    report.add_pieces([piece for each in done for piece in each.pieces])
+    return [run for each in done for run in each.runs]
+
+
+def _write_shards(
+    work: Path,
+    runs: Sequence[Run],
+    points: Sequence[bytes],
+    options: BuildOptions,
+    resources: Resources,
+    report: BuildReport,
+    progress: Progress,
+) -> None:
+    bounds = [b"", *points, None]
+    workers = workers_of(runs, resources)
+    runs = few_runs(work, runs, workers, resources)
+    room = batch_bytes(resources, workers, len(runs))
+    shards = [
+        (work, runs, number, start, end, options.lines_a_block, room)
+        for number, (start, end) in enumerate(pairwise(bounds))
+    ]
+    with Pool(min(workers, len(shards))) as pool:
+        for lines, blocks, repeated in pool.map(write_shard, shards):
+            report.shards += 1
+            report.lines += lines
+            report.blocks += blocks
+            report.repeated += repeated
+            progress("writing", report.shards, len(shards))
+
+
+def workers_of(runs: Sequence[Run], resources: Resources) -> int:
+    """Return how many processes the writing of these runs is worth."""
+    sizes = [Input(CdxSource(run.name), run.size, False) for run in runs]
+    return workers_for(sizes, resources)
+
+
+def batch_bytes(resources: Resources, workers: int, sources: int) -> int:
+    """Return how much to read at once of each of several sources that are merged."""
+    room = resources.memory_bytes // workers // _BATCH_SHARE // max(1, sources)
+    return min(_MOST_BATCH_BYTES, max(_LEAST_BATCH_BYTES, room))
+
+
+def few_runs(work: Path, runs: Sequence[Run], workers: int, resources: Resources) -> Sequence[Run]:
+    """Return the same lines in so few runs that all can be read at once."""
+    while len(runs) > _MOST_RUNS:
+        groups = [runs[at : at + _MOST_RUNS] for at in range(0, len(runs), _MOST_RUNS)]
+        room = batch_bytes(resources, workers, _MOST_RUNS)
+        with Pool(min(workers, len(groups))) as pool:
+            runs = list(pool.map(join_runs, [(work, group, room) for group in groups]))
+    return runs
+
+
+def write_shard(
+    work: Path,
+    runs: Sequence[Run],
+    number: int,
+    start: bytes,
+    end: bytes | None,
+    lines_a_block: int,
+    room: int,
+) -> tuple[int, int, int]:
+    """Write a shard and return its lines, its blocks, and the lines left out as repeated.
+
+    What an earlier call wrote is kept.
+    """
+    keep_memory()
+    report = work / f"shard-{number:05d}.json"
+    if report.exists():
+        lines, blocks, repeated = json.loads(report.read_bytes())
+        return lines, blocks, repeated
+    distinct = Distinct(merged(run_batches(work, run, start, end, room) for run in runs))
+    with shard_writer(work, data_name(number), part_name(number), lines_a_block) as writer:
+        for batch in distinct:
+            writer.add(batch)
+    counts = (writer.lines, writer.blocks, distinct.repeated)
+    with whole_file(report) as stream:
+        stream.write(json.dumps(counts).encode())
+    return counts
