@@ -143,6 +143,14 @@ class Engine(ABC):
         """
 
     @abstractmethod
+    def captures_by_digest(self, digest: str) -> Iterator[Capture]:
+        """Stream the captures that hold a payload of this digest (normal form), the newest first.
+
+        Revisits hold none. Those of one moment come in the order of file
+        and offset.
+        """
+
+    @abstractmethod
     def append_dates(self, dates: Sequence[Dates], into: str = MAIN_DATES) -> int:
         """Add to the dates known; return how many (timestamp, collection) pairs were new.
 

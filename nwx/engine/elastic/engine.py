@@ -6,6 +6,7 @@ from typing import Any
 
 from nwx.engine.base import DatesBuilder, Engine, SearchRequest
 from nwx.engine.elastic.bulk import Action, send
+from nwx.engine.elastic.bydigest import captures_by_digest
 from nwx.engine.elastic.dating import DatesIndex
 from nwx.engine.elastic.documenting import DocumentsIndex
 from nwx.engine.elastic.paging import count, pages
@@ -92,6 +93,9 @@ class ElasticEngine(Engine):
 
     def captures(self, urlkey: str, end: str | None = None) -> Iterator[Capture]:
         return captures_between(self._server, self._name(IndexName.CAPTURES), urlkey, end)
+
+    def captures_by_digest(self, digest: str) -> Iterator[Capture]:
+        return captures_by_digest(self._server, self._name(IndexName.CAPTURES), digest)
 
     def append_dates(self, dates: Sequence[Dates], into: str = MAIN_DATES) -> int:
         return self._parallel.append(into, dates)

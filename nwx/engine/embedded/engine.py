@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nwx.engine.base import DatesBuilder, Engine, SearchRequest
-from nwx.engine.embedded import reading, searching
+from nwx.engine.embedded import bydigest, reading, searching
 from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.datesfolder import DatesWriter
 from nwx.engine.embedded.folder import Folder
@@ -82,6 +82,14 @@ class EmbeddedEngine(Engine):
     def captures(self, urlkey: str, end: str | None = None) -> Iterator[Capture]:
         with self._streaming() as db:
             yield from reading.captures(db, urlkey, end)
+
+    def captures_by_digest(self, digest: str) -> Iterator[Capture]:
+        with self._reading() as db:
+            first = bydigest.first_captures(db, digest)
+        yield from first
+        if len(first) == bydigest.FIRST:
+            with self._streaming() as db:
+                yield from bydigest.further_captures(db, digest)
 
     def append_dates(self, dates: Sequence[Dates], into: str = MAIN_DATES) -> int:
         with self._guard:

@@ -21,7 +21,7 @@ from itertools import chain
 
 import tantivy
 
-from nwx.engine.embedded import texts
+from nwx.engine.embedded import bydigest, texts
 from nwx.engine.embedded.database import add, connect, count, make_tables
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.registry import Registry, id_bytes
@@ -56,6 +56,7 @@ class Writer:
                 folder.prepare()
                 self.db = connect(folder.database, read_only=False)
                 make_tables(self.db)
+                self.db.execute(bydigest.INDEX)  # which the first archives did not have
                 self._texts = texts.TextWriter(folder.documents)
                 self._registry = Registry(self.db)
                 self._repair()

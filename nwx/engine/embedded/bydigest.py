@@ -1,0 +1,40 @@
+"""Captures by their digest.
+
+The index holds the end of a digest, 36 bits of it and more, and leaves
+revisits out: 19 bytes a capture where one of whole digests takes 68, and a
+quarter less time to write. What shares an end is compared when it is read.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+
+from nwx.engine.embedded.reading import CAPTURES, capture_of_row
+from nwx.model import Capture
+
+FIRST = 20
+
+_END = "substr({}, -9)"
+_TIME = "CAST(timestamp AS INTEGER)"
+
+INDEX = (
+    "CREATE INDEX IF NOT EXISTS captures_by_digest"
+    f" ON captures ({_END.format('digest')}, {_TIME}) WHERE record_type <> 'revisit'"
+)
+
+# Without the sign before `digest` SQLite puts the value into the other term too, where no
+# index helps then.
+_QUESTION = (
+    f"{CAPTURES} WHERE {_END.format('digest')} = {_END.format('?1')} AND +digest = ?1"
+    f" AND record_type <> 'revisit'"
+    f" ORDER BY {_TIME} DESC, name, source_file_offset, collection"
+)
+
+
+def first_captures(db: sqlite3.Connection, digest: str) -> list[Capture]:
+    """Return the first FIRST of `Engine.captures_by_digest`, which are all of most digests."""
+    return [capture_of_row(row) for row in db.execute(f"{_QUESTION} LIMIT {FIRST}", (digest,))]
+
+
+def further_captures(db: sqlite3.Connection, digest: str) -> Iterator[Capture]:
+    """Stream those behind the first."""
+    return map(capture_of_row, db.execute(f"{_QUESTION} LIMIT -1 OFFSET {FIRST}", (digest,)))

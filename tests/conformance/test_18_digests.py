@@ -1,0 +1,47 @@
+"""Captures are found by their digest, those that hold it the newest first."""
+
+from itertools import islice
+
+from nwx.engine.base import Engine
+from nwx.model import Batch
+from tests.conformance.archive import capture, sha1
+
+SAME = sha1("the same payload")
+SHA256 = "sha256:" + "0123456789abcdef" * 4
+CAPTURES = [
+    capture("http://example.org/a", "2010", digest=SAME),
+    capture("http://example.org/b", "2012", digest=SAME, source_file="b.warc.gz"),
+    capture("http://example.org/a", "2014", digest=SAME, record_type="revisit"),
+    capture("http://example.net/c", "2012", digest=SAME, collection="other", offset=9),
+    capture("http://example.net/d", "2012", digest=SAME, offset=10),
+    capture("http://example.net/e", "2011", digest=SAME, record_type="resource"),
+    capture("http://example.net/", "2010", body="another"),
+    capture("http://example.net/s", "2010", digest=SHA256),
+    capture("http://example.net/n", "2010", digest=""),
+]
+# The same end, which is all that an index may hold.
+TWIN = "sha1:" + "A" * 23 + SAME[-9:]
+BATCHES = [Batch(captures=(*CAPTURES, capture("http://example.net/t", "2013", digest=TWIN)))]
+
+
+def test_the_newest_comes_first_and_revisits_hold_nothing(archive: Engine) -> None:
+    found = list(archive.captures_by_digest(SAME))
+    assert found == [CAPTURES[place] for place in (3, 4, 1, 5, 0)]
+
+
+def test_other_digests(archive: Engine) -> None:
+    assert [one.url for one in archive.captures_by_digest(SHA256)] == ["http://example.net/s"]
+    assert [one.url for one in archive.captures_by_digest(TWIN)] == ["http://example.net/t"]
+    assert list(archive.captures_by_digest(sha1("never met"))) == []
+
+
+def test_a_digest_of_very_many_captures(engine: Engine) -> None:
+    many = [
+        capture(f"http://example.org/{n}", f"20{n % 20:02}", digest=SAME, offset=n)
+        for n in range(2_300)
+    ]
+    engine.write(Batch(captures=tuple(many)))
+    engine.refresh()
+    wanted = sorted(many, key=lambda one: (-int(one.timestamp), one.source_file_offset))
+    assert list(engine.captures_by_digest(SAME)) == wanted
+    assert list(islice(engine.captures_by_digest(SAME), 3)) == wanted[:3]
