@@ -102,7 +102,8 @@ class Comparison:
         """Yield what the archive does not hold, in the order of the files.
 
         A capture is held when the archive has its date, and its document
-        where it is of something people browse. Raises SourceError where a
+        where it is of something people browse; of a revisit it may be that
+        of the URL it refers to. Raises SourceError where a
         file cannot be read.
         """
         for path in paths:
@@ -135,9 +136,20 @@ class Comparison:
             found = self._states((c.document_id, c.timestamp, c.url) for c in same if c.digest)
             if _HELD in found.values() or any(not capture.digest for capture in same):
                 continue
+            if any(state.is_dated for state in found.values()) and self._has_original(same):
+                continue
             state = max(*found.values(), states.get((one.id, one.timestamp), _State()), _State())
             cause = self._cause_by_file(one) or self._cause(one, there, same, state)
             yield _missing(one, state, *cause)
+
+    def _has_original(self, captures: Iterable[Capture]) -> bool:
+        """Tell whether one of the captures is a revisit of another URL that the archive holds."""
+        keys = [
+            document_key(capture.refers_to_url, capture.digest)
+            for capture in captures
+            if capture.refers_to_url
+        ]
+        return bool(keys and self._engine.known(list(map(document_id, keys))))
 
     def _states(self, wanted: Iterable[tuple[str, str, str]]) -> dict[tuple[str, str], _State]:
         """Return what there is of documents at moments; given are id, timestamp and URL."""

@@ -10,7 +10,7 @@ from nwx.keys import document_id, document_key
 from nwx.model import IndexName
 from nwx.settings import Settings
 from tests.cli.conftest import Nwx, run_nwx
-from tests.warcs import Page, html, many_pages, write_warc
+from tests.warcs import Page, html, many_pages, warc_record, write_warc
 
 URL = "http://www.example.org/"
 A, B = html("A", "the first text"), html("B", "the second text")
@@ -79,6 +79,17 @@ def test_captures_on_a_list_are_missing_on_purpose(nwx: Nwx, tmp_path: Path, war
         assert report["held"] == 2
         expected = {"excluded": 2} if lists else {"excluded": 1, "original": 1}
         assert report["missing"] == expected
+
+
+def test_a_revisit_of_another_url_is_held_with_it(nwx: Nwx, tmp_path: Path) -> None:
+    revisit = warc_record(PAGES[3])
+    refers = f"WARC-Refers-To-Target-URI: {URL}\r\nWARC-Profile".encode()
+    file = tmp_path / "crawl.warc"
+    file.write_bytes(revisit.replace(b"WARC-Profile", refers))
+    nwx("import", file)
+    assert compared(nwx, "--cdx", cdx_of(file))["missing"] == {"original": 1}
+    nwx("import", write_warc(tmp_path / "original.warc.gz", PAGES[:1]))
+    assert compared(nwx, "--cdx", cdx_of(file), code=0)["held"] == 1
 
 
 def test_records_that_could_not_be_read(nwx: Nwx, tmp_path: Path, warc: Path) -> None:
