@@ -3,7 +3,8 @@
 NwxError
 ├── UsageError                 a wrong option, value or combination (exit code 2)
 │   ├── SettingsError          a wrong value in the environment or a configuration file
-│   └── QueryError             a query that cannot be parsed; knows the place
+│   ├── QueryError             a query that cannot be parsed; knows the place
+│   └── CdxQueryError          a parameter of the CDX server that makes no sense
 ├── FormatError                bytes that do not follow their format; knows file and offset
 │   ├── TimestampError
 │   ├── DigestError
@@ -45,6 +46,10 @@ class QueryError(UsageError):
         super().__init__(message)
         self.query = query
         self.position = position
+
+
+class CdxQueryError(UsageError):
+    """A parameter of the CDX server that makes no sense."""
 
 
 class FormatError(NwxError):

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from nwx.errors import SettingsError
 
@@ -19,6 +19,7 @@ VARIABLES = {
     "ca_file": "NWX_CA_FILE",
     "insecure": "NWX_INSECURE",
     "timeout": "NWX_TIMEOUT",
+    "cdx_token": "NWX_CDX_TOKEN",
 }
 """The settings by name, and the environment variables that hold them where nothing else does."""
 
@@ -42,10 +43,14 @@ class ElasticSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where the archive lives: a folder, or an http(s) address."""
+    """Where the archive lives: a folder, or an http(s) address.
+
+    Whoever has `cdx_token` may write captures through a CDX server; "" lets nobody.
+    """
 
     engine: str = DEFAULT_ENGINE
     elastic: ElasticSettings = ElasticSettings()
+    cdx_token: str = field(default="", repr=False)
 
 
 def load_settings(
@@ -68,7 +73,9 @@ def load_settings(
         verify=not texts.truth("insecure"),
         timeout_seconds=texts.seconds("timeout", defaults.timeout_seconds),
     )
-    return Settings(texts.text("engine", DEFAULT_ENGINE), elastic)
+    return Settings(
+        texts.text("engine", DEFAULT_ENGINE), elastic, cdx_token=texts.text("cdx_token", "")
+    )
 
 
 class _Texts:

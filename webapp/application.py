@@ -1,21 +1,29 @@
 """The application factory."""
 
+from collections.abc import Sequence
+
 from flask import Flask, Response, g, request, url_for
 
 import nwx
+from nwx.cdxserver.server import CdxServer
+from nwx.cdxserver.sources import EngineSource, Source
 from nwx.engine.base import Engine
 from webapp import (
     api,
     cdx,
+    dedup,
     documents,
     exports,
     failures,
     health,
+    memento,
     pages,
     playback,
     search,
     words,
 )
+from webapp.cdx_service import EXTENSION as CDX_EXTENSION
+from webapp.cdx_service import CdxService
 from webapp.context import EXTENSION, Places, Service, preferences, service
 
 DEFAULT_TITLE = "nwx"
@@ -38,6 +46,8 @@ def create_app(
     replay_url: str | None = None,
     replay_port: int | None = None,
     places: Places | None = None,
+    cdx_sources: Sequence[Source] = (),
+    cdx_token: str = "",
     search_url: str = "",
     title: str = DEFAULT_TITLE,
 ) -> Flask:
@@ -47,7 +57,9 @@ def create_app(
     that a reader came by; with neither, pages say that playback is off.
     `search_url` is the address of these pages where readers come by another
     than the one they ask for, as behind a reverse proxy.
-    `places` is told which files are about to be played. The engine is used
+    `places` is told which files are about to be played. `cdx_sources` are
+    asked for captures beside the engine; with `cdx_token`, whoever has it
+    may write captures. The engine is used
     by several threads at once and stays open: whoever opened it closes it.
     """
     app = Flask(__name__)
@@ -61,7 +73,17 @@ def create_app(
         search_url=search_url.rstrip("/"),
         places=places,
     )
-    for module in (search, documents, exports, pages, api, cdx, health, playback):
+    replays = replay_url or replay_port
+    app.extensions[CDX_EXTENSION] = CdxService(
+        CdxServer([EngineSource(engine), *cdx_sources]),
+        engine=engine,
+        token=cdx_token,
+        replay_url=f"/{playback.COLLECTION}" if replays else "",
+        places=places,
+    )
+    cdx.prepare(app)
+    dedup.prepare(app, engine)
+    for module in (search, documents, exports, pages, api, cdx, memento, health, playback):
         app.register_blueprint(module.blueprint)
     _prepare_templates(app)
     failures.register(app)

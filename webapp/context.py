@@ -1,5 +1,6 @@
 """What every page needs of the application and of the reader."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -7,7 +8,7 @@ from flask import current_app, request
 from werkzeug.exceptions import NotFound
 
 from nwx.engine.base import Engine
-from nwx.model import Capture, Document
+from nwx.model import Document
 from webapp.preferences import COOKIE, Preferences, from_cookie
 
 EXTENSION = "nwx"
@@ -16,8 +17,8 @@ EXTENSION = "nwx"
 class Places(Protocol):
     """Whoever must know the files of captures before they are played."""
 
-    def cover(self, captures: list[Capture]) -> None:
-        """Make the files of these captures known."""
+    def cover(self, files: Iterable[tuple[str, str]]) -> None:
+        """Make files known, each by its collection and name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from nwx.errors import SourceError
 from webapp.stored import SCHEME, file_key, open_record
 
 CLOSEST_LIMIT = 100
+MOST_CAPTURES = 10_000
 SECONDS = 30
 
 
@@ -60,9 +61,10 @@ class NwxIndex(BaseIndexSource):  # type: ignore[misc]
         """Return the captures of the URL in the parameters, the closest first."""
         if params.get("matchType", "exact") != "exact":
             raise NotFoundException(params.get("url"))
-        asked = {"url": params.get("alt_url") or params["url"]}
+        url = params.get("alt_url") or params["url"]
+        asked = {"url": url, "withOriginals": "true", "limit": str(MOST_CAPTURES)}
         if params.get("closest"):
-            asked |= {"closest": params["closest"], "sort": "closest", "limit": str(CLOSEST_LIMIT)}
+            asked |= {"closest": params["closest"], "limit": str(CLOSEST_LIMIT)}
         answer = self.session.get(self.address, params=asked, timeout=SECONDS)
         if answer.status_code == 400:
             raise NotFoundException(answer.text)

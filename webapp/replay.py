@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 
 from nwx.engine.base import Engine
 from nwx.errors import NwxError
-from nwx.model import Capture, SourceFile
+from nwx.model import SourceFile
 from webapp.listening import address_of, port_of
 from webapp.playback import COLLECTION
 from webapp.stored import file_key, stored_address
@@ -56,9 +56,9 @@ class PathIndex:
         self._lock = threading.Lock()
         self.refresh()
 
-    def cover(self, captures: Iterable[Capture]) -> None:
-        """Read the ledger again where it may know files of captures that the index lacks."""
-        wanted = {(capture.collection, capture.source_file) for capture in captures}
+    def cover(self, files: Iterable[tuple[str, str]]) -> None:
+        """Read the ledger again where it may know files that the index lacks."""
+        wanted = set(files)
         with self._lock:
             if not wanted <= self._known:
                 self.refresh()

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-import waitress
-
+from nwx.cdxserver.sources import Source
 from nwx.engine.base import Engine
 from nwx.errors import SettingsError
 from webapp.application import DEFAULT_TITLE, create_app
+from webapp.cdx_listening import make_server
 from webapp.listening import address_of, listen, port_of
 from webapp.replay import ReplayProcess
 
@@ -23,7 +23,8 @@ class ServiceSettings:
 
     `replay_port` 0 takes the port after `port`, or a free one where that is
     taken. `search_url` and `replay_url` are the addresses that readers use
-    where those differ, as behind a reverse proxy.
+    where those differ, as behind a reverse proxy. `cdx_sources` and
+    `cdx_token` are those of `create_app`.
     """
 
     host: str = "127.0.0.1"
@@ -34,6 +35,8 @@ class ServiceSettings:
     search_url: str = ""
     replay_url: str = ""
     title: str = DEFAULT_TITLE
+    cdx_sources: tuple[Source, ...] = ()
+    cdx_token: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ def serve(engine: Engine, settings: ServiceSettings, ready: Callable[[Addresses]
     playback does not start.
     """
     with ExitStack() as stack:
-        stack.enter_context(_ended_by_sigterm())
+        stack.enter_context(ended_by_sigterm())
         listening = stack.enter_context(listen(settings.host, settings.port))
         search = address_of(listening)
         replay = None
@@ -66,10 +69,10 @@ def serve(engine: Engine, settings: ServiceSettings, ready: Callable[[Addresses]
             places=replay.paths if replay else None,
             search_url=settings.search_url,
             title=settings.title,
+            cdx_sources=settings.cdx_sources,
+            cdx_token=settings.cdx_token,
         )
-        server = waitress.create_server(
-            app, sockets=[listening], threads=settings.threads, ident="nwx"
-        )
+        server = make_server(app, listening, settings.threads, settings.cdx_token)
         stack.callback(server.close)
         ready(Addresses(search, settings.replay_url or (replay.address if replay else "")))
         server.run()
@@ -85,7 +88,7 @@ def _listen_for_replay(settings: ServiceSettings, port: int) -> socket.socket:
 
 
 @contextmanager
-def _ended_by_sigterm() -> Iterator[None]:
+def ended_by_sigterm() -> Iterator[None]:
     """Let SIGTERM end the service as Ctrl-C does, so that playback ends with it."""
 
     def end(*_: object) -> None:

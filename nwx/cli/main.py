@@ -26,6 +26,8 @@ COMMANDS = {
     "dedup-cdx": "List the duplicates in CDX files.",
     "revisits": "List the revisit records in CDX files.",
     "dedup-warc": "Write WARC files anew, with revisit records in the place of duplicates.",
+    "cdx-server": "Answer questions for captures, as crawlers and playback ask them, until Ctrl-C.",
+    "cdx-load": "Load captures from CDX and CDXJ files, without texts.",
 }
 """The commands and what each does; a command's own module is loaded when it is asked for."""
 

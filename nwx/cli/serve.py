@@ -32,6 +32,19 @@ from nwx.settings import Settings
 )
 @click.option("--search-url", default="", metavar="URL", help="The address readers come by.")
 @click.option("--replay-url", default="", metavar="URL", help="The address of playback to readers.")
+@click.option(
+    "--cdx-source",
+    "cdx_sources",
+    multiple=True,
+    metavar="SOURCE",
+    help="Answer at /cdx from this too, as nwx cdx-server does.",
+)
+@click.option(
+    "--cdx-token",
+    default="",
+    metavar="TEXT",
+    help="Let whoever has this token write captures.  [NWX_CDX_TOKEN]",
+)
 @click.option("--title", default="", metavar="TEXT", help="The name of the archive on its pages.")
 @click.pass_obj
 def command(
@@ -44,6 +57,8 @@ def command(
     replay_port: int,
     search_url: str,
     replay_url: str,
+    cdx_sources: tuple[str, ...],
+    cdx_token: str,
     title: str,
 ) -> None:
     """Serve the search page, the API and playback, until Ctrl-C.
@@ -53,6 +68,7 @@ def command(
     --replay-url say where readers find the two.
     """
     # Imported here: the libraries of the pages are no concern of the other commands.
+    from nwx.cdxserver.opening import open_sources
     from webapp.application import DEFAULT_TITLE
     from webapp.service import Addresses, ServiceSettings, serve
 
@@ -61,6 +77,7 @@ def command(
         if addresses.replay:
             click.echo(f"playback is at {addresses.replay}/")
 
+    token = cdx_token or settings.cdx_token
     service = ServiceSettings(
         host=host,
         port=port,
@@ -70,6 +87,8 @@ def command(
         search_url=search_url,
         replay_url=replay_url,
         title=title or DEFAULT_TITLE,
+        cdx_sources=tuple(open_sources(cdx_sources)),
+        cdx_token=token,
     )
-    with open_engine(settings, read_only=True) as engine:
+    with open_engine(settings, read_only=not token) as engine:
         serve(engine, service, ready)

@@ -2,13 +2,15 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
 from nwx.errors import UsageError
+from nwx.engine.spans import Span
+from nwx.formats.cdxrow import Row
 from nwx.model import (
     MAIN_DATES,
     Batch,
@@ -148,6 +150,42 @@ class Engine(ABC):
 
         Revisits hold none. Those of one moment come in the order of file
         and offset.
+        """
+
+    @abstractmethod
+    def cdx_rows(self, span: Span) -> Iterator[Row]:
+        """Stream the captures of a span as rows of a CDX, in its order.
+
+        Within one urlkey and timestamp they are in the order of file and
+        offset; digests are in their normal form.
+        """
+
+    @abstractmethod
+    def cdx_marks(self, span: Span, every: int) -> Iterator[str]:
+        """Stream the places (`urlkey timestamp`) of the first of every so many captures of a span.
+
+        In the order of a CDX, whatever the order of the span.
+        """
+
+    @abstractmethod
+    def collections(self) -> list[str]:
+        """Return the names of the collections that have had captures, in order."""
+
+    @abstractmethod
+    def load_captures(self, batches: Iterable[Sequence[Capture]]) -> int:
+        """Store captures without documents, visible when it returns; return how many were new.
+
+        Those that are there already stay as they are. Nothing is stored
+        when `batches` raises. The embedded engine stores all or none
+        whatever happens; where Elasticsearch is lost on the way, doing it
+        again stores the rest.
+        """
+
+    @abstractmethod
+    def unload_captures(self, ids: Iterable[str]) -> int:
+        """Delete captures by their ids, gone when it returns; return how many there were.
+
+        Nothing is deleted when `ids` raises.
         """
 
     @abstractmethod

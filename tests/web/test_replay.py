@@ -10,7 +10,6 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -261,14 +260,16 @@ def test_the_path_index_reads_the_ledger_again_for_new_files_only(
 ) -> None:
     engine, _ = archive
     index = PathIndex(engine, tmp_path / "paths.txt")
-    known = list(engine.captures("example,a)/page?x=1&y=2"))
+    known = [
+        (one.collection, one.source_file) for one in engine.captures("example,a)/page?x=1&y=2")
+    ]
     asked = []
     read = engine.files
     monkeypatch.setattr(engine, "files", lambda: asked.append(1) or read())
     index.cover(known)
     assert asked == []
-    index.cover([replace(known[0], source_file="new.warc.gz")])
-    index.cover([replace(known[0], source_file="new.warc.gz")])
+    index.cover([("default", "new.warc.gz")])
+    index.cover([("default", "new.warc.gz")])
     assert asked == [1]
 
 

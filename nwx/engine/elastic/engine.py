@@ -2,9 +2,11 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any
 
 from nwx.engine.base import DatesBuilder, Engine, SearchRequest
+from nwx.engine.elastic import cdx
 from nwx.engine.elastic.bulk import Action, send
 from nwx.engine.elastic.bydigest import captures_by_digest
 from nwx.engine.elastic.dating import DatesIndex
@@ -21,6 +23,8 @@ from nwx.engine.entries import (
     file_from_entry,
     merged_entries,
 )
+from nwx.engine.spans import Span
+from nwx.formats.cdxrow import Row
 from nwx.keys import document_key
 from nwx.model import (
     MAIN_DATES,
@@ -96,6 +100,23 @@ class ElasticEngine(Engine):
 
     def captures_by_digest(self, digest: str) -> Iterator[Capture]:
         return captures_by_digest(self._server, self._name(IndexName.CAPTURES), digest)
+
+    def cdx_rows(self, span: Span) -> Iterator[Row]:
+        return cdx.rows(self._server, self._name(IndexName.CAPTURES), span)
+
+    def cdx_marks(self, span: Span, every: int) -> Iterator[str]:
+        span = replace(span, newest_first=False)
+        return cdx.marks(self._server, self._name(IndexName.CAPTURES), span, every)
+
+    def collections(self) -> list[str]:
+        return cdx.collections(self._server, self._name(IndexName.CAPTURES))
+
+    def load_captures(self, batches: Iterable[Sequence[Capture]]) -> int:
+        self._schema.create()
+        return cdx.load(self._server, self._name(IndexName.CAPTURES), batches)
+
+    def unload_captures(self, ids: Iterable[str]) -> int:
+        return cdx.unload(self._server, self._name(IndexName.CAPTURES), ids)
 
     def append_dates(self, dates: Sequence[Dates], into: str = MAIN_DATES) -> int:
         return self._parallel.append(into, dates)

@@ -2,21 +2,24 @@
 
 import sqlite3
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from nwx.engine.base import DatesBuilder, Engine, SearchRequest
-from nwx.engine.embedded import bydigest, reading, searching
+from nwx.engine.embedded import bydigest, cdx, reading, searching
 from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.datesfolder import DatesWriter
 from nwx.engine.embedded.folder import Folder
+from nwx.engine.embedded.loading import Loader
 from nwx.engine.embedded.parallel import ParallelIndices
 from nwx.engine.embedded.view import Viewer
 from nwx.engine.embedded.writing import Writer
 from nwx.engine.entries import merged_dates, merged_entries
-from nwx.errors import EngineError
+from nwx.engine.spans import Span
+from nwx.errors import EngineBusyError, EngineError
+from nwx.formats.cdxrow import Row
 from nwx.model import (
     MAIN_DATES,
     Batch,
@@ -90,6 +93,45 @@ class EmbeddedEngine(Engine):
         if len(first) == bydigest.FIRST:
             with self._streaming() as db:
                 yield from bydigest.further_captures(db, digest)
+
+    def cdx_rows(self, span: Span) -> Iterator[Row]:
+        # Few rows, nearly always all, without a connection of their own.
+        with self._reading() as db:
+            first = cdx.first_rows(db, span)
+        yield from first
+        if len(first) == cdx.FIRST_ROWS:
+            with self._streaming() as db:
+                yield from cdx.rows_behind(db, span, first[-1])
+
+    def cdx_marks(self, span: Span, every: int) -> Iterator[str]:
+        with self._streaming() as db:
+            yield from cdx.marks(db, span, every)
+
+    def collections(self) -> list[str]:
+        with self._reading() as db:
+            return cdx.collections(db)
+
+    def load_captures(self, batches: Iterable[Sequence[Capture]]) -> int:
+        with self._loading() as loader:
+            return loader.load(batches)
+
+    def unload_captures(self, ids: Iterable[str]) -> int:
+        with self._loading() as loader:
+            return loader.unload(ids)
+
+    @contextmanager
+    def _loading(self) -> Iterator[Loader]:
+        """Give what writes captures alone, in the place of the writer for as long."""
+        with self._guard:
+            if self._read_only:
+                raise EngineError(f"the archive at {self.address} was opened for reading only")
+            if self._writer is not None:
+                raise EngineBusyError(f"an import into {self.address} is not closed yet")
+            if not self._folder.exists():
+                Writer(self._folder).close()
+        # The folder's lock is enough: whoever reads need not wait.
+        with closing(Loader(self._folder, _APPEND_WAIT_SECONDS)) as loader:
+            yield loader
 
     def append_dates(self, dates: Sequence[Dates], into: str = MAIN_DATES) -> int:
         with self._guard:

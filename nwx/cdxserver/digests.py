@@ -1,0 +1,26 @@
+"""Digests as clients want them spelled."""
+
+from functools import lru_cache
+
+from nwx.errors import DigestError
+from nwx.formats.digest import Form, normal_digest, spell
+
+
+@lru_cache(maxsize=4_096)
+def spelled(digest: str, form: Form) -> str:
+    """Return a digest in another spelling; of what is no digest only a name before it goes."""
+    bare = digest.rpartition(":")[2]
+    if form is Form.BARE:
+        return bare
+    try:
+        return spell(normal_digest(digest), form)
+    except DigestError:
+        return digest if form is Form.NORMAL else bare
+
+
+def normal_or_same(digest: str) -> str:
+    """Return the normal form of a digest, or what is none as it is."""
+    try:
+        return normal_digest(digest)
+    except DigestError:
+        return digest

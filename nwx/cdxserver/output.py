@@ -1,0 +1,186 @@
+"""Answers as bytes, made piece by piece while they are sent."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from urllib.parse import quote_plus
+
+from nwx.cdxserver.dialects import Dialect
+from nwx.cdxserver.digests import spelled
+from nwx.cdxserver.fields import DIGEST, LINE, values_of
+from nwx.cdxserver.query import Output, Query, Resume
+from nwx.cdxserver.selecting import Selection
+from nwx.formats.cdx import safe_field
+from nwx.formats.cdxrow import NOTHING, Row, extra_fields
+from nwx.formats.digest import Form
+
+_ROWS_AT_ONCE = 256
+_NUMBERS = frozenset(("timestamp", "status", "statuscode", "length", "offset"))
+_CDXJ_FIELDS = (
+    "url",
+    "mime",
+    "status",
+    "digest",
+    "redirect",
+    "robotflags",
+    "length",
+    "offset",
+    "filename",
+)
+
+_NEXT = ",\n"
+
+Writer = Callable[[Row], str]
+
+
+def pieces(selection: Selection, query: Query, dialect: Dialect) -> Iterator[bytes]:
+    """Stream an answer in the form that the question and the dialect want."""
+    names, form = query.fields or dialect.fields, query.digest
+    if query.output is Output.TEXT:
+        return _lines(selection, _text_writer(names, form))
+    if query.output is Output.CDXJ:
+        return _lines(selection, _cdxj_writer(query))
+    if dialect.json_lines:
+        return _lines(selection, _json_line_writer(query))
+    if query.output is Output.JSONDICT:
+        return _array(selection, _object_writer(names, form), head=None)
+    typed = dialect.json_numbers
+    write = _list_writer(names, form, typed=typed)
+    return _array(selection, write, head=names, always=typed)
+
+
+def _lines(selection: Selection, write: Writer) -> Iterator[bytes]:
+    for rows in _batches(selection):
+        yield "".join(map(write, rows)).encode("utf-8", "surrogateescape")
+    if selection.resume is not None:
+        yield f"\n{resume_key(selection.resume)}\n".encode()
+
+
+def resume_key(resume: Resume) -> str:
+    """Return the place where an answer ended as it stands in an address."""
+    return quote_plus(f"{resume.urlkey} {resume.timestamp} {resume.read}", errors="surrogateescape")
+
+
+def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    """Give rows in batches, small ones first: whoever wants a few waits for a few."""
+    stream = iter(rows)
+    size = 16
+    while batch := list(islice(stream, size)):
+        yield batch
+        size = min(2 * size, _ROWS_AT_ONCE)
+
+
+def _text_writer(names: tuple[str, ...], form: Form | None) -> Writer:
+    values = values_of(names, form)
+    blanks = len(names) - 1
+
+    def write(row: Row) -> str:
+        found = values(row)
+        line = " ".join(found)
+        # Values out of an archive may hold blanks, and worse.
+        if line.count(" ") != blanks or not line.isprintable():
+            line = " ".join(map(safe_field, found))
+        return f"{line}\n"
+
+    return write
+
+
+def _cdxj_writer(query: Query) -> Writer:
+    objects = _fields_object(query)
+
+    def write(row: Row) -> str:
+        return f"{safe_field(row.urlkey)} {safe_field(row.timestamp)} {json.dumps(objects(row))}\n"
+
+    return write
+
+
+def _json_line_writer(query: Query) -> Writer:
+    objects = _fields_object(query)
+    if query.fields:
+        return lambda row: json.dumps(objects(row)) + "\n"
+    return lambda row: (
+        json.dumps({"urlkey": row.urlkey, "timestamp": row.timestamp, **objects(row)}) + "\n"
+    )
+
+
+def _fields_object(query: Query) -> Callable[[Row], dict[str, str]]:
+    """Return what makes an object of the known fields of a row: all, or those asked for."""
+    if query.fields:
+        return _known(_but_place(query), query.digest)
+    form = query.digest
+    start = LINE.index(_CDXJ_FIELDS[0])
+
+    def make(row: Row) -> dict[str, str]:
+        known = {
+            name: value
+            for name, value in zip(_CDXJ_FIELDS, row[start:], strict=False)
+            if value != NOTHING
+        }
+        if form is not None and "digest" in known:
+            known["digest"] = spelled(row[DIGEST], form)
+        if row.extra:
+            known |= extra_fields(row)
+        if row.collection:
+            known["collection"] = row.collection
+        return known
+
+    return make
+
+
+def _but_place(query: Query) -> tuple[str, ...]:
+    """Return the fields asked for; a line of CDXJ begins with urlkey and timestamp anyway."""
+    if query.output is Output.CDXJ:
+        return tuple(name for name in query.fields if name not in ("urlkey", "timestamp"))
+    return query.fields
+
+
+def _known(names: tuple[str, ...], form: Form | None) -> Callable[[Row], dict[str, str]]:
+    values = values_of(names, form)
+
+    def make(row: Row) -> dict[str, str]:
+        found = zip(names, values(row), strict=True)
+        return {name: value for name, value in found if value != NOTHING}
+
+    return make
+
+
+def _object_writer(names: tuple[str, ...], form: Form | None) -> Writer:
+    known = _known(names, form)
+    return lambda row: json.dumps({name: _typed(name, value) for name, value in known(row).items()})
+
+
+def _list_writer(names: tuple[str, ...], form: Form | None, *, typed: bool) -> Writer:
+    values = values_of(names, form)
+    if not typed:
+        return lambda row: json.dumps(values(row))
+    return lambda row: json.dumps(
+        [_typed(name, value) for name, value in zip(names, values(row), strict=True)]
+    )
+
+
+def _typed(name: str, value: str) -> str | int | None:
+    """Return a value as OutbackCDX types it: numbers as such, null for unknown ones."""
+    if name not in _NUMBERS:
+        return value
+    if value.isascii() and value.isdigit() and len(value) < 19:
+        return int(value)
+    return None if value == NOTHING else value
+
+
+def _array(
+    selection: Selection, write: Writer, head: tuple[str, ...] | None, *, always: bool = False
+) -> Iterator[bytes]:
+    """Stream a JSON array whose first row names the fields: `always`, or where others follow."""
+    before = "["
+    first = [json.dumps(head)] if head is not None else []
+    if always:
+        yield f"[{first.pop()}".encode()
+        before = _NEXT
+    for rows in _batches(selection):
+        items = [*first, *map(write, rows)]
+        yield f"{before}{_NEXT.join(items)}".encode()
+        before, first = _NEXT, []
+    if selection.resume is not None:
+        yield f"{before}[],\n{json.dumps([resume_key(selection.resume)])}".encode()
+        before = _NEXT
+    yield b"[]\n" if before == "[" else b"]\n"

@@ -1,0 +1,87 @@
+"""A CDX server without HTTP: parameters in, an answer in pieces out."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from nwx.cdxserver.dialects import Dialect
+from nwx.cdxserver.output import pieces
+from nwx.cdxserver.paging import blocks_of, of_page, page_count
+from nwx.cdxserver.parameters import Parameters
+from nwx.cdxserver.parsing import parse
+from nwx.cdxserver.query import Output, Paging, Query
+from nwx.cdxserver.selecting import Seen, Selection
+from nwx.cdxserver.sources import Source, Sources
+from nwx.formats.digest import Form
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer: its media type, and its bytes, which are made while they are read."""
+
+    media_type: str
+    pieces: Iterator[bytes]
+    urlkey: str = ""
+
+
+class CdxServer:
+    """Answers questions from one source or several."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self.source = Sources(sources)
+
+    def answer(
+        self,
+        parameters: Parameters,
+        dialect: Dialect,
+        *,
+        collection: str = "",
+        digest: Form | None = None,
+        seen: Seen | None = None,
+    ) -> Answer:
+        """Return the answer to a question, on one collection or on all.
+
+        Raises CdxQueryError on a question that makes no sense; sources may
+        raise SourceError or EngineError now or while the pieces are read.
+        `seen` is told the captures of an answer withOriginals.
+        """
+        query = self.query(parameters, dialect, collection=collection, digest=digest)
+        media_type = dialect.media_types[query.output]
+        if query.paging is not None:
+            blocks = blocks_of(query, self.source)
+            if query.paging.count:
+                return _count(blocks, query.paging, dialect)
+            page = of_page(query, query.paging, blocks, dialect)
+            query = page if page is not None else replace(query, limit=0, paging=None)
+        selection = Selection(query, self.source, seen)
+        return Answer(media_type, pieces(selection, query, dialect), query.urlkey)
+
+    def query(
+        self,
+        parameters: Parameters,
+        dialect: Dialect,
+        *,
+        collection: str = "",
+        digest: Form | None = None,
+    ) -> Query:
+        """Return what parameters ask for, on one collection or on all."""
+        query = parse(parameters, dialect, digest)
+        collection = collection or parameters.text("collection")
+        return replace(query, span=replace(query.span, collection=collection))
+
+    def rows(self, query: Query) -> Selection:
+        """Return the captures that a question asks for."""
+        return Selection(query, self.source)
+
+    def collections(self) -> Sequence[str]:
+        """Return the names of all collections."""
+        return self.source.collections()
+
+
+def _count(blocks: Sequence[str], paging: Paging, dialect: Dialect) -> Answer:
+    pages = page_count(blocks, paging)
+    if not dialect.pages_as_object:
+        return Answer(dialect.media_types[Output.TEXT], iter([b"%d\n" % pages]))
+    counted = {"pages": pages, "pageSize": paging.size, "blocks": len(blocks)}
+    text = f"{json.dumps(counted)}\n"
+    return Answer(dialect.media_types[Output.JSON], iter([text.encode()]))

@@ -1,0 +1,104 @@
+"""Where the rows of an answer come from: several sources as one, in order, repeats left out."""
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from nwx.engine.base import Engine
+from nwx.engine.spans import Span
+from nwx.formats.cdxrow import NOTHING, Row
+
+BLOCK_LINES = 3_000
+"""The captures between two marks, as in the blocks of a ZipNum cluster."""
+
+
+class Source(Protocol):
+    """An index of captures that is in order."""
+
+    def rows(self, span: Span) -> Iterator[Row]:
+        """Stream the captures of a span in its order."""
+
+    def marks(self, span: Span) -> Iterator[str]:
+        """Stream the places (`urlkey timestamp`) of captures about 3,000 apart, from the first."""
+
+    def collections(self) -> Sequence[str]:
+        """Return the names of the collections that have captures here."""
+
+
+class EngineSource:
+    """The captures of an archive."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def rows(self, span: Span) -> Iterator[Row]:
+        """Stream the captures of a span in its order."""
+        return self._engine.cdx_rows(span)
+
+    def marks(self, span: Span) -> Iterator[str]:
+        """Stream the place of every 3,000th capture."""
+        return self._engine.cdx_marks(span, BLOCK_LINES)
+
+    def collections(self) -> Sequence[str]:
+        """Return the names of the collections of the archive."""
+        return self._engine.collections()
+
+
+class Sources:
+    """Several sources as one."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources = tuple(sources)
+
+    def rows(self, span: Span) -> Iterator[Row]:
+        """Stream the captures of all sources in the order of a span, each once."""
+        if len(self._sources) == 1:
+            return without_repeats(self._sources[0].rows(span))
+        streams = [source.rows(span) for source in self._sources]
+        return without_repeats(heapq.merge(*streams, key=place, reverse=span.newest_first))
+
+    def marks(self, span: Span) -> Iterator[str]:
+        """Stream the marks of all sources, in order."""
+        before = ""
+        streams = [source.marks(replace(span, newest_first=False)) for source in self._sources]
+        for mark in heapq.merge(*streams):
+            if mark != before:
+                yield mark
+            before = mark
+
+    def collections(self) -> Sequence[str]:
+        """Return the names of all collections."""
+        return sorted({name for source in self._sources for name in source.collections()})
+
+
+def place(row: Row) -> tuple[bytes, str]:
+    """Return what rows are in the order of."""
+    return row.urlkey.encode("utf-8", "surrogateescape"), row.timestamp
+
+
+def without_repeats(rows: Iterator[Row]) -> Iterator[Row]:
+    """Leave out captures that come again: the same record of the same file in a collection.
+
+    Lines without a file are the same when all their fields are.
+    """
+    before: Row | None = None
+    seen: set[tuple[str, ...]] = set()
+    for row in rows:
+        if before is None or row[1] != before[1] or row[0] != before[0]:
+            before = row
+            seen.clear()
+        else:
+            if not seen:
+                seen.add(_identity(before))
+            identity = _identity(row)
+            if identity in seen:
+                continue
+            seen.add(identity)
+        yield row
+
+
+def _identity(row: Row) -> tuple[str, ...]:
+    if row.filename == NOTHING:
+        return row
+    return (row.filename, row.offset, row.collection)

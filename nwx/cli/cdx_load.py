@@ -1,0 +1,55 @@
+"""nwx cdx-load"""
+
+import click
+
+from nwx.cdxserver.loading import Loaded, load
+from nwx.cli.output import clean, print_json
+from nwx.engine.open import open_engine
+from nwx.errors import UsageError
+from nwx.formats.cdxfile import lines_of, open_cdx
+from nwx.model import DEFAULT_COLLECTION
+from nwx.settings import Settings
+
+
+@click.command("cdx-load")
+@click.argument("files", nargs=-1)
+@click.option(
+    "--collection",
+    default=DEFAULT_COLLECTION,
+    show_default=True,
+    metavar="NAME",
+    help="The collection that the captures belong to.",
+)
+@click.option("--strict", is_flag=True, help="Load nothing of a file that has a bad line.")
+@click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
+@click.pass_obj
+def command(
+    settings: Settings, files: tuple[str, ...], collection: str, strict: bool, as_json: bool
+) -> int:
+    """Load captures from CDX and CDXJ files, without texts.
+
+    FILES may be compressed, - is standard input. The CDX server knows the
+    captures then; searches find none of them. Captures that are there
+    already stay as they are. The exit code is 1 when nothing could be read.
+    """
+    if not files:
+        raise UsageError("there is nothing to load; name CDX files")
+    total = Loaded()
+    with open_engine(settings) as engine:
+        for name in files:
+            with open_cdx(name) as stream:
+                done = load(engine, lines_of(stream), collection, skip_bad=not strict, name=name)
+            for error in done.errors:
+                click.echo(clean(f"nwx: {error.file} line {error.line}: {error}"), err=True)
+            total.lines += done.lines
+            total.changed += done.changed
+            total.bad_lines += done.bad_lines
+    counts = {"captures": total.lines, "new": total.changed, "bad_lines": total.bad_lines}
+    if as_json:
+        print_json(counts)
+    else:
+        click.echo(
+            f"{total.lines:,} captures, {total.changed:,} of them new,"
+            f" {total.bad_lines:,} bad lines"
+        )
+    return 0 if total.lines or not total.bad_lines else 1

@@ -1,0 +1,90 @@
+"""nwx cdx-server"""
+
+from contextlib import ExitStack
+
+import click
+
+from nwx.cdxserver.opening import open_sources
+from nwx.cdxserver.server import CdxServer
+from nwx.cdxserver.sources import EngineSource, Source
+from nwx.cli.output import clean
+from nwx.engine.base import Engine
+from nwx.engine.open import open_engine
+from nwx.errors import UsageError
+from nwx.settings import Settings
+
+
+@click.command("cdx-server")
+@click.argument("sources", nargs=-1, metavar="[SOURCE]...")
+@click.option("--archive", is_flag=True, help="Ask the archive (--engine) beside the SOURCEs.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8080,
+    show_default=True,
+    help="The port to listen at; 0 takes a free one.",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(2),
+    default=8,
+    show_default=True,
+    help="How many questions are answered at once.",
+)
+@click.option(
+    "--replay-url",
+    default="",
+    metavar="URL",
+    help="Where captures are played, as URL/20140126200624/http://…: TimeMaps lead there.",
+)
+@click.option(
+    "--cdx-token",
+    default="",
+    metavar="TEXT",
+    help="Let whoever has this token write captures to the archive.  [NWX_CDX_TOKEN]",
+)
+@click.pass_obj
+def command(
+    settings: Settings,
+    /,
+    sources: tuple[str, ...],
+    archive: bool,
+    host: str,
+    port: int,
+    threads: int,
+    replay_url: str,
+    cdx_token: str,
+) -> None:
+    """Answer questions for captures, as crawlers and playback ask them, until Ctrl-C.
+
+    A SOURCE is a sorted CDX or CDXJ file, a folder of them, or a ZipNum
+    cluster (its folder, its .idx file, a WACZ, an address); COLLECTION=SOURCE
+    says whose captures these are. Without a SOURCE the archive is asked.
+    The addresses are /cdx, /COLLECTION/cdx and /COLLECTION; the dialects
+    ia, pywb and outback: /cdx/ia.
+    """
+    # Imported here: the libraries of the server are no concern of the other commands.
+    from webapp.cdx_alone import Place, serve_alone
+    from webapp.cdx_service import CdxService
+
+    token = cdx_token or settings.cdx_token
+    if token and sources and not archive:
+        raise UsageError("captures are written to an archive; add --archive")
+    with ExitStack() as stack:
+        asked: list[Source] = open_sources(sources)
+        engine: Engine | None = None
+        if archive or not sources:
+            engine = stack.enter_context(open_engine(settings, read_only=not token))
+            asked.insert(0, EngineSource(engine))
+        service = CdxService(
+            CdxServer(asked), engine=engine, token=token, replay_url=replay_url.rstrip("/")
+        )
+        shown = ", ".join((*((settings.engine,) if engine else ()), *sources))
+        serve_alone(
+            service,
+            Place(host, port, threads),
+            lambda address: click.echo(
+                f"nwx answers from {clean(shown)} at {address}/cdx (Ctrl-C ends)"
+            ),
+        )

@@ -1,0 +1,67 @@
+"""Captures without documents, straight into SQLite: tantivy has no part in them."""
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+
+from nwx.engine.embedded.database import connect
+from nwx.engine.embedded.folder import Folder
+from nwx.engine.embedded.registry import Registry
+from nwx.model import Capture, IndexName
+
+_AT_ONCE = 1_000
+
+
+class Loader:
+    """What holds the lock of an archive to load or unload captures, until it is closed.
+
+    Each call is one transaction: whoever reads sees all of it or nothing.
+    """
+
+    def __init__(self, folder: Folder, wait_seconds: float) -> None:
+        folder.check()
+        self._folder = folder
+        self._lock = folder.lock(wait_seconds)
+        try:
+            with folder.our_errors():
+                self._db = connect(folder.database, read_only=False)
+        except BaseException:
+            os.close(self._lock)
+            raise
+
+    def load(self, batches: Iterable[Sequence[Capture]]) -> int:
+        """Add captures; return how many were new."""
+        with self._transaction() as registry:
+            return sum(registry.add_captures(batch) for batch in batches)
+
+    def unload(self, ids: Iterable[str]) -> int:
+        """Delete captures; return how many there were."""
+        remaining = iter(ids)
+        deleted = 0
+        with self._transaction() as registry:
+            while batch := list(islice(remaining, _AT_ONCE)):
+                deleted += registry.delete(IndexName.CAPTURES, batch)
+        return deleted
+
+    def close(self) -> None:
+        """Let go of the lock."""
+        self._db.close()
+        os.close(self._lock)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Registry]:
+        with self._folder.our_errors():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield Registry(self._db)
+                self._db.execute("COMMIT")
+            except BaseException:
+                _roll_back(self._db)
+                raise
+
+
+def _roll_back(db: sqlite3.Connection) -> None:
+    if db.in_transaction:
+        db.execute("ROLLBACK")

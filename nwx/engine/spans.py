@@ -1,0 +1,38 @@
+"""Stretches of captures in the order of a CDX."""
+
+from dataclasses import dataclass
+
+from nwx.formats.cdxrow import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The captures from one place in the order of a CDX up to, but without, another.
+
+    A place is the beginning of a line: `urlkey`, or `urlkey timestamp`,
+    compared as UTF-8 bytes. `collection` "" means all of them, `revisits`
+    None originals and revisits alike.
+    """
+
+    start: str
+    end: str
+    newest_first: bool = False
+    collection: str = ""
+    revisits: bool | None = None
+
+    def bounds(self) -> tuple[str, str, str, str]:
+        """Return urlkey and timestamp of the start, and of the end."""
+        first, _, since = self.start.partition(" ")
+        last, _, until = self.end.partition(" ")
+        return first, since, last, until
+
+    def beyond(self, row: Row) -> bool:
+        """Return whether a row comes after another's place, in the order of this span."""
+        place = f"{row.urlkey} {row.timestamp} "
+        return place < self.start if self.newest_first else place >= self.end
+
+
+def exactly(urlkey: str, since: str = "", until: str = "") -> Span:
+    """Return the span of one urlkey, from a timestamp on and up to, but without, another."""
+    end = f"{urlkey} {until}" if until else f"{urlkey}!"
+    return Span(f"{urlkey} {since}", end)
