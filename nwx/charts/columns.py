@@ -1,0 +1,40 @@
+"""Criteria and features as columns of charts."""
+
+from nwx.charts.fields import Field, Kind
+from nwx.facets.criteria import DESCRIPTIONS, Criterion
+from nwx.facets.question import FEATURES, Feature
+
+ADDITIVE = frozenset({Feature.CAPTURES, Feature.BYTES})
+"""The features of which a whole is the sum of its parts.
+
+A document may be in several months, a URL have several statuses: the
+others do not add up, and are never stacked.
+"""
+
+OTHERS = "all others"
+"""The part of a whole that is in none of the values shown."""
+
+_STATUS_COLOURS = {
+    "ok": "#1f9384",
+    "redirection": "#e0a030",
+    "request_error": "#d2566a",
+    "server_error": "#8f5fc4",
+    "ignored": "#93a1a8",
+}
+_KINDS = {"count": Kind.COUNT, "bytes": Kind.BYTES, "ratio": Kind.RATIO}
+
+
+def criterion_field(criterion: Criterion) -> Field:
+    """Return the column of a criterion, named as people name it."""
+    described = DESCRIPTIONS[criterion]
+    if criterion is Criterion.STATUS:
+        names, colours = tuple(_STATUS_COLOURS), tuple(_STATUS_COLOURS.values())
+        return Field(criterion.value, described.title, Kind.CATEGORY, names, colours)
+    kind = Kind.MONTH if criterion is Criterion.MONTH else Kind.CATEGORY
+    return Field(criterion.value, described.title, kind, described.values)
+
+
+def feature_field(feature: Feature) -> Field:
+    """Return the column of a feature."""
+    described = FEATURES[feature]
+    return Field(feature.value, described.title, _KINDS[described.unit])

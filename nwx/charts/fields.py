@@ -1,0 +1,125 @@
+"""The columns that charts are made of."""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+Spec = dict[str, Any]
+"""A Vega-Lite or Vega specification, or a part of one."""
+
+
+class Kind(StrEnum):
+    """What the values of a column are."""
+
+    MONTH = "month"
+    CATEGORY = "category"
+    COUNT = "count"
+    BYTES = "bytes"
+    RATIO = "ratio"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column: its name in the rows, its title, what its values are.
+
+    `order` is the natural order of the values of a category and `colours`
+    theirs, where they have some.
+    """
+
+    name: str
+    title: str
+    kind: Kind
+    order: tuple[str, ...] = ()
+    colours: tuple[str, ...] = ()
+
+
+# What XML cannot say, what ends a line of JavaScript, and what turns the order of letters.
+_NO_TEXT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+
+
+def drawable(name: str) -> str:
+    """Return a name with a mark in place of each character that no picture can hold."""
+    return _NO_TEXT.sub("\ufffd", name)
+
+
+_BYTES_LABEL = "format(datum.value, '.3~s') + 'B'"
+_COUNT_LABEL = "datum.value >= 10000 ? format(datum.value, '.3~s') : format(datum.value, ',')"
+_NAME_LABEL = "replace(datum.label, /_/g, ' ')"
+# Two years of months are told each; of more, the years alone.
+_MONTH_LABEL = (
+    "length(domain('x')) <= 24 ? datum.label"
+    " : slice(datum.label, 5) == '01' ? slice(datum.label, 0, 4) : ''"
+)
+_FORMATS = {Kind.COUNT: ",", Kind.BYTES: ",", Kind.RATIO: ",.2f"}
+
+
+def value_axis(field: Field) -> Spec:
+    """Return the axis of a number."""
+    axis: Spec = {"title": titled(field), "tickCount": 5, "grid": True}
+    if field.kind is Kind.BYTES:
+        axis["labelExpr"] = _BYTES_LABEL
+    elif field.kind is Kind.COUNT:
+        axis |= {"labelExpr": _COUNT_LABEL, "tickMinStep": 1}
+    return axis
+
+
+def name_axis(field: Field) -> Spec:
+    """Return the axis of months, lying, or of names, standing."""
+    if field.kind is Kind.MONTH:
+        return {
+            "title": None,
+            "labelExpr": _MONTH_LABEL,
+            "labelAngle": 0,
+            "labelOverlap": "greedy",
+            "labelSeparation": 4,
+            "ticks": False,
+        }
+    return {"title": None, "labelExpr": _NAME_LABEL, "labelLimit": 220, "ticks": False}
+
+
+def legend(field: Field) -> Spec:
+    """Return the legend of a column that is told by colour."""
+    shown: Spec = {"title": field.title, "orient": "top", "labelLimit": 200}
+    if field.kind is Kind.CATEGORY:
+        return {**shown, "labelExpr": _NAME_LABEL, "symbolType": "square", "symbolSize": 120}
+    label = _BYTES_LABEL if field.kind is Kind.BYTES else _COUNT_LABEL
+    return {**shown, "title": titled(field), "gradientLength": 220, "labelExpr": label}
+
+
+def titled(field: Field) -> str:
+    """Return the title of a number with its unit, where the title does not say it."""
+    if field.kind is Kind.BYTES and "bytes" not in field.title.lower():
+        return f"{field.title} (bytes)"
+    return field.title
+
+
+def colour(field: Field) -> Spec:
+    """Return the encoding of a category by colour; without an order, the first seen is first."""
+    scale: Spec = {}
+    if field.colours:
+        scale = {"scale": {"domain": list(field.order), "range": list(field.colours)}}
+    elif field.order:
+        scale = {"sort": list(field.order)}
+    else:
+        scale = {"sort": None}
+    return {"field": field.name, "type": "nominal", "legend": legend(field), **scale}
+
+
+def tooltip(*fields: Field) -> list[Spec]:
+    """Return what is told of a mark when it is pointed at."""
+    return [_told(field) for field in fields]
+
+
+def _told(field: Field) -> Spec:
+    told: Spec = {"field": field.name, "title": titled(field)}
+    if field.kind in _FORMATS:
+        return {**told, "type": "quantitative", "format": _FORMATS[field.kind]}
+    return {**told, "type": "nominal"}
+
+
+def order(field: Field) -> Any:
+    """Return the order of a column along an axis; None is that of the rows."""
+    if field.kind is Kind.MONTH:
+        return "ascending"
+    return list(field.order) or None

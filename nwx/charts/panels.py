@@ -1,0 +1,190 @@
+"""The charts of the dashboard: each a query on the facets index and a specification.
+
+A panel asks for the combinations of one grouping, one status or all of
+them, so its numbers are those that `nwx build-facets` stored: exact, unique
+counts too. Kibana's own counts of distinct values are estimates.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from nwx.charts import specs, treemap
+from nwx.charts.columns import criterion_field, feature_field
+from nwx.charts.fields import Spec
+from nwx.facets.criteria import CUBE, FIELDS, Criterion
+from nwx.facets.question import Feature
+
+VEGA = "https://vega.github.io/schema/vega/v5.json"
+VEGA_LITE = "https://vega.github.io/schema/vega-lite/v5.json"
+MOST_COMBINATIONS = 10_000
+"""The most hits that Elasticsearch gives at once."""
+
+
+class Form(Enum):
+    """The charts of panels."""
+
+    BARS = "bars"
+    LINES = "lines"
+    STACKED = "stacked"
+    SHARE = "share"
+    HEAT = "heat"
+    TREEMAP = "treemap"
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A chart of the dashboard.
+
+    `by` are the criteria of its grouping; `status` is the only one shown,
+    "" for all. `top` are the combinations with the most of the feature;
+    without it all are shown, in the order of their values.
+    """
+
+    name: str
+    title: str
+    form: Form
+    feature: Feature
+    by: tuple[Criterion, ...]
+    status: str = ""
+    top: int = 0
+
+    @property
+    def criteria(self) -> tuple[Criterion, ...]:
+        """The criteria whose values the rows tell."""
+        return self.by if self.status else (*self.by, Criterion.STATUS)
+
+
+PANELS = (
+    Panel(
+        "captures-by-month",
+        "Captures by month and status",
+        Form.STACKED,
+        Feature.CAPTURES,
+        (Criterion.MONTH,),
+    ),
+    Panel(
+        "duplication-by-month",
+        "Duplication ratio by month",
+        Form.LINES,
+        Feature.DUPLICATION_RATIO,
+        (Criterion.MONTH,),
+        status="ok",
+    ),
+    Panel(
+        "bytes-by-type",
+        "Bytes by type",
+        Form.BARS,
+        Feature.BYTES,
+        (Criterion.TYPE,),
+        status="ok",
+        top=20,
+    ),
+    Panel(
+        "top-sites",
+        "Sites with the most unique documents",
+        Form.BARS,
+        Feature.UNIQUE_DOCUMENTS,
+        (Criterion.SITE,),
+        status="ok",
+        top=20,
+    ),
+    Panel(
+        "sites-by-bytes",
+        "Sites by bytes",
+        Form.TREEMAP,
+        Feature.BYTES,
+        (Criterion.SITE,),
+        status="ok",
+        top=50,
+    ),
+    Panel(
+        "size-categories",
+        "Captures by size",
+        Form.STACKED,
+        Feature.CAPTURES,
+        (Criterion.SIZE,),
+    ),
+    Panel(
+        "top-level-domains",
+        "Unique URLs by top-level domain",
+        Form.BARS,
+        Feature.UNIQUE_URLS,
+        (Criterion.TLD,),
+        status="ok",
+        top=20,
+    ),
+    Panel(
+        "types-by-month",
+        "Bytes by month and type",
+        Form.HEAT,
+        Feature.BYTES,
+        (Criterion.MONTH, Criterion.TYPE),
+        status="ok",
+    ),
+)
+"""The panels of the dashboard, in its order."""
+
+
+def query(panel: Panel) -> dict[str, Any]:
+    """Return the body of the search that a panel asks of the facets index."""
+    grouping = ",".join(name for name in CUBE if name in panel.by)
+    wanted = [{"term": {"grouping": grouping}}]
+    if panel.status:
+        wanted.append({"term": {FIELDS[Criterion.STATUS]: panel.status}})
+    order = {panel.feature.value: "desc"} if panel.top else {FIELDS[panel.by[0]]: "asc"}
+    return {
+        "size": panel.top or MOST_COMBINATIONS,
+        "sort": [order],
+        "query": {"bool": {"filter": wanted}},
+    }
+
+
+def specification(panel: Panel, source: Spec) -> Spec:
+    """Return the specification of a panel whose hits come from a source.
+
+    The source is `url` for Kibana, or `values` for a picture.
+    """
+    columns = _columns(panel)
+    if panel.form is Form.TREEMAP:
+        formulas = [{"type": "formula", "expr": expr, "as": name} for name, expr in columns]
+        bare = _bare(panel)
+        return {"$schema": VEGA, **treemap.with_source(bare, {**source, "transform": formulas})}
+    bare = _bare(panel)
+    calculated = [{"calculate": expr, "as": name} for name, expr in columns]
+    transforms = [*calculated, *bare.get("transform", ())]
+    return {"$schema": VEGA_LITE, **bare, "data": source, "transform": transforms}
+
+
+def _bare(panel: Panel) -> Spec:
+    value = feature_field(panel.feature)
+    first, *rest = map(criterion_field, panel.criteria)
+    match panel.form:
+        case Form.BARS:
+            return specs.bars(first, value)
+        case Form.LINES:
+            return specs.lines(first, value)
+        case Form.TREEMAP:
+            return treemap.treemap(first, value)
+        case Form.HEAT:
+            return specs.heat_map(first, rest[0], value)
+        case Form.STACKED | Form.SHARE:
+            return specs.stacked(first, rest[0], value, share=panel.form is Form.SHARE)
+
+
+_WORKED_OUT = {
+    Feature.AVERAGE_SIZE: ("unique_bytes", "unique_urls"),
+    Feature.AVERAGE_DOCUMENT_SIZE: ("unique_bytes", "unique_documents"),
+    Feature.DUPLICATION_RATIO: ("bytes", "unique_bytes"),
+}
+"""The features that are not stored: what is divided by what."""
+
+
+def _columns(panel: Panel) -> list[tuple[str, str]]:
+    """Return the columns of the chart and how each comes from a hit."""
+    named = [(own.value, f"datum._source.{FIELDS[own]}") for own in panel.criteria]
+    feature = panel.feature
+    if feature not in _WORKED_OUT:
+        return [*named, (feature.value, f"datum._source.{feature.value}")]
+    upper, lower = (f"datum._source.{name}" for name in _WORKED_OUT[feature])
+    return [*named, (feature.value, f"{lower} > 0 ? {upper} / {lower} : null")]

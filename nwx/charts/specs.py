@@ -1,0 +1,138 @@
+"""Vega-Lite specifications without their data: the same wherever a chart is drawn.
+
+Rows have a column for each field, named as the field is; their names and
+those of a field's order are `drawable`. `with_rows` gives
+a specification its data; Kibana is given a query instead (`nwx.kibana`).
+Marks that are `clickable` show it by the pointer; what a click does is for
+the page to say.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nwx.charts import fields
+from nwx.charts.fields import Field, Kind, Spec
+
+ROW_STEP = 24
+_PLACE = "place_in_stack"
+
+
+def bars(category: Field, value: Field, *, clickable: bool = False) -> Spec:
+    """Return bars: columns along months, rows of names in the order of the data."""
+    encoding = {
+        **_along(category, value),
+        "tooltip": fields.tooltip(category, value),
+    }
+    return _spec(_rounded_bar(), encoding, clickable)
+
+
+def stacked(
+    category: Field, series: Field, value: Field, *, share: bool = False, clickable: bool = False
+) -> Spec:
+    """Return bars made of parts, or with `share` of their shares of the whole."""
+    encoding = _along(category, value, stack="normalize" if share else "zero")
+    if share:
+        side = _value_side(category)
+        encoding[side]["axis"] = {"title": f"Share of {value.title.lower()}", "format": ".0%"}
+    encoding["color"] = fields.colour(series)
+    encoding["tooltip"] = fields.tooltip(category, series, value)
+    if not series.order:
+        return _spec({"type": "bar"}, encoding, clickable)
+    # Vega-Lite stacks by name unless told otherwise; the first is to be at the axis.
+    encoding["order"] = {"field": _PLACE, "type": "quantitative"}
+    place = {"calculate": f"indexof({json.dumps(series.order)}, datum.{series.name})", "as": _PLACE}
+    return {"transform": [place], **_spec({"type": "bar"}, encoding, clickable)}
+
+
+def grouped(category: Field, series: Field, value: Field, *, clickable: bool = False) -> Spec:
+    """Return bars side by side, one a series."""
+    encoding = _along(category, value)
+    offset = "xOffset" if category.kind is Kind.MONTH else "yOffset"
+    encoding[offset] = {"field": series.name, "type": "nominal", "sort": list(series.order) or None}
+    encoding["color"] = fields.colour(series)
+    encoding["tooltip"] = fields.tooltip(category, series, value)
+    return _spec(_rounded_bar(), encoding, clickable)
+
+
+def lines(
+    month: Field, value: Field, series: Field | None = None, *, clickable: bool = False
+) -> Spec:
+    """Return a line along months, or one a series; a month without a value is a gap."""
+    encoding: Spec = {
+        "x": {"field": month.name, "type": "ordinal", "axis": fields.name_axis(month)},
+        "y": {
+            "field": value.name,
+            "type": "quantitative",
+            "axis": fields.value_axis(value),
+            "scale": {"zero": value.kind is not Kind.RATIO},
+        },
+        "tooltip": fields.tooltip(*filter(None, (month, series, value))),
+    }
+    if series:
+        encoding["color"] = fields.colour(series)
+    mark = {"type": "line", "point": {"size": 36}, "strokeWidth": 2, "invalid": None}
+    return _spec(mark, encoding, clickable)
+
+
+def heat_map(across: Field, down: Field, value: Field, *, clickable: bool = False) -> Spec:
+    """Return a field of cells, the darker (the lighter, on dark ground) the more."""
+    encoding: Spec = {
+        "x": _names(across),
+        "y": _names(down),
+        "color": {
+            "field": value.name,
+            "type": "quantitative",
+            "legend": fields.legend(value),
+            "scale": {"type": "sqrt"},
+        },
+        "tooltip": fields.tooltip(across, down, value),
+    }
+    return _spec({"type": "rect"}, encoding, clickable)
+
+
+def with_rows(spec: Spec, rows: Sequence[Mapping[str, Any]]) -> Spec:
+    """Return a Vega-Lite specification with its data."""
+    return {**spec, "data": {"values": [dict(row) for row in rows]}}
+
+
+def sized(spec: Spec, width: int | str, rows: int) -> Spec:
+    """Return a Vega-Lite specification for a width, as high as its rows need.
+
+    `rows` is the number of names down the side, 0 where the height is free.
+    """
+    fitted = {"type": "fit-x", "contains": "padding"}
+    height = rows * ROW_STEP + ROW_STEP if rows else 280
+    return {**spec, "width": width, "height": height, "autosize": fitted}
+
+
+def _along(category: Field, value: Field, stack: str | None = None) -> Spec:
+    side = _value_side(category)
+    number: Spec = {
+        "field": value.name,
+        "type": "quantitative",
+        "axis": fields.value_axis(value),
+        "stack": stack,
+    }
+    return {"x" if side == "y" else "y": _names(category), side: number}
+
+
+def _value_side(category: Field) -> str:
+    return "y" if category.kind is Kind.MONTH else "x"
+
+
+def _names(field: Field) -> Spec:
+    return {
+        "field": field.name,
+        "type": "ordinal",
+        "sort": fields.order(field),
+        "axis": fields.name_axis(field),
+    }
+
+
+def _rounded_bar() -> Spec:
+    return {"type": "bar", "cornerRadiusEnd": 2}
+
+
+def _spec(mark: Spec, encoding: Spec, clickable: bool) -> Spec:
+    return {"mark": {**mark, "cursor": "pointer"} if clickable else mark, "encoding": encoding}

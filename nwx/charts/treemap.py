@@ -1,0 +1,132 @@
+"""A treemap, which Vega-Lite has not: a Vega specification without its data.
+
+The layout is Vega's own (squarified), so that Kibana can draw it from its
+query and the explorer from its rows.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nwx.charts.fields import Field, Kind, Spec
+
+TABLE = "table"
+# Dark enough for white names, whatever the ground around.
+_CELL_COLOURS = (
+    "#0b6e63",
+    "#34609f",
+    "#8a4b16",
+    "#6a4a9c",
+    "#94344c",
+    "#4c6b2f",
+    "#1f6d80",
+    "#735530",
+    "#5a5f78",
+    "#85487a",
+)
+_ROOM_FOR_NAMES = "(datum.x1 - datum.x0) > 60 && (datum.y1 - datum.y0) > 22"
+
+
+def treemap(category: Field, value: Field, *, clickable: bool = False) -> Spec:
+    """Return a rectangle cut into one a row, of areas as the values."""
+    return {
+        "padding": 0,
+        "data": [{"name": TABLE}, {"name": "cells", "source": TABLE, "transform": _layout(value)}],
+        "scales": [_colours(category)],
+        "marks": [_cells(category, value, clickable), _labels(category)],
+    }
+
+
+def with_rows(spec: Spec, rows: Sequence[Mapping[str, Any]]) -> Spec:
+    """Return a treemap with its data."""
+    return with_source(spec, {"values": [dict(row) for row in rows]})
+
+
+def with_source(spec: Spec, source: Spec) -> Spec:
+    """Return a treemap whose table is filled from a source, with transforms of its own or not."""
+    (_, *others) = spec["data"]
+    return {**spec, "data": [{"name": TABLE, **source}, *others]}
+
+
+def sized(spec: Spec, width: int | str, height: int = 420) -> Spec:
+    """Return a treemap for a width; "container" follows that of the page."""
+    if isinstance(width, int):
+        return {**spec, "width": width, "height": height}
+    measure = {
+        "name": "width",
+        "init": "containerSize()[0]",
+        "on": [{"events": "window:resize", "update": "containerSize()[0]"}],
+    }
+    return {**spec, "height": height, "signals": [measure]}
+
+
+def _layout(value: Field) -> list[Spec]:
+    return [
+        {"type": "filter", "expr": f"datum['{value.name}'] > 0"},
+        {"type": "nest", "generate": True},
+        {
+            "type": "treemap",
+            "field": value.name,
+            "sort": {"field": "value", "order": "descending"},
+            "round": True,
+            "paddingInner": 2,
+            "size": [{"signal": "width"}, {"signal": "height"}],
+        },
+        {"type": "filter", "expr": "!datum.children"},
+    ]
+
+
+def _colours(category: Field) -> Spec:
+    return {
+        "name": "colour",
+        "type": "ordinal",
+        "domain": {"data": TABLE, "field": category.name},
+        "range": list(_CELL_COLOURS),
+    }
+
+
+def _cells(category: Field, value: Field, clickable: bool) -> Spec:
+    form = "format({}, '.4~s') + 'B'" if value.kind is Kind.BYTES else "format({}, ',')"
+    told = form.format(f"datum['{value.name}']")
+    look: Spec = {
+        "x": {"field": "x0"},
+        "x2": {"field": "x1"},
+        "y": {"field": "y0"},
+        "y2": {"field": "y1"},
+        "tooltip": {"signal": f"{{title: datum['{category.name}'], '{value.title}': {told}}}"},
+    }
+    if clickable:
+        look["cursor"] = {"value": "pointer"}
+    paint: Spec = {
+        "fill": {"scale": "colour", "field": category.name},
+        "cornerRadius": {"value": 3},
+    }
+    return {
+        "type": "rect",
+        "from": {"data": "cells"},
+        "encode": {
+            "enter": paint,
+            "update": {**look, "fillOpacity": {"value": 1}},
+            "hover": {"fillOpacity": {"value": 0.8}},
+        },
+    }
+
+
+def _labels(category: Field) -> Spec:
+    name = f"datum['{category.name}']"
+    return {
+        "type": "text",
+        "from": {"data": "cells"},
+        "interactive": False,
+        "encode": {
+            "update": {
+                "x": {"signal": "datum.x0 + 7"},
+                "y": {"signal": "datum.y0 + 7"},
+                "baseline": {"value": "top"},
+                "fill": {"value": "#ffffff"},
+                "fontWeight": {"value": 600},
+                "fontSize": {"value": 12},
+                "limit": {"signal": "datum.x1 - datum.x0 - 12"},
+                "text": {"signal": f"{_ROOM_FOR_NAMES} ? {name} : ''"},
+            }
+        },
+    }
