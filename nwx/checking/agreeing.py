@@ -1,7 +1,7 @@
 """Whether the indices of an archive agree with each other and with the import ledger."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 from nwx.engine.base import Engine, SearchRequest
 from nwx.engine.entries import capture_from_entry, document_from_entry
 from nwx.keys import capture_key, document_id, document_key, makes_document, precedence
-from nwx.model import Capture, Collapse, IndexName
+from nwx.model import UNDEDUPLICATED, Capture, Collapse, IndexName
 from nwx.query.tree import All
 
 _AT_ONCE = 1_000
@@ -69,18 +69,44 @@ def _dates(engine: Engine) -> Iterator[Finding]:
 
 def _captures(engine: Engine, held: Counter[tuple[str, str]]) -> Iterator[Finding]:
     """Each capture with a digest has its date, and its document where it makes one."""
+    separate = {
+        (file.collection, file.name)
+        for file in engine.files()
+        if 0 < file.counts.get("captures", 0) == file.counts.get(UNDEDUPLICATED)
+    }
     for entries in _stretches(engine.scan(IndexName.CAPTURES)):
         captures = {entry["id"]: capture_from_entry(entry) for entry in entries}
         held.update((c.collection, c.source_file) for c in captures.values())
         ids = list({c.document_id for c in captures.values() if c.document_id})
         dates = {id: set(found.seen) for id, found in engine.dates(ids).items()}
         known = engine.known(ids)
+        yield from _separate(engine, captures, known, separate)
         for id, capture in captures.items():
             document = capture.document_id
             if document and (capture.timestamp, capture.collection) not in dates.get(document, ()):
                 yield _wrong("undated", IndexName.CAPTURES, id, f"dates of {document} lack it")
             if makes_document(capture) and known.get(document, -1) < precedence(capture):
                 yield _wrong("undocumented", IndexName.CAPTURES, id, _lacking(capture))
+
+
+def _separate(
+    engine: Engine,
+    captures: Mapping[str, Capture],
+    known: Mapping[str, int],
+    separate: Container[tuple[str, str]],
+) -> Iterator[Finding]:
+    """Each capture of files without deduplication has its own document, if not that of its key."""
+    own = {
+        document_id(capture_key(capture)): id
+        for id, capture in captures.items()
+        if (capture.collection, capture.source_file) in separate
+        and makes_document(capture)
+        and known.get(capture.document_id) != precedence(capture)
+    }
+    there = engine.known(own) if own else {}
+    for document, id in own.items():
+        if document not in there:
+            yield _wrong("undocumented", IndexName.CAPTURES, id, f"document {document} is missing")
 
 
 def _lacking(capture: Capture) -> str:

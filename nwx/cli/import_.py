@@ -172,8 +172,8 @@ def _told(
 ) -> ExclusionReport | None:
     if excluded is None:
         return None
-    resumed = bool(report.resumed) and not report.interrupted
-    return report_exclusion(engine, excluded, options.collection, resumed=resumed)
+    before = 0 if report.interrupted else report.excluded_before
+    return report_exclusion(engine, excluded, options.collection, before)
 
 
 def _exit_code(report: ImportReport, received: list[int], *, strict: bool) -> int:

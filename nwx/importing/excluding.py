@@ -38,16 +38,16 @@ class ExclusionReport:
 
 
 def report_exclusion(
-    engine: Engine, excluded: ExclusionList, collection: str, *, resumed: bool
+    engine: Engine, excluded: ExclusionList, collection: str, excluded_before: int
 ) -> ExclusionReport:
     """Return what became of the entries of lists.
 
-    Where files were `resumed` or skipped, an entry may have been met when
-    they were read the first time: then the archive has its date.
+    Where earlier imports left captures out of the same files, an entry may
+    have been met then: in that case the archive has its date.
     """
     met = excluded.met
-    if resumed:
-        _note_met_before(engine, excluded, collection)
+    if excluded_before:
+        _note_met_before(engine, excluded, collection, excluded_before)
     in_all = excluded.met
     return ExclusionReport(
         lines=excluded.lines,
@@ -59,11 +59,16 @@ def report_exclusion(
     )
 
 
-def _note_met_before(engine: Engine, excluded: ExclusionList, collection: str) -> None:
+def _note_met_before(
+    engine: Engine, excluded: ExclusionList, collection: str, at_most: int
+) -> None:
+    begun, noted = excluded.met, 0
     lines = excluded.unmet()
-    while some := list(islice(lines, _AT_ONCE)):
+    while noted < at_most and (some := list(islice(lines, _AT_ONCE))):
         for line, timestamp in _dated(engine, some, collection):
-            excluded.covers(line.url, line.digest, timestamp)
+            noted += excluded.covers(line.url, line.digest, timestamp)
+        if noted >= at_most:  # an entry may be in the lists twice
+            noted = excluded.met - begun
 
 
 def _dated(

@@ -46,9 +46,9 @@ class ImportReport:
     `records` counts records read, by type; `captures` those stored;
     `documents` those new to the archive; `duplicates` the captures that
     could have made a document whose key was held already, and the
-    revisits; `excluded` those left out but for their dates. `resumed`
-    counts the files that an earlier import had begun, or done. `bytes` are
-    as stored. `errors` lists the first of each kind in each file,
+    revisits; `excluded` those left out but for their dates, and
+    `excluded_before` those that earlier imports left out of these files.
+    `bytes` are as stored. `errors` lists the first of each kind in each file,
     `errors_total` counts all.
     """
 
@@ -59,7 +59,7 @@ class ImportReport:
     documents: int = 0
     duplicates: int = 0
     excluded: int = 0
-    resumed: int = 0
+    excluded_before: int = 0
     bytes: int = 0
     errors: tuple[ReadError, ...] = ()
     errors_total: int = 0

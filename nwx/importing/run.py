@@ -20,7 +20,7 @@ from nwx.importing.patience import patiently
 from nwx.importing.process import Worker, warm_up
 from nwx.importing.report import ErrorLog, ImportReport, Outcome, Progress
 from nwx.importing.separating import Separated
-from nwx.model import ReadError, SourceFile
+from nwx.model import EXCLUDED, ReadError, SourceFile
 from nwx.settings import Settings
 from nwx.sources import STANDARD_INPUT, Source
 
@@ -130,7 +130,9 @@ class _Run:
             else _Job(self._spooled(source), source.path, ledger.get(source.name))
             for source in queue
         )
-        self._tally.resumed = sum(job.entry is not None for job in self._waiting)
+        self._tally.excluded_before = sum(
+            job.entry.counts.get(EXCLUDED, 0) for job in self._waiting if job.entry
+        )
         others = [source for sources in self._namesakes.values() for source in sources]
         self._tally.expect([*queue, *others])
 
@@ -257,7 +259,7 @@ class _Tally:
     def __init__(self) -> None:
         self.errors = ErrorLog()
         self.outcomes: Counter[str] = Counter()
-        self.resumed = 0
+        self.excluded_before = 0
         self._records: Counter[str] = Counter()
         self._captures = self._documents = self._candidates = self._excluded = 0
         self._bytes = self._closed_bytes = 0
@@ -316,7 +318,7 @@ class _Tally:
             documents=self._documents,
             duplicates=self._duplicates,
             excluded=self._excluded,
-            resumed=self.resumed,
+            excluded_before=self.excluded_before,
             bytes=self._bytes,
             errors=tuple(self.errors.kept),
             errors_total=self.errors.total,

@@ -15,7 +15,7 @@ REPORT = {
     "documents",
     "duplicates",
     "excluded",
-    "resumed",
+    "excluded_before",
     "bytes",
     "errors",
     "errors_total",

@@ -193,3 +193,25 @@ def test_without_deduplication_and_with_a_list_as_the_original_did(
     same = ("documents", "dates", "captures")
     assert dumped(tmp_path / "archive", *same) == dumped(tmp_path / "plain", *same)
     nwx("check")
+
+
+def test_both_engines_hold_the_same(
+    tmp_path: Path,
+    crawl: Path,
+    duplicates: Path,
+    elasticsearch_url: str,
+    elasticsearch_prefix: str,
+) -> None:
+    early = write_warc(tmp_path / "early.warc.gz", [Page(URL, "20190101000000", A)])
+    some = duplicates.read_text().splitlines(keepends=True)[:1]
+    duplicates.write_text("".join(some))
+    held = []
+    for engine in (tmp_path / "archive", elasticsearch_url):
+        for file in (crawl, early):
+            command = ("import", "--no-dedup", "-e", duplicates, file)
+            run_nwx(engine, *command, NWX_PREFIX=elasticsearch_prefix)
+        run_nwx(engine, "check", NWX_PREFIX=elasticsearch_prefix)
+        held.append(dumped(engine, NWX_PREFIX=elasticsearch_prefix))
+    assert held[0] == held[1]
+    made = sorted(entry["timestamp"][:4] for entry in held[0]["documents"])
+    assert made == ["2019", "2020", "2022", "2023"]

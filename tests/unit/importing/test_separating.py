@@ -84,3 +84,15 @@ def test_an_import_repeated_changes_nothing(tmp_path: Path, files: list[Path]) -
         ids = [entry["id"] for entry in first["files"]]
         assert engine.delete(IndexName.FILES, ids) == 2
     assert filled(archive, files, (0, 2)) == first
+
+
+def test_a_document_of_its_own_that_was_lost_is_found_missing(
+    tmp_path: Path, files: list[Path]
+) -> None:
+    first = filled(tmp_path / "a", files, (0, 2))
+    lost = max(first["documents"], key=lambda entry: entry["timestamp"])
+    with open_engine(Settings(str(tmp_path / "a"))) as engine:
+        engine.delete(IndexName.DOCUMENTS, [lost["id"]])
+        [finding] = check(engine)
+    place = f"default/{lost['source_file']}@{lost['source_file_offset']}"
+    assert (finding.kind, finding.id) == ("undocumented", place)
