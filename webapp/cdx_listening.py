@@ -78,6 +78,8 @@ class _Channel(HTTPChannel):  # type: ignore[misc]
 class _Parser(HTTPRequestParser):  # type: ignore[misc]
     """Refuses large bodies before they are read, unless the token came with them."""
 
+    adj: Adjustments
+
     def __init__(self, token: str, adjustments: Adjustments) -> None:
         super().__init__(adjustments)
         self._token = token
@@ -86,8 +88,9 @@ class _Parser(HTTPRequestParser):  # type: ignore[misc]
         """Read the headers, and decide by them how much may follow."""
         super().parse_header(header_plus)
         if not has_token(self.headers.get("AUTHORIZATION", ""), self._token):
-            self.adj = copy.copy(self.adj)
-            self.adj.max_request_body_size = MOST_BODY_BYTES
+            small: Adjustments = copy.copy(self.adj)
+            small.max_request_body_size = MOST_BODY_BYTES
+            self.adj = small
 
 
 def has_token(header: str, token: str) -> bool:
