@@ -145,11 +145,11 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def captures_by_digest(self, digest: str) -> Iterator[Capture]:
+    def captures_by_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
         """Stream the captures that hold a payload of this digest (normal form), the newest first.
 
-        Revisits hold none. Those of one moment come in the order of file
-        and offset.
+        With `urlkey` those of this one only. Revisits hold no payload.
+        Captures of one moment come in the order of file and offset.
         """
 
     @abstractmethod

@@ -29,6 +29,13 @@ def test_the_newest_comes_first_and_revisits_hold_nothing(archive: Engine) -> No
     assert found == [CAPTURES[place] for place in (3, 4, 1, 5, 0)]
 
 
+def test_those_of_one_url(archive: Engine) -> None:
+    found = list(archive.captures_by_digest(SAME, "org,example)/a"))
+    assert found == [CAPTURES[0]]
+    assert list(archive.captures_by_digest(SAME, "org,example)/nowhere")) == []
+    assert list(archive.captures_by_digest(sha1("never met"), "org,example)/a")) == []
+
+
 def test_other_digests(archive: Engine) -> None:
     assert [one.url for one in archive.captures_by_digest(SHA256)] == ["http://example.net/s"]
     assert [one.url for one in archive.captures_by_digest(TWIN)] == ["http://example.net/t"]
@@ -45,3 +52,12 @@ def test_a_digest_of_very_many_captures(engine: Engine) -> None:
     wanted = sorted(many, key=lambda one: (-int(one.timestamp), one.source_file_offset))
     assert list(engine.captures_by_digest(SAME)) == wanted
     assert list(islice(engine.captures_by_digest(SAME), 3)) == wanted[:3]
+
+
+def test_a_url_of_very_many_captures(engine: Engine) -> None:
+    url = "http://example.org/" + "x" * 9_000
+    many = [capture(url, f"20{n % 20:02}", digest=SAME, offset=n) for n in range(60)]
+    engine.write(Batch(captures=tuple(many)))
+    engine.refresh()
+    wanted = sorted(many, key=lambda one: (-int(one.timestamp), one.source_file_offset))
+    assert list(engine.captures_by_digest(SAME, many[0].urlkey)) == wanted

@@ -98,8 +98,8 @@ class ElasticEngine(Engine):
     def captures(self, urlkey: str, end: str | None = None) -> Iterator[Capture]:
         return captures_between(self._server, self._name(IndexName.CAPTURES), urlkey, end)
 
-    def captures_by_digest(self, digest: str) -> Iterator[Capture]:
-        return captures_by_digest(self._server, self._name(IndexName.CAPTURES), digest)
+    def captures_by_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
+        return captures_by_digest(self._server, self._name(IndexName.CAPTURES), digest, urlkey)
 
     def cdx_rows(self, span: Span) -> Iterator[Row]:
         return cdx.rows(self._server, self._name(IndexName.CAPTURES), span)

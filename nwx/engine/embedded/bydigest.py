@@ -23,18 +23,30 @@ INDEX = (
 
 # Without the sign before `digest` SQLite puts the value into the other term too, where no
 # index helps then.
-_QUESTION = (
-    f"{CAPTURES} WHERE {_END.format('digest')} = {_END.format('?1')} AND +digest = ?1"
+_OF_ANY_URL = (
+    f"{CAPTURES} WHERE {_END.format('digest')} = {_END.format(':digest')} AND +digest = :digest"
     f" AND record_type <> 'revisit'"
     f" ORDER BY {_TIME} DESC, name, source_file_offset, collection"
 )
+_OF_A_URL = (
+    f"{CAPTURES} WHERE urlkey = :urlkey AND +digest = :digest AND record_type <> 'revisit'"
+    " ORDER BY timestamp DESC, name, source_file_offset, collection"
+)
 
 
-def first_captures(db: sqlite3.Connection, digest: str) -> list[Capture]:
+def first_captures(db: sqlite3.Connection, digest: str, urlkey: str) -> list[Capture]:
     """Return the first FIRST of `Engine.captures_by_digest`, which are all of most digests."""
-    return [capture_of_row(row) for row in db.execute(f"{_QUESTION} LIMIT {FIRST}", (digest,))]
+    rows = db.execute(f"{_question(urlkey)} LIMIT {FIRST}", {"digest": digest, "urlkey": urlkey})
+    return [capture_of_row(row) for row in rows]
 
 
-def further_captures(db: sqlite3.Connection, digest: str) -> Iterator[Capture]:
+def further_captures(db: sqlite3.Connection, digest: str, urlkey: str) -> Iterator[Capture]:
     """Stream those behind the first."""
-    return map(capture_of_row, db.execute(f"{_QUESTION} LIMIT -1 OFFSET {FIRST}", (digest,)))
+    rows = db.execute(
+        f"{_question(urlkey)} LIMIT -1 OFFSET {FIRST}", {"digest": digest, "urlkey": urlkey}
+    )
+    return map(capture_of_row, rows)
+
+
+def _question(urlkey: str) -> str:
+    return _OF_A_URL if urlkey else _OF_ANY_URL

@@ -86,13 +86,13 @@ class EmbeddedEngine(Engine):
         with self._streaming() as db:
             yield from reading.captures(db, urlkey, end)
 
-    def captures_by_digest(self, digest: str) -> Iterator[Capture]:
+    def captures_by_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
         with self._reading() as db:
-            first = bydigest.first_captures(db, digest)
+            first = bydigest.first_captures(db, digest, urlkey)
         yield from first
         if len(first) == bydigest.FIRST:
             with self._streaming() as db:
-                yield from bydigest.further_captures(db, digest)
+                yield from bydigest.further_captures(db, digest, urlkey)
 
     def cdx_rows(self, span: Span) -> Iterator[Row]:
         # Few rows, nearly always all, without a connection of their own.

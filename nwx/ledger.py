@@ -1,0 +1,49 @@
+"""Where the files of an archive lie, for whoever asks again and again."""
+
+import threading
+import time
+from pathlib import Path
+
+from nwx.engine.base import Engine
+from nwx.model import Capture
+
+_PATIENCE_SECONDS = 2.0
+
+
+class Ledger:
+    """The places of files, from the import ledger, which is read again only when it may help.
+
+    That is when it lacks a file, or a file is not where it was: files are
+    moved, and imported, all the time. Threads may share it.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._lock = threading.Lock()
+        self._paths: dict[tuple[str, str], str] = {}
+        self._read = -_PATIENCE_SECONDS
+
+    def path(self, collection: str, name: str) -> str | None:
+        """Return the path or address of a file; None where nobody knows it."""
+        found = self._paths.get((collection, name))
+        if found is None or not _exists(found):
+            self._refresh()
+            found = self._paths.get((collection, name))
+        return found
+
+    def is_there(self, capture: Capture) -> bool:
+        """Tell whether the file of a capture can be read; of addresses, whether they are known."""
+        path = self.path(capture.collection, capture.source_file)
+        return path is not None and _exists(path)
+
+    def _refresh(self) -> None:
+        """Read the ledger again, unless that was done a moment ago."""
+        with self._lock:
+            if time.monotonic() - self._read >= _PATIENCE_SECONDS:
+                files = self._engine.files()
+                self._paths = {(file.collection, file.name): file.path for file in files}
+                self._read = time.monotonic()
+
+
+def _exists(path: str) -> bool:
+    return "://" in path or Path(path).exists()
