@@ -1,8 +1,10 @@
 """The only reader of the environment and of configuration files."""
 
+import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from nwx.errors import SettingsError
 
@@ -20,6 +22,7 @@ VARIABLES = {
     "insecure": "NWX_INSECURE",
     "timeout": "NWX_TIMEOUT",
     "cdx_token": "NWX_CDX_TOKEN",
+    "cache": "NWX_CACHE",
 }
 """The settings by name, and the environment variables that hold them where nothing else does."""
 
@@ -39,6 +42,7 @@ class ElasticSettings:
     ca_file: str = ""
     verify: bool = True
     timeout_seconds: float = 30.0
+    cache: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +76,18 @@ def load_settings(
         ca_file=texts.text("ca_file", ""),
         verify=not texts.truth("insecure"),
         timeout_seconds=texts.seconds("timeout", defaults.timeout_seconds),
+        cache=texts.text("cache", environment.get("XDG_CACHE_HOME", "")),
     )
     return Settings(
         texts.text("engine", DEFAULT_ENGINE), elastic, cdx_token=texts.text("cdx_token", "")
     )
+
+
+def facets_folder(settings: ElasticSettings, address: str) -> Path:
+    """Return the folder that keeps at hand what facet questions on a server are answered from."""
+    cache = Path(settings.cache) if settings.cache else Path.home() / ".cache"
+    name = hashlib.blake2b(f"{address} {settings.prefix}".encode(), digest_size=8).hexdigest()
+    return cache / "nwx" / f"facets-{name}"
 
 
 class _Texts:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
+from nwx.engine.cube import Cube
 from nwx.errors import UsageError
 from nwx.engine.spans import Span
 from nwx.formats.cdxrow import Row
@@ -266,6 +267,10 @@ class Engine(ABC):
     @abstractmethod
     def files(self) -> list[SourceFile]:
         """Return the import ledger, by collection and name."""
+
+    @abstractmethod
+    def cube(self) -> Cube:
+        """Return the captures in bulk, and the place of what facet questions are answered from."""
 
     @abstractmethod
     def stats(self) -> dict[IndexName, IndexStats]:

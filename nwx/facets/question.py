@@ -109,15 +109,15 @@ class FacetQuestion:
     """A question: the features of the captures that meet all conditions.
 
     With `by`, one or two criteria, also those of each of their values: in
-    the order of the feature `sort`, the highest first (the lowest with
-    `ascending`), or where `sort` is None in the order of the values.
-    `limit` cuts the list, None does not.
+    the order of the feature `sort`, the highest first, or where `sort` is
+    None in the order of the values; `reverse` turns that around. `limit`
+    cuts the list, None does not.
     """
 
     where: tuple[Condition, ...] = ()
     by: tuple[Criterion, ...] = ()
     sort: Feature | None = None
-    ascending: bool = False
+    reverse: bool = False
     limit: int | None = None
 
 
@@ -142,13 +142,13 @@ class AnsweredBy(StrEnum):
 class FacetAnswer:
     """An answer: the features of the selection, and the rows of the list where one was asked for.
 
-    `found` counts the rows before `limit`.
+    `found` counts the rows before `limit`, None where only the first were looked at.
     """
 
     question: FacetQuestion
     total: Features
     rows: tuple[FacetRow, ...]
-    found: int
+    found: int | None
     answered_by: AnsweredBy
     took_ms: float
 

@@ -9,6 +9,7 @@ from nwx.engine.base import DatesBuilder, Engine, SearchRequest
 from nwx.engine.elastic import cdx
 from nwx.engine.elastic.bulk import Action, send
 from nwx.engine.elastic.bydigest import captures_by_digest
+from nwx.engine.elastic.cube import ElasticCube
 from nwx.engine.elastic.dating import DatesIndex
 from nwx.engine.elastic.documenting import DocumentsIndex
 from nwx.engine.elastic.paging import count, pages
@@ -40,7 +41,7 @@ from nwx.model import (
     SourceFile,
     Written,
 )
-from nwx.settings import ElasticSettings
+from nwx.settings import ElasticSettings, facets_folder
 
 _EVERYTHING: Body = {"match_all": {}}
 
@@ -60,6 +61,7 @@ class ElasticEngine(Engine):
         self._dates = DatesIndex(self._server, self._name(IndexName.DATES))
         self._parallel = ParallelIndices(self._server, self._schema)
         self._searching = Searching(self._server, self._schema, self._parallel)
+        self._facets_folder = facets_folder(settings, self.address)
 
     def create(self) -> None:
         self._schema.create()
@@ -164,6 +166,9 @@ class ElasticEngine(Engine):
         by_name = [{"collection": "asc"}, {"name": "asc"}, {"id": "asc"}]
         found = pages(self._server, name, {"query": _EVERYTHING}, by_name)
         return [file_from_entry(hit["_source"]) for page in found for hit in page]
+
+    def cube(self) -> ElasticCube:
+        return ElasticCube(self._server, self._name(IndexName.CAPTURES), self._facets_folder)
 
     def stats(self) -> dict[IndexName, IndexStats]:
         return {

@@ -9,6 +9,7 @@ from typing import Any
 
 from nwx.engine.base import DatesBuilder, Engine, SearchRequest
 from nwx.engine.embedded import bydigest, cdx, reading, searching
+from nwx.engine.embedded.cube import EmbeddedCube
 from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.datesfolder import DatesWriter
 from nwx.engine.embedded.folder import Folder
@@ -177,10 +178,15 @@ class EmbeddedEngine(Engine):
             yield from searching.scroll(view, request)
 
     def count(self, index: IndexName) -> int:
+        if index is IndexName.FACETS:
+            return self.cube().combinations()
         with self._reading() as db:
             return reading.entries(db, index)
 
     def scan(self, index: IndexName) -> Iterator[Mapping[str, Any]]:
+        if index is IndexName.FACETS:
+            yield from self.cube().entries()
+            return
         with self._streaming() as db:
             if index is IndexName.DOCUMENTS:
                 yield from reading.document_entries(db, self._viewer.view().searcher)
@@ -197,15 +203,19 @@ class EmbeddedEngine(Engine):
         with self._reading() as db:
             return reading.files(db)
 
+    def cube(self) -> EmbeddedCube:
+        return EmbeddedCube(self._folder.path / "facets", self._streaming)
+
     def stats(self) -> dict[IndexName, IndexStats]:
         self._commit()
         with self._reading() as db:
-            return {
+            stats = {
                 index: IndexStats(
                     reading.entries(db, index), reading.stored_bytes(db, self._folder, index)
                 )
                 for index in IndexName
             }
+        return stats | {IndexName.FACETS: self.cube().stats()}
 
     def refresh(self) -> None:
         self._commit()

@@ -1,0 +1,68 @@
+"""The captures of an index in bulk, and the place of what facet questions are answered from."""
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from nwx.engine.cube import ROW_FIELDS, Cube, Rows
+from nwx.engine.elastic.paging import pages, search
+from nwx.engine.elastic.server import Body, Server, quoted
+
+_PAGE = 10_000
+_FIELDS = [name for name in ROW_FIELDS if name != "place"]
+
+
+class ElasticCube(Cube):
+    """The captures index of a server; what is built from it is kept at hand in a folder."""
+
+    def __init__(self, server: Server, captures: str, folder: Path) -> None:
+        self.folder = folder
+        self._server = server
+        self._captures = captures
+
+    def stamp(self) -> str:
+        # Each shard numbers its changes, and the index has another uuid once it is made anew.
+        answer = self._server.request(
+            "GET",
+            f"/{quoted(self._captures)}/_stats",
+            params={"level": "shards", "filter_path": "indices.*.uuid,indices.*.shards.*.seq_no"},
+        )
+        numbers = [
+            f"{found['uuid']} {shard} {max(copy['seq_no']['max_seq_no'] for copy in copies)}"
+            for found in answer["indices"].values()
+            for shard, copies in found["shards"].items()
+        ]
+        return ", ".join(sorted(numbers))
+
+    def months(self) -> dict[str, str]:
+        self._server.request("POST", f"/{quoted(self._captures)}/_refresh")
+        changes = {name: {name: {"field": "_seq_no"}} for name in ("sum", "max")}
+        by_month: Body = {
+            "date_histogram": {
+                "field": "crawl_date",
+                "calendar_interval": "month",
+                "format": "yyyyMM",
+                "min_doc_count": 1,
+            },
+            "aggs": changes,
+        }
+        body: Body = {"size": 0, "aggs": {"months": by_month}}
+        buckets = search(self._server, self._captures, body)["aggregations"]["months"]["buckets"]
+        return {
+            one["key_as_string"]: f"{one['doc_count']} {one['sum']['value']} {one['max']['value']}"
+            for one in buckets
+        }
+
+    def rows(self, months: Collection[str] | None, after: str = "") -> Iterator[Rows]:
+        last_month, _, last_id = after.partition(" ")
+        for month in sorted(self.months() if months is None else months):
+            if month >= last_month:
+                yield from self._rows(month, last_id if month == last_month else "")
+
+    def _rows(self, month: str, last_id: str) -> Iterator[Rows]:
+        span = {"timestamp": {"gte": month, "lt": f"{month}~"}}
+        filters: list[Body] = [{"range": span}, {"range": {"id": {"gt": last_id}}}]
+        body: Body = {"query": {"bool": {"filter": filters}}, "_source": [*_FIELDS, "id"]}
+        for page in pages(self._server, self._captures, body, [{"id": "asc"}], _PAGE):
+            entries = [hit["_source"] for hit in page]
+            rows = [(*map(entry.get, _FIELDS), 0) for entry in entries]
+            yield Rows(rows, f"{month} {entries[-1]['id']}")

@@ -1,0 +1,71 @@
+"""The captures of a folder in bulk, and the place of what facet questions are answered from."""
+
+import sqlite3
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager
+from operator import itemgetter
+from pathlib import Path
+
+from nwx.engine.cube import Cube, Rows, read_build
+from nwx.engine.embedded.database import count
+from nwx.engine.entries import Entry
+from nwx.model import IndexName, IndexStats
+
+_ROWS = 50_000
+_ROW = (
+    "SELECT timestamp, url, digest, status_code, content_type_norm, content_length, domain,"
+    " public_suffix, record_type, hops, urlkey, collection, num"
+    " FROM captures JOIN sources ON sources.code = source WHERE num > ?"
+)
+
+Connect = Callable[[], AbstractContextManager[sqlite3.Connection]]
+
+
+class EmbeddedCube(Cube):
+    """The captures of a folder; `place` is the number of a capture in SQLite."""
+
+    def __init__(self, folder: Path, connect: Connect) -> None:
+        self.folder = folder
+        self._connect = connect
+
+    def stamp(self) -> str:
+        with self._connect() as db:
+            (last,) = db.execute("SELECT coalesce(max(num), 0) FROM captures").fetchone()
+            # A number that was let go may be given again, but not without a deletion.
+            return f"{count(db, IndexName.CAPTURES)} {last} {count(db, 'deletions')}"
+
+    def months(self) -> dict[str, str]:
+        # All of this is in the index by urlkey, which is much smaller than the table.
+        command = "SELECT substr(timestamp, 1, 6), count(*), max(num) FROM captures GROUP BY 1"
+        with self._connect() as db:
+            deletions = count(db, "deletions")
+            return {
+                month: " ".join(map(str, (*numbers, deletions)))
+                for month, *numbers in db.execute(command)
+            }
+
+    def rows(self, months: Collection[str] | None, after: str = "") -> Iterator[Rows]:
+        command, values = _ROW, [int(after or 0)]
+        chosen = sorted(months) if months is not None else []
+        if months is not None:
+            command += f" AND substr(timestamp, 1, 6) IN ({','.join('?' * len(chosen))})"
+        with self._connect() as db:
+            cursor = db.execute(f"{command} ORDER BY num", (*values, *chosen))
+            while rows := cursor.fetchmany(_ROWS):
+                yield Rows(rows, str(rows[-1][-1]))
+
+    def combinations(self) -> int:
+        """Return the number of stored combinations."""
+        build = read_build(self.folder)
+        return build.combinations if build else 0
+
+    def entries(self) -> Iterator[Entry]:
+        """Stream the stored combinations in the order of their ids."""
+        build = read_build(self.folder)
+        if build:
+            yield from sorted(build.entries(), key=itemgetter("id"))
+
+    def stats(self) -> IndexStats:
+        """Return the size of all that was built."""
+        found = (path.stat().st_size for path in self.folder.glob("*") if path.is_file())
+        return IndexStats(self.combinations(), sum(found))

@@ -1,0 +1,318 @@
+"""Building what facet questions are answered from: columns by month, and combinations."""
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+
+from nwx.engine.arrays import narrow, read_arrays
+from nwx.engine.cube import Build, read_build
+from nwx.errors import EngineBusyError, EngineError, EngineVersionError, UsageError
+from nwx.facets.criteria import Criterion, month_of
+from nwx.facets.drafting import Draft, write_manifest
+from nwx.facets.frames import encode
+from nwx.facets.ids import Ids
+from nwx.facets.labels import Labels
+from nwx.facets.parts import IDS, Parts
+from nwx.facets.payloads import Columns, resolve, with_own
+from nwx.facets.sites import Sites
+from nwx.facets.storing import store_combinations
+
+DEFAULT_LEAST = 100
+_MEMORY_A_ROW = 400
+_FEWEST_AT_ONCE = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Captures in bulk; reading goes on `after` this mark."""
+
+    frame: pl.DataFrame
+    after: str
+
+
+class Source(Protocol):
+    """Where captures come from: the captures index of an archive, or an export."""
+
+    def stamp(self) -> str:
+        """Return a text that is another one whenever captures were written or deleted."""
+
+    def months(self) -> dict[str, str]:
+        """Return for each month (`201301`) a text that tells whether its captures changed."""
+
+    def frames(self, months: list[str] | None, after: str) -> Iterator[Frame]:
+        """Stream the captures of these months, or of all, from a mark on."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOptions:
+    """How to build: what is stored, which list of sites, how much memory, anew or what changed.
+
+    Without `cube` only the columns are made.
+    """
+
+    least: int = DEFAULT_LEAST
+    sites: Sites | None = None
+    memory_bytes: int = 2 << 30
+    anew: bool = False
+    cube: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class BuildProgress:
+    """How far a build is: what is being done, how much of it, and since when."""
+
+    stage: str
+    done: int
+    total: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    """What a build did; `months` were made anew, others kept."""
+
+    captures: int
+    months: int
+    months_kept: int
+    combinations: int
+    seconds: float
+
+
+Show = Callable[[BuildProgress], object]
+
+
+def build_facets(
+    source: Source,
+    folder: Path,
+    options: BuildOptions,
+    progress: Show = lambda _: None,
+    publish: Callable[[Build], object] = lambda _: None,
+    expected: int = 0,
+) -> BuildReport:
+    """Build the facets of a source in a folder, which is swapped for the build before at once.
+
+    Only what changed since is read. Stopped on the way, the next build goes
+    on with what was read. `publish` is called just before the swap.
+    `expected` is the number of captures, for progress.
+    Raises EngineBusyError where another process builds there.
+    """
+    if options.least < 1:
+        raise UsageError(f"combinations have 1 capture at least, not {options.least}")
+    began = time.monotonic()
+    with _locked(folder):
+        base = None if options.anew else _usable_base(folder, options.sites)
+        # The stamp comes first: what is written meanwhile makes the build stale, and is noticed.
+        stamp, checks = source.stamp(), source.months()
+        if base is not None and _is_same(base, checks, options):
+            return _restamped(base, stamp, began)
+        builder = _Builder(source, folder, options, base, (stamp, checks), progress, began)
+        builder.read(expected)
+        draft, report = builder.finish()
+        publish(draft.build)
+        draft.swap()
+        builder.clean()
+        return report
+
+
+def _usable_base(folder: Path, sites: Sites | None) -> Build | None:
+    """Return the build before, None where it cannot be gone on from."""
+    try:
+        base = read_build(folder)
+    except EngineVersionError:
+        return None
+    if base is None or base.manifest["hashed_by"] != pl.__version__:
+        return None
+    return base if base.manifest["sites"] == _by_key(sites) else None
+
+
+def _by_key(sites: Sites | None) -> dict[str, str]:
+    return sites.by_key if sites else {}
+
+
+def _is_same(base: Build, checks: Mapping[str, str], options: BuildOptions) -> bool:
+    """Tell whether a build is what would be built."""
+    known = base.manifest
+    wanted = not options.cube or (known["cube"] and known["least"] == options.least)
+    return bool(wanted) and known["checks"] == checks
+
+
+def _restamped(base: Build, stamp: str, began: float) -> BuildReport:
+    """Say of a build that it is that of now."""
+    write_manifest(base.folder, {**base.manifest, "stamp": stamp})
+    months = len(base.manifest["months"])
+    seconds = time.monotonic() - began
+    return BuildReport(base.manifest["captures"], 0, months, base.combinations, seconds)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise EngineError(f"{folder} cannot be written ({error.strerror})") from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise EngineBusyError(
+            f"another process builds facets in {folder}; wait for it to end"
+        ) from error
+    finally:
+        os.close(handle)
+
+
+class _Builder:
+    """One build, from what changed to a draft."""
+
+    def __init__(
+        self,
+        source: Source,
+        folder: Path,
+        options: BuildOptions,
+        base: Build | None,
+        state: tuple[str, dict[str, str]],
+        progress: Show,
+        began: float,
+    ) -> None:
+        self._source, self._folder, self._options = source, folder, options
+        self._base, self._progress, self._began = base, progress, began
+        self._stamp, self._checks = state
+        self._changed, self._kept = _compare(self._checks, base)
+        self._seeds = tuple(base.manifest["seeds"]) if base else _new_seeds(folder)
+        ids = base_ids(base) if base else {name: Ids() for name in IDS}
+        self._parts = Parts(
+            folder / "parts", Labels(_base_labels(base)), ids, self._key(sorted(self._changed))
+        )
+
+    def _key(self, months: list[str]) -> dict[str, Any]:
+        """Return what parts must have been made for to be of use."""
+        return {
+            "base": self._base.manifest["version"] if self._base else 0,
+            "seeds": self._seeds,
+            "hashed_by": pl.__version__,
+            "sites": _by_key(self._options.sites),
+            "checks": {month: self._checks[month] for month in months},
+        }
+
+    def read(self, expected: int) -> None:
+        """Read the captures of the months that changed."""
+        if not self._changed:
+            return
+        months = sorted(self._changed) if self._kept else None
+        most = max(self._options.memory_bytes // _MEMORY_A_ROW, _FEWEST_AT_ONCE)
+        waiting: list[pl.DataFrame] = []
+        after = self._parts.after
+        for found in self._source.frames(months, after):
+            if sum(map(len, waiting)) + len(found.frame) > most and waiting:
+                self._add(waiting, after)
+                waiting = []
+            waiting.append(found.frame)
+            after = found.after
+            self._say("reading", self._parts.rows + sum(map(len, waiting)), expected)
+        if waiting:
+            self._add(waiting, after)
+
+    def _add(self, frames: list[pl.DataFrame], after: str) -> None:
+        seeds = (self._seeds[0], self._seeds[1])
+        frame = pl.concat(frames) if len(frames) > 1 else frames[0]
+        self._parts.add(encode(frame, self._parts.labels, self._options.sites, seeds), after)
+
+    def finish(self) -> tuple[Draft, BuildReport]:
+        """Return the build, written but not yet in its place, and what was done."""
+        draft = Draft(self._folder, self._base)
+        months = self._month_columns(draft)
+        labels = self._parts.labels
+        resolved = resolve(months, labels.values[Criterion.TYPE]) if months else {}
+        for name, columns in resolved.items():
+            months[name] = draft.month(name, _narrow(columns))
+        captures = sum(len(columns["status"]) for columns in months.values())
+        draft.labels(labels)
+        draft.ids(list(self._parts.new_hashes()))
+        sizes = draft.sizes(months, self._parts.ids["digest"].count)
+        stored = 0
+        if self._options.cube:
+            stored = store_combinations(
+                draft, months, labels, sizes, self._options.least, self._say
+            )
+        draft.finish(
+            stamp=self._stamp,
+            checks=self._checks,
+            seeds=self._seeds,
+            hashed_by=pl.__version__,
+            sites=_by_key(self._options.sites),
+            least=self._options.least,
+            captures=captures,
+            combinations=stored,
+            ids={name: self._parts.ids[name].count for name in IDS},
+        )
+        made = len({*draft.made})
+        seconds = time.monotonic() - self._began
+        return draft, BuildReport(captures, made, len(months) - made, stored, seconds)
+
+    def _month_columns(self, draft: Draft) -> dict[str, Columns]:
+        """Return the columns of all months, in order; those that changed are written."""
+        months: dict[str, Columns] = {}
+        for name in self._parts.months():
+            months[name] = draft.month(name, _narrow(with_own(self._parts.month(name))))
+        if self._base:
+            for name in self._kept:
+                months[name] = draft.keep(name)
+        return dict(sorted(months.items()))
+
+    def clean(self) -> None:
+        """Remove what the build is done with."""
+        self._parts.remove()
+
+    def _say(self, stage: str, done: int, total: int) -> None:
+        self._progress(BuildProgress(stage, done, total, time.monotonic() - self._began))
+
+
+def _compare(checks: Mapping[str, str], base: Build | None) -> tuple[set[str], set[str]]:
+    """Return the source's months that changed, and the build's months that did not."""
+    if base is None:
+        return set(checks), set()
+    before: Mapping[str, str] = base.manifest["checks"]
+    differ = {month for month in {*checks, *before} if checks.get(month) != before.get(month)}
+    # All that is no month is one month of the build.
+    changed = {month_of(month) for month in differ}
+    kept = set(base.manifest["months"]) - changed
+    return {month for month in checks if month_of(month) in changed}, kept
+
+
+def _new_seeds(folder: Path) -> tuple[int, int]:
+    """Return the seeds of a build from scratch: those of one that was stopped, or new ones."""
+    path = folder / "seeds"
+    if path.exists():
+        first, second = np.frombuffer(path.read_bytes(), dtype=np.uint64).tolist()
+        return first, second
+    seeds = os.urandom(16)
+    path.write_bytes(seeds)
+    first, second = np.frombuffer(seeds, dtype=np.uint64).tolist()
+    return first, second
+
+
+def base_ids(base: Build) -> dict[str, Ids]:
+    """Return the numbers that a build has given."""
+    found = {name: Ids() for name in IDS}
+    for file in base.manifest["id_files"]:
+        arrays = read_arrays(base.folder / file)
+        for name in IDS:
+            found[name].extend(arrays[f"{name}_first"], arrays[f"{name}_second"])
+    return found
+
+
+def _base_labels(base: Build | None) -> dict[str, list[str]] | None:
+    return {name: base.labels(name) for name in Criterion} if base else None
+
+
+def _narrow(columns: Columns) -> Columns:
+    return {name: narrow(column) for name, column in columns.items()}

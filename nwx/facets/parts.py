@@ -1,0 +1,152 @@
+"""Captures on their way into a build: read in stretches, each kept on disk once it is done."""
+
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nwx.engine.arrays import Array, narrow, read_arrays, write_arrays
+from nwx.facets.criteria import Criterion
+from nwx.facets.frames import Encoded
+from nwx.facets.ids import Ids
+from nwx.facets.labels import Labels
+
+IDS = ("url", "digest")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of captures in the order of their months.
+
+    `after` is the source's mark of its end, `months` where each month
+    begins and ends, `labels` the values that it brought, `ids` how many
+    numbers of each kind there were before it.
+    """
+
+    after: str
+    rows: int
+    months: dict[str, tuple[int, int]]
+    labels: dict[str, list[str]]
+    ids: dict[str, int]
+
+
+class Parts:
+    """The parts in a folder, with the labels and numbers that they share with a build before."""
+
+    def __init__(self, folder: Path, labels: Labels, ids: dict[str, Ids], key: Any) -> None:
+        self._folder = folder
+        self.labels = labels
+        self.ids = ids
+        self.parts: list[Part] = []
+        if self._take_up(key):
+            return
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        (folder / "key.json").write_text(json.dumps(key), encoding="utf-8")
+
+    @property
+    def after(self) -> str:
+        """The mark after which reading goes on."""
+        return self.parts[-1].after if self.parts else ""
+
+    @property
+    def rows(self) -> int:
+        """The number of captures in all parts."""
+        return sum(part.rows for part in self.parts)
+
+    def add(self, encoded: Encoded, after: str) -> None:
+        """Add captures: their texts become numbers, and all is written to disk."""
+        counts = {name: self.ids[name].count for name in IDS}
+        known = {name: sum(len(p.labels[name]) for p in self.parts) for name in Criterion}
+        columns = dict(encoded.columns)
+        for name, hashes in zip(IDS, (encoded.url, encoded.digest), strict=True):
+            columns[name] = self.ids[name].assign(*hashes)
+        months = columns.pop(Criterion.MONTH)
+        order = np.argsort(months, kind="stable")
+        arrays = {name: narrow(column[order]) for name, column in columns.items()}
+        for kind in IDS:
+            first, second = self.ids[kind].hashes(counts[kind])
+            arrays |= {f"{kind}_first": first, f"{kind}_second": second}
+        part = Part(
+            after,
+            len(months),
+            _stretches(self.labels.values[Criterion.MONTH], months[order]),
+            {
+                name: self.labels.values[name][self._before[name] + known[name] :]
+                for name in Criterion
+            },
+            counts,
+        )
+        write_arrays(self._path(len(self.parts)), arrays)
+        self._write_head(part)
+        self.parts.append(part)
+
+    def month(self, name: str) -> dict[str, Array]:
+        """Return the columns of a month, of all parts together."""
+        pieces = []
+        for number, part in enumerate(self.parts):
+            if name in part.months:
+                low, high = part.months[name]
+                arrays = read_arrays(self._path(number))
+                pieces.append({key: arrays[key][low:high] for key in _column_names(arrays)})
+        return {key: np.concatenate([piece[key] for piece in pieces]) for key in pieces[0]}
+
+    def months(self) -> list[str]:
+        """Return the months that have captures."""
+        return sorted({month for part in self.parts for month in part.months})
+
+    def new_hashes(self) -> Iterator[dict[str, Array]]:
+        """Give the hashes of the numbers that each part brought, in order."""
+        for number in range(len(self.parts)):
+            arrays = read_arrays(self._path(number))
+            yield {key: arrays[key] for key in arrays if key not in _column_names(arrays)}
+
+    def remove(self) -> None:
+        """Remove the parts from disk."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _take_up(self, key: Any) -> bool:
+        """Go on with parts that were made for the same, and tell whether there are any."""
+        self._before = {name: len(self.labels.values[name]) for name in Criterion}
+        try:
+            kept = json.loads((self._folder / "key.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return False
+        if kept != json.loads(json.dumps(key)):
+            return False
+        while (head := self._folder / f"{len(self.parts)}.json").exists():
+            part = Part(**json.loads(head.read_text(encoding="utf-8")))
+            for criterion in Criterion:
+                self.labels.codes(criterion, part.labels[criterion])
+            arrays = read_arrays(self._path(len(self.parts)))
+            for kind in IDS:
+                self.ids[kind].extend(arrays[f"{kind}_first"], arrays[f"{kind}_second"])
+            self.parts.append(part)
+        return True
+
+    def _path(self, number: int) -> Path:
+        return self._folder / f"{number}.arrays"
+
+    def _write_head(self, part: Part) -> None:
+        head = self._folder / f"{len(self.parts)}.json"
+        new = head.with_suffix(".new")
+        named = {name: getattr(part, name) for name in Part.__dataclass_fields__}
+        new.write_text(json.dumps(named), encoding="utf-8")
+        new.rename(head)
+
+
+def _column_names(arrays: dict[str, Array]) -> list[str]:
+    return [name for name in arrays if not name.endswith(("_first", "_second"))]
+
+
+def _stretches(labels: Sequence[str], months: Array) -> dict[str, tuple[int, int]]:
+    codes, starts = np.unique(months, return_index=True)
+    ends = [*starts[1:].tolist(), len(months)]
+    return {
+        labels[code]: (start, end)
+        for code, start, end in zip(codes.tolist(), starts.tolist(), ends, strict=True)
+    }
