@@ -3,13 +3,21 @@
 from typing import Any
 
 from nwx.engine.base import Engine
+from nwx.model import MAIN_DATES
 
 
 def measure(engine: Engine) -> dict[str, Any]:
     """Return the number of entries of each index by its name, and in `bytes` what they take.
 
-    Bytes are None where the engine cannot tell.
+    `attached` has the dates indices that are joined with the main one, and
+    the same of each. Bytes are None where the engine cannot tell.
     """
     stats = engine.stats()
+    attached = {
+        one.name: {"entries": one.entries, "dates": one.dates, "bytes": one.bytes}
+        for one in engine.dates_indices()
+        if one.attached and one.name != MAIN_DATES
+    }
     entries: dict[str, Any] = {index.value: found.entries for index, found in stats.items()}
-    return {**entries, "bytes": {index.value: found.bytes for index, found in stats.items()}}
+    sizes = {index.value: found.bytes for index, found in stats.items()}
+    return {**entries, "bytes": sizes, "attached": attached}

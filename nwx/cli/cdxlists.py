@@ -4,7 +4,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -200,7 +200,7 @@ def print_report(
     On standard error where the list itself goes to standard output
     (`listed`).
     """
-    _print_problems(report)
+    print_problems(report.problems, report.problems_total)
     if as_json:
         _echo_json(report_json(report), err=listed)
     elif not quiet:
@@ -252,10 +252,11 @@ def _echo_json(value: Any, *, err: bool) -> None:
         print_json(value)
 
 
-def _print_problems(report: DedupReport) -> None:
-    for problem in report.problems[:_PROBLEMS_SHOWN]:
+def print_problems(problems: Sequence[CdxError], total: int) -> None:
+    """Say which lines cannot be read: the first ones, and how many more there are."""
+    for problem in problems[:_PROBLEMS_SHOWN]:
         click.echo(f"nwx: {clean(place_and_message(problem))}", err=True)
-    more = report.problems_total - _PROBLEMS_SHOWN
+    more = total - min(len(problems), _PROBLEMS_SHOWN)
     if more > 0:
         click.echo(f"nwx: … and {more:,} more lines that cannot be read", err=True)
 

@@ -25,6 +25,8 @@ COMMANDS = {
     "cdx": "Write CDX of archive files.",
     "dedup-cdx": "List the duplicates in CDX files.",
     "revisits": "List the revisit records in CDX files.",
+    "add-dates": "Add the dates of lists to an archive.",
+    "dates": "Show, attach and detach indices of dates.",
     "dedup-warc": "Write WARC files anew, with revisit records in the place of duplicates.",
     "cdx-server": "Answer questions for captures, as crawlers and playback ask them, until Ctrl-C.",
     "cdx-load": "Load captures from CDX and CDXJ files, without texts.",

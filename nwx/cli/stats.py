@@ -26,4 +26,8 @@ def command(settings: Settings, as_json: bool) -> None:
     table.add_column("size", justify="right")
     for index in IndexName:
         table.add_row(index.value, f"{sizes[index]:,}", size_words(sizes["bytes"][index]))
+        if index is IndexName.DATES:
+            for name, one in sizes["attached"].items():
+                entries = "" if one["entries"] is None else f"{one['entries']:,}"
+                table.add_row(f"  {name}", entries, size_words(one["bytes"]))
     console().print(table)

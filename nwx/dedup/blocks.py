@@ -113,7 +113,7 @@ def start_of(source: CdxSource) -> Start:
             found = _header_of(line)
             if found is not None:
                 return _start(found)
-            if line and not line.startswith(b"!"):
+            if line and not line.startswith(b"!") and (layout or _tells(line, source.held)):
                 return _start(layout) if layout else _by_fields(line, source.held)
     return _start(layout) if layout else Start(None, CDX11, None)
 
@@ -128,6 +128,13 @@ def _header_of(line: bytes) -> Layout | None:
 def _start(layout: Layout) -> Start:
     clean = Layout(layout.letters)
     return Start(layout, clean, clean)
+
+
+def _tells(line: bytes, held: bool) -> bool:
+    """Return whether a line can be one of the known layouts; a broken one tells nothing."""
+    fields = line.count(b" ") + 1
+    is_listed = held and fields == len(DATE_FIRST.letters)
+    return fields in LAYOUTS or is_listed or is_cdxj(line)
 
 
 def _by_fields(line: bytes, held: bool) -> Start:

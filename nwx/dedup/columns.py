@@ -42,6 +42,11 @@ class Columns:
     def __len__(self) -> int:
         return len(self.timestamp)
 
+    @property
+    def places(self) -> Numbers:
+        """Where the lines stand in their block."""
+        return np.arange(len(self._begins)) if self._rows is None else self._rows
+
     def keep(self, rows: Mask) -> None:
         """Leave out all lines but these."""
         if not rows.all():

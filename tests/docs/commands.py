@@ -23,12 +23,19 @@ def reference() -> str:
 
 def _sections() -> Iterator[str]:
     with click.Context(cli, info_name="nwx", max_content_width=90, terminal_width=90) as context:
-        yield _section("nwx", cli, context)
-        for name in cli.list_commands(context):
-            command = cli.get_command(context, name)
-            assert command is not None
-            with click.Context(command, parent=context, info_name=name) as inner:
-                yield _section(f"nwx {name}", command, inner)
+        yield from _of_command("nwx", cli, context)
+
+
+def _of_command(title: str, command: click.Command, context: click.Context) -> Iterator[str]:
+    """Give the section of a command, and those of the commands below it."""
+    yield _section(title, command, context)
+    if not isinstance(command, click.Group):
+        return
+    for name in command.list_commands(context):
+        inner = command.get_command(context, name)
+        assert inner is not None
+        with click.Context(inner, parent=context, info_name=name) as below:
+            yield from _of_command(f"{title} {name}", inner, below)
 
 
 def _section(title: str, command: click.Command, context: click.Context) -> str:

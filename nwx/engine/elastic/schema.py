@@ -55,6 +55,11 @@ class Schema:
         """Return the alias of an index."""
         return f"{self._settings.prefix}-{index}"
 
+    def is_made(self, index: IndexName) -> bool:
+        """Tell whether an index is there."""
+        path = f"/{quoted(self.name(index))}"
+        return bool(self._server.request("GET", path, params={"ignore_unavailable": "true"}))
+
     def create(self) -> None:
         """Make the indices that are missing.
 

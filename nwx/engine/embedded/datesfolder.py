@@ -15,7 +15,7 @@ from pathlib import Path
 from nwx import mappings
 from nwx.engine.base import DatesBuilder
 from nwx.engine.embedded.database import connect, make_dates_tables
-from nwx.engine.embedded.folder import Folder
+from nwx.engine.embedded.folder import LOCK, Folder
 from nwx.engine.embedded.registry import Registry
 from nwx.engine.embedded.stored import save
 from nwx.errors import EngineBusyError, EngineError, EngineVersionError
@@ -90,6 +90,12 @@ class DatesFolder(Folder):
                 shutil.rmtree(self.path)
         finally:
             os.close(handle)
+
+    def leave(self) -> None:
+        """Remove what locking made where there is no index, and nothing else."""
+        with suppress(OSError):
+            (self.path / LOCK).unlink()
+            self.path.rmdir()
 
     def _of_documents(self, error: Exception) -> EngineError:
         if self.is_full():
@@ -186,6 +192,8 @@ def building(path: Path) -> Iterator["FolderBuilder"]:
             folder.finish()
         except BaseException:
             folder.remove_database(old + 1)
+            if not old:
+                folder.leave()
             raise
         folder.remove_database(old)
 

@@ -18,7 +18,7 @@ FORMAT = 1
 """The layout of the folder; raise it when an older nwx could not read a new one."""
 
 _MANIFEST = "nwx.json"
-_LOCK = "lock"
+LOCK = "lock"
 _SPARE_BYTES = 4 << 20
 _PAUSE_SECONDS = 0.02
 
@@ -82,7 +82,7 @@ class Folder:
         """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            handle = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            handle = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
             raise EngineError(
                 f"the archive at {self.path} cannot be written ({error.strerror}); "

@@ -1,0 +1,164 @@
+"""Dates added to an archive from lists, and dates indices built anew."""
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby, islice
+from pathlib import Path
+from typing import Any
+
+from nwx.dedup.dates import ListsRead, read_dates
+from nwx.dedup.planning import temporary_folder
+from nwx.dedup.rawblocks import CdxSource
+from nwx.dedup.report import Progress, no_progress
+from nwx.engine.base import Engine
+from nwx.engine.entries import dates_from_entry
+from nwx.keys import document_id
+from nwx.model import DEFAULT_COLLECTION, MAIN_DATES, Dates, IndexName
+
+_AT_ONCE = 20_000
+
+Keyed = tuple[str, Dates]
+
+
+@dataclass(frozen=True, slots=True)
+class DatesLists:
+    """Lists of dates, and the collection that they are of.
+
+    `folder` is for temporary files, None the system's; if `strict` the
+    first line that cannot be read ends the work before anything is added.
+    """
+
+    sources: Sequence[CdxSource]
+    collection: str = DEFAULT_COLLECTION
+    folder: Path | None = None
+    strict: bool = False
+
+
+@dataclass(slots=True)
+class DatesReport:
+    """What came of lists; `orphans` counts the keys without a document.
+
+    `new` are the dates that were not known, `known` the lines that said
+    what was known or said before. `left_out` are keys that a new index was
+    to do without.
+    """
+
+    lists: ListsRead = field(default_factory=ListsRead)
+    keys: int = 0
+    new: int = 0
+    known: int = 0
+    orphans: int = 0
+    left_out: int = 0
+
+
+def add_dates(
+    engine: Engine,
+    lists: DatesLists,
+    into: str = MAIN_DATES,
+    progress: Progress = no_progress,
+) -> DatesReport:
+    """Add the dates of lists to a dates index of an archive.
+
+    Doing it again changes nothing. Where it is stopped, a part is added:
+    doing it again adds the rest.
+    """
+    report = DatesReport()
+    with temporary_folder(lists.folder) as folder:
+        for dates in _read(lists, folder, report, progress):
+            report.new += engine.append_dates(dates, into)
+            report.keys += len(dates)
+            ids = [document_id(one.key) for one in dates]
+            report.orphans += len(ids) - len(engine.known(ids))
+    engine.refresh()
+    report.known = report.lists.lines - report.new
+    return report
+
+
+def build_dates(
+    engine: Engine,
+    sources: Sequence[str],
+    dest: str,
+    lists: DatesLists,
+    *,
+    documents_only: bool = False,
+    progress: Progress = no_progress,
+) -> DatesReport:
+    """Build a dates index from others, by name or address, and lists, and swap it in whole.
+
+    The archive's documents are the keys; with `documents_only` what is
+    dated without being one is left out, else it is kept and counted.
+    """
+    report = DatesReport()
+    with temporary_folder(lists.folder) as folder, engine.build_dates(dest) as builder:
+        listed = (one for dates in _read(lists, folder, report, progress) for one in dates)
+        streams = [_keyed(engine.scan_dates(source)) for source in sources]
+        every = _merged([*streams, _keyed(listed)])
+        while stretch := list(islice(every, _AT_ONCE)):
+            known = engine.known([id for id, _ in stretch])
+            report.orphans += len(stretch) - len(known)
+            if documents_only:
+                report.left_out += len(stretch) - len(known)
+                stretch = [(id, one) for id, one in stretch if id in known]
+            report.keys += len(stretch)
+            report.new += builder.append([one for _, one in stretch])
+    engine.refresh()
+    return report
+
+
+def orphans(engine: Engine) -> Iterator[Dates]:
+    """Yield the dates, in all indices, of keys that have no document."""
+    entries = engine.scan(IndexName.DATES)
+    while stretch := list(islice(entries, _AT_ONCE)):
+        known = engine.known([entry["id"] for entry in stretch])
+        yield from (dates_from_entry(entry) for entry in stretch if entry["id"] not in known)
+
+
+def report_json(report: DatesReport) -> dict[str, Any]:
+    """Return a report as programs read it."""
+    return {
+        "lines": report.lists.lines,
+        "keys": report.keys,
+        "dates_new": report.new,
+        "dates_known": report.known,
+        "keys_without_document": report.orphans,
+        "keys_left_out": report.left_out,
+        "without_digest": report.lists.without_digest,
+        "problems_total": report.lists.problems_total,
+        "problems": [
+            {"file": each.file, "line": each.line, "message": str(each)}
+            for each in report.lists.problems
+        ],
+    }
+
+
+def _read(
+    lists: DatesLists, folder: Path, report: DatesReport, progress: Progress
+) -> Iterator[list[Dates]]:
+    return read_dates(
+        lists.sources,
+        lists.collection,
+        folder,
+        report.lists,
+        strict=lists.strict,
+        progress=progress,
+    )
+
+
+def _keyed(dates: Iterator[Dates]) -> Iterator[Keyed]:
+    return ((document_id(one.key), one) for one in dates)
+
+
+def _merged(streams: Sequence[Iterator[Keyed]]) -> Iterator[Keyed]:
+    """Return the dates of several streams, each in the order of ids, each key once."""
+    for id, group in groupby(heapq.merge(*streams, key=_id), key=_id):
+        several = [one for _, one in group]
+        if len(several) == 1:
+            yield id, several[0]
+        else:
+            pairs = {pair for one in several for pair in one.seen}
+            yield id, Dates(several[0].key, tuple(sorted(pairs)))
+
+
+def _id(keyed: Keyed) -> str:
+    return keyed[0]

@@ -1,0 +1,187 @@
+"""add-dates, also nwx add-dates"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nwx.adding_dates import DatesLists, DatesReport, add_dates, build_dates, report_json
+from nwx.cli.cdxlists import print_problems, shown_progress, sources_of
+from nwx.cli.main import run
+from nwx.cli.output import print_json
+from nwx.engine.open import is_server, open_engine
+from nwx.errors import UsageError
+from nwx.model import DEFAULT_COLLECTION, MAIN_DATES
+from nwx.settings import Settings, load_settings
+
+_LEAST_OF_ORIGINAL = 3
+
+
+@click.command("add-dates", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("lists", nargs=-1)
+@click.option(
+    "--collection",
+    default=DEFAULT_COLLECTION,
+    show_default=True,
+    metavar="NAME",
+    help="The collection that the captures belong to.",
+)
+@click.option(
+    "--into",
+    default=MAIN_DATES,
+    show_default=True,
+    metavar="NAME",
+    help="The dates index to add to; a new one is made and attached.",
+)
+@click.option(
+    "--build", metavar="NAME", help="Build this dates index anew instead, and swap it in whole."
+)
+@click.option(
+    "--from",
+    "sources",
+    multiple=True,
+    metavar="INDEX",
+    help="With --build: take in the dates of this index.",
+)
+@click.option(
+    "--documents-only",
+    is_flag=True,
+    help="With --build: leave out the dates of keys that are no documents of the archive.",
+)
+@click.option(
+    "--fields",
+    metavar="LETTERS",
+    help="The fields of lines without a header, as letters of a CDX header: NbamskrMSVg.",
+)
+@click.option(
+    "--tmp",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Where temporary files go.  [TMPDIR]",
+)
+@click.option(
+    "--strict", is_flag=True, help="Add nothing when there is a line that cannot be read."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--quiet", is_flag=True, help="Show neither progress nor report, only errors.")
+@click.pass_obj
+def command(
+    settings: Settings | None,
+    /,
+    lists: tuple[str, ...],
+    into: str,
+    build: str | None,
+    sources: tuple[str, ...],
+    documents_only: bool,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> int:
+    """Add the dates of lists to an archive.
+
+    LISTS have lines `date digest url` or `url digest date`, as dedup-cdx
+    and revisits write them, or are CDX or CDXJ files; plain, gzip or zstd;
+    - is standard input. Each line says when a URL and digest was captured.
+    Dates that are known change nothing; those whose document is not there
+    wait for it (`nwx dates orphans`).
+
+    With --build a dates index is made anew, of the indices --from and of
+    LISTS, and takes the place of the one of that name. An INDEX is one of
+    the archive by its name (`main` is its own), a folder with a slash in
+    its name, or an index on Elasticsearch.
+
+    The form of NutchWAX does the same: when the first argument is an
+    archive (a folder, or the http(s) address of an Elasticsearch), the
+    arguments are KEY-INDEX [SOURCE-INDEX]... DEST-INDEX LIST.
+    """
+    settings = settings or load_settings({})
+    if lists and (is_server(lists[0]) or Path(lists[0]).is_dir()):
+        _check_original(lists, build, sources, into)
+        settings = replace(settings, engine=lists[0])
+        sources = tuple(_main_of(place, lists[0]) for place in lists[1:-2])
+        build, lists = lists[-2], lists[-1:]
+    _check(build, sources, into, documents_only=documents_only)
+    wanted = _lists(lists, **options)
+    with open_engine(settings) as engine, shown_progress(quiet=quiet) as progress:
+        if build:
+            report = build_dates(
+                engine, sources, build, wanted, documents_only=documents_only, progress=progress
+            )
+        else:
+            report = add_dates(engine, wanted, into, progress)
+    _print(report, as_json=as_json, quiet=quiet, built=build or "")
+    return 1 if report.lists.problems_total and not report.lists.lines else 0
+
+
+def _lists(
+    lists: tuple[str, ...], collection: str, fields: str | None, tmp: Path | None, strict: bool
+) -> DatesLists:
+    if tmp is not None and not tmp.is_dir():
+        raise UsageError(f"--tmp {tmp} is no folder")
+    held = [replace(source, held=True) for source in sources_of(lists, fields)]
+    return DatesLists(held, collection, tmp, strict)
+
+
+def _check_original(
+    arguments: tuple[str, ...], build: str | None, sources: tuple[str, ...], into: str
+) -> None:
+    if len(arguments) < _LEAST_OF_ORIGINAL:
+        raise UsageError(
+            f"{arguments[0]} is an archive, and then a new index and a list are needed: "
+            f"KEY-INDEX [SOURCE-INDEX]... DEST-INDEX LIST; to add to it, say --engine before"
+            f" the command, or NWX_ENGINE"
+        )
+    if build or sources or into != MAIN_DATES:
+        raise UsageError(
+            f"{arguments[0]} is an archive: the arguments name the indices, "
+            f"--build, --from and --into cannot"
+        )
+
+
+def _check(build: str | None, sources: tuple[str, ...], into: str, *, documents_only: bool) -> None:
+    if build and into != MAIN_DATES:
+        raise UsageError("--build makes an index, --into adds to one; choose")
+    if not build and (sources or documents_only):
+        raise UsageError("--from and --documents-only say how to --build an index; name it")
+
+
+def _main_of(place: str, archive: str) -> str:
+    """Return `main` where a place is the archive itself."""
+    same = place == archive or (Path(place).is_dir() and Path(place).samefile(archive))
+    return MAIN_DATES if same else place
+
+
+def _print(report: DatesReport, *, as_json: bool, quiet: bool, built: str) -> None:
+    print_problems(report.lists.problems, report.lists.problems_total)
+    if as_json:
+        print_json(report_json(report))
+    elif not quiet:
+        click.echo(_words(report, built))
+
+
+def _words(report: DatesReport, built: str) -> str:
+    lists = report.lists
+    counts = [f"{lists.lines:,} lines", f"{report.keys:,} keys"]
+    if built:
+        counts.append(f"{report.new:,} dates in {built}")
+    else:
+        counts += [f"{report.new:,} dates new", f"{report.known:,} known"]
+    for count, words in (
+        (report.orphans, "keys without a document"),
+        (report.left_out, "keys left out"),
+        (lists.without_digest, "lines without a digest"),
+        (lists.problems_total, "lines that cannot be read"),
+    ):
+        if count:
+            counts.append(f"{count:,} {words}")
+    return ", ".join(counts)
+
+
+def main() -> None:
+    """Run the command by its own name."""
+    run(command, "add-dates")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""nwx dates"""
+
+from dataclasses import asdict
+
+import click
+from rich.table import Table
+
+from nwx.adding_dates import orphans
+from nwx.cli.output import clean, console, print_json, size_words
+from nwx.engine.open import open_engine
+from nwx.formats.cdx import safe_field
+from nwx.model import NamedDates
+from nwx.settings import Settings
+
+
+@click.group("dates")
+def command() -> None:
+    """Show, attach and detach indices of dates.
+
+    An archive has a dates index of its own, `main`, and may be joined with
+    others: every search, filter, count and page then knows their dates too.
+    No document is touched.
+    """
+
+
+@command.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_obj
+def list_indices(settings: Settings, as_json: bool) -> int:
+    """List the dates indices of the archive, attached or not.
+
+    The exit code is 1 when one that is attached cannot be read.
+    """
+    with open_engine(settings, read_only=True) as engine:
+        indices = engine.dates_indices()
+    if as_json:
+        print_json([asdict(one) for one in indices])
+    else:
+        _print(indices)
+    return 1 if any(one.attached and one.problem for one in indices) else 0
+
+
+def _print(indices: list[NamedDates]) -> None:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("index")
+    table.add_column("keys", justify="right")
+    table.add_column("dates", justify="right")
+    table.add_column("size", justify="right")
+    table.add_column("")
+    table.add_column("place", overflow="fold")
+    for one in indices:
+        counts = ["" if count is None else f"{count:,}" for count in (one.entries, one.dates)]
+        state = "attached" if one.attached else "not attached"
+        table.add_row(one.name, *counts, size_words(one.bytes), state, clean(one.address))
+    console().print(table)
+    for one in indices:
+        if one.problem:
+            click.echo(f"nwx: {clean(f'{one.name}: {one.problem}')}", err=True)
+
+
+@command.command()
+@click.argument("name")
+@click.argument("place", default="")
+@click.pass_obj
+def attach(settings: Settings, name: str, place: str) -> None:
+    """Join a dates index from now on, under NAME.
+
+    PLACE is a folder (a dates index, or an archive, whose own dates are
+    one), or an index on the archive's Elasticsearch. Without it, the index
+    is the one that the archive has of that name.
+    """
+    with open_engine(settings) as engine:
+        engine.attach_dates(name, place)
+
+
+@command.command()
+@click.argument("name")
+@click.pass_obj
+def detach(settings: Settings, name: str) -> None:
+    """Leave a dates index out from now on, and keep it."""
+    with open_engine(settings) as engine:
+        engine.detach_dates(name)
+
+
+@command.command()
+@click.argument("name")
+@click.pass_obj
+def drop(settings: Settings, name: str) -> None:
+    """Detach a dates index that the archive made, and delete it."""
+    with open_engine(settings) as engine:
+        engine.drop_dates(name)
+
+
+@command.command("orphans")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@click.pass_obj
+def list_orphans(settings: Settings, as_json: bool) -> None:
+    """List the dates of keys that have no document, of all indices.
+
+    They are lines `date digest url`, as add-dates takes them.
+    """
+    with open_engine(settings, read_only=True) as engine:
+        for one in orphans(engine):
+            url, digest = one.key.split(" ")[:2]
+            for timestamp, collection in one.seen:
+                if as_json:
+                    print_json(
+                        {
+                            "url": url,
+                            "digest": digest,
+                            "timestamp": timestamp,
+                            "collection": collection,
+                        }
+                    )
+                else:
+                    click.echo(clean(f"{timestamp} {safe_field(digest)} {url}"))

@@ -1,0 +1,257 @@
+"""add-dates and nwx dates, as installed commands."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import COMMAND, Nwx, Ran, environment, run_nwx
+from tests.warcs import Page, html, write_warc
+
+ROOT = Path(__file__).parent.parent.parent
+ADD_DATES = str(Path(COMMAND).parent / "add-dates")
+HOME = Page("http://www.example.org/", "20100101000000", html("Home", "the home page"))
+NEWS = Page("http://www.example.org/news", "20110101000000", html("News", "the news page"))
+GONE = Page("http://gone.example/", "20010101000000", html("Gone", "never imported"))
+
+
+def line(page: Page, date: str) -> str:
+    return f"{date} {page.digest} {page.url}\n"
+
+
+def years(ran: Ran) -> list[str]:
+    return [date[:4] for hit in ran.json["hits"] for date in hit["dates"]]
+
+
+@pytest.fixture
+def archive(nwx: Nwx, tmp_path: Path) -> Nwx:
+    """Runs nwx on an archive of two pages."""
+    write_warc(tmp_path / "crawl.warc.gz", [HOME, NEWS])
+    nwx("import", "--quiet", "--collection", "web", tmp_path / "crawl.warc.gz")
+    return nwx
+
+
+@pytest.fixture
+def dup(tmp_path: Path) -> Path:
+    """A list of four dates, and a line that is none."""
+    path = tmp_path / "crawl.dup"
+    path.write_text(
+        line(HOME, "2012") + line(HOME, "2013") + line(NEWS, "2014") + line(GONE, "2002")
+    )
+    return path
+
+
+def home(archive: Nwx, *arguments: object) -> list[str]:
+    return years(archive("search", "--json", *arguments, "title:home"))
+
+
+def test_dates_are_added_once(archive: Nwx, dup: Path) -> None:
+    report = archive("add-dates", "--collection", "web", "--json", dup).json
+    assert report == {
+        "lines": 4,
+        "keys": 3,
+        "dates_new": 4,
+        "dates_known": 0,
+        "keys_without_document": 1,
+        "keys_left_out": 0,
+        "without_digest": 0,
+        "problems_total": 0,
+        "problems": [],
+    }
+    assert home(archive) == ["2010", "2012", "2013"]
+    assert home(archive, "--year", "2013", "--collection", "web") == ["2010", "2012", "2013"]
+    again = archive("add-dates", "--collection", "web", dup)
+    assert again.out == "4 lines, 3 keys, 0 dates new, 4 known, 1 keys without a document\n"
+
+
+def test_dates_before_the_import(nwx: Nwx, dup: Path, tmp_path: Path) -> None:
+    nwx("add-dates", dup)
+    write_warc(tmp_path / "crawl.warc.gz", [HOME, NEWS])
+    nwx("import", tmp_path / "crawl.warc.gz")
+    assert home(nwx) == ["2010", "2012", "2013"]
+    assert nwx("check").out == "the indices agree\n"
+
+
+def test_bad_lines_are_reported_with_their_place(archive: Nwx, dup: Path) -> None:
+    dup.write_text(dup.read_text() + "nonsense\n2015 - http://www.example.org/\n")
+    ran = archive("add-dates", "--json", dup, "-", stdin=b"2015\n" + line(HOME, "2016").encode())
+    assert ran.json["problems_total"] == 2
+    assert [(one["file"], one["line"]) for one in ran.json["problems"]] == [
+        (str(dup), 5),
+        ("standard input", 1),
+    ]
+    assert f"{dup}:5: " in ran.err
+    assert ran.json["without_digest"] == 1
+    assert home(archive) == ["2010", "2012", "2013", "2016"]
+
+
+def test_strict_adds_nothing(archive: Nwx, dup: Path) -> None:
+    dup.write_text(dup.read_text() + "nonsense\n")
+    assert f"{dup}:5" in archive("add-dates", "--strict", dup, code=1).err
+    assert home(archive) == ["2010"]
+    assert archive("add-dates", "-", stdin=b"nonsense\n", code=1).out.startswith("0 lines")
+
+
+def test_orphans_are_kept_and_listed(archive: Nwx, dup: Path) -> None:
+    archive("add-dates", "--quiet", dup)
+    archive("add-dates", "--quiet", "--into", "more", "-", stdin=line(GONE, "2003").encode())
+    listed = archive("dates", "orphans").out
+    assert listed == line(GONE, "20020101000000") + line(GONE, "20030101000000")
+    assert archive("dates", "orphans", "--json").json_lines[0] == {
+        "url": GONE.url,
+        "digest": GONE.digest,
+        "timestamp": "20020101000000",
+        "collection": "default",
+    }
+    again = archive("add-dates", "--json", "-", stdin=listed.encode()).json
+    assert (again["dates_new"], again["dates_known"]) == (1, 1)
+
+
+def test_indices_are_listed_attached_detached_and_dropped(archive: Nwx, dup: Path) -> None:
+    archive("add-dates", "--into", "crawl2", dup)
+    assert home(archive) == ["2010", "2012", "2013"]
+    assert archive("stats", "--json").json["attached"]["crawl2"]["entries"] == 3
+    assert "  crawl2 " in archive("stats").out
+    archive("dates", "detach", "crawl2")
+    assert home(archive) == ["2010"]
+    main, other = archive("dates", "list", "--json").json
+    assert (main["name"], main["attached"], main["dates"]) == ("main", True, 2)
+    assert (other["name"], other["attached"], other["entries"], other["dates"]) == (
+        "crawl2",
+        False,
+        3,
+        4,
+    )
+    archive("dates", "attach", "crawl2")
+    assert [one["year"] for one in _years(archive)] == ["2010", "2011", "2012", "2013", "2014"]
+    assert archive("check").out == "the indices agree\n"
+    dates = archive("dump", "dates").json_lines
+    assert sum(one["count"] for one in dates) == 6
+    archive("dates", "drop", "crawl2")
+    assert "crawl2" not in archive("dates", "list").out
+    assert "no dates index" in archive("dates", "attach", "crawl2", code=1).err
+    assert archive("dates", "attach", "Bad Name", code=2).err.startswith("nwx: 'Bad Name'")
+
+
+def _years(archive: Nwx) -> list[dict[str, Any]]:
+    found = archive("search", "--json", "--facets", "year", "page").json["facets"]["year"]
+    return [{"year": one["value"]} for one in found]
+
+
+def test_an_index_that_went_away_is_said(archive: Nwx, dup: Path, tmp_path: Path) -> None:
+    archive("add-dates", "--build", f"{tmp_path}/other/", dup)
+    archive("dates", "attach", "other", tmp_path / "other")
+    assert home(archive) == ["2010", "2012", "2013"]
+    (tmp_path / "other").rename(tmp_path / "away")
+    for command in ("search", "check", "dump"):
+        arguments = {"search": ["home"], "check": [], "dump": ["dates"]}[command]
+        assert "nwx dates detach other" in archive(command, *arguments, code=1).err
+    assert "other" in archive("dates", "list", code=1).out
+    archive("dates", "detach", "other")
+    assert home(archive) == ["2010"]
+
+
+def test_an_index_is_built_of_others(archive: Nwx, dup: Path, tmp_path: Path) -> None:
+    archive("add-dates", "--into", "crawl2", dup)
+    more = tmp_path / "more.dup"
+    more.write_text(line(HOME, "2015") + line(HOME, "2013"))
+    built = archive("add-dates", "--build", "all", "--from", "main", "--from", "crawl2", more)
+    assert built.out == "2 lines, 3 keys, 7 dates in all, 1 keys without a document\n"
+    archive("dates", "detach", "crawl2")
+    archive("dates", "attach", "all")
+    assert home(archive) == ["2010", "2012", "2013", "2015"]
+    archive("add-dates", "--build", "all", "--documents-only", "--from", "all", more)
+    assert home(archive) == ["2010", "2012", "2013", "2015"]
+    assert archive("dates", "orphans").out == ""
+    assert "choose" in archive("add-dates", "--build", "a", "--into", "b", more, code=2).err
+    assert "--build" in archive("add-dates", "--from", "all", more, code=2).err
+    assert "anew" in archive("add-dates", "--build", "main", more, code=2).err
+
+
+def add_dates(*arguments: object, folder: Path, code: int = 0) -> Ran:
+    """Run the command by its own name, in a folder, with no archive in the environment."""
+    done = subprocess.run(
+        [ADD_DATES, *map(str, arguments)],
+        cwd=folder,
+        env=environment(folder / "nothing"),
+        capture_output=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == code, (done.stdout, done.stderr)
+    return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def test_the_form_of_nutchwax(archive: Nwx, dup: Path, tmp_path: Path) -> None:
+    archive("add-dates", "--into", "old", dup)
+    (tmp_path / "new.dup").write_text(line(HOME, "2020") + line(GONE, "2021"))
+    ran = add_dates("archive", "archive", "archive/dates/old", "new", "new.dup", folder=tmp_path)
+    assert ran.out == "2 lines, 3 keys, 8 dates in new, 1 keys without a document\n"
+    archive("dates", "detach", "old")
+    assert home(archive) == ["2010"]
+    archive("dates", "attach", "new")
+    assert home(archive) == ["2010", "2012", "2013", "2020"]
+    ran = add_dates("archive", "elsewhere/", "new.dup", folder=tmp_path)
+    assert ran.out == "2 lines, 2 keys, 2 dates in elsewhere/, 1 keys without a document\n"
+    assert (tmp_path / "elsewhere" / "dates.json").exists()
+    ran = add_dates("archive", "new.dup", folder=tmp_path, code=2)
+    assert "KEY-INDEX [SOURCE-INDEX]... DEST-INDEX LIST" in ran.err
+    ran = add_dates("archive", "nowhere", "new", "new.dup", folder=tmp_path, code=1)
+    assert "nowhere" in ran.err
+    assert home(archive) == ["2010", "2012", "2013", "2020"]
+
+
+def test_the_script_of_a_checkout(tmp_path: Path) -> None:
+    script = ROOT / "scripts" / "add-dates"
+    done = subprocess.run(
+        [sys.executable, str(script), "--help"], capture_output=True, timeout=60, check=True
+    )
+    assert b"The form of NutchWAX" in b" ".join(done.stdout.split())
+
+
+@pytest.fixture(params=["embedded", "elastic"])
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """Where an archive of one's own is, as variables of the environment."""
+    if request.param == "embedded":
+        yield {"NWX_ENGINE": str(tmp_path / "both")}
+    else:
+        address = request.getfixturevalue("elasticsearch_url")
+        prefix = request.getfixturevalue("elasticsearch_prefix")
+        yield {"NWX_ENGINE": address, "NWX_PREFIX": prefix}
+
+
+@pytest.mark.parametrize("into", ["main", "named"])
+def test_two_at_once_lose_nothing(engine: dict[str, str], into: str, tmp_path: Path) -> None:
+    """Both add other dates of the same keys, and some dates that are the same."""
+    where = engine.pop("NWX_ENGINE")
+    run_nwx(where, "add-dates", "-", stdin=line(GONE, "1999").encode(), **engine)
+    lists = [tmp_path / "first.dup", tmp_path / "second.dup"]
+    keys, own, shared = 400, 15, 5
+    for number, path in enumerate(lists):
+        days = [*range(number * own, (number + 1) * own), *range(2 * own, 2 * own + shared)]
+        text = [
+            f"2010{day // 28 + 1:02}{day % 28 + 1:02} {HOME.digest} http://a.org/{key}\n"
+            for key in range(keys)
+            for day in days
+        ]
+        path.write_text("".join(text))
+    both = [
+        subprocess.Popen(
+            [ADD_DATES, "--json", "--into", into, path],
+            env=environment(where, **engine),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        for path in lists
+    ]
+    ended = [(*one.communicate(timeout=300), one.returncode) for one in both]
+    assert [code for _, _, code in ended] == [0, 0], ended
+    new = [Ran(0, out.decode(), "").json["dates_new"] for out, _, _ in ended]
+    assert sum(new) == keys * (2 * own + shared)
+    held = run_nwx(where, "dump", "dates", **engine).json_lines
+    counts = {one["key"]: one["count"] for one in held if one["key"].startswith("http://a.org/")}
+    assert len(counts) == keys
+    assert set(counts.values()) == {2 * own + shared}
