@@ -2,23 +2,30 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from isal import igzip
 
-from nwx.cli.cdxlists import SIZE, place_and_message, resources_of, shown_progress
-from nwx.cli.output import clean, print_json
+from nwx.cli.cdxlists import SIZE, list_output, place_and_message, resources_of, shown_progress
+from nwx.cli.output import clean, print_json, size_words
 from nwx.dedup.planning import MEMORY_BYTES
+from nwx.dedup.pool import processors
 from nwx.dedup.rawblocks import CdxSource
 from nwx.errors import UsageError
 from nwx.formats.cdxfile import STANDARD_INPUT
 from nwx.formats.surt import urlkey
-from nwx.zipnum import after, open_cluster
+from nwx.zipnum import Cluster, after, open_cluster
 from nwx.zipnum.building import LINES_A_BLOCK, BuildOptions, BuildReport, build
+from nwx.zipnum.converting import to_cluster, to_wacz_form
+from nwx.zipnum.repairing import RepairReport, repair
+from nwx.zipnum.shards import LEVEL
 from nwx.zipnum.splits import read_splits
 from nwx.zipnum.updating import merge
+from nwx.zipnum.verifying import VerifyReport, verify
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -172,6 +179,13 @@ def merge_command(
     return _print_build(report, as_json=as_json, quiet=quiet)
 
 
+_JOBS = click.option(
+    "--jobs",
+    "--cores",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Processes to share work.  [the cores]",
+)
 _ALLOW = click.option(
     "--allow",
     multiple=True,
@@ -179,6 +193,122 @@ _ALLOW = click.option(
     help="Folder or start of addresses outside the cluster where its .loc may send us.",
 )
 _LIMIT = click.option("--limit", type=click.IntRange(1), metavar="N", help="Lines at most.")
+
+
+@command.command("verify")
+@click.argument("cluster")
+@_ALLOW
+@_JOBS
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+def verify_command(
+    cluster: str, allow: tuple[str, ...], jobs: int | None, as_json: bool, quiet: bool
+) -> int:
+    """Look at every byte of a cluster; the exit code is 1 when anything is wrong.
+
+    Found are lines of the index without their number or with a wrong one,
+    wrong offsets and lengths, blocks that are torn, unsorted lines, bytes
+    that no line of the index tells of, a .loc that is missing or leads
+    nowhere, digests that do not fit (in WACZ files), and what a killed
+    command left.
+    """
+    with shown_progress(quiet=quiet) as progress:
+        report = verify(cluster, allow, workers=jobs or processors(), progress=progress)
+    if as_json:
+        print_json({**asdict(report), "counts": dict(report.counts)})
+    else:
+        _print_verified(report)
+    return 1 if report.counts else 0
+
+
+def _print_verified(report: VerifyReport) -> None:
+    for fault in report.faults[:_PROBLEMS_SHOWN]:
+        place = fault.file if fault.offset is None else f"{fault.file} at {fault.offset}"
+        click.echo(f"nwx: {clean(f'{place}: {fault.message}')} ({fault.kind})", err=True)
+    total = report.counts.total()
+    if total > _PROBLEMS_SHOWN:
+        click.echo(f"nwx: … and {total - _PROBLEMS_SHOWN:,} more faults", err=True)
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(report.counts.items()))
+    click.echo(
+        f"{report.lines:,} lines in {report.blocks:,} blocks of {report.files:,} files: "
+        + (f"{total:,} faults ({kinds})" if total else "all well")
+    )
+
+
+@command.command("repair")
+@click.argument("cluster", type=click.Path(path_type=Path, exists=True))
+@_work_options
+def repair_command(
+    cluster: Path, lines: int, memory: int, jobs: int | None, as_json: bool, quiet: bool
+) -> int:
+    """Make a cluster whole again: its folder, or its index.
+
+    The index and the .loc are made anew from the data files. Where blocks
+    are torn or out of order the data are written anew too, with all lines
+    that can be read; the old files go when the new ones are there.
+    """
+    with shown_progress(quiet=quiet) as progress:
+        report = repair(
+            cluster,
+            resources_of(memory, None, jobs),
+            lines_a_block=lines,
+            progress=progress,
+        )
+    if as_json:
+        print_json(report.as_json())
+    elif not quiet:
+        click.echo(_repair_words(report))
+    return 0
+
+
+def _repair_words(report: RepairReport) -> str:
+    what = "data and index were" if report.rewritten else "the index was"
+    words = f"{what} written anew"
+    counts = f"{report.lines:,} lines in {report.blocks:,} blocks of {report.shards:,} files"
+    if report.torn:
+        words += f"; {report.torn:,} torn blocks, of which {report.saved:,} lines were saved"
+    if report.unsorted:
+        words += f"; {report.unsorted:,} blocks or files were out of order"
+    return f"{words}: {counts}"
+
+
+@command.command("convert")
+@click.argument("cluster")
+@click.argument("out", type=click.Path(path_type=Path))
+@click.option(
+    "--to",
+    "form",
+    required=True,
+    type=click.Choice(["zipnum", "wacz", "cdx"]),
+    help="A cluster, the index of a WACZ, or plain lines (gzip for a name in .gz).",
+)
+@_ALLOW
+def convert_command(cluster: str, out: Path, form: str, allow: tuple[str, ...]) -> int:
+    """Write a cluster in another form.
+
+    CLUSTER is a folder, an index, a WACZ, or an address. OUT is a folder
+    for --to zipnum and --to wacz, a file or - for --to cdx. Blocks are
+    copied as they are, so --to zipnum and --to wacz are quick. Lines become
+    a cluster with nwx zipnum build.
+    """
+    with open_cluster(cluster, allow) as opened:
+        if form == "cdx":
+            _write_lines(opened, out)
+            return 0
+        done = (to_wacz_form if form == "wacz" else to_cluster)(opened, out)
+    click.echo(f"{done.blocks:,} blocks, {size_words(done.bytes)}")
+    return 0
+
+
+def _write_lines(cluster: Cluster, out: Path) -> None:
+    with list_output(None if str(out) == STANDARD_INPUT else out) as stream:
+        lines = (line + b"\n" for line in cluster.lines())
+        if out.suffix == ".gz":
+            opened: Any = igzip
+            with opened.open(stream, "wb", LEVEL) as zipped:
+                zipped.writelines(lines)
+        else:
+            stream.writelines(lines)
 
 
 @command.command("get")

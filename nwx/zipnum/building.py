@@ -109,8 +109,8 @@ def build(
         if points is None:
             points = tuple(split_points(runs, options.shards))
         (work / SPLITS).write_bytes(format_splits(points))
-        _write_shards(work, runs, points, options, resources, report, progress)
-        names = [data_name(number) for number in range(report.shards)]
+        names = [data_name(number) for number in range(len(points) + 1)]
+        write_shards(work, runs, points, names, options.lines_a_block, resources, report, progress)
         publish(
             folder,
             work,
@@ -170,21 +170,23 @@ def sorted_runs(
     return [run for each in done for run in each.runs]
 
 
-def _write_shards(
+def write_shards(
     work: Path,
     runs: Sequence[Run],
     points: Sequence[bytes],
-    options: BuildOptions,
+    names: Sequence[str],
+    lines_a_block: int,
     resources: Resources,
     report: BuildReport,
     progress: Progress,
 ) -> None:
+    """Write the data files `names` from runs, cut at split points; counts go to the report."""
     bounds = [b"", *points, None]
     workers = workers_of(runs, resources)
     runs = few_runs(work, runs, workers, resources)
     room = batch_bytes(resources, workers, len(runs))
     shards = [
-        (work, runs, number, start, end, options.lines_a_block, room)
+        (work, runs, number, names[number], start, end, lines_a_block, room)
         for number, (start, end) in enumerate(pairwise(bounds))
     ]
     with Pool(min(workers, len(shards))) as pool:
@@ -222,6 +224,7 @@ def write_shard(
     work: Path,
     runs: Sequence[Run],
     number: int,
+    name: str,
     start: bytes,
     end: bytes | None,
     lines_a_block: int,
@@ -237,7 +240,7 @@ def write_shard(
         lines, blocks, repeated = json.loads(report.read_bytes())
         return lines, blocks, repeated
     distinct = Distinct(merged(run_batches(work, run, start, end, room) for run in runs))
-    with shard_writer(work, data_name(number), part_name(number), lines_a_block) as writer:
+    with shard_writer(work, name, part_name(number), lines_a_block) as writer:
         for batch in distinct:
             writer.add(batch)
     counts = (writer.lines, writer.blocks, distinct.repeated)

@@ -18,7 +18,7 @@ from nwx.zipnum.blocks import BlockIndex
 from nwx.zipnum.places import INDEX_ENDS, Places, WaczPlaces
 from nwx.zipnum.stored import LocalFile, Paged, Stored, is_address, open_address
 
-MOST_INFLATED_BYTES = 1 << 30
+MOST_INFLATED_BYTES = 1 << 28
 """Blocks that inflate to more are bombs."""
 
 _PIECE_BYTES = 1 << 16

@@ -32,7 +32,8 @@ _MOST_PROBLEMS = 100
 _SHOWN_BYTES = 80
 _KEY_BYTES, _DIGITS = 128, 14
 _BLANK, _ZERO, _TEN = (np.uint8(number) for number in (32, 48, 10))
-_LINE = re.compile(rb"[^ ]++ [0-9]{4,14} [^\n]").match
+is_capture = re.compile(rb"[^ ]++ [0-9]{4,14} [^\n]").match
+"""Tells of a line whether it begins with a urlkey and a timestamp, and goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +184,7 @@ def _good(line: bytes, number: int, read: PieceRead) -> bool:
     if len(line) > MAX_LINE_BYTES:
         read.add(number, f"a line of more than {MAX_LINE_BYTES} bytes")
         return False
-    if _LINE(line):
+    if is_capture(line):
         return True
     if b"CDX" in line[:4]:
         message = _header_fault(line)

@@ -1,5 +1,6 @@
 """Writes the data files of a cluster: blocks of lines, a gzip member each."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,8 @@ from nwx.dedup.spill import writing
 from nwx.formats.zipnum import Block, format_index_line, key_of
 from nwx.zipnum.merging import Batch
 
+_GENERATION = re.compile(r"cdx-\d+-(\d+)\.gz")
+
 LEVEL = 2
 """Of isal: 1 % larger than level 3, at twice its speed; level 0 is 40 % larger (measured)."""
 
@@ -17,6 +20,12 @@ LEVEL = 2
 def data_name(number: int, generation: int = 0) -> str:
     """Return the name of a data file; each merge writes those of another generation."""
     return f"cdx-{number:05d}{f'-{generation}' if generation else ''}.gz"
+
+
+def next_generation(folder: Path) -> int:
+    """Return the generation of data files whose names no file in a folder has."""
+    names = (_GENERATION.fullmatch(path.name) for path in folder.glob("cdx-*.gz"))
+    return 1 + max((int(found[1]) for found in names if found), default=0)
 
 
 def part_name(number: int) -> str:

@@ -1,7 +1,6 @@
 """Merges new lines into a cluster: blocks that get none of them are copied as they are."""
 
 import json
-import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -29,9 +28,7 @@ from nwx.zipnum.cluster import Cluster, index_file, open_cluster
 from nwx.zipnum.merging import Batch, Distinct, merged
 from nwx.zipnum.publishing import Locations, publish, recover, work_folder
 from nwx.zipnum.runs import Run, run_batches
-from nwx.zipnum.shards import ShardWriter, data_name, part_name, shard_writer
-
-_GENERATION = re.compile(r"cdx-\d+-(\d+)\.gz")
+from nwx.zipnum.shards import ShardWriter, data_name, next_generation, part_name, shard_writer
 
 
 @dataclass(slots=True)
@@ -101,7 +98,7 @@ def merge(
         groups = list(_groups(cluster))
         if not groups:
             raise UsageError(f"{index} is empty; build a cluster")
-        generation = _generation(index.parent)
+        generation = next_generation(index.parent)
         done = _merge_groups(index, work, groups, runs, (generation, lines_a_block), resources)
         _sum_up(report, groups, done)
         progress("writing", len(groups), len(groups))
@@ -137,11 +134,6 @@ def _groups(cluster: Cluster) -> Iterator[_Group]:
 def _reaches(cluster: Cluster, block: Block, key: bytes) -> bool:
     """Return whether a block has lines of a key that follows it, or of one behind that."""
     return any(line >= key for line in cluster.lines_of(iter([block]), key))
-
-
-def _generation(folder: Path) -> int:
-    names = (_GENERATION.fullmatch(path.name) for path in folder.glob("cdx-*.gz"))
-    return 1 + max((int(found[1]) for found in names if found), default=0)
 
 
 def _merge_groups(
