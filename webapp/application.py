@@ -11,6 +11,7 @@ from nwx.engine.base import Engine
 from webapp import (
     api,
     cdx,
+    dedup,
     documents,
     exports,
     failures,
@@ -81,6 +82,7 @@ def create_app(
         places=places,
     )
     cdx.prepare(app)
+    dedup.prepare(app, engine)
     for module in (search, documents, exports, pages, api, cdx, memento, health, playback):
         app.register_blueprint(module.blueprint)
     _prepare_templates(app)
