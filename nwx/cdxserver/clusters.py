@@ -41,6 +41,10 @@ class ClusterSource:
         """Return the collection that the cluster was given to."""
         return (self._collection,)
 
+    def close(self) -> None:
+        """Close the files of the cluster."""
+        self._cluster.close()
+
     def _lines(self, span: Span) -> Iterator[bytes]:
         return in_order(self._cluster.lines(_bytes(span.start), _bytes(span.end)), self.place)
 

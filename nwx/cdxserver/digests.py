@@ -18,6 +18,7 @@ def spelled(digest: str, form: Form) -> str:
         return digest if form is Form.NORMAL else bare
 
 
+@lru_cache(maxsize=4_096)
 def normal_or_same(digest: str) -> str:
     """Return the normal form of a digest, or what is none as it is."""
     try:

@@ -86,6 +86,9 @@ class CdxFileSource:
         """Return the collection that the lines were given to."""
         return (self._collection,)
 
+    def close(self) -> None:
+        """Leave the file to those who still read it: with the last of them it is closed."""
+
     def _open(self) -> _Opened:
         try:
             if compression(str(self.path)):

@@ -141,7 +141,9 @@ def _line(form: Form | None) -> Value:
 def parse_collapse(spec: str, parameter: str, *, last: bool = False) -> Collapsing:
     """Return what `field` or `field:N` asks to collapse; raises CdxQueryError."""
     name, colon, number = spec.partition(":")
-    value = value_of(name, parameter)
+    value = value_of(name, parameter, Form.BARE)
+    if not colon and place_of(name) == DIGEST:
+        return Collapsing(lambda row: normal_or_same(row.digest), last)
     if not colon:
         return Collapsing(value, last)
     if not (number.isascii() and number.isdigit() and len(number) < 6):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, groupby, islice
 
+from nwx.cdxserver.digests import normal_or_same
 from nwx.cdxserver.filters import Collapsing
 from nwx.cdxserver.query import Order, Query, Resume
 from nwx.cdxserver.sources import Source, place
@@ -229,13 +230,14 @@ def _with_originals(rows: list[Row], query: Query, source: Source) -> list[Row]:
     Whoever plays a revisit looks for a capture of the same digest in the
     same answer.
     """
-    wanted = {row.digest for row in rows if is_revisit(row)}
-    wanted -= {row.digest for row in rows if not is_revisit(row)} | {NOTHING}
+    wanted = {normal_or_same(row.digest) for row in rows if is_revisit(row)}
+    wanted -= {normal_or_same(row.digest) for row in rows if not is_revisit(row)} | {NOTHING}
     found: dict[str, Row] = {}
     originals = source.rows(replace(query.span, revisits=False)) if wanted else iter(())
     for row in originals:
-        if row.digest in wanted:
-            found.setdefault(row.digest, row)
+        digest = normal_or_same(row.digest)
+        if digest in wanted:
+            found.setdefault(digest, row)
         if len(found) == len(wanted):
             break
     return rows + [found[digest] for digest in sorted(found)]

@@ -73,6 +73,10 @@ class CdxServer:
         """Return the captures that a question asks for."""
         return Selection(query, self.source)
 
+    def close(self) -> None:
+        """Close the sources."""
+        self.source.close()
+
     def collections(self) -> Sequence[str]:
         """Return the names of all collections."""
         return self.source.collections()

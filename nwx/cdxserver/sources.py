@@ -25,6 +25,9 @@ class Source(Protocol):
     def collections(self) -> Sequence[str]:
         """Return the names of the collections that have captures here."""
 
+    def close(self) -> None:
+        """Let go of the files that were opened for it; closing twice is harmless."""
+
 
 class EngineSource:
     """The captures of an archive."""
@@ -43,6 +46,9 @@ class EngineSource:
     def collections(self) -> Sequence[str]:
         """Return the names of the collections of the archive."""
         return self._engine.collections()
+
+    def close(self) -> None:
+        """Leave the engine open: whoever opened it closes it."""
 
 
 class Sources:
@@ -70,6 +76,11 @@ class Sources:
     def collections(self) -> Sequence[str]:
         """Return the names of all collections."""
         return sorted({name for source in self._sources for name in source.collections()})
+
+    def close(self) -> None:
+        """Close all sources."""
+        for source in self._sources:
+            source.close()
 
 
 def place(row: Row) -> tuple[bytes, str]:

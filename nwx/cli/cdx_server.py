@@ -77,9 +77,9 @@ def command(
         if archive or not sources:
             engine = stack.enter_context(open_engine(settings, read_only=not token))
             asked.insert(0, EngineSource(engine))
-        service = CdxService(
-            CdxServer(asked), engine=engine, token=token, replay_url=replay_url.rstrip("/")
-        )
+        server = CdxServer(asked)
+        stack.callback(server.close)
+        service = CdxService(server, engine=engine, token=token, replay_url=replay_url.rstrip("/"))
         shown = ", ".join((*((settings.engine,) if engine else ()), *sources))
         serve_alone(
             service,

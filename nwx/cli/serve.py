@@ -78,6 +78,7 @@ def command(
             click.echo(f"playback is at {addresses.replay}/")
 
     token = cdx_token or settings.cdx_token
+    sources = tuple(open_sources(cdx_sources))
     service = ServiceSettings(
         host=host,
         port=port,
@@ -87,8 +88,12 @@ def command(
         search_url=search_url,
         replay_url=replay_url,
         title=title or DEFAULT_TITLE,
-        cdx_sources=tuple(open_sources(cdx_sources)),
+        cdx_sources=sources,
         cdx_token=token,
     )
-    with open_engine(settings, read_only=not token) as engine:
-        serve(engine, service, ready)
+    try:
+        with open_engine(settings, read_only=not token) as engine:
+            serve(engine, service, ready)
+    finally:
+        for source in sources:
+            source.close()
