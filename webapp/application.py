@@ -13,6 +13,8 @@ from webapp import (
     cdx,
     dedup,
     documents,
+    explore,
+    explore_exports,
     exports,
     failures,
     health,
@@ -26,6 +28,19 @@ from webapp.cdx_service import EXTENSION as CDX_EXTENSION
 from webapp.cdx_service import CdxService
 from webapp.context import EXTENSION, Places, Service, preferences, service
 
+_MODULES = (
+    search,
+    documents,
+    exports,
+    explore,
+    explore_exports,
+    pages,
+    api,
+    cdx,
+    memento,
+    health,
+    playback,
+)
 DEFAULT_TITLE = "nwx"
 STATIC_SECONDS = 86_400
 
@@ -83,7 +98,7 @@ def create_app(
     )
     cdx.prepare(app)
     dedup.prepare(app, engine)
-    for module in (search, documents, exports, pages, api, cdx, memento, health, playback):
+    for module in _MODULES:
         app.register_blueprint(module.blueprint)
     _prepare_templates(app)
     failures.register(app)

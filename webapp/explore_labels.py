@@ -1,0 +1,59 @@
+"""Conditions, values and features as people read them."""
+
+from nwx.facets.criteria import DESCRIPTIONS, Criterion
+from nwx.facets.question import FEATURES, Condition, Feature, Features
+from webapp import words
+from webapp.explore_answers import Line
+
+EXAMPLES = {
+    Criterion.STATUS: "ok",
+    Criterion.MONTH: "2013-01..2013-12",
+    Criterion.SITE: "example.org",
+    Criterion.TYPE: "html,pdf",
+    Criterion.TLD: "org",
+    Criterion.SIZE: "1.4M-15M",
+    Criterion.DEPTH: "0..2",
+    Criterion.COLLECTION: "default",
+}
+"""What one may write for each criterion."""
+
+
+def label_of(where: tuple[Condition, ...]) -> str:
+    """Return conditions in a few words."""
+    return ", ".join(f"{DESCRIPTIONS[own.criterion].title} {values_of(own)}" for own in where)
+
+
+def values_of(condition: Condition) -> str:
+    """Return what a condition asks for."""
+    if condition.is_span:
+        told = f"{condition.low or '…'} – {condition.high or '…'}"
+    else:
+        told = ", ".join(map(readable, condition.values))
+    return f"not {told}" if condition.negated else told
+
+
+def readable(value: str) -> str:
+    """Return a value without the underscore that names in addresses have."""
+    return value.replace("_", " ") if value in ("request_error", "server_error") else value
+
+
+def number(features: Features | None, feature: Feature) -> str:
+    """Return a feature with its unit, "" where there is none."""
+    value = features.value(feature) if features else None
+    if value is None:
+        return ""
+    unit = FEATURES[feature].unit
+    if unit == "bytes":
+        return words.size(round(value))
+    return f"{value:.2f}" if unit == "ratio" else words.grouped(round(value))
+
+
+def ratio(line: Line, feature: Feature) -> str:
+    """Return how many times the first selection is the second, "" where one has nothing."""
+    first, second = (cell.value(feature) if cell else None for cell in line.cells)
+    return f"{first / second:.2f}" if first is not None and second else ""
+
+
+def in_sentence(title: str) -> str:
+    """Return a title as it stands within a sentence: `month`, but `TLD`."""
+    return title if title[1:2].isupper() else title[:1].lower() + title[1:]
