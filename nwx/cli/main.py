@@ -22,6 +22,7 @@ COMMANDS = {
     "stats": "Show the size of each index.",
     "check": "Check that the indices agree with each other and with the ledger.",
     "dump": "Write an index as JSON lines, in the order of the entries' ids.",
+    "kibana": "Print the data views, charts and dashboard for Kibana.",
     "cdx": "Write CDX of archive files.",
     "dedup-cdx": "List the duplicates in CDX files.",
     "revisits": "List the revisit records in CDX files.",
@@ -30,6 +31,7 @@ COMMANDS = {
     "dedup-warc": "Write WARC files anew, with revisit records in the place of duplicates.",
     "cdx-server": "Answer questions for captures, as crawlers and playback ask them, until Ctrl-C.",
     "cdx-load": "Load captures from CDX and CDXJ files, without texts.",
+    "zipnum": "Build, read and mend ZipNum clusters: capture indexes in compressed blocks.",
 }
 """The commands and what each does; a command's own module is loaded when it is asked for."""
 
