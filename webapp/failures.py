@@ -5,6 +5,7 @@ from typing import Any
 from flask import Flask, Response, jsonify, make_response, render_template, request
 from werkzeug.exceptions import HTTPException
 
+from nwx.charts.drawing import DrawingBusyError
 from nwx.errors import (
     EngineBusyError,
     EngineUnavailableError,
@@ -32,7 +33,7 @@ def status_of(error: NwxError) -> int:
     """Return the HTTP status that fits an error."""
     if isinstance(error, UsageError):
         return 400
-    if isinstance(error, EngineUnavailableError | EngineBusyError):
+    if isinstance(error, EngineUnavailableError | EngineBusyError | DrawingBusyError):
         return 503
     return 500
 

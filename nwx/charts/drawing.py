@@ -9,6 +9,8 @@ asker lives on. At most two draw at once.
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
 from threading import BoundedSemaphore
@@ -21,11 +23,16 @@ Form = Literal["svg", "png"]
 
 TIMEOUT_SECONDS = 60
 PNG_SCALE = 2.0
+WAIT_SECONDS = 15
 _SLOTS = BoundedSemaphore(2)
 
 
 class DrawingError(NwxError):
     """A chart that could not be drawn."""
+
+
+class DrawingBusyError(DrawingError):
+    """So many charts are being drawn that this one has to wait."""
 
 
 def picture(spec: Spec, looks: Spec, form: Form) -> bytes:
@@ -48,7 +55,7 @@ def bundle_version() -> str:
 
 
 def _ask(task: Spec) -> bytes:
-    with _SLOTS:
+    with _slot():
         try:
             done = subprocess.run(
                 [sys.executable, "-m", "nwx.charts.drawing"],
@@ -66,6 +73,17 @@ def _ask(task: Spec) -> bytes:
         reason = done.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
         raise DrawingError(f"a chart could not be drawn: {reason[-1][:300]}")
     return done.stdout
+
+
+@contextmanager
+def _slot() -> Iterator[None]:
+    """Let two draw at once; the others wait, but not so long that nobody else is served."""
+    if not _SLOTS.acquire(timeout=WAIT_SECONDS):
+        raise DrawingBusyError("other charts are being drawn; ask again in a moment")
+    try:
+        yield
+    finally:
+        _SLOTS.release()
 
 
 def _draw(task: Spec) -> bytes:

@@ -11,7 +11,8 @@ const scheme = () => (chosen === "auto" ? (night.matches ? "dark" : "light") : c
 
 function lookCloser(event, item) {
   const values = item?.datum;
-  if (!values || !chart.dataset.refine) return;
+  // A line has the values of its first point only.
+  if (!values || item.mark.marktype === "line" || !chart.dataset.refine) return;
   const address = new URL(chart.dataset.refine, location.href);
   for (const criterion of chart.dataset.by.split(",")) {
     const value = values[criterion];

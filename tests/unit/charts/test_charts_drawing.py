@@ -11,7 +11,7 @@ import pytest
 
 from nwx.charts import drawing, specs, theme, treemap
 from nwx.charts.columns import criterion_field, feature_field
-from nwx.charts.drawing import DrawingError, browser_bundle, picture
+from nwx.charts.drawing import DrawingBusyError, DrawingError, browser_bundle, picture
 from nwx.charts.fields import Spec, drawable
 from nwx.facets.criteria import Criterion
 from nwx.facets.question import Feature
@@ -118,6 +118,13 @@ def test_a_chart_that_takes_too_long_is_told(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(drawing, "TIMEOUT_SECONDS", 0.01)
     with pytest.raises(DrawingError, match="not drawn within"):
         picture(_sized("bars", ROWS), theme.config("light"), "svg")
+
+
+def test_whoever_would_wait_too_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drawing, "WAIT_SECONDS", 0.01)
+    with drawing._slot(), drawing._slot(), pytest.raises(DrawingBusyError, match="ask again"):
+        picture(_sized("bars", ROWS), theme.config("light"), "svg")
+    assert picture(_sized("bars", []), theme.config("light"), "svg")
 
 
 def test_browsers_get_what_draws() -> None:
