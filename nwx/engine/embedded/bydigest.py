@@ -8,7 +8,7 @@ quarter less time to write. What shares an end is compared when it is read.
 import sqlite3
 from collections.abc import Iterator
 
-from nwx.engine.embedded.reading import CAPTURES, capture_of_row
+from nwx.engine.embedded.reading import SELECT_CAPTURES, capture_of_row
 from nwx.model import Capture
 
 FIRST = 20
@@ -24,12 +24,12 @@ INDEX = (
 # Without the sign before `digest` SQLite puts the value into the other term too, where no
 # index helps then.
 _OF_ANY_URL = (
-    f"{CAPTURES} WHERE {_END.format('digest')} = {_END.format(':digest')} AND +digest = :digest"
-    f" AND record_type <> 'revisit'"
+    f"{SELECT_CAPTURES} WHERE {_END.format('digest')} = {_END.format(':digest')}"
+    " AND +digest = :digest AND record_type <> 'revisit'"
     f" ORDER BY {_TIME} DESC, name, source_file_offset, collection"
 )
 _OF_A_URL = (
-    f"{CAPTURES} WHERE urlkey = :urlkey AND +digest = :digest AND record_type <> 'revisit'"
+    f"{SELECT_CAPTURES} WHERE urlkey = :urlkey AND +digest = :digest AND record_type <> 'revisit'"
     " ORDER BY timestamp DESC, name, source_file_offset, collection"
 )
 

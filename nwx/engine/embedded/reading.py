@@ -23,7 +23,7 @@ from nwx.model import Capture, Dates, Document, IndexName, SourceFile
 
 _CHUNK = 500
 
-CAPTURES = (
+SELECT_CAPTURES = (
     f"SELECT collection, name, {', '.join(CAPTURE_COLUMNS)}"
     " FROM captures JOIN sources ON sources.code = source"
 )
@@ -71,14 +71,16 @@ def captures(db: sqlite3.Connection, urlkey: str, end: str | None) -> Iterator[C
     """Stream captures of a urlkey, or from it up to `end`."""
     order = "ORDER BY urlkey, timestamp, name, source_file_offset, collection"
     if end is None:
-        rows = db.execute(f"{CAPTURES} WHERE urlkey = ? {order}", (urlkey,))
+        rows = db.execute(f"{SELECT_CAPTURES} WHERE urlkey = ? {order}", (urlkey,))
     else:
-        rows = db.execute(f"{CAPTURES} WHERE urlkey >= ? AND urlkey < ? {order}", (urlkey, end))
+        rows = db.execute(
+            f"{SELECT_CAPTURES} WHERE urlkey >= ? AND urlkey < ? {order}", (urlkey, end)
+        )
     return map(capture_of_row, rows)
 
 
 def capture_of_row(row: tuple[Any, ...]) -> Capture:
-    """Return the capture of a row of CAPTURES."""
+    """Return the capture of a row of SELECT_CAPTURES."""
     collection, source_file, *values = row
     fields = dict(zip(CAPTURE_COLUMNS, values, strict=True))
     return Capture(collection=collection, source_file=source_file, **fields)
@@ -96,7 +98,9 @@ def entries_of(db: sqlite3.Connection, index: IndexName) -> Iterator[Entry]:
     """Stream the entries of another index in the order of their ids."""
     if index is IndexName.CAPTURES:
         order = "ORDER BY collection || '/' || name || '@' || source_file_offset"
-        return (capture_entry(capture_of_row(row)) for row in db.execute(f"{CAPTURES} {order}"))
+        return (
+            capture_entry(capture_of_row(row)) for row in db.execute(f"{SELECT_CAPTURES} {order}")
+        )
     if index is IndexName.DATES:
         return _dates_entries(db)
     order = "collection || '/' || name" if index is IndexName.FILES else "id"

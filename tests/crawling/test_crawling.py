@@ -1,0 +1,165 @@
+"""A real crawler asks the real service, and does not write again what is held.
+
+A site is crawled twice through warcprox. What the first crawl wrote is
+loaded by `nwx watch` as warcprox closes it; in the second, warcprox asks
+`nwx serve` about each page and writes revisits of those that are the same.
+"""
+
+import json
+import signal
+import subprocess
+import urllib.parse
+import urllib.request
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nwx.formats.reader import ArchiveReader, CaptureRecord
+from nwx.model import Capture
+from nwx.settings import ElasticSettings, Settings
+from nwx.sources import Source
+from tests.cli.conftest import COMMAND, environment, run_nwx
+from tests.conformance.engines import KINDS, remove_indices
+from tests.crawling.site import CHANGING, Site, running_site
+from tests.crawling.warcprox import warcprox
+
+pytestmark = pytest.mark.xdist_group("crawling")
+
+PAGES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An archive, and the folders of a crawl into it."""
+
+    engine: str
+    folder: Path
+    settings: dict[str, str]
+
+    @contextmanager
+    def started(self, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
+        """Run a command until the end of the block, and end it cleanly."""
+        with subprocess.Popen(
+            [COMMAND, *arguments],
+            env=environment(self.engine, PYTHONUNBUFFERED="1", **self.settings),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            try:
+                yield process
+                process.send_signal(signal.SIGTERM)
+                _, err = process.communicate(timeout=60)
+                assert "Traceback" not in err
+            finally:
+                process.kill()
+
+    @contextmanager
+    def served(self) -> Iterator[str]:
+        """Give the address of `nwx serve`."""
+        with self.started("serve", "--port", "0", "--no-replay") as process:
+            assert process.stdout is not None
+            yield process.stdout.readline().partition(" at ")[2].split()[0].rstrip("/")
+
+
+@pytest.fixture(params=KINDS)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    """An archive on each engine."""
+    if request.param == "embedded":
+        yield Place(str(tmp_path / "archive"), tmp_path, {})
+        return
+    address = request.getfixturevalue("elasticsearch_url")
+    prefix = f"nwx-crawl-{uuid.uuid4().hex}"
+    yield Place(address, tmp_path, {"NWX_PREFIX": prefix})
+    remove_indices(Settings(address, ElasticSettings(prefix=prefix)))
+
+
+def crawl(place: Place, site: Site, name: str, *options: str) -> None:
+    """Crawl a site through warcprox while `nwx watch` loads what it writes."""
+    incoming, done = place.folder / "incoming", place.folder / name
+    incoming.mkdir(exist_ok=True)
+    watching = ("watch", str(incoming), "--completed", str(done), "--interval", "0.1", "--json")
+    with place.started(*watching) as watch:
+        with warcprox(incoming, *options) as proxy:
+            assert site.crawl(proxy) == site.urls
+        assert watch.stdout is not None
+        line = watch.stdout.readline()
+        assert line, watch.communicate(timeout=60)
+    event = json.loads(line)
+    assert event["event"] == "loaded", event
+    assert list(incoming.iterdir()) == []
+
+
+def captures_of(folder: Path) -> list[Capture]:
+    """Return the captures of all files in a folder."""
+    return [
+        item.capture
+        for path in sorted(folder.iterdir())
+        for item in ArchiveReader(Source(path.name, str(path), None), "default")
+        if isinstance(item, CaptureRecord)
+    ]
+
+
+def size_of(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.iterdir())
+
+
+@pytest.mark.parametrize(("spelling", "option"), [("hex", ()), ("base32", ("--base32",))])
+def test_a_second_crawl_writes_revisits_of_what_did_not_change(
+    place: Place, spelling: str, option: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with running_site(PAGES) as site:
+        crawl(place, site, "first", *option, "--dedup-db-file", "/dev/null")
+        site.change()
+        with place.served() as service:
+            crawl(place, site, "second", *option, "--cdxserver-dedup", f"{service}/cdx/{spelling}")
+            _the_service_agrees(service, site)
+    first, second = captures_of(place.folder / "first"), captures_of(place.folder / "second")
+    assert Counter(one.record_type for one in first) == {"response": site.urls}
+    changed = {f"{site.home.rstrip('/')}{path}" for path in CHANGING}
+    assert {one.url for one in second if one.record_type == "response"} == changed
+    revisits = {one.url: one for one in second if one.record_type == "revisit"}
+    assert len(revisits) == site.urls - len(changed)
+    for one in first:
+        if one.url not in changed:
+            again = revisits[one.url]
+            assert (again.digest, again.refers_to_timestamp) == (one.digest, one.timestamp)
+    sizes = size_of(place.folder / "first"), size_of(place.folder / "second")
+    with capsys.disabled():
+        print(
+            f"\n{sizes[0]:,} bytes crawled, then {sizes[1]:,}: {1 - sizes[1] / sizes[0]:.0%} saved"
+        )
+    assert sizes[1] < sizes[0] / 2
+
+
+def _the_service_agrees(service: str, site: Site) -> None:
+    """Ask as other crawlers do: by digest, for any URL."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def ask(**asked: str) -> Any:
+        with opener.open(f"{service}/dedup?{urllib.parse.urlencode(asked)}") as answer:
+            return json.load(answer)
+
+    with opener.open(f"{service}/cdx/base32?url={site.home}copy&fl=digest&limit=-1") as answer:
+        digest = answer.read().decode().strip()
+    found = ask(digest=digest, url=f"{site.home}copy", there="1")
+    assert (found["found"], found["url"]) == (True, f"{site.home}copy")
+    assert ask(digest=digest, url=f"{site.home}elsewhere")["found"] is False
+    assert ask(digest=digest, url=f"{site.home}elsewhere", scope="any")["found"] is True
+
+
+def test_what_was_crawled_twice_has_two_dates(place: Place) -> None:
+    with running_site(3) as site:
+        crawl(place, site, "first", "--dedup-db-file", "/dev/null")
+        with place.served() as service:
+            crawl(place, site, "second", "--cdxserver-dedup", f"{service}/cdx/hex")
+    run = run_nwx(place.engine, "show", f"{site.home}1", "--json", **place.settings).json
+    shown = run["documents"][0] if "documents" in run else run
+    assert [one["record_type"] for one in shown["captures"]] == ["response", "revisit"]
+    run_nwx(place.engine, "check", **place.settings)
