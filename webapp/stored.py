@@ -1,15 +1,13 @@
 """Stored records for playback: the bytes of one record, whatever its file is compressed with."""
 
 import io
-from typing import Any, BinaryIO
 from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
 
 from nwx.errors import SourceError
-from nwx.formats.members import RECORD_START, Members, open_members
+from nwx.formats.placed import record_at
 from nwx.sources import Source
 
 SCHEME = "nwx"
-_START_BYTES = 20_000
 
 
 def stored_address(path: str, member: str) -> str:
@@ -33,8 +31,8 @@ def open_record(address: str, offset: int) -> io.BufferedReader:
     path = unquote(parts.netloc + parts.path)
     handle = Source(path, path, None, member).open()
     try:
-        members = open_members(handle, offset)
-        if not _reach(members, offset):
+        record = record_at(handle, offset)
+        if record is None:
             raise SourceError(
                 f"{path} has no record at {offset}: it has changed since its import,"
                 " or several of its gzip members hold several records"
@@ -42,65 +40,4 @@ def open_record(address: str, offset: int) -> io.BufferedReader:
     except BaseException:
         handle.close()
         raise
-    return io.BufferedReader(_RecordStream(members, handle))
-
-
-def _reach(members: Members, offset: int) -> bool:
-    """Go to the record of an offset; False where there is none.
-
-    The offset is that of its member. Of several records in a member, the
-    later ones count on from there by their inflated bytes, as the import
-    does (`nwx.formats.scanner`).
-    """
-    while members.next():
-        start = members.start if members.coding else 0
-        if start > offset:
-            return False
-        if start == offset and members.coding:
-            return True
-        if _forward(members, offset - start) and RECORD_START.match(_peek(members)):
-            return True
-    return False
-
-
-def _forward(members: Members, inflated: int) -> bool:
-    """Go on within a member to a number of inflated bytes; False where it ends before."""
-    while members.inflated + len(members.data) <= inflated:
-        members.pos = len(members.data)
-        if not members.more():
-            return False
-    members.pos = inflated - members.inflated
-    return members.pos >= 0
-
-
-def _peek(members: Members) -> bytes:
-    while len(members.data) - members.pos < _START_BYTES and members.more():
-        pass
-    return members.data[members.pos : members.pos + _START_BYTES]
-
-
-class _RecordStream(io.RawIOBase):
-    """The rest of a member as a file."""
-
-    def __init__(self, members: Members, handle: BinaryIO) -> None:
-        self._members = members
-        self._handle = handle
-
-    def readable(self) -> bool:
-        """Return that it can be read."""
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        """Fill a buffer; 0 at the end of the member."""
-        members = self._members
-        if members.pos >= len(members.data) and not members.more():
-            return 0
-        piece = members.data[members.pos : members.pos + len(buffer)]
-        buffer[: len(piece)] = piece
-        members.pos += len(piece)
-        return len(piece)
-
-    def close(self) -> None:
-        """Close the archive file."""
-        self._handle.close()
-        super().close()
+    return record

@@ -20,6 +20,9 @@ COMMANDS = {
     "serve": "Serve the search page, the API and playback, until Ctrl-C.",
     "files": "List the files that were imported.",
     "stats": "Show the size of each index.",
+    "facets": "Tell how much there is: captures, documents, URLs and bytes, by any criteria.",
+    "build-facets": "Build what facet questions are answered from at once.",
+    "export": "Write the captures to Parquet files, for other programs.",
     "check": "Check that the indices agree with each other and with the ledger.",
     "dump": "Write an index as JSON lines, in the order of the entries' ids.",
     "kibana": "Print the data views, charts and dashboard for Kibana.",
@@ -31,6 +34,7 @@ COMMANDS = {
     "dedup-warc": "Write WARC files anew, with revisit records in the place of duplicates.",
     "cdx-server": "Answer questions for captures, as crawlers and playback ask them, until Ctrl-C.",
     "cdx-load": "Load captures from CDX and CDXJ files, without texts.",
+    "wacz": "Pack a selection of the archive into the WACZ file OUT.",
     "zipnum": "Build, read and mend ZipNum clusters: capture indexes in compressed blocks.",
 }
 """The commands and what each does; a command's own module is loaded when it is asked for."""
