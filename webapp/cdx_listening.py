@@ -66,7 +66,8 @@ class _Server(TcpWSGIServer):  # type: ignore[misc]
         for channel in tuple(self.active_channels.values()):
             stuck = channel.last_activity < now - STUCK_SECONDS
             if stuck and channel.requests and channel.total_outbufs_len:
-                channel.will_close = True
+                # Not `will_close`: that waits until the client can be written to.
+                channel.handle_close()
 
 
 class _Channel(HTTPChannel):  # type: ignore[misc]

@@ -1,0 +1,170 @@
+"""Crawlers hand captures in: only with the token, all or none, of any size."""
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from nwx.engine.base import Engine
+from nwx.engine.embedded import EmbeddedEngine
+from webapp import cdx_listening, create_app
+from webapp.cdx_listening import MOST_BODY_BYTES, make_server
+from webapp.listening import listen, port_of
+
+TOKEN = "let me in"
+AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}
+LINE = (
+    "- 20200101000000 http://a.example/ text/html 200 M5ORM4XQ5QCEZEDRNZRGSWXPCOGUVASI - - 9 {} x"
+)
+MANY = 5_000
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    with EmbeddedEngine(tmp_path / "archive") as engine:
+        yield engine
+
+
+@pytest.fixture
+def client(engine: Engine) -> FlaskClient:
+    return create_app(engine, cdx_token=TOKEN).test_client()
+
+
+def lines(number: int) -> bytes:
+    return "".join(f"{LINE.format(place)}\n" for place in range(number)).encode()
+
+
+def captures(client: FlaskClient, collection: str = "web") -> int:
+    answer = client.get(f"/{collection}?url=http://a.example/")
+    return len(answer.text.splitlines()) if answer.status_code == 200 else 0
+
+
+def test_what_is_posted_can_be_asked_for(client: FlaskClient) -> None:
+    answer = client.post("/web", data=lines(3), headers=AUTHORIZED)
+    assert (answer.status_code, answer.text) == (200, "Added 3 records\n")
+    assert captures(client) == 3
+    assert client.get("/web/cdx/ia?url=http://a.example/&limit=1").text.startswith("example,a)/ ")
+    answer = client.post("/web/delete", data=lines(2), headers=AUTHORIZED)
+    assert (answer.status_code, answer.text) == (200, "Deleted 2 records\n")
+    assert captures(client) == 1
+
+
+def test_one_bad_line_and_nothing_is_added(client: FlaskClient) -> None:
+    client.post("/web", data=lines(1), headers=AUTHORIZED)
+    body = LINE.format(7).encode() + b"\nbad\n"
+    answer = client.post("/web", data=body, headers=AUTHORIZED)
+    assert answer.status_code == 400
+    assert "line 2" in answer.text
+    assert "badLines=skip" in answer.text
+    assert captures(client) == 1
+    answer = client.post("/web?badLines=skip", data=body, headers=AUTHORIZED)
+    assert (answer.status_code, answer.text) == (200, "Added 1 records\n")
+    assert client.post("/web?badLines=perhaps", headers=AUTHORIZED).status_code == 400
+
+
+@pytest.mark.parametrize(
+    "header", ["", "Bearer", "Bearer wrong", f"Basic {TOKEN}", f"Bearer {TOKEN}!", "Bearer é"]
+)
+@pytest.mark.parametrize("address", ["/web", "/web/delete"])
+def test_nobody_writes_without_the_token(client: FlaskClient, address: str, header: str) -> None:
+    answer = client.post(address, data=lines(1), headers={"Authorization": header})
+    assert answer.status_code == 401
+    assert answer.headers["WWW-Authenticate"] == "Bearer"
+    assert captures(client) == 0
+
+
+def test_writing_is_off_unless_there_is_a_token(engine: Engine) -> None:
+    client = create_app(engine).test_client()
+    for header in ("Bearer ", "Bearer let me in", ""):
+        answer = client.post("/web", data=lines(1), headers={"Authorization": header})
+        assert answer.status_code == 403
+        assert "NWX_CDX_TOKEN" in answer.text
+
+
+def test_an_import_at_work_is_waited_for_and_then_told(
+    client: FlaskClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.post("/web", data=lines(1), headers=AUTHORIZED)
+    monkeypatch.setattr("nwx.engine.embedded.engine._APPEND_WAIT_SECONDS", 0.1)
+    with EmbeddedEngine(tmp_path / "archive") as other:
+        other.create()
+        answer = client.post("/web", data=lines(2), headers=AUTHORIZED)
+    assert (answer.status_code, answer.mimetype) == (503, "text/plain")
+    assert answer.headers["Retry-After"]
+
+
+@contextmanager
+def _running(application: Callable[..., Any]) -> Iterator[int]:
+    """Give the port of an application behind the server that `nwx serve` uses."""
+    listening = listen("127.0.0.1", 0)
+    running = make_server(application, listening, 2, TOKEN)
+    thread = threading.Thread(target=running.run, daemon=True)
+    thread.start()
+    yield port_of(listening)
+    running.close()
+    thread.join(10)
+
+
+@pytest.fixture
+def server(engine: Engine) -> Iterator[int]:
+    with _running(create_app(engine, cdx_token=TOKEN)) as port:
+        yield port
+
+
+def _exchange(port: int, request: bytes) -> bytes:
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(request)
+        connection.shutdown(socket.SHUT_WR)
+        answer = b""
+        while piece := connection.recv(65536):
+            answer += piece
+    return answer
+
+
+def _post(body: bytes, head: str) -> bytes:
+    text = f"POST /web HTTP/1.1\r\nHost: a\r\nConnection: close\r\n{head}\r\n"
+    return text.encode() + body
+
+
+def test_chunks_of_any_size_are_taken(server: int, engine: Engine) -> None:
+    body = lines(MANY)
+    chunks = b"".join(
+        b"%x\r\n%s\r\n" % (len(piece), piece)
+        for piece in (body[at : at + 50_000] for at in range(0, len(body), 50_000))
+    )
+    head = f"Authorization: Bearer {TOKEN}\r\nTransfer-Encoding: chunked\r\n"
+    answer = _exchange(server, _post(chunks + b"0\r\n\r\n", head))
+    assert f"Added {MANY} records".encode() in answer
+    assert sum(1 for _ in engine.captures("example,a)/")) == MANY
+
+
+def test_large_bodies_of_strangers_are_not_even_read(server: int) -> None:
+    head = f"Authorization: Bearer wrong\r\nContent-Length: {MOST_BODY_BYTES + 1}\r\n"
+    assert b"413" in _exchange(server, _post(b"", head)).partition(b"\r\n")[0]
+    head = f"Authorization: Bearer {TOKEN}\r\nContent-Length: 0\r\n"
+    assert b"200" in _exchange(server, _post(b"", head)).partition(b"\r\n")[0]
+
+
+def test_who_never_reads_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cdx_listening, "STUCK_SECONDS", 0.5)
+    monkeypatch.setattr(cdx_listening, "_LOOK_SECONDS", 0.2)
+    ended = threading.Event()
+
+    def endless(environ: Any, start_response: Any) -> Iterator[bytes]:
+        start_response("200 OK", [])
+        try:
+            while True:
+                yield b"x" * 65_536
+        finally:
+            ended.set()
+
+    with _running(endless) as port, socket.socket() as stuck:
+        stuck.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        stuck.connect(("127.0.0.1", port))
+        stuck.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert ended.wait(30)
