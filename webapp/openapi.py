@@ -3,6 +3,8 @@
 from typing import Any
 
 import nwx
+from nwx.facets.criteria import Criterion
+from nwx.facets.question import FEATURES, AnsweredBy, Feature, Features
 from nwx.model import Collapse, Sort
 from nwx.searching import FILTERS, MAX_LIMIT
 
@@ -35,6 +37,35 @@ SEARCH_PARAMETERS: tuple[Json, ...] = (
     _parameter("offset", "the hits to pass over", {**_COUNT, "default": 0}),
     _parameter("limit", "the hits to return", {**_COUNT, "maximum": MAX_LIMIT, "default": 10}),
 )
+
+_WHERE = _parameter(
+    "where",
+    "a condition: tld=fr,be, month=2013-01..2013-12, type!=html …; may be repeated",
+    {"type": "array", "items": _TEXT},
+)
+
+FACET_PARAMETERS: tuple[Json, ...] = (
+    _WHERE,
+    _parameter("by", f"one or two, with a comma between, of {', '.join(Criterion)}", _TEXT),
+    _parameter("feature", "the features to give, with commas between; all without it", _TEXT),
+    _parameter("sort", f"value, or one of {', '.join(Feature)}", _TEXT),
+    _parameter("order", "asc or desc; by default values go up and features down", _TEXT),
+    _parameter("top", "the most rows", {**_COUNT, "minimum": 1, "default": 1000}),
+    _parameter("approximate", "1: estimate unique counts that are slow to count", _COUNT),
+)
+CAPTURES_BEHIND_PARAMETERS: tuple[Json, ...] = (
+    _WHERE,
+    _parameter("offset", "the captures to pass over", {**_COUNT, "default": 0}),
+    _parameter("limit", "the captures to return", {**_COUNT, "maximum": 1000, "default": 50}),
+)
+
+_FEATURES: Json = {
+    feature.value: {
+        "type": "integer" if feature.value in Features.__slots__ else ["number", "null"],
+        "description": found.description,
+    }
+    for feature, found in FEATURES.items()
+}
 
 _ID: Json = {
     "name": "document_id",
@@ -172,6 +203,60 @@ _SCHEMAS: Json = {
             },
         },
     },
+    "FacetAnswer": {
+        "type": "object",
+        "properties": {
+            "where": {"type": "array", "items": _TEXT},
+            "by": {"type": "array", "items": {"enum": list(Criterion)}},
+            **_FEATURES,
+            "rows": {
+                "type": "array",
+                "description": "the values of each criterion of `by`, and the features",
+                "items": {"type": "object", "properties": _FEATURES},
+            },
+            "found": {**_OPTIONAL_NUMBER, "description": "rows before `top`, where known"},
+            "answered_by": {"enum": list(AnsweredBy)},
+            "took_ms": {"type": "number"},
+        },
+    },
+    "FacetCriteria": {
+        "type": "object",
+        "properties": {
+            "criteria": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "name": {"enum": list(Criterion)},
+                        "title": _TEXT,
+                        "description": _TEXT,
+                        "values": {"type": "array", "items": _TEXT},
+                        "ordinal": {"type": "boolean"},
+                        "spans": {"type": "boolean"},
+                    },
+                },
+            },
+            "features": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "name": {"enum": list(Feature)},
+                        "title": _TEXT,
+                        "description": _TEXT,
+                        "unit": {"enum": ["count", "bytes", "ratio"]},
+                    },
+                },
+            },
+        },
+    },
+    "CapturesBehind": {
+        "type": "object",
+        "properties": {
+            "total": _COUNT,
+            "captures": {"type": "array", "items": {"$ref": "#/components/schemas/Capture"}},
+        },
+    },
     "Stats": {
         "type": "object",
         "description": "the indices by name",
@@ -193,6 +278,27 @@ _OPERATIONS: tuple[tuple[str, str, tuple[Json, ...], str, str], ...] = (
         (_URL,),
         "Versions",
         "/api/versions?url=http%3A%2F%2Fexample.com%2F",
+    ),
+    (
+        "/api/facets",
+        "how much there is, by any criteria",
+        FACET_PARAMETERS,
+        "FacetAnswer",
+        "/api/facets?where=status%3Dok&by=month&feature=captures,unique_bytes",
+    ),
+    (
+        "/api/facets/criteria",
+        "what facet questions can ask",
+        (),
+        "FacetCriteria",
+        "/api/facets/criteria",
+    ),
+    (
+        "/api/facets/captures",
+        "the captures behind a facet answer",
+        CAPTURES_BEHIND_PARAMETERS,
+        "CapturesBehind",
+        "/api/facets/captures?where=type%3Dimage&limit=3",
     ),
     ("/api/stats", "the size of the archive", (), "Stats", "/api/stats"),
 )

@@ -11,6 +11,7 @@ import numpy as np
 
 from nwx.engine.arrays import Array, read_arrays
 from nwx.errors import EngineError, EngineVersionError
+from nwx.model import Capture
 
 FORMAT = 1
 """The layout of a build; another one is made anew."""
@@ -28,14 +29,17 @@ ROW_FIELDS = (
     "hops",
     "urlkey",
     "collection",
-    "place",
+    "source_file",
+    "source_file_offset",
 )
-"""What a row of captures holds, `place` being a number by which the engine finds it, or 0."""
+"""What a row of captures holds."""
 
 FEATURES = ("captures", "unique_documents", "unique_urls", "bytes", "unique_bytes")
 MANIFEST = "current.json"
 
 Row = tuple[Any, ...]
+Place = tuple[str, int]
+"""Where a capture is: `<collection>/<file name>` and offset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,17 @@ class Cube(ABC):
     @abstractmethod
     def rows(self, months: Collection[str] | None, after: str = "") -> Iterator[Rows]:
         """Stream the captures of these months, or of all, from a mark on."""
+
+    @abstractmethod
+    def publish(self, build: "Build") -> None:
+        """Put a build in the place of the one before, for everybody and at once.
+
+        The folder holds it already, whose manifest is replaced afterwards.
+        """
+
+    @abstractmethod
+    def captures(self, places: Sequence[Place]) -> list[Capture]:
+        """Return those of these captures that there are, in their order."""
 
 
 class Build:

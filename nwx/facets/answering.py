@@ -8,10 +8,11 @@ from pathlib import Path
 
 from nwx.engine.arrays import Array
 from nwx.engine.base import Engine
-from nwx.engine.cube import Build, read_build
+from nwx.engine.cube import Build, Place, read_build
 from nwx.errors import EngineError
 from nwx.facets import counting, stored
 from nwx.facets.criteria import DESCRIPTIONS, UNKNOWN, Criterion
+from nwx.facets.labels import SOURCE
 from nwx.facets.opened import Opened
 from nwx.facets.question import (
     AnsweredBy,
@@ -21,7 +22,7 @@ from nwx.facets.question import (
     FacetRow,
     Features,
 )
-from nwx.model import IndexName
+from nwx.model import Capture, IndexName
 
 MOST_READ = 3_000_000
 """So many captures are read for a question at most; more want `nwx build-facets`."""
@@ -43,9 +44,11 @@ class Facets:
         self._opened: Opened | None = None
         self._fresh = False
 
-    def answer(self, question: FacetQuestion) -> FacetAnswer:
+    def answer(self, question: FacetQuestion, *, approximate: bool = False) -> FacetAnswer:
         """Return the answer to a question.
 
+        With `approximate`, unique counts that would have to be counted live
+        are estimates where the engine has a faster way to them.
         Raises EngineError where so much was imported since the last build
         that it must be done again.
         """
@@ -57,6 +60,21 @@ class Facets:
             by = AnsweredBy.LIVE
         took_ms = (time.perf_counter() - began) * 1000
         return FacetAnswer(question, total, rows, found, by, took_ms)
+
+    def captures(
+        self, where: tuple[Condition, ...], offset: int = 0, limit: int = 50
+    ) -> tuple[int, list[Capture]]:
+        """Return how many captures meet all conditions, and some of them, month by month."""
+        opened, _ = self._current()
+        chosen = list(counting.choose(opened, _allowed(opened, where)))
+        places: list[Place] = []
+        sources = opened.labels(SOURCE)
+        for one in chosen:
+            wanted = slice(offset, offset + limit - len(places))
+            codes, offsets = one.take(SOURCE)[wanted], one.take("offset")[wanted]
+            places += zip((sources[code] for code in codes), offsets.tolist(), strict=True)
+            offset = max(0, offset - len(one))
+        return sum(map(len, chosen)), self._cube.captures(places)
 
     def _current(self) -> tuple[Opened, bool]:
         """Return the columns of now, and whether they were made for this question."""
@@ -74,7 +92,6 @@ class Facets:
     def _freshly(self, build: Build | None) -> Opened:
         """Return columns made anew of what changed since the last build."""
         from nwx.facets.building import BuildOptions, build_facets
-        from nwx.facets.sites import Sites
         from nwx.facets.sources import CubeSource
 
         known = int(build.manifest["captures"]) if build else 0
@@ -83,15 +100,12 @@ class Facets:
             raise EngineError(
                 f"{new:,} captures were imported since facets were built; run `nwx build-facets`"
             )
-        sites = Sites(build.manifest["sites"]) if build and build.manifest["sites"] else None
         with tempfile.TemporaryDirectory(prefix="nwx-facets-") as folder:
             if build:
                 _link(build, Path(folder))
-            options = BuildOptions(sites=sites, cube=False)
-            build_facets(CubeSource(self._cube), Path(folder), options)
-            made = read_build(Path(folder))
-            assert made is not None
-            return Opened(made, whole=True)
+            options = BuildOptions(cube=False)
+            source = CubeSource(self._cube)
+            return Opened(build_facets(source, Path(folder), options).build, whole=True)
 
 
 def _link(build: Build, folder: Path) -> None:

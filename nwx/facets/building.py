@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,10 +16,10 @@ from nwx.engine.arrays import narrow, read_arrays
 from nwx.engine.cube import Build, read_build
 from nwx.errors import EngineBusyError, EngineError, EngineVersionError, UsageError
 from nwx.facets.criteria import Criterion, month_of
-from nwx.facets.drafting import Draft, write_manifest
+from nwx.facets.drafting import Draft, files_of, write_manifest
 from nwx.facets.frames import encode
 from nwx.facets.ids import Ids
-from nwx.facets.labels import Labels
+from nwx.facets.labels import TABLES, Labels
 from nwx.facets.parts import IDS, Parts
 from nwx.facets.payloads import Columns, resolve, with_own
 from nwx.facets.sites import Sites
@@ -79,11 +79,17 @@ class BuildProgress:
 class BuildReport:
     """What a build did; `months` were made anew, others kept."""
 
+    build: Build
     captures: int
     months: int
     months_kept: int
     combinations: int
     seconds: float
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of all files of the build."""
+        return sum((self.build.folder / name).stat().st_size for name in files_of(self.build))
 
 
 Show = Callable[[BuildProgress], object]
@@ -99,7 +105,8 @@ def build_facets(
 ) -> BuildReport:
     """Build the facets of a source in a folder, which is swapped for the build before at once.
 
-    Only what changed since is read. Stopped on the way, the next build goes
+    Only what changed since is read, and without a list of sites that of the
+    build before is taken. Stopped on the way, the next build goes
     on with what was read. `publish` is called just before the swap.
     `expected` is the number of captures, for progress.
     Raises EngineBusyError where another process builds there.
@@ -109,6 +116,8 @@ def build_facets(
     began = time.monotonic()
     with _locked(folder):
         base = None if options.anew else _usable_base(folder, options.sites)
+        if base is not None and base.manifest["sites"]:
+            options = replace(options, sites=Sites(base.manifest["sites"]))
         # The stamp comes first: what is written meanwhile makes the build stale, and is noticed.
         stamp, checks = source.stamp(), source.months()
         if base is not None and _is_same(base, checks, options):
@@ -130,7 +139,7 @@ def _usable_base(folder: Path, sites: Sites | None) -> Build | None:
         return None
     if base is None or base.manifest["hashed_by"] != pl.__version__:
         return None
-    return base if base.manifest["sites"] == _by_key(sites) else None
+    return base if sites is None or base.manifest["sites"] == sites.by_key else None
 
 
 def _by_key(sites: Sites | None) -> dict[str, str]:
@@ -146,10 +155,11 @@ def _is_same(base: Build, checks: Mapping[str, str], options: BuildOptions) -> b
 
 def _restamped(base: Build, stamp: str, began: float) -> BuildReport:
     """Say of a build that it is that of now."""
-    write_manifest(base.folder, {**base.manifest, "stamp": stamp})
+    build = Build(base.folder, {**base.manifest, "stamp": stamp})
+    write_manifest(base.folder, build.manifest)
     months = len(base.manifest["months"])
     seconds = time.monotonic() - began
-    return BuildReport(base.manifest["captures"], 0, months, base.combinations, seconds)
+    return BuildReport(build, base.manifest["captures"], 0, months, base.combinations, seconds)
 
 
 @contextmanager
@@ -256,7 +266,7 @@ class _Builder:
         )
         made = len({*draft.made})
         seconds = time.monotonic() - self._began
-        return draft, BuildReport(captures, made, len(months) - made, stored, seconds)
+        return draft, BuildReport(draft.build, captures, made, len(months) - made, stored, seconds)
 
     def _month_columns(self, draft: Draft) -> dict[str, Columns]:
         """Return the columns of all months, in order; those that changed are written."""
@@ -311,7 +321,7 @@ def base_ids(base: Build) -> dict[str, Ids]:
 
 
 def _base_labels(base: Build | None) -> dict[str, list[str]] | None:
-    return {name: base.labels(name) for name in Criterion} if base else None
+    return {name: base.labels(name) for name in TABLES} if base else None
 
 
 def _narrow(columns: Columns) -> Columns:

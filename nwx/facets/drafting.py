@@ -61,10 +61,10 @@ class Draft:
     def labels(self, labels: Labels) -> None:
         """Write the values of all criteria."""
         self._manifest["labels"] = {}
-        for criterion, values in labels.values.items():
-            file = self._file(f"labels-{criterion}", "json")
+        for name, values in labels.values.items():
+            file = self._file(f"labels-{name}", "json")
             _write_text(self._folder / file, json.dumps(values))
-            self._manifest["labels"][criterion.value] = file
+            self._manifest["labels"][name] = file
 
     def ids(self, new: Sequence[dict[str, Array]]) -> None:
         """Write the hashes that numbers were given to, beside those of the build before."""

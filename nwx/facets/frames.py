@@ -20,10 +20,10 @@ from nwx.facets.criteria import (
     Criterion,
 )
 from nwx.facets.ids import Hashes
-from nwx.facets.labels import Labels
+from nwx.facets.labels import SOURCE, Labels
 from nwx.facets.sites import Sites
 
-_NUMBERS = ("status_code", "content_length", "place")
+_NUMBERS = ("status_code", "content_length", "source_file_offset")
 SCHEMA = {name: pl.Int64() if name in _NUMBERS else pl.String() for name in ROW_FIELDS}
 _MONTH = r"^[0-9]{4}(?:0[1-9]|1[0-2])"
 _IGNORED = STATUSES.index("ignored")
@@ -33,7 +33,7 @@ SIZE_UNKNOWN = SIZES.index(UNKNOWN)
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Captures as arrays: the code of each criterion by its name, `size_bytes`, `revisit`, `place`.
+    """Captures as arrays: codes of the criteria, `size_bytes`, `revisit`, `source` and `offset`.
 
     Unknown sizes have 0 bytes, and the category of the unknown.
     """
@@ -65,7 +65,10 @@ def encode(
         Criterion.COLLECTION: _coded(labels, Criterion.COLLECTION, frame["collection"]),
         "size_bytes": np.maximum(known, 0),
         "revisit": (frame["record_type"] == "revisit").fill_null(False).to_numpy(),
-        "place": frame["place"].fill_null(0).to_numpy(),
+        SOURCE: _coded(
+            labels, SOURCE, _or_unknown(frame["collection"] + "/" + frame["source_file"])
+        ),
+        "offset": frame["source_file_offset"].fill_null(0).to_numpy(),
     }
     return Encoded(columns, _hashes(frame["url"], seeds), _digests(frame["digest"], seeds))
 
@@ -112,9 +115,9 @@ def _or_unknown(values: pl.Series) -> pl.Series:
     return values.fill_null(UNKNOWN).zip_with((values != "").fill_null(True), unknown)
 
 
-def _coded(labels: Labels, criterion: Criterion, values: pl.Series) -> Array:
+def _coded(labels: Labels, name: str, values: pl.Series) -> Array:
     different = values.unique()
-    codes = labels.codes(criterion, different.to_list())
+    codes = labels.codes(name, different.to_list())
     found = values.replace_strict(different, pl.Series(codes, dtype=pl.UInt32))
     return found.to_numpy()
 

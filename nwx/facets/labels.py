@@ -4,38 +4,32 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from nwx.facets.criteria import DEPTHS, SIZES, STATUSES, UNKNOWN, Criterion
 
-OPEN = (
-    Criterion.MONTH,
-    Criterion.SITE,
-    Criterion.TYPE,
-    Criterion.TLD,
-    Criterion.COLLECTION,
-)
-"""Criteria whose values are as they come; the first code is that of the unknown."""
-
-FIXED: dict[Criterion, tuple[str, ...]] = {
+_FIXED: dict[str, tuple[str, ...]] = {
     Criterion.STATUS: STATUSES,
     Criterion.SIZE: SIZES,
     Criterion.DEPTH: DEPTHS,
 }
 
 
+SOURCE = "source"
+"""What tells the archive files of captures apart, `<collection>/<file name>`: no criterion."""
+
+TABLES = (*(criterion.value for criterion in Criterion), SOURCE)
+
+
 class Labels:
-    """The codes of the values of all criteria."""
+    """The codes of the values of all criteria, and of archive files."""
 
     def __init__(self, known: Mapping[str, Sequence[str]] | None = None) -> None:
-        self.values: dict[Criterion, list[str]] = {
-            criterion: list((known or {}).get(criterion, FIXED.get(criterion, (UNKNOWN,))))
-            for criterion in Criterion
-        }
+        self.values = {name: list((known or {}).get(name, _first(name))) for name in TABLES}
         self._codes = {
-            criterion: {value: code for code, value in enumerate(values)}
-            for criterion, values in self.values.items()
+            name: {value: code for code, value in enumerate(values)}
+            for name, values in self.values.items()
         }
 
-    def codes(self, criterion: Criterion, values: Iterable[str]) -> list[int]:
+    def codes(self, name: str, values: Iterable[str]) -> list[int]:
         """Return the codes of values, new ones where they have none."""
-        known, all_values = self._codes[criterion], self.values[criterion]
+        known, all_values = self._codes[name], self.values[name]
         found = []
         for value in values:
             code = known.get(value)
@@ -44,3 +38,8 @@ class Labels:
                 all_values.append(value)
             found.append(code)
         return found
+
+
+def _first(name: str) -> tuple[str, ...]:
+    """Return the values that have the first codes: where they come as they come, the unknown."""
+    return _FIXED.get(name, (UNKNOWN,))

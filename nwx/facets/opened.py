@@ -8,6 +8,7 @@ from nwx.engine.arrays import Array, read_arrays
 from nwx.engine.cube import Build
 from nwx.errors import UsageError
 from nwx.facets.criteria import DESCRIPTIONS, UNKNOWN, Criterion
+from nwx.facets.labels import TABLES
 from nwx.facets.payloads import Columns
 from nwx.facets.question import Condition
 
@@ -28,16 +29,16 @@ class Opened:
         self._sizes = read_arrays(build.folder / build.manifest["sizes"])
         self.groupings = build.groupings()
         self.least = int(build.manifest.get("least", 1))
-        self._labels: dict[Criterion, list[str]] = (
-            {name: build.labels(name) for name in Criterion} if whole else {}
+        self._labels: dict[str, list[str]] = (
+            {name: build.labels(name) for name in TABLES} if whole else {}
         )
         self._codes: dict[Criterion, dict[str, int]] = {}
 
-    def labels(self, criterion: Criterion) -> list[str]:
-        """Return the values of a criterion by their codes."""
-        if criterion not in self._labels:
-            self._labels[criterion] = self.build.labels(criterion)
-        return self._labels[criterion]
+    def labels(self, name: str) -> list[str]:
+        """Return the values of a criterion, or the archive files, by their codes."""
+        if name not in self._labels:
+            self._labels[name] = self.build.labels(name)
+        return self._labels[name]
 
     @property
     def sizes(self) -> Array:

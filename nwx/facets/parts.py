@@ -13,7 +13,7 @@ from nwx.engine.arrays import Array, narrow, read_arrays, write_arrays
 from nwx.facets.criteria import Criterion
 from nwx.facets.frames import Encoded
 from nwx.facets.ids import Ids
-from nwx.facets.labels import Labels
+from nwx.facets.labels import TABLES, Labels
 
 IDS = ("url", "digest")
 
@@ -61,7 +61,7 @@ class Parts:
     def add(self, encoded: Encoded, after: str) -> None:
         """Add captures: their texts become numbers, and all is written to disk."""
         counts = {name: self.ids[name].count for name in IDS}
-        known = {name: sum(len(p.labels[name]) for p in self.parts) for name in Criterion}
+        known = {name: sum(len(p.labels[name]) for p in self.parts) for name in TABLES}
         columns = dict(encoded.columns)
         for name, hashes in zip(IDS, (encoded.url, encoded.digest), strict=True):
             columns[name] = self.ids[name].assign(*hashes)
@@ -75,10 +75,7 @@ class Parts:
             after,
             len(months),
             _stretches(self.labels.values[Criterion.MONTH], months[order]),
-            {
-                name: self.labels.values[name][self._before[name] + known[name] :]
-                for name in Criterion
-            },
+            {name: self.labels.values[name][self._before[name] + known[name] :] for name in TABLES},
             counts,
         )
         write_arrays(self._path(len(self.parts)), arrays)
@@ -111,7 +108,7 @@ class Parts:
 
     def _take_up(self, key: Any) -> bool:
         """Go on with parts that were made for the same, and tell whether there are any."""
-        self._before = {name: len(self.labels.values[name]) for name in Criterion}
+        self._before = {name: len(self.labels.values[name]) for name in TABLES}
         try:
             kept = json.loads((self._folder / "key.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -120,8 +117,8 @@ class Parts:
             return False
         while (head := self._folder / f"{len(self.parts)}.json").exists():
             part = Part(**json.loads(head.read_text(encoding="utf-8")))
-            for criterion in Criterion:
-                self.labels.codes(criterion, part.labels[criterion])
+            for table in TABLES:
+                self.labels.codes(table, part.labels[table])
             arrays = read_arrays(self._path(len(self.parts)))
             for kind in IDS:
                 self.ids[kind].extend(arrays[f"{kind}_first"], arrays[f"{kind}_second"])

@@ -1,14 +1,15 @@
 """The captures of an index in bulk, and the place of what facet questions are answered from."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from nwx.engine.cube import ROW_FIELDS, Cube, Rows
-from nwx.engine.elastic.paging import pages, search
+from nwx.engine.cube import ROW_FIELDS, Build, Cube, Place, Rows
+from nwx.engine.elastic.paging import entries_by_id, pages, search
 from nwx.engine.elastic.server import Body, Server, quoted
+from nwx.engine.entries import capture_from_entry
+from nwx.model import Capture
 
 _PAGE = 10_000
-_FIELDS = [name for name in ROW_FIELDS if name != "place"]
 
 
 class ElasticCube(Cube):
@@ -61,8 +62,16 @@ class ElasticCube(Cube):
     def _rows(self, month: str, last_id: str) -> Iterator[Rows]:
         span = {"timestamp": {"gte": month, "lt": f"{month}~"}}
         filters: list[Body] = [{"range": span}, {"range": {"id": {"gt": last_id}}}]
-        body: Body = {"query": {"bool": {"filter": filters}}, "_source": [*_FIELDS, "id"]}
+        body: Body = {"query": {"bool": {"filter": filters}}, "_source": [*ROW_FIELDS, "id"]}
         for page in pages(self._server, self._captures, body, [{"id": "asc"}], _PAGE):
             entries = [hit["_source"] for hit in page]
-            rows = [(*map(entry.get, _FIELDS), 0) for entry in entries]
+            rows = [tuple(map(entry.get, ROW_FIELDS)) for entry in entries]
             yield Rows(rows, f"{month} {entries[-1]['id']}")
+
+    def publish(self, build: Build) -> None:
+        """Do nothing yet."""
+
+    def captures(self, places: Sequence[Place]) -> list[Capture]:
+        ids = [f"{source}@{offset}" for source, offset in places]
+        found = entries_by_id(self._server, self._captures, ids, "true")
+        return [capture_from_entry(found[id]["_source"]) for id in ids if id in found]

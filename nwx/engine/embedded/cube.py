@@ -1,20 +1,22 @@
 """The captures of a folder in bulk, and the place of what facet questions are answered from."""
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from operator import itemgetter
 from pathlib import Path
 
-from nwx.engine.cube import Cube, Rows, read_build
+from nwx.engine.cube import Build, Cube, Place, Rows, read_build
 from nwx.engine.embedded.database import count
+from nwx.engine.embedded.reading import SELECT_CAPTURES, capture_of_row
 from nwx.engine.entries import Entry
-from nwx.model import IndexName, IndexStats
+from nwx.model import Capture, IndexName, IndexStats
 
 _ROWS = 50_000
 _ROW = (
     "SELECT timestamp, url, digest, status_code, content_type_norm, content_length, domain,"
-    " public_suffix, record_type, hops, urlkey, collection, num"
+    " public_suffix, record_type, hops, urlkey, collection,"
+    " name, source_file_offset, num"
     " FROM captures JOIN sources ON sources.code = source WHERE num > ?"
 )
 
@@ -52,7 +54,22 @@ class EmbeddedCube(Cube):
         with self._connect() as db:
             cursor = db.execute(f"{command} ORDER BY num", (*values, *chosen))
             while rows := cursor.fetchmany(_ROWS):
-                yield Rows(rows, str(rows[-1][-1]))
+                yield Rows([row[:-1] for row in rows], str(rows[-1][-1]))
+
+    def publish(self, build: Build) -> None:
+        """Do nothing: the folder is the place for everybody."""
+
+    def captures(self, places: Sequence[Place]) -> list[Capture]:
+        codes = "SELECT code FROM sources WHERE collection || '/' || name = ?"
+        command = f"{SELECT_CAPTURES} WHERE source = ? AND source_file_offset = ?"
+        with self._connect() as db:
+            known = {name: db.execute(codes, (name,)).fetchall() for name, _ in set(places)}
+            rows = [
+                db.execute(command, (code, offset)).fetchone()
+                for name, offset in places
+                for (code,) in known[name]
+            ]
+            return [capture_of_row(row) for row in rows if row]
 
     def combinations(self) -> int:
         """Return the number of stored combinations."""

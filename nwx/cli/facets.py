@@ -1,0 +1,142 @@
+"""nwx facets"""
+
+import csv
+import sys
+from collections.abc import Sequence
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from nwx.cli.output import clean, console, print_json
+from nwx.engine.open import open_engine
+from nwx.facets.answering import Facets
+from nwx.facets.asking import to_features, to_question
+from nwx.facets.criteria import Criterion
+from nwx.facets.question import (
+    FEATURES,
+    AnsweredBy,
+    FacetAnswer,
+    Feature,
+    Features,
+    answer_json,
+)
+from nwx.settings import Settings
+
+_WAYS = {
+    AnsweredBy.STORED: "from stored combinations",
+    AnsweredBy.COLUMNS: "counted from columns",
+    AnsweredBy.LIVE: "counted from the captures, as the facets are not built or not of now",
+    AnsweredBy.APPROXIMATE: "estimated",
+}
+
+
+@click.command("facets")
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="CONDITION",
+    help="Look only at captures that meet this: `tld=fr,be`, `month=2013-01..2013-12`,"
+    " `type!=html`. May be repeated; all must be met.",
+)
+@click.option(
+    "--by", default="", metavar="CRITERIA", help="List by a criterion, or by two with a comma."
+)
+@click.option(
+    "--feature", default="", metavar="FEATURES", help="What to show, with commas between.  [all]"
+)
+@click.option(
+    "--sort", default="", metavar="FEATURE", help="The order of a list: a feature, or `value`."
+)
+@click.option(
+    "--order", type=click.Choice(["asc", "desc"]), help="Whether the list goes up or down."
+)
+@click.option("--top", type=click.IntRange(1), metavar="N", help="List so many at most.  [all]")
+@click.option(
+    "--approximate",
+    is_flag=True,
+    help="Elasticsearch: estimate unique counts that would have to be counted live.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@click.pass_obj
+def command(
+    settings: Settings,
+    where: tuple[str, ...],
+    by: str,
+    feature: str,
+    sort: str,
+    order: str | None,
+    top: int | None,
+    approximate: bool,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
+    """Tell how much there is: captures, documents, URLs and bytes, by any criteria.
+
+    Criteria are status, month, site, type, tld, size, depth and collection.
+    Features are captures, unique_documents, unique_urls, bytes,
+    unique_bytes, average_size, average_document_size and duplication_ratio.
+    All counts are exact, and of the archive as it is now; they come at once
+    where `nwx build-facets` was run.
+    """
+    features = to_features(feature)
+    question = to_question(where, by, sort, features, order or "", top)
+    with open_engine(settings, read_only=True) as engine:
+        answer = Facets(engine).answer(question, approximate=approximate)
+    if as_json:
+        print_json(answer_json(answer, features))
+    elif as_csv:
+        _write_csv(answer, features)
+    else:
+        _print(answer, features)
+
+
+def _lines(answer: FacetAnswer) -> list[tuple[tuple[str, ...], Features]]:
+    if not answer.question.by:
+        return [((), answer.total)]
+    return [(row.values, row.features) for row in answer.rows]
+
+
+def _write_csv(answer: FacetAnswer, features: Sequence[Feature]) -> None:
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow([*answer.question.by, *features])
+    for values, found in _lines(answer):
+        numbers = (found.value(feature) for feature in features)
+        writer.writerow([*map(clean, values), *("" if n is None else n for n in numbers)])
+
+
+def _print(answer: FacetAnswer, features: Sequence[Feature]) -> None:
+    by = answer.question.by
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="")
+    if by:
+        _fill_list(table, answer, by, features)
+    else:
+        table.show_header = False
+        table.add_column()
+        table.add_column(justify="right")
+        for feature in features:
+            table.add_row(FEATURES[feature].title, _number(answer.total.value(feature)))
+    console().print(table)
+    click.echo(f"({_WAYS[answer.answered_by]}, {answer.took_ms:.0f} ms)")
+
+
+def _fill_list(
+    table: Table, answer: FacetAnswer, by: Sequence[Criterion], features: Sequence[Feature]
+) -> None:
+    for name in by:
+        table.add_column(name.value, overflow="fold")
+    for feature in features:
+        table.add_column(feature.value.replace("_", " "), justify="right")
+    for values, found in _lines(answer):
+        numbers = (_number(found.value(feature)) for feature in features)
+        table.add_row(*(Text(clean(value)) for value in values), *numbers)
+    table.add_section()
+    numbers = (_number(answer.total.value(feature)) for feature in features)
+    table.add_row("all", *([""] * (len(by) - 1)), *numbers)
+
+
+def _number(value: int | float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"

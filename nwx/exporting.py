@@ -1,0 +1,116 @@
+"""Writing indices out for other programs: captures as Parquet."""
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nwx.engine.base import Engine
+from nwx.errors import SourceError
+from nwx.facets.criteria import month_of
+from nwx.facets.parquet import NOTE, to_table
+from nwx.model import IndexName
+
+_HELD_ROWS = 400_000
+_FILE_ROWS = 200_000
+
+Show = Callable[["ExportProgress"], object]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportProgress:
+    """How many captures were exported, of how many."""
+
+    stage: str
+    done: int
+    total: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ExportReport:
+    """What an export wrote."""
+
+    captures: int
+    months: int
+    files: int
+    bytes: int
+    seconds: float
+
+
+def export_captures(engine: Engine, folder: Path, progress: Show = lambda _: None) -> ExportReport:
+    """Write the captures to Parquet files in a new folder, one folder within it a month.
+
+    The folder is there when all of it is. Raises SourceError where it is
+    there already, or cannot be written.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise SourceError(f"{folder} is there already; name a new folder")
+    began = time.monotonic()
+    new = folder.with_name(f"{folder.name}.new")
+    try:
+        shutil.rmtree(new, ignore_errors=True)
+        new.mkdir(parents=True)
+        writer = _Writer(new)
+        cube = engine.cube()
+        # The stamp comes first: what is written meanwhile is not in the export for certain.
+        note: dict[str, Any] = {"stamp": cube.stamp(), "months": cube.months()}
+        total = engine.count(IndexName.CAPTURES)
+        for entry in engine.scan(IndexName.CAPTURES):
+            if writer.add(entry):
+                seconds = time.monotonic() - began
+                progress(ExportProgress("exporting", writer.captures, total, seconds))
+        writer.finish()
+        note["captures"] = writer.captures
+        (new / NOTE).write_text(json.dumps(note), encoding="utf-8")
+        new.replace(folder)
+    except OSError as error:
+        raise SourceError(f"{folder} cannot be written ({error.strerror})") from error
+    size = sum(path.stat().st_size for path in folder.rglob("*.parquet"))
+    seconds = time.monotonic() - began
+    return ExportReport(
+        writer.captures, len(writer.files), sum(writer.files.values()), size, seconds
+    )
+
+
+class _Writer:
+    """Captures on their way into files, a month's together."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._held: dict[str, list[Mapping[str, Any]]] = {}
+        self._rows = 0
+        self.files: dict[str, int] = {}
+        self.captures = 0
+
+    def add(self, entry: Mapping[str, Any]) -> bool:
+        """Take a capture; tell whether files were written."""
+        month = month_of(entry.get("timestamp", ""))
+        held = self._held.setdefault(month, [])
+        held.append(entry)
+        self.captures += 1
+        self._rows += 1
+        if len(held) >= _FILE_ROWS:
+            self._write(month)
+        elif self._rows >= _HELD_ROWS:
+            self._write(max(self._held, key=lambda name: len(self._held[name])))
+        else:
+            return False
+        return True
+
+    def finish(self) -> None:
+        """Write what is held."""
+        for month in sorted(self._held):
+            self._write(month)
+
+    def _write(self, month: str) -> None:
+        entries = self._held.pop(month)
+        self._rows -= len(entries)
+        number = self.files.get(month, 0)
+        self.files[month] = number + 1
+        path = self._folder / f"month={month}" / f"part-{number:05}.parquet"
+        path.parent.mkdir(exist_ok=True)
+        to_table(entries).write_parquet(path)

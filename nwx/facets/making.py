@@ -1,0 +1,22 @@
+"""Building the facets of an archive, from its captures or from an export of them."""
+
+from pathlib import Path
+
+from nwx.engine.base import Engine
+from nwx.facets.building import BuildOptions, BuildReport, Show, Source, build_facets
+from nwx.facets.parquet import ParquetSource
+from nwx.facets.sources import CubeSource
+from nwx.model import IndexName
+
+
+def make_facets(
+    engine: Engine,
+    options: BuildOptions,
+    progress: Show = lambda _: None,
+    export: Path | None = None,
+) -> BuildReport:
+    """Build the facets of an archive, from its captures or from an export of them."""
+    cube = engine.cube()
+    source: Source = ParquetSource(export) if export else CubeSource(cube)
+    expected = engine.count(IndexName.CAPTURES)
+    return build_facets(source, cube.folder, options, progress, cube.publish, expected)
