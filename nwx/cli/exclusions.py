@@ -10,7 +10,7 @@ import click
 from nwx.cli.cdxlists import place_and_message, shown_progress
 from nwx.cli.output import clean
 from nwx.dedup.exclusion import ExclusionList
-from nwx.errors import UsageError
+from nwx.errors import CdxError
 from nwx.formats.cdx import DATE_FIRST, format_cdx
 from nwx.formats.wholefile import whole_file
 from nwx.importing import ExclusionReport
@@ -32,7 +32,7 @@ def loaded(lists: tuple[str, ...], *, strict: bool, quiet: bool) -> Iterator[Exc
     with excluded:
         problems = [place_and_message(problem) for problem in excluded.problems[:_SHOWN]]
         if problems and strict:
-            raise UsageError(f"{problems[0]}; with --strict nothing is imported then")
+            raise CdxError(f"{problems[0]}; with --strict nothing is imported then")
         for problem in problems:
             click.echo(f"nwx: {clean(problem)}", err=True)
         more = excluded.problems_total - len(problems)
@@ -41,9 +41,13 @@ def loaded(lists: tuple[str, ...], *, strict: bool, quiet: bool) -> Iterator[Exc
         yield excluded
 
 
-def print_unmet(excluded: ExclusionList, report: ExclusionReport, file: Path | None) -> None:
-    """Name the first entries that were never met."""
-    if not report.unmet:
+def tell_unmet(
+    excluded: ExclusionList, report: ExclusionReport, file: Path | None, *, quiet: bool
+) -> None:
+    """Name the first entries that were never met, and write all to a file where one is given."""
+    if file:
+        _write(excluded, file)
+    if quiet or not report.unmet:
         return
     for line in islice(excluded.unmet(), _SHOWN):
         click.echo(f"nwx: never met: {clean(format_cdx(line, DATE_FIRST))}", err=True)
@@ -53,8 +57,7 @@ def print_unmet(excluded: ExclusionList, report: ExclusionReport, file: Path | N
         click.echo(f"nwx: … and {more:,} more entries never met; {where}", err=True)
 
 
-def write_unmet(excluded: ExclusionList, file: Path) -> None:
-    """Write all entries that were never met, as a list."""
+def _write(excluded: ExclusionList, file: Path) -> None:
     with whole_file(file) as stream:
         for line in excluded.unmet():
             text = format_cdx(line, DATE_FIRST)

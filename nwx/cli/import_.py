@@ -1,6 +1,6 @@
 """nwx import"""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -110,35 +110,46 @@ def command(
     FILES are files, folders (all archives below them), globs, http(s) or s3
     addresses, @manifests (such names, one a line), or - for standard input.
     A file that is in the archive already is skipped; one that was stopped
-    on the way goes on where it was. The exit code is 1 when nothing useful
-    was done, or with --strict after any error; 130 after Ctrl-C and 143
-    after SIGTERM.
+    on the way goes on where it was.
+
+    A capture whose URL and digest are known costs a date only. LIST says
+    in lines `date digest url` or `url digest date` which captures to leave
+    out in any case.
+
+    The exit code is 1 when nothing useful was done, or with --strict after
+    any error; 130 after Ctrl-C and 143 after SIGTERM.
     """
-    if not files and not manifests:
-        raise UsageError("there is nothing to import; name files or folders, or --manifest FILE")
-    if STANDARD_INPUT in files and not name:
-        raise UsageError("standard input needs a name to be known by; add --name NAME.warc.gz")
-    if (*files, *lists).count(STANDARD_INPUT) > 1:
-        raise UsageError("standard input (-) can be read once only")
-    if unmet and not lists:
-        raise UsageError("--unmet is about the entries of an exclusion list; add -e LIST")
+    _check_use((*files, *manifests), (*files, *lists), name, lists, unmet)
     wanted = ImportOptions(jobs=jobs or 0, **options)
     sources = expand(files, manifests, stdin_name=name or "")
     warm_up(settings)
     with exclusions.loaded(lists, strict=strict, quiet=quiet) as excluded:
         with stop_signals() as received:
             report, told = _import(settings, sources, wanted, received, excluded, quiet=quiet)
-        if excluded and told and unmet:
-            exclusions.write_unmet(excluded, unmet)
         if as_json:
             print_json(report_json(report) | {"exclusion": told.as_json if told else None})
         else:
-            _print_report(report, quiet=quiet)
-            if told and not quiet:
-                click.echo(exclusions.summary(told))
+            _print_report(report, told, quiet=quiet)
         if excluded and told and not report.interrupted:
-            exclusions.print_unmet(excluded, told, unmet)
+            exclusions.tell_unmet(excluded, told, unmet, quiet=quiet)
     return _exit_code(report, received, strict=strict)
+
+
+def _check_use(
+    sources: Sequence[str],
+    inputs: Sequence[str],
+    name: str | None,
+    lists: Sequence[str],
+    unmet: Path | None,
+) -> None:
+    if not sources:
+        raise UsageError("there is nothing to import; name files or folders, or --manifest FILE")
+    if STANDARD_INPUT in sources and not name:
+        raise UsageError("standard input needs a name to be known by; add --name NAME.warc.gz")
+    if inputs.count(STANDARD_INPUT) > 1:
+        raise UsageError("standard input (-) can be read once only")
+    if unmet and not lists:
+        raise UsageError("--unmet is about the entries of an exclusion list; add -e LIST")
 
 
 def _import(
@@ -182,7 +193,7 @@ def _exit_code(report: ImportReport, received: list[int], *, strict: bool) -> in
     return 0 if report.useful and not (strict and report.errors_total) else 1
 
 
-def _print_report(report: ImportReport, *, quiet: bool) -> None:
+def _print_report(report: ImportReport, told: ExclusionReport | None, *, quiet: bool) -> None:
     for error in report.errors[:_ERRORS_SHOWN]:
         click.echo(f"nwx: {_error_line(error)}", err=True)
     more = report.errors_total - _ERRORS_SHOWN
@@ -191,6 +202,8 @@ def _print_report(report: ImportReport, *, quiet: bool) -> None:
         click.echo(f"nwx: … and {more:,} more errors ({clean(kinds)}); --json lists them", err=True)
     if not quiet:
         click.echo(_summary(report))
+        if told:
+            click.echo(exclusions.summary(told))
     if report.interrupted:
         click.echo("nwx: stopped; run the same command again to go on", err=True)
 

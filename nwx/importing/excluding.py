@@ -7,10 +7,11 @@ from typing import Any
 
 from nwx.dedup.exclusion import ExclusionList
 from nwx.engine.base import Engine
-from nwx.errors import DigestError
+from nwx.errors import DigestError, UrlError
 from nwx.formats.cdx import CdxLine
 from nwx.formats.digest import normal_digest
 from nwx.formats.timestamp import normal_timestamp
+from nwx.formats.urls import clean_url
 from nwx.keys import document_id, document_key
 
 _AT_ONCE = 1_000
@@ -86,6 +87,7 @@ def _dated(
 
 def _id_of(line: CdxLine) -> str:
     try:
-        return document_id(document_key(line.url, normal_digest(line.digest)))
-    except DigestError:
+        url = clean_url(line.url.encode("utf-8", "surrogateescape"))
+        return document_id(document_key(url, normal_digest(line.digest)))
+    except (DigestError, UrlError):
         return ""

@@ -45,6 +45,17 @@ def test_what_is_left_and_what_was_met_nowhere_is_told(nwx: Nwx, tmp_path: Path)
     assert (tmp_path / "new" / "crawl.warc.gz").read_bytes() == old.read_bytes()
 
 
+def test_captures_of_one_second_leave_an_original_for_the_later_ones(
+    nwx: Nwx, tmp_path: Path
+) -> None:
+    old = write_warc(tmp_path / "crawl.warc.gz", [PAGES[0], *PAGES])
+    nwx("cdx", "-o", tmp_path / "crawl.cdx", old)
+    listing = nwx("dedup-cdx", "-o", tmp_path / "list.dup", tmp_path / "crawl.cdx")
+    assert "1 duplicates, 1 of the same second as the one kept" in listing.out
+    report = nwx("dedup-warc", "-e", tmp_path / "list.dup", "-o", tmp_path / "n", "--json", old)
+    assert (report.json["revisits"], report.json["left"]) == (1, [])
+
+
 def test_wrong_use(nwx: Nwx, tmp_path: Path) -> None:
     lines = listed(tmp_path / "list.dup", PAGES[1])
     assert "nothing to write" in nwx("dedup-warc", "-e", lines, "-o", tmp_path / "n", code=2).err

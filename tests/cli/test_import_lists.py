@@ -100,7 +100,10 @@ def test_what_was_never_met_is_told(nwx: Nwx, tmp_path: Path, crawl: Path) -> No
     assert f"nwx: never met: 20200101000000 {strangers[0].digest} {URL}0\n" in ran.err
     assert "and 2 more entries never met" in ran.err
     assert (tmp_path / "unmet").read_text() == list_of(*strangers)
-    assert nwx("import", "--strict", "-e", listed, crawl, code=2).err.count("\n") == 1
+    quiet = nwx("import", "--quiet", "-e", listed, "--unmet", tmp_path / "again", crawl)
+    assert "never met" not in quiet.err
+    assert (tmp_path / "again").read_text() == list_of(*strangers)
+    assert nwx("import", "--strict", "-e", listed, crawl, code=1).err.count("\n") == 1
 
 
 def test_a_list_is_met_by_files_that_were_imported_before(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nwx.keys import document_key
+from nwx.keys import capture_key, document_id, document_key
 from nwx.model import Capture, Dates
 from tests.web.archive import capture
 from webapp import history
@@ -38,6 +38,15 @@ def test_dates_without_a_record_are_moments_too() -> None:
     assert found.total == 3
     assert [moment.own for moment in found.moments] == [True, True]
     assert found.places == []
+
+
+def test_a_document_of_a_single_capture_has_its_date_and_place_only() -> None:
+    captures = [FIRST, AGAIN, OTHER]
+    key = capture_key(AGAIN)
+    dates = Dates(key, ((AGAIN.timestamp, "default"),))
+    found = read_history(document_id(key), dates, captures, "2010")
+    assert (found.total, found.places) == (3, [AGAIN])
+    assert found.own_days == {"20100105": 1}
 
 
 def test_versions_count_their_captures() -> None:
