@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from nwx.engine.cube import Cube
-from nwx.errors import UsageError
 from nwx.engine.spans import Span
+from nwx.errors import UsageError
 from nwx.formats.cdxrow import Row
 from nwx.model import (
     MAIN_DATES,
