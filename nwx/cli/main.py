@@ -28,6 +28,7 @@ COMMANDS = {
     "kibana": "Print the data views, charts and dashboard for Kibana.",
     "cdx": "Write CDX of archive files.",
     "dedup-cdx": "List the duplicates in CDX files.",
+    "savings": "Tell what deduplication would have saved, from CDX files alone.",
     "revisits": "List the revisit records in CDX files.",
     "add-dates": "Add the dates of lists to an archive.",
     "dates": "Show, attach and detach indices of dates.",

@@ -1,0 +1,231 @@
+"""nwx savings"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.table import Table
+
+from nwx.cli.cdxlists import (
+    SIZE,
+    place_and_message,
+    resources_of,
+    shown_progress,
+    sources_of,
+)
+from nwx.cli.output import clean, console, print_json, size_words
+from nwx.dedup.hashing import Key
+from nwx.dedup.planning import MEMORY_BYTES
+from nwx.dedup.savings import SavingsReport, measure_savings
+from nwx.dedup.selection import Selection
+
+_PROBLEMS_SHOWN = 20
+_ROWS_SHOWN = 10
+_WORDS = {
+    Key.URL_DIGEST: "the same URL",
+    Key.URLKEY_DIGEST: "the same URL in any spelling",
+    Key.DIGEST: "any URL",
+}
+
+
+@click.command("savings")
+@click.argument("files", nargs=-1)
+@click.option(
+    "--min-size", type=SIZE, default=0, help="Look only at records of this length and longer."
+)
+@click.option("--mime", multiple=True, metavar="TYPE", help="Look only at these types (`image/*`).")
+@click.option("--not-mime", multiple=True, metavar="TYPE", help="Do not look at these types.")
+@click.option(
+    "--by",
+    type=click.Choice([each.value for each in Key]),
+    default=Key.URL_DIGEST.value,
+    show_default=True,
+    help="The policy that is shown by type and host.",
+)
+@click.option(
+    "--fields",
+    metavar="LETTERS",
+    help="The fields of lines without a header, as letters of a CDX header: NbamskrMSVg.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--strict", is_flag=True, help="Stop at the first line that cannot be read.")
+@click.option(
+    "--memory",
+    type=SIZE,
+    default=MEMORY_BYTES,
+    show_default="512M",
+    help="The memory to use in all; the rest goes to disk.",
+)
+@click.option(
+    "--tmp",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Where temporary files go.  [TMPDIR]",
+)
+@click.option(
+    "--jobs", type=click.IntRange(1), metavar="N", help="Processes to share work.  [the cores]"
+)
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+def command(
+    files: tuple[str, ...],
+    min_size: int,
+    mime: tuple[str, ...],
+    not_mime: tuple[str, ...],
+    by: str,
+    fields: str | None,
+    as_json: bool,
+    strict: bool,
+    memory: int,
+    tmp: Path | None,
+    jobs: int | None,
+    quiet: bool,
+) -> int:
+    """Tell what deduplication would have saved, from CDX files alone.
+
+    FILES are as dedup-cdx takes them. Three policies are compared: a
+    capture is a duplicate of one with the same digest and the same URL, the
+    same URL in another spelling, or any URL. What is saved is the length of
+    the duplicates' records, less that of the revisit records in their
+    place; revisits in the FILES were saved already and count apart.
+    """
+    selection = Selection(
+        min_bytes=min_size,
+        mime_in=tuple(pattern.lower() for pattern in mime),
+        mime_out=tuple(pattern.lower() for pattern in not_mime),
+    )
+    with shown_progress(quiet=quiet) as progress:
+        report = measure_savings(
+            sources_of(files, fields),
+            list(Key),
+            selection,
+            resources=resources_of(memory, tmp, jobs),
+            strict=strict,
+            progress=progress,
+        )
+    _print_problems(report)
+    if as_json:
+        print_json(report_json(report))
+    else:
+        _print(report, Key(by))
+    return 1 if report.reading.problems_total and not report.reading.lines else 0
+
+
+def report_json(report: SavingsReport) -> dict[str, Any]:
+    """Return a report as JSON values."""
+    captures = report.captures
+    return {
+        "captures": report.count,
+        "bytes": captures.bytes,
+        "without_length": report.without_length,
+        "revisits": report.revisits,
+        "revisits_bytes": report.revisits_bytes,
+        "revisit_bytes": report.revisit_bytes,
+        "policies": [_policy_json(report, key) for key in report.policies],
+        "lines": report.reading.lines,
+        "without_digest": report.reading.without_digest,
+        "filtered": report.reading.filtered,
+        "problems_total": report.reading.problems_total,
+        "problems": [
+            {"file": each.file, "line": each.line, "message": str(each)}
+            for each in report.reading.problems
+        ],
+    }
+
+
+def _policy_json(report: SavingsReport, key: Key) -> dict[str, Any]:
+    found = report.policies[key]
+    return {
+        "policy": key.value,
+        "duplicates": found.duplicates,
+        "bytes": found.savings.bytes,
+        "net_bytes": report.net_bytes(key),
+        **{
+            name: [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
+            for name, rows in _groups(report, key).items()
+        },
+    }
+
+
+_COLUMNS = ("value", "captures", "duplicates", "bytes", "bytes_of_duplicates")
+Row = tuple[str, int, int, int, int]
+
+
+def _groups(report: SavingsReport, key: Key) -> dict[str, list[Row]]:
+    """Return what is there and what would be saved of it, by type and by host, most first."""
+    all_of, saved = report.captures, report.policies[key].savings
+    return {
+        "by_mime": _rows(
+            all_of.mime_duplicates, saved.mime_duplicates, all_of.mime_bytes, saved.mime_bytes
+        ),
+        "by_host": _rows(
+            all_of.host_duplicates, saved.host_duplicates, all_of.host_bytes, saved.host_bytes
+        ),
+    }
+
+
+def _rows(
+    captures: Mapping[str, int],
+    duplicates: Mapping[str, int],
+    size: Mapping[str, int],
+    saved: Mapping[str, int],
+) -> list[Row]:
+    rows = [
+        (value, count, duplicates[value], size[value], saved[value])
+        for value, count in captures.items()
+    ]
+    return sorted(rows, key=lambda row: (-row[4], -row[2], -row[1], row[0]))
+
+
+def _print(report: SavingsReport, by: Key) -> None:
+    click.echo(
+        f"{report.count:,} captures, {size_words(report.captures.bytes)};"
+        f" {report.revisits:,} revisits, {size_words(report.revisits_bytes)}"
+    )
+    if report.without_length:
+        click.echo(f"the record length of {report.without_length:,} captures is not known")
+    table = _table("a duplicate has", "duplicates", "share", "saved", "share")
+    for key, found in report.policies.items():
+        net = report.net_bytes(key)
+        table.add_row(
+            _WORDS[key],
+            f"{found.duplicates:,}",
+            _share(found.duplicates, report.count),
+            size_words(net),
+            _share(net, report.captures.bytes),
+        )
+    console().print(table)
+    for name, rows in zip(("MIME type", "host"), _groups(report, by).values(), strict=True):
+        _print_rows(name, rows)
+
+
+def _print_rows(name: str, rows: list[Row]) -> None:
+    table = _table(name, "captures", "duplicates", "bytes", "of duplicates")
+    for value, captures, duplicates, size, saved in rows[:_ROWS_SHOWN]:
+        table.add_row(
+            clean(value), f"{captures:,}", f"{duplicates:,}", size_words(size), size_words(saved)
+        )
+    if len(rows) > _ROWS_SHOWN:
+        table.add_row(f"… and {len(rows) - _ROWS_SHOWN:,} more")
+    console().print(table)
+
+
+def _table(first: str, *others: str) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column(first, overflow="fold")
+    for heading in others:
+        table.add_column(heading, justify="right")
+    return table
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.0%}" if whole else ""
+
+
+def _print_problems(report: SavingsReport) -> None:
+    reading = report.reading
+    for problem in reading.problems[:_PROBLEMS_SHOWN]:
+        click.echo(f"nwx: {clean(place_and_message(problem))}", err=True)
+    more = reading.problems_total - _PROBLEMS_SHOWN
+    if more > 0:
+        click.echo(f"nwx: … and {more:,} more lines that cannot be read", err=True)

@@ -1,0 +1,148 @@
+"""What deduplication would have saved, told from CDX files alone."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from nwx.dedup.blocks import Reading, blocks
+from nwx.dedup.columns import Columns
+from nwx.dedup.duplicates import find_duplicates
+from nwx.dedup.hashing import Key
+from nwx.dedup.planning import (
+    Resources,
+    ready_inputs,
+    temporary_folder,
+    tried,
+    workers_for,
+)
+from nwx.dedup.pool import Pool, keep_memory
+from nwx.dedup.rawblocks import CdxSource
+from nwx.dedup.report import DedupReport, Problems, Progress, no_progress
+from nwx.dedup.selection import Passed, Revisits, Selection, select
+from nwx.dedup.work import Plan, Savings, Task, add_savings
+
+USUAL_REVISIT_BYTES = 500
+"""What a compressed revisit record takes where the files do not tell."""
+
+
+@dataclass(slots=True)
+class SavingsReport:
+    """What there is, and what would have been saved of it by each policy.
+
+    `captures` are those that were looked at, revisits aside, by MIME type
+    and host; `without_length` counts those whose record length is not
+    known. `policies` holds a report of duplicates for each key.
+    """
+
+    captures: Savings = field(default_factory=Savings)
+    without_length: int = 0
+    revisits: int = 0
+    revisits_bytes: int = 0
+    reading: DedupReport = field(default_factory=DedupReport)
+    policies: dict[Key, DedupReport] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """How many captures were looked at."""
+        return self.captures.mime_duplicates.total()
+
+    @property
+    def revisit_bytes(self) -> int:
+        """What a revisit record takes: the mean of those that there are, or what is usual."""
+        if not (self.revisits and self.revisits_bytes):
+            return USUAL_REVISIT_BYTES
+        return round(self.revisits_bytes / self.revisits)
+
+    def net_bytes(self, key: Key) -> int:
+        """Return what a policy would have saved, the revisit records it needs taken off."""
+        found = self.policies[key]
+        return max(0, found.savings.bytes - found.duplicates * self.revisit_bytes)
+
+
+def measure_savings(
+    sources: Sequence[CdxSource],
+    keys: Sequence[Key],
+    selection: Selection,
+    *,
+    resources: Resources | None = None,
+    strict: bool = False,
+    progress: Progress = no_progress,
+) -> SavingsReport:
+    """Return what each of some policies would have saved.
+
+    `selection` says which captures are looked at. Revisits in the files
+    have been saved already: they count apart. Raises CdxError on the first
+    broken line if `strict`, SourceError where something cannot be read.
+    """
+    resources = resources or Resources()
+    selection = replace(selection, revisits=Revisits.OUT)
+    with temporary_folder(resources.folder) as folder:
+        # Standard input can be read once only: from here on it is a file.
+        inputs = ready_inputs(sources, folder)
+        workers = workers_for(inputs, resources)
+        with Pool(workers) as pool:
+            report = tried(
+                Plan(selection, 0, 1, folder / "totals", strict),
+                inputs,
+                workers,
+                lambda plan, tasks: _totals(plan, pool, tasks, progress),
+            )
+        with Path(os.devnull).open("wb") as nowhere:
+            for key in keys:
+                report.policies[key] = find_duplicates(
+                    [each.source for each in inputs],
+                    nowhere,
+                    replace(selection, key=key),
+                    resources=resources,
+                    summary=True,
+                    progress=progress,
+                )
+    return report
+
+
+@dataclass(slots=True)
+class _Part:
+    """What one task counted."""
+
+    readings: list[Reading] = field(default_factory=list)
+    passed: Passed = field(default_factory=Passed)
+    captures: Savings = field(default_factory=Savings)
+    without_length: int = 0
+    revisits: int = 0
+    revisits_bytes: int = 0
+
+
+def _totals(plan: Plan, pool: Pool, tasks: list[Task], progress: Progress) -> SavingsReport:
+    report = SavingsReport()
+    problems = Problems(report.reading, strict=plan.strict)
+    done, total = 0, sum(task.size for task in tasks)
+    work = [(plan, task) for task in tasks]
+    for task, part in zip(tasks, pool.map(_count, work), strict=True):
+        problems.add(task, part.readings)
+        report.reading.add(part.passed)
+        report.captures.add(part.captures)
+        report.without_length += part.without_length
+        report.revisits += part.revisits
+        report.revisits_bytes += part.revisits_bytes
+        done += task.size
+        progress("counting", done, total)
+    return report
+
+
+def _count(plan: Plan, task: Task) -> _Part:
+    """Count the captures of a task that are looked at."""
+    keep_memory()
+    part = _Part()
+    for piece in task.pieces:
+        reading = Reading(piece.source.shown)
+        part.readings.append(reading)
+        for block in blocks(piece, reading):
+            columns = Columns(block, reading)
+            revisits = columns.is_revisit()
+            part.revisits += int(revisits.sum())
+            part.revisits_bytes += int(columns.sizes()[revisits].clip(0).sum())
+            select(columns, plan.selection, part.passed)
+            part.without_length += int((columns.sizes() < 0).sum())
+            add_savings(part.captures, columns)
+    return part
