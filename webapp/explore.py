@@ -21,6 +21,7 @@ from webapp.explore_asking import ask, captures_behind
 from webapp.explore_charts import TITLES, drawn
 from webapp.explore_labels import (
     EXAMPLES,
+    WAYS,
     in_sentence,
     label_of,
     number,
@@ -74,6 +75,7 @@ def show() -> ResponseReturnValue:
         looks={scheme: theme.config(scheme) for scheme in theme.SCHEMES},
         shown_schemes=schemes(),
         chips=_chips(to),
+        ways=[WAYS[way] for way in grid.answered_by],
         other_label=label_of(view.other),
         ordered=is_ordered(view.by[0]),
         **_common(view),

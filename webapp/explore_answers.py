@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from nwx.charts.columns import ADDITIVE, OTHERS
 from nwx.facets.criteria import DESCRIPTIONS, UNKNOWN, Criterion
 from nwx.facets.question import (
+    AnsweredBy,
     Condition,
     FacetAnswer,
     FacetQuestion,
@@ -56,9 +57,9 @@ class Grid:
         return sum(answer.took_ms for answer in self.answers)
 
     @property
-    def answered_by(self) -> tuple[str, ...]:
+    def answered_by(self) -> tuple[AnsweredBy, ...]:
         """The ways that the answers went, each once."""
-        return tuple(dict.fromkeys(answer.answered_by.value for answer in self.answers))
+        return tuple(dict.fromkeys(answer.answered_by for answer in self.answers))
 
 
 def gather(view: View, ask: Ask) -> Grid:

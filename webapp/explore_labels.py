@@ -1,7 +1,7 @@
 """Conditions, values and features as people read them."""
 
 from nwx.facets.criteria import DESCRIPTIONS, Criterion
-from nwx.facets.question import FEATURES, Condition, Feature, Features
+from nwx.facets.question import FEATURES, AnsweredBy, Condition, Feature, Features
 from webapp import words
 from webapp.explore_answers import Line
 
@@ -16,6 +16,13 @@ EXAMPLES = {
     Criterion.COLLECTION: "default",
 }
 """What one may write for each criterion."""
+
+WAYS = {
+    AnsweredBy.STORED: "from stored combinations",
+    AnsweredBy.COLUMNS: "from columns",
+    AnsweredBy.LIVE: "counted live",
+    AnsweredBy.APPROXIMATE: "estimated",
+}
 
 
 def label_of(where: tuple[Condition, ...]) -> str:

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import yaml
 
+from nwx.cli.main import COMMANDS
+
 ROOT = Path(__file__).parent.parent.parent
 
 
@@ -21,6 +23,13 @@ def test_three_services_beside_each_other() -> None:
     assert all(port.startswith("127.0.0.1:") for port in published)
     volumes = services["elasticsearch"]["volumes"]
     assert {volume.partition(":")[0] for volume in volumes} == set(found["volumes"])
+
+
+def test_its_commands_are_commands() -> None:
+    (line,) = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]["nwx"]["command"]
+    asked = [part.split("nwx ", 1)[1].split()[0] for part in line.split("&&")]
+    assert asked == ["import", "build-facets", "kibana", "serve"]
+    assert set(asked) <= set(COMMANDS)
 
 
 def test_the_image_copies_what_is_there() -> None:

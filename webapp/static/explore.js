@@ -41,5 +41,11 @@ async function draw() {
   chart.dataset.drawn = scheme();
 }
 
+// On a phone the tiles and the choices are rows to be pushed along: begin at what is chosen.
+for (const link of document.querySelectorAll(".tiles [aria-current], .explore-tools [aria-current]")) {
+  const row = link.closest(".tiles, .choices");
+  row.scrollLeft = link.getBoundingClientRect().left - row.getBoundingClientRect().left - 48;
+}
+
 night.addEventListener("change", draw);
 draw();

@@ -1,0 +1,99 @@
+"""The pictures of the documentation, made anew from the sample archive.
+
+python -m tests.docs.pictures [NAME…]
+"""
+
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import waitress
+from playwright.sync_api import Browser, sync_playwright
+
+from nwx.charts import theme
+from nwx.charts.drawing import picture
+from nwx.charts.fields import Spec
+from nwx.charts.panels import PANELS, Panel, specification
+from nwx.engine.base import Engine
+from nwx.engine.open import open_engine
+from nwx.model import IndexName
+from nwx.settings import Settings
+from tests.cli.conftest import run_nwx
+from tests.kibana import hits_of
+from tests.web.chromium import ARGUMENTS, find_browser
+from webapp import create_app
+
+ROOT = Path(__file__).parent.parent.parent
+PICTURES = ROOT / "docs" / "pictures"
+WIDE = {"width": 1120, "height": 860}
+PHONE = {"width": 390, "height": 844}
+
+PAGES: dict[str, tuple[str, str, dict[str, int]]] = {
+    "explorer": ("/explore?by=month,status", "light", WIDE),
+    "explorer-dark": ("/explore?by=month,type&feature=bytes&chart=heat", "dark", WIDE),
+    "explorer-phone": ("/explore?by=type&feature=bytes&chart=treemap", "light", PHONE),
+}
+
+
+def main(names: list[str]) -> None:
+    """Make the pictures of these names, or all."""
+    PICTURES.mkdir(exist_ok=True)
+    with sample() as engine:
+        for panel in PANELS:
+            if not names or f"kibana-{panel.name}" in names:
+                drawn = draw(panel, hits_of(panel, engine.scan(IndexName.FACETS)))
+                (PICTURES / f"kibana-{panel.name}.png").write_bytes(drawn)
+        if pages := {name: PAGES[name] for name in PAGES if not names or name in names}:
+            photograph(engine, pages)
+
+
+@contextmanager
+def sample() -> Iterator[Engine]:
+    """Give the sample archive, imported and with its facets built."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "archive"
+        run_nwx(place, "import", ROOT / "sample" / "archive")
+        run_nwx(place, "build-facets", "--min-captures", 1)
+        with open_engine(Settings(str(place)), read_only=True) as engine:
+            yield engine
+
+
+def draw(panel: Panel, hits: list[dict[str, Any]]) -> bytes:
+    """Return the picture of a panel, as large as on the dashboard."""
+    sized: Spec = {"width": 480, "height": 220, "autosize": {"type": "fit", "contains": "padding"}}
+    spec = {**specification(panel, {"values": hits}), **sized}
+    return picture(spec, theme.config("light", ground=True), "png")
+
+
+def photograph(engine: Engine, pages: dict[str, tuple[str, str, dict[str, int]]]) -> None:
+    """Take the pictures of pages in a browser."""
+    server = waitress.create_server(create_app(engine, replay_port=1), host="127.0.0.1", port=0)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    address = f"http://127.0.0.1:{server.effective_port}"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_browser(), args=list(ARGUMENTS))
+        for name, (path, scheme, size) in pages.items():
+            _photograph(browser, PICTURES / f"{name}.png", address + path, scheme, size)
+        browser.close()
+    server.close()
+    thread.join(10)
+
+
+def _photograph(
+    browser: Browser, file: Path, address: str, scheme: Any, size: dict[str, int]
+) -> None:
+    context = browser.new_context(viewport=size, color_scheme=scheme)  # type: ignore[arg-type]
+    page = context.new_page()
+    page.goto(address)
+    page.wait_for_selector("#chart[data-drawn]")
+    page.screenshot(path=file)
+    context.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
