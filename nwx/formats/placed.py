@@ -18,6 +18,14 @@ def record_at(handle: BinaryIO, offset: int) -> io.BufferedReader | None:
     return io.BufferedReader(_RecordStream(members, handle)) if _reach(members, offset) else None
 
 
+def is_damaged(record: io.BufferedReader) -> bool:
+    """Return whether what was read of a record so far is of damaged data.
+
+    What can be saved of such data is given nevertheless, for whoever wants to see it.
+    """
+    return isinstance(record.raw, _RecordStream) and record.raw.is_damaged()
+
+
 def _reach(members: Members, offset: int) -> bool:
     """Go to the record of an offset; False where there is none.
 
@@ -72,6 +80,10 @@ class _RecordStream(io.RawIOBase):
         buffer[: len(piece)] = piece
         members.pos += len(piece)
         return len(piece)
+
+    def is_damaged(self) -> bool:
+        """Return whether the member did not end in good order."""
+        return self._members.broken
 
     def close(self) -> None:
         """Close the archive file."""

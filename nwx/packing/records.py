@@ -1,5 +1,6 @@
 """Copies stored records into a gzipped WARC: as they are where that can be, else written anew."""
 
+import io
 import re
 import uuid
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from isal import igzip_lib, isal_zlib
 from nwx.errors import FormatError
 from nwx.formats.coding import INFLATE_ERRORS
 from nwx.formats.inflating import GZIP_MAGIC
-from nwx.formats.placed import record_at
+from nwx.formats.placed import is_damaged, record_at
 from nwx.formats.timestamp import parse_timestamp
 from nwx.model import Capture
 from nwx.sources import Source
@@ -89,7 +90,7 @@ def _exactly(stream: BinaryIO, length: int) -> Iterator[bytes]:
         yield block
 
 
-def _whole(record: BinaryIO, capture: Capture) -> Iterator[bytes]:
+def _whole(record: io.BufferedReader, capture: Capture) -> Iterator[bytes]:
     """Yield a WARC record as it is, an ARC record as a WARC record."""
     line = record.readline(_MOST_HEAD_BYTES)
     if line.startswith(b"WARC/"):
@@ -109,6 +110,9 @@ def _whole(record: BinaryIO, capture: Capture) -> Iterator[bytes]:
         head = _head(capture.record_type, _arc_fields(capture), length)
     yield head
     yield from _exactly(record, length)
+    record.read(len(_RECORD_END) + 1)  # up to where the checksum of a member is compared
+    if is_damaged(record):
+        raise FormatError("the compressed data of the record are damaged")
     yield _RECORD_END
 
 

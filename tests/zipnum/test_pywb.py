@@ -1,17 +1,8 @@
 """A real pywb reads our clusters as they are, on every page."""
 
 import json
-import os
-import socket
-import subprocess
-import sys
-import time
-import urllib.parse
-import urllib.request
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,10 +11,10 @@ from nwx.dedup.rawblocks import CdxSource
 from nwx.zipnum.building import BuildOptions, build
 from nwx.zipnum.repairing import repair
 from nwx.zipnum.updating import merge
+from tests.zipnum.pywb import Pywb, running_pywb
 
 HOST = "org,example"
 LINES_A_BLOCK = 20
-_SECONDS_TO_START = 90
 
 
 def _line(page: int, capture: int) -> bytes:
@@ -50,34 +41,6 @@ OTHERS += [b"zz,last)/ 20200101000000 " + PAGES[0].split(b" ", 2)[2]]
 LINES = sorted([*PAGES, *ONE, *OTHERS])
 
 
-@dataclass(frozen=True, slots=True)
-class Pywb:
-    """A running pywb."""
-
-    address: str
-
-    def ask(self, collection: str, **query: str) -> str:
-        """Return what its CDX server answers."""
-        url = f"{self.address}/{collection}/cdx?{urllib.parse.urlencode(query)}"
-        with urllib.request.urlopen(url, timeout=60) as answer:
-            return str(answer.read().decode())
-
-    def places(self, collection: str, **query: str) -> list[int]:
-        """Return the offsets of the captures that it finds."""
-        lines = self.ask(collection, **query).splitlines()
-        return [int(json.loads(line.split(" ", 2)[2])["offset"]) for line in lines]
-
-    def all_pages(self, collection: str, **query: str) -> list[int]:
-        """Return the offsets of the captures of all pages; an answer has one page."""
-        pages = self.page_count(collection, **query)["pages"]
-        found = [self.places(collection, page=str(page), **query) for page in range(pages)]
-        return [place for places in found for place in places]
-
-    def page_count(self, collection: str, **query: str) -> Any:
-        """Return what it says on the number of pages."""
-        return json.loads(self.ask(collection, showNumPages="true", **query))
-
-
 def _build(folder: Path, lines: list[bytes], work: Path) -> None:
     source = work / f"{folder.parent.name}.cdxj"
     source.write_bytes(b"\n".join([*lines, b""]))
@@ -100,31 +63,8 @@ def pywb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pywb]:
     _build(folders[2], LINES, root)
     (folders[2] / "cluster.idx").unlink()
     repair(folders[2], Resources(workers=1))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [str(Path(sys.executable).parent / "pywb"), "-b", "127.0.0.1", "-p", str(port)]
-    with (root / "log").open("wb") as log:
-        environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
-        process = subprocess.Popen(command, cwd=root, stdout=log, stderr=log, env=environment)
-    try:
-        _wait(port, process, root / "log")
-        yield Pywb(f"http://127.0.0.1:{port}")
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def _wait(port: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
-    end = time.monotonic() + _SECONDS_TO_START
-    while time.monotonic() < end and process.poll() is None:
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-        except OSError:
-            time.sleep(0.1)
-        else:
-            return
-    pytest.fail(f"pywb did not start: {log.read_text()[-2000:]}")
+    with running_pywb(root) as running:
+        yield running
 
 
 COLLECTIONS = pytest.mark.parametrize("collection", ["built", "merged", "repaired"])
