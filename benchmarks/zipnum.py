@@ -1,0 +1,160 @@
+"""Builds a ZipNum cluster, beside the same steps written plainly.
+
+python -m benchmarks.zipnum --lines 10000000 --folder /a/disk/with/room
+
+The plain way is that of webarchive-indexing: `LC_ALL=C sort`, then blocks
+of 3,000 lines through zlib at level 6, one shard after the other. Both get
+the same files and as many processes (sort has its own threads), in turns,
+and have to write the same lines; the cluster is verified. `--order sorted`
+gives each of the input files in order, as indexers write one for each
+WARC; `shuffled` in none.
+"""
+
+import argparse
+import gzip
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+
+from benchmarks.corpus import Words
+from nwx.dedup.planning import Resources
+from nwx.dedup.rawblocks import CdxSource
+from nwx.zipnum import open_cluster
+from nwx.zipnum.building import LINES_A_BLOCK, BuildOptions, build
+from nwx.zipnum.verifying import verify
+
+_LEVEL = 6
+_FILES = 20
+_MEMORY = 512 << 20
+
+
+def make_lines(count: int, seed: int = 1) -> Iterator[bytes]:
+    """Yield CDXJ lines of as many sites and lengths as real ones have, in no order."""
+    source = random.Random(seed)
+    words = Words(5_000, source).words
+    for number in range(count):
+        site = min(int(source.paretovariate(0.9)), 30_000)
+        path = "/".join(source.choices(words, k=source.randint(1, 4)))
+        url = f"https://www.site{site}.example/{path}/{source.randrange(count)}.html"
+        stamp = f"20{source.randrange(10, 25)}{source.randrange(10**10):010}"
+        values = {
+            "url": url,
+            "mime": "text/html",
+            "status": "200",
+            "digest": f"sha1:{source.getrandbits(160):040x}",
+            "length": str(source.randrange(300, 90_000)),
+            "offset": str(source.randrange(1_000_000_000)),
+            "filename": f"CRAWL-2024-{number % 5000:05}.warc.gz",
+        }
+        key = f"example,site{site})/{path}/{url.rpartition('/')[2]}"
+        yield f"{key} {stamp} {json.dumps(values)}\n".encode()
+
+
+def make_inputs(folder: Path, count: int, order: str) -> list[Path]:
+    """Write the lines into files and return these."""
+    lines = make_lines(count)
+    paths = []
+    for number in range(_FILES):
+        some = list(islice(lines, -(-count // _FILES)))
+        if order == "sorted":
+            some.sort()
+        paths.append(folder / f"in-{number:02}.cdxj")
+        paths[-1].write_bytes(b"".join(some))
+    return paths
+
+
+def plainly(inputs: list[Path], out: Path, shards: int, cores: int) -> None:
+    """Sort all lines, cut them into shards, and these into blocks."""
+    out.mkdir()
+    whole = out / "sorted"
+    command = ["sort", f"--parallel={cores}", f"-S{_MEMORY >> 10}K", "-T", str(out), "-o"]
+    environment = {**os.environ, "LC_ALL": "C"}
+    subprocess.run([*command, str(whole), *map(str, inputs)], env=environment, check=True)
+    share = whole.stat().st_size / shards
+    number = 1
+    with whole.open("rb") as lines, (out / "cluster.idx").open("wb") as index:
+        for shard in range(shards):
+            name = f"cdx-{shard:05}.gz"
+            with (out / name).open("wb") as data:
+                while lines.tell() < share * (shard + 1):
+                    block = list(islice(iter(lines.readline, b""), LINES_A_BLOCK))
+                    if not block:
+                        break
+                    packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+                    stored = packer.compress(b"".join(block)) + packer.flush()
+                    key = b" ".join(block[0].split(b" ", 2)[:2])
+                    place = b"%b\t%b\t%d\t%d\t%d\n"
+                    index.write(place % (key, name.encode(), data.tell(), len(stored), number))
+                    data.write(stored)
+                    number += 1
+    whole.unlink()
+
+
+def with_nwx(inputs: list[Path], out: Path, shards: int, cores: int) -> None:
+    """Build a cluster."""
+    sources = [CdxSource(str(path)) for path in inputs]
+    build(out, sources, BuildOptions(shards), Resources(_MEMORY, None, cores))
+
+
+def timed(work: Callable[[], None]) -> float:
+    """Return the seconds that something took."""
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
+
+
+def same_lines(plain: Path, ours: Path) -> bool:
+    """Return whether both hold the same lines in the same order."""
+    expected = (
+        line
+        for path in sorted(plain.glob("cdx-*"))
+        for line in gzip.decompress(path.read_bytes()).splitlines()
+    )
+    with open_cluster(ours) as cluster:
+        return all(one == other for one, other in zip(expected, cluster.lines(), strict=True))
+
+
+def size_of(folder: Path) -> int:
+    """Return the bytes of the data files."""
+    return sum(path.stat().st_size for path in folder.glob("cdx-*"))
+
+
+def main() -> int:
+    """Run the comparison and print its figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lines", type=int, default=1_000_000)
+    parser.add_argument("--shards", type=int, default=10)
+    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--order", choices=("shuffled", "sorted"), default="shuffled")
+    parser.add_argument("--folder", type=Path)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=asked.folder) as name:
+        folder = Path(name)
+        inputs = make_inputs(folder, asked.lines, asked.order)
+        size = sum(path.stat().st_size for path in inputs)
+        print(f"{asked.lines:,} lines, {size / 1e6:,.0f} MB, {asked.order}, {asked.cores} cores")
+        for number in range(asked.rounds):
+            plain, ours = folder / f"plain-{number}", folder / f"nwx-{number}"
+            first = timed(lambda to=plain: plainly(inputs, to, asked.shards, asked.cores))
+            second = timed(lambda to=ours: with_nwx(inputs, to, asked.shards, asked.cores))
+            for label, seconds, out in (("sort and zlib", first, plain), ("nwx", second, ours)):
+                rate = asked.lines / seconds
+                print(f"{label:14} {seconds:7.1f} s {rate:10,.0f} lines/s {size_of(out):14,} bytes")
+            print(f"{'':14} {first / second:7.2f} times as fast")
+        faults = verify(str(ours)).counts
+        same = same_lines(plain, ours)
+        print(f"the same lines: {same}; faults: {dict(faults) or 'none'}")
+    return 0 if same and not faults else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
