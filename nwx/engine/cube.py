@@ -1,6 +1,7 @@
 """What facet questions need of an engine beside its interface."""
 
 import json
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -50,36 +51,6 @@ class Rows:
     after: str
 
 
-class Cube(ABC):
-    """The captures of an archive in bulk, and the place of what is built from them."""
-
-    folder: Path
-    """Where the build lies, or is kept at hand, on this machine."""
-
-    @abstractmethod
-    def stamp(self) -> str:
-        """Return a text that is another one whenever captures were written or deleted."""
-
-    @abstractmethod
-    def months(self) -> dict[str, str]:
-        """Return for each month (`201301`) a text that tells whether its captures changed."""
-
-    @abstractmethod
-    def rows(self, months: Collection[str] | None, after: str = "") -> Iterator[Rows]:
-        """Stream the captures of these months, or of all, from a mark on."""
-
-    @abstractmethod
-    def publish(self, build: "Build") -> None:
-        """Put a build in the place of the one before, for everybody and at once.
-
-        The folder holds it already, whose manifest is replaced afterwards.
-        """
-
-    @abstractmethod
-    def captures(self, places: Sequence[Place]) -> list[Capture]:
-        """Return those of these captures that there are, in their order."""
-
-
 class Build:
     """A build in a folder, as its manifest tells."""
 
@@ -101,6 +72,12 @@ class Build:
             raise EngineError(
                 f"{path} cannot be read ({error}); run `nwx build-facets --anew`"
             ) from error
+        return found
+
+    @property
+    def files(self) -> dict[str, int]:
+        """The names of all files, and their sizes."""
+        found: dict[str, int] = self.manifest["files"]
         return found
 
     @property
@@ -132,6 +109,48 @@ class Build:
             yield {"id": combination_id(criteria, row), "grouping": grouping, **named}
 
 
+class Cube(ABC):
+    """The captures of an archive in bulk, and the place of what is built from them."""
+
+    folder: Path
+    """Where the build lies, or is kept at hand, on this machine."""
+
+    @abstractmethod
+    def stamp(self) -> str:
+        """Return a text that is another one whenever captures were written or deleted."""
+
+    @abstractmethod
+    def months(self) -> dict[str, str]:
+        """Return for each month (`201301`) a text that tells whether its captures changed."""
+
+    @abstractmethod
+    def rows(self, months: Collection[str] | None, after: str = "") -> Iterator[Rows]:
+        """Stream the captures of these months, or of all, from a mark on."""
+
+    @abstractmethod
+    def version(self) -> str:
+        """Return a text that is another one whenever there is another build."""
+
+    @abstractmethod
+    def at_hand(self) -> Build | None:
+        """Return the build that the folder holds, where that is the one of now; else None."""
+
+    @abstractmethod
+    def fetch(self) -> Build | None:
+        """Return the build of now, brought to the folder; None where there is none."""
+
+    @abstractmethod
+    def publish(self, build: Build) -> None:
+        """Put a build in the place of the one before, for everybody and at once.
+
+        The folder holds it already, whose manifest is replaced afterwards.
+        """
+
+    @abstractmethod
+    def captures(self, places: Sequence[Place]) -> list[Capture]:
+        """Return those of these captures that there are, in their order."""
+
+
 def combination_id(criteria: Sequence[str], values: Sequence[Any]) -> str:
     """Return the id of a combination, `status=ok month=2013-01`."""
     return " ".join(f"{name}={value}" for name, value in zip(criteria, values, strict=False))
@@ -156,3 +175,18 @@ def read_build(folder: Path) -> Build | None:
             f"run `nwx build-facets --anew`"
         )
     return Build(folder, manifest)
+
+
+def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Put a manifest in its place, at once."""
+    new = folder / f"{MANIFEST}.new"
+    write_text(new, json.dumps(manifest))
+    new.rename(folder / MANIFEST)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file, which is safe on disk afterwards."""
+    with path.open("w", encoding="utf-8") as opened:
+        opened.write(text)
+        opened.flush()
+        os.fsync(opened.fileno())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nwx.engine.arrays import Array
 from nwx.engine.base import Engine
-from nwx.engine.cube import Build, Place, read_build
+from nwx.engine.cube import Build, Place, write_manifest
 from nwx.errors import EngineError
 from nwx.facets import counting, stored
 from nwx.facets.criteria import DESCRIPTIONS, UNKNOWN, Criterion
@@ -40,7 +40,7 @@ class Facets:
         self._engine = engine
         self._cube = engine.cube()
         self._guard = threading.Lock()
-        self._stamp = ""
+        self._state = ("", "")
         self._opened: Opened | None = None
         self._fresh = False
 
@@ -78,15 +78,15 @@ class Facets:
 
     def _current(self) -> tuple[Opened, bool]:
         """Return the columns of now, and whether they were made for this question."""
-        stamp = self._cube.stamp()
+        state = self._cube.stamp(), self._cube.version()
         with self._guard:
-            if self._opened is None or self._stamp != stamp:
-                build = read_build(self._cube.folder)
-                if build is not None and build.stamp == stamp:
+            if self._opened is None or self._state != state:
+                build = self._cube.fetch()
+                if build is not None and build.stamp == state[0]:
                     self._opened, self._fresh = Opened(build), False
                 else:
                     self._opened, self._fresh = self._freshly(build), True
-                self._stamp = stamp
+                self._state = state
             return self._opened, self._fresh
 
     def _freshly(self, build: Build | None) -> Opened:
@@ -110,9 +110,7 @@ class Facets:
 
 def _link(build: Build, folder: Path) -> None:
     """Put a build into another folder, by links where that goes."""
-    from nwx.facets.drafting import files_of, write_manifest
-
-    for file in files_of(build):
+    for file in build.files:
         (folder / file).symlink_to((build.folder / file).resolve())
     write_manifest(folder, build.manifest)
 

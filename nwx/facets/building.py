@@ -13,10 +13,10 @@ import numpy as np
 import polars as pl
 
 from nwx.engine.arrays import narrow, read_arrays
-from nwx.engine.cube import Build, read_build
+from nwx.engine.cube import Build, read_build, write_manifest
 from nwx.errors import EngineBusyError, EngineError, EngineVersionError, UsageError
 from nwx.facets.criteria import Criterion, month_of
-from nwx.facets.drafting import Draft, files_of, write_manifest
+from nwx.facets.drafting import Draft
 from nwx.facets.frames import encode
 from nwx.facets.ids import Ids
 from nwx.facets.labels import TABLES, Labels
@@ -89,7 +89,7 @@ class BuildReport:
     @property
     def bytes(self) -> int:
         """The bytes of all files of the build."""
-        return sum((self.build.folder / name).stat().st_size for name in files_of(self.build))
+        return sum(self.build.files.values())
 
 
 Show = Callable[[BuildProgress], object]

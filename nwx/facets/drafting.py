@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nwx.engine.arrays import Array, narrow, read_arrays, write_arrays
-from nwx.engine.cube import FORMAT, MANIFEST, Build
+from nwx.engine.cube import FORMAT, MANIFEST, Build, write_manifest, write_text
 from nwx.facets.criteria import FIELDS
 from nwx.facets.labels import Labels
 from nwx.facets.payloads import Columns
@@ -24,7 +24,9 @@ class Draft:
     def __init__(self, folder: Path, base: Build | None) -> None:
         self._folder = folder
         self._base = base
+        # Names of files are never given again, wherever builds are made.
         self._number = (base.manifest["version"] if base else 0) + 1
+        self._mark = f"{self._number}-{os.urandom(4).hex()}"
         self._remove_others()
         self.made: set[str] = set()
         self._manifest: dict[str, Any] = {
@@ -63,7 +65,7 @@ class Draft:
         self._manifest["labels"] = {}
         for name, values in labels.values.items():
             file = self._file(f"labels-{name}", "json")
-            _write_text(self._folder / file, json.dumps(values))
+            write_text(self._folder / file, json.dumps(values))
             self._manifest["labels"][name] = file
 
     def ids(self, new: Sequence[dict[str, Array]]) -> None:
@@ -107,6 +109,15 @@ class Draft:
         """Add what else is to be known of the build."""
         built = datetime.now(UTC).isoformat(timespec="seconds")
         self._manifest |= facts | {"built": built}
+        self._manifest["files"] = {
+            name: (self._folder / name).stat().st_size for name in self._named_files()
+        }
+
+    def _named_files(self) -> list[str]:
+        manifest = self._manifest
+        months = [month["file"] for month in manifest["months"].values()]
+        files = [*months, *manifest["labels"].values(), *manifest["id_files"], manifest["sizes"]]
+        return [*files, manifest["cube"]] if manifest["cube"] else files
 
     def swap(self) -> None:
         """Put the build in the place of the one before, whose own files are removed."""
@@ -117,13 +128,13 @@ class Draft:
 
     def _remove_others(self) -> None:
         """Remove the files that belong to no build."""
-        known = {*_KEPT_FILES, *(files_of(self._base) if self._base else ())}
+        known = {*_KEPT_FILES, *(self._base.files if self._base else ())}
         for path in self._folder.iterdir():
             if path.is_file() and path.name not in known:
                 path.unlink(missing_ok=True)
 
     def _file(self, name: str, kind: str) -> str:
-        return f"{name}.{self._number}.{kind}"
+        return f"{name}.{self._mark}.{kind}"
 
     def _write(self, name: str, arrays: Mapping[str, Array]) -> str:
         file = self._file(name, "arrays")
@@ -133,25 +144,3 @@ class Draft:
         write_arrays(new, arrays)
         new.rename(path)
         return file
-
-
-def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Put a manifest in its place, at once."""
-    new = folder / f"{MANIFEST}.new"
-    _write_text(new, json.dumps(manifest))
-    new.rename(folder / MANIFEST)
-
-
-def _write_text(path: Path, text: str) -> None:
-    with path.open("w", encoding="utf-8") as opened:
-        opened.write(text)
-        opened.flush()
-        os.fsync(opened.fileno())
-
-
-def files_of(build: Build) -> list[str]:
-    """Return the names of all files of a build."""
-    manifest = build.manifest
-    months = [month["file"] for month in manifest["months"].values()]
-    files = [*months, *manifest["labels"].values(), *manifest["id_files"], manifest["sizes"]]
-    return [*files, manifest["cube"]] if manifest["cube"] else files

@@ -18,5 +18,6 @@ def make_facets(
     """Build the facets of an archive, from its captures or from an export of them."""
     cube = engine.cube()
     source: Source = ParquetSource(export) if export else CubeSource(cube)
+    cube.fetch()
     expected = engine.count(IndexName.CAPTURES)
     return build_facets(source, cube.folder, options, progress, cube.publish, expected)

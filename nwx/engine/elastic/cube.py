@@ -1,13 +1,14 @@
 """The captures of an index in bulk, and the place of what facet questions are answered from."""
 
 from collections.abc import Collection, Iterator, Sequence
-from pathlib import Path
 
 from nwx.engine.cube import ROW_FIELDS, Build, Cube, Place, Rows
+from nwx.engine.elastic.cubestore import CubeStore
 from nwx.engine.elastic.paging import entries_by_id, pages, search
 from nwx.engine.elastic.server import Body, Server, quoted
 from nwx.engine.entries import capture_from_entry
 from nwx.model import Capture
+from nwx.settings import ElasticSettings, facets_folder
 
 _PAGE = 10_000
 
@@ -15,10 +16,13 @@ _PAGE = 10_000
 class ElasticCube(Cube):
     """The captures index of a server; what is built from it is kept at hand in a folder."""
 
-    def __init__(self, server: Server, captures: str, folder: Path) -> None:
-        self.folder = folder
+    def __init__(
+        self, server: Server, captures: str, facets: str, settings: ElasticSettings
+    ) -> None:
+        self.folder = facets_folder(settings, server.address)
         self._server = server
         self._captures = captures
+        self._store = CubeStore(server, facets, settings)
 
     def stamp(self) -> str:
         # Each shard numbers its changes, and the index has another uuid once it is made anew.
@@ -68,8 +72,24 @@ class ElasticCube(Cube):
             rows = [tuple(map(entry.get, ROW_FIELDS)) for entry in entries]
             yield Rows(rows, f"{month} {entries[-1]['id']}")
 
+    def version(self) -> str:
+        return self._store.version()
+
+    def at_hand(self) -> Build | None:
+        manifest = self._store.manifest()
+        if manifest is None or self._store.missing(self.folder, manifest):
+            return None
+        return Build(self.folder, manifest)
+
+    def fetch(self) -> Build | None:
+        manifest = self._store.manifest()
+        if manifest is None:
+            return None
+        self._store.fetch(self.folder, manifest)
+        return Build(self.folder, manifest)
+
     def publish(self, build: Build) -> None:
-        """Do nothing yet."""
+        self._store.publish(build)
 
     def captures(self, places: Sequence[Place]) -> list[Capture]:
         ids = [f"{source}@{offset}" for source, offset in places]

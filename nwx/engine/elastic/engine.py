@@ -41,7 +41,7 @@ from nwx.model import (
     SourceFile,
     Written,
 )
-from nwx.settings import ElasticSettings, facets_folder
+from nwx.settings import ElasticSettings
 
 _EVERYTHING: Body = {"match_all": {}}
 
@@ -61,7 +61,7 @@ class ElasticEngine(Engine):
         self._dates = DatesIndex(self._server, self._name(IndexName.DATES))
         self._parallel = ParallelIndices(self._server, self._schema)
         self._searching = Searching(self._server, self._schema, self._parallel)
-        self._facets_folder = facets_folder(settings, self.address)
+        self._settings = settings
 
     def create(self) -> None:
         self._schema.create()
@@ -170,7 +170,8 @@ class ElasticEngine(Engine):
         return [file_from_entry(hit["_source"]) for page in found for hit in page]
 
     def cube(self) -> ElasticCube:
-        return ElasticCube(self._server, self._name(IndexName.CAPTURES), self._facets_folder)
+        captures, facets = self._name(IndexName.CAPTURES), self._name(IndexName.FACETS)
+        return ElasticCube(self._server, captures, facets, self._settings)
 
     def stats(self) -> dict[IndexName, IndexStats]:
         return {

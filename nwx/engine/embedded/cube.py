@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from operator import itemgetter
 from pathlib import Path
 
-from nwx.engine.cube import Build, Cube, Place, Rows, read_build
+from nwx.engine.cube import MANIFEST, Build, Cube, Place, Rows, read_build
 from nwx.engine.embedded.database import count
 from nwx.engine.embedded.reading import SELECT_CAPTURES, capture_of_row
 from nwx.engine.entries import Entry
@@ -55,6 +55,19 @@ class EmbeddedCube(Cube):
             cursor = db.execute(f"{command} ORDER BY num", (*values, *chosen))
             while rows := cursor.fetchmany(_ROWS):
                 yield Rows([row[:-1] for row in rows], str(rows[-1][-1]))
+
+    def version(self) -> str:
+        try:
+            found = (self.folder / MANIFEST).stat()
+        except FileNotFoundError:
+            return ""
+        return f"{found.st_ino} {found.st_mtime_ns}"
+
+    def at_hand(self) -> Build | None:
+        return read_build(self.folder)
+
+    def fetch(self) -> Build | None:
+        return read_build(self.folder)
 
     def publish(self, build: Build) -> None:
         """Do nothing: the folder is the place for everybody."""
