@@ -99,7 +99,7 @@ def create_app(
         places=places,
     )
     cdx.prepare(app)
-    dedup.prepare(app, engine)
+    dedup.prepare(app, engine, places)
     for module in _MODULES:
         app.register_blueprint(module.blueprint)
     _prepare_templates(app)

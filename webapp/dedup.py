@@ -16,6 +16,7 @@ from nwx.formats.timestamp import normal_timestamp, to_timestamp
 from nwx.ledger import Ledger
 from nwx.model import Capture
 from webapp import parameters
+from webapp.context import Places
 from webapp.failures import status_of
 
 blueprint = Blueprint("dedup", __name__)
@@ -53,9 +54,12 @@ class Truth(StrEnum):
     NO = "0"
 
 
-def prepare(app: Flask, engine: Engine) -> None:
-    """Let an application answer `/dedup` from an engine."""
-    app.extensions[EXTENSION] = (engine, Ledger(engine))
+def prepare(app: Flask, engine: Engine, places: Places | None = None) -> None:
+    """Let an application answer `/dedup` from an engine.
+
+    `places` is told of originals before they may be played.
+    """
+    app.extensions[EXTENSION] = (engine, Ledger(engine), places)
     app.register_blueprint(blueprint)
 
 
@@ -65,10 +69,12 @@ def dedup() -> ResponseReturnValue:
     unknown = sorted(set(request.args) - set(PARAMETERS))
     if unknown:
         raise UsageError(f"there is no parameter {unknown[0][:80]!r}; use {', '.join(PARAMETERS)}")
-    engine, ledger = current_app.extensions[EXTENSION]
+    engine, ledger, places = current_app.extensions[EXTENSION]
     asked = parameters.text(request.args, "digest", _MOST_DIGITS)
     fetched = _fetched(asked)
     finding = find_original(engine.captures_by_digest, fetched, _policy(fetched), ledger.is_there)
+    if places and finding.original:
+        places.cover([(finding.original.collection, finding.original.source_file)])
     return jsonify(_answer(asked, finding))
 
 

@@ -1,7 +1,8 @@
 """The page of a document, and the difference between two."""
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -9,7 +10,7 @@ from werkzeug.exceptions import NotFound
 
 from nwx.errors import UsageError
 from nwx.formats.surt import urlkey
-from nwx.model import Dates, Document
+from nwx.model import Capture, Dates, Document
 from webapp import parameters
 from webapp.bars import year_bars
 from webapp.calendar import busy_days, months_of
@@ -21,6 +22,7 @@ blueprint = Blueprint("documents", __name__, url_prefix="/documents")
 
 PART = 12_000
 MOST_LINKS = 300
+MOST_ORIGINALS = 10
 ID = "<string(length=32):document_id>"
 
 
@@ -80,10 +82,19 @@ def of_capture() -> ResponseReturnValue:
     timestamp = parameters.text(request.args, "timestamp", 14)
     captures = (capture for capture in engine().captures(urlkey(url)) if capture.document_id)
     found = nearest(captures, timestamp, 1) if timestamp else list(islice(captures, 1))
-    known = engine().known([capture.document_id for capture in found])
+    known = engine().known([capture.document_id for capture in found]) or _of_payload(found)
     if not known:
         raise NotFound(f"there is no document of {url} in this archive")
     return redirect(url_for(".show", document_id=next(iter(known))))
+
+
+def _of_payload(revisits: Iterable[Capture]) -> Collection[str]:
+    """Return documents of the same payload at other URLs, which revisits may stand for."""
+    digests = (revisit.digest for revisit in revisits if revisit.digest)
+    originals = chain.from_iterable(
+        islice(engine().captures_by_digest(digest), MOST_ORIGINALS) for digest in digests
+    )
+    return engine().known([original.document_id for original in originals])
 
 
 @blueprint.get(f"/{ID}/diff/<string(length=32):other_id>")

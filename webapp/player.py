@@ -33,6 +33,7 @@ from webapp.stored import SCHEME, file_key, open_record
 
 CLOSEST_LIMIT = 100
 MOST_CAPTURES = 10_000
+MOST_DIGESTS = 3
 SECONDS = 30
 
 
@@ -45,6 +46,7 @@ class NwxIndex(BaseIndexSource):  # type: ignore[misc]
 
     def __init__(self, address: str) -> None:
         self.address = address
+        self.root = address.rpartition("/")[0]
         self.session = requests.Session()
         self.session.trust_env = False
 
@@ -72,7 +74,43 @@ class NwxIndex(BaseIndexSource):  # type: ignore[misc]
             raise ConnectionError(answer.text.strip())
         captures = [_located(CDXObject(line)) for line in answer.content.splitlines() if line]
         # With a filter, pywb looks for the original of a revisit and wants no other revisit.
-        return iter(captures if params.get("filter") else _resolved(captures))
+        if params.get("filter"):
+            return iter(captures)
+        return iter(self._resolved_elsewhere(_resolved(captures), bool(params.get("closest"))))
+
+    def _resolved_elsewhere(self, captures: list[CDXObject], wanted: bool) -> list[CDXObject]:
+        """Return captures with the originals of the first revisits that have theirs at another URL.
+
+        pywb itself finds those that the revisit record names by URL and
+        date, if they are there; this finds whatever holds the payload.
+        """
+        lone = [capture for capture in captures if capture.is_revisit()] if wanted else []
+        digests = list(dict.fromkeys(capture.get("digest", "") for capture in lone))
+        for digest in filter(None, digests[:MOST_DIGESTS]):
+            original = self._held(digest)
+            for capture in lone:
+                if original and capture.get("digest") == digest:
+                    _refer(capture, original)
+        return captures
+
+    def _held(self, digest: str) -> CDXObject | None:
+        """Return a capture of a payload, of whatever URL, whose file is there."""
+        asked = {"digest": digest, "there": "1"}
+        answer = self.session.get(f"{self.root}/dedup", params=asked, timeout=SECONDS)
+        if answer.status_code == 400:
+            return None  # no digest of a kind that is known
+        if answer.status_code != 200:
+            raise ConnectionError(answer.text.strip())
+        found = answer.json()
+        if not found["found"]:
+            return None
+        original = CDXObject()
+        original["mime"] = found["mime"] or "unk"
+        original["status"] = str(found["status"] or "-")
+        original["length"] = str(found["length"] or "-")
+        original["offset"] = str(found["offset"])
+        original["filename"] = file_key(found["collection"], found["filename"])
+        return original
 
 
 def _located(cdx: CDXObject) -> CDXObject:
@@ -94,11 +132,16 @@ def _resolved(captures: list[CDXObject]) -> list[CDXObject]:
     for capture in captures:
         original = originals.get(capture.get("digest", ""))
         if original and capture.is_revisit():
-            capture["mime"] = original["mime"]
-            capture["status"] = original.get("status", "-")
-            for field in ("length", "offset", "filename"):
-                capture[f"orig.{field}"] = original.get(field, "-")
+            _refer(capture, original)
     return captures
+
+
+def _refer(revisit: CDXObject, original: CDXObject) -> None:
+    """Write the place of its original into a revisit."""
+    revisit["mime"] = original["mime"]
+    revisit["status"] = original.get("status", "-")
+    for field in ("length", "offset", "filename"):
+        revisit[f"orig.{field}"] = original.get(field, "-")
 
 
 class StoredLoader(BaseLoader):  # type: ignore[misc]

@@ -32,6 +32,8 @@ from webapp.stored import file_key, stored_address
 
 START_SECONDS = 60
 END_SECONDS = 5
+MISSED_SECONDS = 5.0
+"""How long a file that nobody knows the place of is not looked for again."""
 TEMPLATES = Path(__file__).parent / "player_templates"
 # gevent asks to come before all else, also before the modules that lead to the player.
 _PROGRAM = (
@@ -40,6 +42,8 @@ _PROGRAM = (
 )
 _ADDRESSES = ("http://", "https://", "s3://")
 _MEMBER = ".wacz#"
+
+_File = tuple[str, str]  # collection and name
 
 
 class ReplayError(NwxError):
@@ -52,26 +56,43 @@ class PathIndex:
     def __init__(self, engine: Engine, path: Path) -> None:
         self._engine = engine
         self._path = path
-        self._known: set[tuple[str, str]] = set()
+        self._places: dict[_File, str] = {}
+        self._missed: dict[_File, float] = {}
         self._lock = threading.Lock()
         self.refresh()
 
-    def cover(self, files: Iterable[tuple[str, str]]) -> None:
-        """Read the ledger again where it may know files that the index lacks."""
-        wanted = set(files)
+    def cover(self, files: Iterable[_File]) -> None:
+        """Read the ledger again where it may know of files more than the index.
+
+        That is of those which the index lacks, and of those which have been
+        moved. What the ledger does not know either is not asked for again
+        and again.
+        """
         with self._lock:
-            if not wanted <= self._known:
+            now = time.monotonic()
+            missing = [file for file in set(files) if self._is_missing(file, now)]
+            if missing:
                 self.refresh()
-                # What the ledger does not know either is not asked for again and again.
-                self._known |= wanted
+                self._missed = {file: at for file, at in self._missed.items() if _is_fresh(at, now)}
+                self._missed |= dict.fromkeys(missing, now)
+
+    def _is_missing(self, file: _File, now: float) -> bool:
+        if _is_fresh(self._missed.get(file, -MISSED_SECONDS), now):
+            return False
+        place = self._places.get(file)
+        return place is None or not (place.startswith(_ADDRESSES) or Path(place).exists())
 
     def refresh(self) -> None:
         """Write the index anew, whole or not at all."""
         files = self._engine.files()
-        self._known = {(file.collection, file.name) for file in files}
+        self._places = {(file.collection, file.name): file.path for file in files}
         fresh = self._path.with_suffix(".new")
         fresh.write_bytes(b"".join(sorted(path_line(file) for file in files)))
         fresh.replace(self._path)
+
+
+def _is_fresh(at: float, now: float) -> bool:
+    return now - at < MISSED_SECONDS
 
 
 def path_line(file: SourceFile) -> bytes:
