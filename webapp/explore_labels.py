@@ -17,6 +17,9 @@ EXAMPLES = {
 }
 """What one may write for each criterion."""
 
+MOST_NAMED = 4
+"""So many values of a condition are told; of the others, how many there are."""
+
 WAYS = {
     AnsweredBy.STORED: "from stored combinations",
     AnsweredBy.COLUMNS: "from columns",
@@ -35,8 +38,20 @@ def values_of(condition: Condition) -> str:
     if condition.is_span:
         told = f"{condition.low or '…'} – {condition.high or '…'}"
     else:
-        told = ", ".join(map(readable, condition.values))
+        values = _whole_years(condition.values)
+        more = len(values) - MOST_NAMED
+        told = ", ".join(map(readable, values[:MOST_NAMED])) + (f" + {more}" if more > 0 else "")
     return f"not {told}" if condition.negated else told
+
+
+def _whole_years(values: tuple[str, ...]) -> list[str]:
+    """Return values with a year in the place of its twelve months."""
+    whole = {
+        value[:4]
+        for value in values
+        if value[5:] == "01" and {f"{value[:4]}-{month:02}" for month in range(1, 13)} <= {*values}
+    }
+    return list(dict.fromkeys(value[:4] if value[:4] in whole else value for value in values))
 
 
 def readable(value: str) -> str:

@@ -27,7 +27,6 @@ class Form(Enum):
     BARS = "bars"
     LINES = "lines"
     STACKED = "stacked"
-    SHARE = "share"
     HEAT = "heat"
     TREEMAP = "treemap"
 
@@ -145,12 +144,10 @@ def specification(panel: Panel, source: Spec) -> Spec:
 
     The source is `url` for Kibana, or `values` for a picture.
     """
-    columns = _columns(panel)
+    columns, bare = _columns(panel), _bare(panel)
     if panel.form is Form.TREEMAP:
         formulas = [{"type": "formula", "expr": expr, "as": name} for name, expr in columns]
-        bare = _bare(panel)
         return {"$schema": VEGA, **treemap.with_source(bare, {**source, "transform": formulas})}
-    bare = _bare(panel)
     calculated = [{"calculate": expr, "as": name} for name, expr in columns]
     transforms = [*calculated, *bare.get("transform", ())]
     return {"$schema": VEGA_LITE, **bare, "data": source, "transform": transforms}
@@ -168,8 +165,8 @@ def _bare(panel: Panel) -> Spec:
             return treemap.treemap(first, value)
         case Form.HEAT:
             return specs.heat_map(first, rest[0], value)
-        case Form.STACKED | Form.SHARE:
-            return specs.stacked(first, rest[0], value, share=panel.form is Form.SHARE)
+        case Form.STACKED:
+            return specs.stacked(first, rest[0], value)
 
 
 _WORKED_OUT = {

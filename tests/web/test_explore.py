@@ -15,12 +15,14 @@ from flask.testing import FlaskClient
 
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
+from nwx.facets.asking import to_condition
 from nwx.facets.criteria import Criterion, month_of, size_category, status_category
 from nwx.model import Batch, Capture
 from tests.web.holdings import HOSTILE_SITE, batch, holdings
 from tests.web.html import Element, Page
 from webapp import create_app
 from webapp.explore_answers import MOST_COLUMNS
+from webapp.explore_labels import values_of
 
 pytestmark = pytest.mark.xdist_group("explore")
 
@@ -258,6 +260,20 @@ def test_values_beyond_one_list_are_still_compared(client: FlaskClient) -> None:
         assert count == (html if selection == "this selection" else pdf)[site]
     shown = {site for _, site in rows}
     assert {("the other", site) for site in shown & set(pdf)} <= set(rows)
+
+
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [
+        ("month=2013,2014-02", "2013, 2014-02"),
+        ("month!=2013", "not 2013"),
+        ("month=2013-01..", "2013-01 – …"),
+        ("status=request_error,ok", "request error, ok"),
+        ("type=html,pdf,image,text,style,video", "html, pdf, image, text + 2"),
+    ],
+)
+def test_conditions_in_few_words(where: str, words: str) -> None:
+    assert values_of(to_condition(where)) == words
 
 
 def test_the_forms_narrow_and_compare(client: FlaskClient) -> None:

@@ -1,0 +1,136 @@
+"""The queries of the dashboard on a real Elasticsearch: the numbers of `nwx facets`, drawn."""
+
+import json
+import re
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import vl_convert
+
+from nwx.charts.panels import PANELS, Form, Panel
+from nwx.engine.base import Engine
+from nwx.engine.elastic.server import Server
+from nwx.engine.open import open_engine
+from nwx.facets.answering import Facets
+from nwx.facets.criteria import FIELDS, Criterion
+from nwx.facets.question import Condition, FacetQuestion, Features
+from nwx.kibana import saved_objects
+from nwx.model import IndexName
+from nwx.settings import ElasticSettings, Settings
+from tests.cli.conftest import run_nwx
+from tests.kibana import hits_of
+from tests.web.holdings import batch
+
+pytestmark = pytest.mark.xdist_group("panels")
+
+KIBANAS_VEGA_LITE = "5.8"
+"""The oldest that vl-convert has; Kibana 8 and 9 have 5."""
+
+STORED = ("captures", "unique_documents", "unique_urls", "bytes", "unique_bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """An archive on Elasticsearch with its facets built."""
+
+    engine: Engine
+    server: Server
+    prefix: str
+
+
+@pytest.fixture(scope="module")
+def archive(elasticsearch_url: str) -> Iterator[Archive]:
+    settings = Settings(elasticsearch_url, ElasticSettings(prefix=f"nwx-k{uuid.uuid4().hex[:12]}"))
+    server = Server(settings.engine, settings.elastic)
+    prefix = settings.elastic.prefix
+    try:
+        with open_engine(settings) as engine:
+            engine.create()
+            engine.write(batch())
+            engine.refresh()
+            run_nwx(settings.engine, "--prefix", prefix, "build-facets", "--min-captures", 1)
+            yield Archive(engine, server, prefix)
+    finally:
+        for name in server.request("GET", f"/{prefix}*/_settings"):
+            server.request("DELETE", f"/{name}")
+        server.close()
+
+
+def _saved_spec(prefix: str, panel: Panel) -> dict[str, Any]:
+    """Return the specification of a panel as Kibana reads it from its saved object."""
+    (saved,) = [each for each in saved_objects(prefix) if each["id"] == f"{prefix}-{panel.name}"]
+    spec: dict[str, Any] = json.loads(json.loads(saved["attributes"]["visState"])["params"]["spec"])
+    return spec
+
+
+def _source(spec: dict[str, Any]) -> dict[str, Any]:
+    data = spec["data"]
+    found: dict[str, Any] = data[0] if isinstance(data, list) else data
+    return found
+
+
+def _hits(archive: Archive, spec: dict[str, Any]) -> list[dict[str, Any]]:
+    source = _source(spec)
+    assert source["format"] == {"type": "json", "property": "hits.hits"}
+    url = source["url"]
+    answer = archive.server.request("POST", f"/{url['index']}/_search", url["body"])
+    found: list[dict[str, Any]] = answer["hits"]["hits"]
+    return found
+
+
+def _expected(archive: Archive, panel: Panel) -> dict[tuple[str, ...], Features]:
+    where = (Condition(Criterion.STATUS, (panel.status,)),) if panel.status else ()
+    question = FacetQuestion(where, panel.criteria, sort=panel.feature)
+    answer = Facets(archive.engine).answer(question)
+    return {row.values: row.features for row in answer.rows}
+
+
+@pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.name)
+def test_a_query_gives_the_numbers_of_facet_questions(archive: Archive, panel: Panel) -> None:
+    expected = _expected(archive, panel)
+    hits = [hit["_source"] for hit in _hits(archive, _saved_spec(archive.prefix, panel))]
+    assert len(hits) == min(panel.top or len(expected), len(expected))
+    assert len(hits) > 1
+    for hit in hits:
+        values = tuple(hit[FIELDS[criterion]] for criterion in panel.criteria)
+        told = expected.pop(values)
+        assert {name: hit[name] for name in STORED} == {
+            name: getattr(told, name) for name in STORED
+        }
+    if panel.top and expected:
+        least = min(hit[panel.feature.value] for hit in hits)
+        assert all((left.value(panel.feature) or 0) <= least for left in expected.values())
+
+
+@pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.name)
+def test_a_chart_is_drawn_from_the_answer(archive: Archive, panel: Panel) -> None:
+    spec = _saved_spec(archive.prefix, panel)
+    hits = _hits(archive, spec)
+    source = _source(spec)
+    del source["url"], source["format"]
+    source["values"] = hits
+    spec |= {"width": 480, "height": 220}
+    if panel.form is Form.TREEMAP:
+        svg = vl_convert.vega_to_svg(spec, allowed_base_urls=[])
+    else:
+        svg = vl_convert.vegalite_to_svg(spec, vl_version=KIBANAS_VEGA_LITE, allowed_base_urls=[])
+    marks = re.findall(r"<path(?: aria-label=\"[^\"]*\")? [^>]*fill=\"(?!none|transparent)", svg)
+    assert len(marks) >= len(hits)
+    assert "NaN" not in svg
+    assert "undefined" not in svg
+
+
+@pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.name)
+def test_pictures_are_drawn_from_the_same_hits(archive: Archive, panel: Panel) -> None:
+    """The pictures of the documentation ask a folder what Kibana asks the server."""
+    here = hits_of(panel, archive.engine.scan(IndexName.FACETS))
+    there = _hits(archive, _saved_spec(archive.prefix, panel))
+
+    def known(hits: list[dict[str, Any]]) -> list[Any]:
+        name = panel.feature.value if panel.top else FIELDS[panel.by[0]]
+        return [hit["_source"][name] for hit in hits]
+
+    assert known(here) == known(there)
