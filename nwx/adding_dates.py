@@ -7,7 +7,7 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
-from nwx.dedup.dates import ListsRead, read_dates
+from nwx.dedup.dates import ListsRead, Stretch, read_dates
 from nwx.dedup.planning import temporary_folder
 from nwx.dedup.rawblocks import CdxSource
 from nwx.dedup.report import Progress, no_progress
@@ -65,10 +65,9 @@ def add_dates(
     """
     report = DatesReport()
     with temporary_folder(lists.folder) as folder:
-        for dates in _read(lists, folder, report, progress):
+        for ids, dates in _read(lists, folder, report, progress):
             report.new += engine.append_dates(dates, into)
-            report.keys += len(dates)
-            ids = [document_id(one.key) for one in dates]
+            report.keys += len(ids)
             report.orphans += len(ids) - len(engine.known(ids))
     engine.refresh()
     report.known = report.lists.lines - report.new
@@ -91,9 +90,10 @@ def build_dates(
     """
     report = DatesReport()
     with temporary_folder(lists.folder) as folder, engine.build_dates(dest) as builder:
-        listed = (one for dates in _read(lists, folder, report, progress) for one in dates)
+        read = _read(lists, folder, report, progress)
+        listed = (keyed for stretch in read for keyed in zip(*stretch, strict=True))
         streams = [_keyed(engine.scan_dates(source)) for source in sources]
-        every = _merged([*streams, _keyed(listed)])
+        every = _merged([*streams, listed])
         while stretch := list(islice(every, _AT_ONCE)):
             known = engine.known([id for id, _ in stretch])
             report.orphans += len(stretch) - len(known)
@@ -134,7 +134,7 @@ def report_json(report: DatesReport) -> dict[str, Any]:
 
 def _read(
     lists: DatesLists, folder: Path, report: DatesReport, progress: Progress
-) -> Iterator[list[Dates]]:
+) -> Iterator[Stretch]:
     return read_dates(
         lists.sources,
         lists.collection,

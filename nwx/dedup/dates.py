@@ -6,11 +6,13 @@ are put in order beginning by beginning. So each key comes once, with all its
 dates, and an engine meets keys side by side that lie side by side.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from nwx.dedup.blocks import Block, Reading, blocks
 from nwx.dedup.columns import Columns
@@ -20,23 +22,37 @@ from nwx.dedup.report import PROBLEMS_LISTED, Progress, no_progress
 from nwx.dedup.spill import writing
 from nwx.errors import CdxError, DigestError, UrlError
 from nwx.formats.digest import normal_digest
-from nwx.formats.urls import clean_url
+from nwx.formats.urls import MAX_URL_CHARACTERS, clean_url
 from nwx.keys import document_id, document_key
 from nwx.model import Dates
 
 HELD_CHARACTERS = 32 << 20
 """As much is held in memory of the lines, before they go to disk."""
 
-STRETCH = 100_000
+AT_ONCE = 100_000
 """So many lines, or some more, are yielded at once."""
 
 _ID_CHARACTERS = 32
 _TIMESTAMP = slice(_ID_CHARACTERS + 1, _ID_CHARACTERS + 15)
 _KEY_START = _ID_CHARACTERS + 16
 _SHELF_DIGITS = 2
+_ODD = (b"\x7f", b" <", b"\n<")
+_SHA1_CHARACTERS = 32
+_PLAIN_DIGESTS = {
+    _SHA1_CHARACTERS: re.compile(rb"[A-Z2-7 ]+"),
+    len("sha1:") + _SHA1_CHARACTERS: re.compile(rb"(?:sha1:[A-Z2-7]{32} ?)+"),
+}
+"""Many digests of a length, apart by blanks."""
 _READ_CHARACTERS = 1 << 20
 _REMEMBERED_KEYS = 1 << 16
 _EXPANSION = 8
+
+
+class Stretch(NamedTuple):
+    """Dates, and the ids of their keys."""
+
+    ids: list[str]
+    dates: list[Dates]
 
 
 @dataclass(slots=True)
@@ -57,7 +73,7 @@ def read_dates(
     *,
     strict: bool = False,
     progress: Progress = no_progress,
-) -> Iterator[list[Dates]]:
+) -> Iterator[Stretch]:
     """Yield the dates of lists by key, in stretches that fit in memory, in the order of ids.
 
     All lists are read before the first is yielded; `read` says then what
@@ -94,10 +110,17 @@ def _records(block: Block, reading: Reading, read: ListsRead) -> list[str]:
         columns.keep(~missing)
         if not len(columns):
             return []
+    timestamps = columns.timestamp.tolist()
+    plain = _plain_keys(columns)
+    if plain is not None:
+        return [
+            f"{document_id(key)} {timestamp:014} {key}"
+            for key, timestamp in zip(plain, timestamps, strict=True)
+        ]
     records = []
     keys = zip(columns.texts("a"), columns.texts("kc"), strict=True)
     for (url, digest), timestamp, place in zip(
-        keys, columns.timestamp.tolist(), columns.places.tolist(), strict=True
+        keys, timestamps, columns.places.tolist(), strict=True
     ):
         try:
             id, key = _key(url, digest)
@@ -106,6 +129,35 @@ def _records(block: Block, reading: Reading, read: ListsRead) -> list[str]:
             continue
         records.append(f"{id} {timestamp:014} {key}")
     return records
+
+
+def _plain_keys(columns: Columns) -> list[str] | None:
+    """Return the keys of lines of which no URL or digest has to be looked at by itself.
+
+    Those are nearly all of nearly all lists: URLs of ASCII, and SHA-1
+    digests in one of their two usual spellings.
+    """
+    data, lengths = columns.data, columns.lengths("a")
+    width = int(columns.lengths("kc")[0])
+    if (
+        not data.isascii()
+        or any(odd in data for odd in _ODD)
+        or data.startswith(b"<")
+        or lengths.max() > MAX_URL_CHARACTERS
+        or width not in _PLAIN_DIGESTS
+        or (columns.lengths("kc") != width).any()
+    ):
+        return None
+    digests = columns.texts("kc")
+    if not _PLAIN_DIGESTS[width].fullmatch(b" ".join(digests)):
+        return None
+    text, starts = data.decode("ascii"), columns.starts("a")
+    ends = (starts + lengths).tolist()
+    prefix = "" if width > _SHA1_CHARACTERS else "sha1:"
+    return [
+        document_key(text[start:end], f"{prefix}{digest.decode()}")
+        for start, end, digest in zip(starts.tolist(), ends, digests, strict=True)
+    ]
 
 
 @lru_cache(maxsize=_REMEMBERED_KEYS)
@@ -185,12 +237,12 @@ class Shelves:
         yield from inner.in_order()
 
 
-def _stretches(shelves: Shelves, collection: str, progress: Progress) -> Iterator[list[Dates]]:
+def _stretches(shelves: Shelves, collection: str, progress: Progress) -> Iterator[Stretch]:
     done, total = 0, shelves.records
     waiting: list[str] = []
     for records in shelves.in_order():
         waiting += records
-        if len(waiting) >= STRETCH:
+        if len(waiting) >= AT_ONCE:
             yield _dates(waiting, collection)
             done += len(waiting)
             progress("adding", done, total)
@@ -200,16 +252,13 @@ def _stretches(shelves: Shelves, collection: str, progress: Progress) -> Iterato
         progress("adding", total, total)
 
 
-def _dates(records: Sequence[str], collection: str) -> list[Dates]:
+def _dates(records: Sequence[str], collection: str) -> Stretch:
     """Return the dates of sorted records by key."""
+    ids = [record[:_ID_CHARACTERS] for record in records]
+    starts = [n for n, id in enumerate(ids) if not n or id != ids[n - 1]]
     found = []
-    for _, group in groupby(records, key=_id_of):
-        run = list(group)
-        timestamps = dict.fromkeys([record[_TIMESTAMP] for record in run])
+    for start, end in pairwise([*starts, len(records)]):
+        timestamps = dict.fromkeys([record[_TIMESTAMP] for record in records[start:end]])
         seen = tuple([(timestamp, collection) for timestamp in timestamps])
-        found.append(Dates(run[0][_KEY_START:], seen))
-    return found
-
-
-def _id_of(record: str) -> str:
-    return record[:_ID_CHARACTERS]
+        found.append(Dates(records[start][_KEY_START:], seen))
+    return Stretch([ids[start] for start in starts], found)

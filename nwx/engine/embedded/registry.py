@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from hashlib import blake2b
-from itertools import islice
+from itertools import count, islice
 from operator import attrgetter
 from typing import Any
 
@@ -40,10 +40,13 @@ class Registry:
         """Return the numbers of ids, new ones where they have none."""
         ids = list(ids)
         found = find_nums(self._db, ids)
-        new = [(id,) for id in ids if id not in found]
+        new = [id for id in dict.fromkeys(ids) if id not in found] if len(found) < len(ids) else []
         if new:
-            self._db.executemany("INSERT OR IGNORE INTO ids (id) VALUES (?)", new)
-            found |= find_nums(self._db, [id for (id,) in new])
+            (last,) = self._db.execute("SELECT coalesce(max(num), 0) FROM ids").fetchone()
+            found.update(zip(new, count(last + 1)))
+            self._db.executemany(
+                "INSERT INTO ids (id, num) VALUES (?, ?)", zip(new, count(last + 1))
+            )
         return found
 
     def documents(self, ids: Iterable[bytes]) -> dict[bytes, int]:
@@ -118,15 +121,20 @@ class Registry:
 
     def add_dates(self, dates: Iterable[Dates]) -> int:
         """Add dates; return how many pairs of timestamp and collection were new."""
-        by_id = [(id_bytes(document_id(one.key)), one) for one in dates if one.seen]
-        nums = self.nums(id for id, _ in by_id)
-        keys = [(nums[id], clean_text(one.key)) for id, one in by_id]
+        dates = [one for one in dates if one.seen]
+        ids = [id_bytes(document_id(one.key)) for one in dates]
+        numbers = self.nums(ids)
+        nums = [numbers[id] for id in ids]
+        keys = [(num, clean_text(one.key)) for num, one in zip(nums, dates, strict=True)]
+        codes = {name: self._collection(name) for name in {c for one in dates for _, c in one.seen}}
         # Rows that are there already would cost a row number each.
-        pairs = {
-            (nums[id], int(timestamp), self._collection(collection)): None
-            for id, one in by_id
-            for timestamp, collection in one.seen
-        }
+        pairs = dict.fromkeys(
+            [
+                (num, int(timestamp), codes[collection])
+                for num, one in zip(nums, dates, strict=True)
+                for timestamp, collection in one.seen
+            ]
+        )
         new = self._changed("INSERT OR IGNORE INTO dates VALUES (?, ?)", keys)
         add(self._db, IndexName.DATES, new)
         command = "INSERT OR IGNORE INTO seen (num, timestamp, collection) VALUES (?, ?, ?)"

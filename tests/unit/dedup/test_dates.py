@@ -29,7 +29,10 @@ def read(
     found = ListsRead()
     work = folder / "work"
     work.mkdir(exist_ok=True)
-    return list(read_dates(sources, collection, work, found, strict=strict)), found
+    stretches = list(read_dates(sources, collection, work, found, strict=strict))
+    for ids, held in stretches:
+        assert ids == [document_id(one.key) for one in held]
+    return [held for _, held in stretches], found
 
 
 def one_by_one(stretches: list[list[Dates]]) -> list[Dates]:
@@ -111,7 +114,7 @@ def test_more_than_fits_in_memory_is_the_same(
     lines += [f"201101{n // 24 + 1:02}{n % 24:02} {SHA1} {URL}\n" for n in range(300)]
     whole, _ = read(tmp_path, "".join(lines))
     monkeypatch.setattr(dates, "HELD_CHARACTERS", 2_000)
-    monkeypatch.setattr(dates, "STRETCH", 50)
+    monkeypatch.setattr(dates, "AT_ONCE", 50)
     parts, lists = read(tmp_path, "".join(lines))
     assert len(parts) > 40
     assert one_by_one(parts) == one_by_one(whole)
