@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from pathlib import Path
+from types import TracebackType
 from typing import Any, Self
 
-from nwx.dedup.planning import Input, Resources, plan_tasks, ready_inputs, workers_for
+from nwx.dedup.planning import Resources, plan_tasks, ready_inputs, workers_for
 from nwx.dedup.pool import Pool, keep_memory
 from nwx.dedup.rawblocks import CdxSource
 from nwx.dedup.report import Progress, no_progress
@@ -104,13 +105,14 @@ def build(
         raise UsageError(f"{folder} has a cluster already; merge into it, or name another folder")
     with work_folder(folder, plan_of(sources, options, resources)) as work:
         report = BuildReport()
-        runs = sorted_runs(work, sources, resources, report, progress)
-        points = options.splits
-        if points is None:
-            points = tuple(split_points(runs, options.shards))
-        (work / SPLITS).write_bytes(format_splits(points))
-        names = [data_name(number) for number in range(len(points) + 1)]
-        write_shards(work, runs, points, names, options.lines_a_block, resources, report, progress)
+        with Workers(work, sources, resources, progress) as workers:
+            runs = workers.sorted_runs(report)
+            points = options.splits
+            if points is None:
+                points = tuple(split_points(runs, options.shards))
+            (work / SPLITS).write_bytes(format_splits(points))
+            names = [data_name(number) for number in range(len(points) + 1)]
+            workers.write_shards(runs, points, names, options.lines_a_block, report)
         publish(
             folder,
             work,
@@ -145,79 +147,86 @@ def plan_of(
     }
 
 
-def sorted_runs(
-    work: Path,
-    sources: Sequence[CdxSource],
-    resources: Resources,
-    report: BuildReport,
-    progress: Progress,
-) -> list[Run]:
-    """Return the lines of all sources as sorted runs in `work`; faults go to the report."""
-    inputs = ready_inputs(sources, work)
-    workers = workers_for(inputs, resources)
-    run_bytes = resources.memory_bytes // workers // _RUN_SHARE
-    tasks = plan_tasks(inputs, frozenset(), workers)
-    total = sum(task.size for task in tasks)
-    read = 0
-    done: list[TaskDone] = []
-    with Pool(workers) as pool:
-        work_to_do = [(work, task.number, task.pieces, run_bytes) for task in tasks]
-        for task, found in zip(tasks, pool.map(make_runs, work_to_do), strict=True):
+class Workers:
+    """The processes that share the work on some sources, and how much each may hold."""
+
+    def __init__(
+        self,
+        work: Path,
+        sources: Sequence[CdxSource],
+        resources: Resources,
+        progress: Progress = no_progress,
+    ) -> None:
+        self._work = work
+        self._inputs = ready_inputs(sources, work)
+        self._progress = progress
+        self._count = workers_for(self._inputs, resources)
+        self._memory = resources.memory_bytes // self._count
+        self.pool = Pool(self._count)
+
+    def __enter__(self) -> Self:
+        self.pool.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.pool.__exit__(kind, error, trace)
+
+    def sorted_runs(self, report: BuildReport) -> Sequence[Run]:
+        """Return the lines of all sources as sorted runs; faults go to the report.
+
+        They are so few that all can be read at once.
+        """
+        tasks = plan_tasks(self._inputs, frozenset(), self._count)
+        total = sum(task.size for task in tasks)
+        read = 0
+        done: list[TaskDone] = []
+        run_bytes = self._memory // _RUN_SHARE
+        to_do = [(self._work, task.number, task.pieces, run_bytes) for task in tasks]
+        for task, found in zip(tasks, self.pool.map(make_runs, to_do), strict=True):
             done.append(found)
             read += task.size
-            progress("sorting", read, total)
-    report.add_pieces([piece for each in done for piece in each.pieces])
-    return [run for each in done for run in each.runs]
+            self._progress("sorting", read, total)
+        report.add_pieces([piece for each in done for piece in each.pieces])
+        return self._few([run for each in done for run in each.runs])
 
+    def _few(self, runs: Sequence[Run]) -> Sequence[Run]:
+        while len(runs) > _MOST_RUNS:
+            groups = [runs[at : at + _MOST_RUNS] for at in range(0, len(runs), _MOST_RUNS)]
+            room = self.batch_bytes(_MOST_RUNS)
+            to_do = [(self._work, group, room) for group in groups]
+            runs = list(self.pool.map(join_runs, to_do))
+        return runs
 
-def write_shards(
-    work: Path,
-    runs: Sequence[Run],
-    points: Sequence[bytes],
-    names: Sequence[str],
-    lines_a_block: int,
-    resources: Resources,
-    report: BuildReport,
-    progress: Progress,
-) -> None:
-    """Write the data files `names` from runs, cut at split points; counts go to the report."""
-    bounds = [b"", *points, None]
-    workers = workers_of(runs, resources)
-    runs = few_runs(work, runs, workers, resources)
-    room = batch_bytes(resources, workers, len(runs))
-    shards = [
-        (work, runs, number, names[number], start, end, lines_a_block, room)
-        for number, (start, end) in enumerate(pairwise(bounds))
-    ]
-    with Pool(min(workers, len(shards))) as pool:
-        for lines, blocks, repeated in pool.map(write_shard, shards):
+    def batch_bytes(self, sources: int) -> int:
+        """Return how much a process reads at once of each of several sources that it merges."""
+        room = self._memory // _BATCH_SHARE // max(1, sources)
+        return min(_MOST_BATCH_BYTES, max(_LEAST_BATCH_BYTES, room))
+
+    def write_shards(
+        self,
+        runs: Sequence[Run],
+        points: Sequence[bytes],
+        names: Sequence[str],
+        lines_a_block: int,
+        report: BuildReport,
+    ) -> None:
+        """Write the data files `names` from runs, cut at split points; counts go to the report."""
+        room = self.batch_bytes(len(runs))
+        shards = [
+            (self._work, runs, number, names[number], start, end, lines_a_block, room)
+            for number, (start, end) in enumerate(pairwise([b"", *points, None]))
+        ]
+        for lines, blocks, repeated in self.pool.map(write_shard, shards):
             report.shards += 1
             report.lines += lines
             report.blocks += blocks
             report.repeated += repeated
-            progress("writing", report.shards, len(shards))
-
-
-def workers_of(runs: Sequence[Run], resources: Resources) -> int:
-    """Return how many processes the writing of these runs is worth."""
-    sizes = [Input(CdxSource(run.name), run.size, False) for run in runs]
-    return workers_for(sizes, resources)
-
-
-def batch_bytes(resources: Resources, workers: int, sources: int) -> int:
-    """Return how much to read at once of each of several sources that are merged."""
-    room = resources.memory_bytes // workers // _BATCH_SHARE // max(1, sources)
-    return min(_MOST_BATCH_BYTES, max(_LEAST_BATCH_BYTES, room))
-
-
-def few_runs(work: Path, runs: Sequence[Run], workers: int, resources: Resources) -> Sequence[Run]:
-    """Return the same lines in so few runs that all can be read at once."""
-    while len(runs) > _MOST_RUNS:
-        groups = [runs[at : at + _MOST_RUNS] for at in range(0, len(runs), _MOST_RUNS)]
-        room = batch_bytes(resources, workers, _MOST_RUNS)
-        with Pool(min(workers, len(groups))) as pool:
-            runs = list(pool.map(join_runs, [(work, group, room) for group in groups]))
-    return runs
+            self._progress("writing", report.shards, len(shards))
 
 
 def write_shard(

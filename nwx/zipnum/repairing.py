@@ -14,7 +14,7 @@ from nwx.errors import FormatError, SourceError, UsageError
 from nwx.formats.wholefile import whole_file
 from nwx.formats.zipnum import Block, format_index_line, key_of
 from nwx.zipnum.blocks import BlockIndex
-from nwx.zipnum.building import LINES_A_BLOCK, BuildReport, sorted_runs, write_shards
+from nwx.zipnum.building import LINES_A_BLOCK, BuildReport, Workers
 from nwx.zipnum.members import Member, members
 from nwx.zipnum.merging import Batch
 from nwx.zipnum.places import Places
@@ -218,11 +218,11 @@ def _write_anew(
                 stream.write(b"".join(line + b"\n" for line in _lines(member)))
         sources.append(CdxSource(str(path), name=str(part.path)))
     report.lines = report.blocks = report.shards = 0
-    runs = sorted_runs(work, sources, resources, report, progress)
     points = sorted({key_of(part.first) for part in parts[1:] if part.first})
     generation = next_generation(folder)
     names = [data_name(number, generation) for number in range(len(points) + 1)]
-    write_shards(work, runs, points, names, lines_a_block, resources, report, progress)
+    with Workers(work, sources, resources, progress) as workers:
+        workers.write_shards(workers.sorted_runs(report), points, names, lines_a_block, report)
     new = [part_name(number) for number in range(len(names))]
     old = {path.name for path in folder.glob("part-[0-9]*")} - {*new}
     old |= {part.path.name for part in parts if part.path.parent == folder.resolve()}

@@ -11,7 +11,6 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from operator import le
 from pathlib import Path
 
 import numpy as np
@@ -91,13 +90,13 @@ def make_runs(folder: Path, number: int, pieces: Sequence[Piece], run_bytes: int
     if report.exists():
         return _loaded(report)
     done = TaskDone()
-    waiting: list[Batch] = []
+    waiting: Batch = []
     size = 0
     for piece in pieces:
         read = PieceRead(piece.source.shown, piece.start)
         done.pieces.append(read)
         for lines, length in _clean(piece, read):
-            waiting.append(lines)
+            waiting += lines
             size += length
             if size >= run_bytes:
                 done.runs.append(_write_run(folder, number, len(done.runs), waiting))
@@ -208,12 +207,9 @@ def _header_fault(line: bytes) -> str:
     )
 
 
-def _write_run(folder: Path, number: int, count: int, waiting: list[Batch]) -> Run:
-    """Write the lines waiting, sorted, as a file, and forget them."""
-    lines = [line for batch in waiting for line in batch]
-    waiting.clear()
-    if not all(map(le, lines, lines[1:])):
-        lines.sort()
+def _write_run(folder: Path, number: int, count: int, lines: Batch) -> Run:
+    """Write lines, sorted, as a file, and forget them."""
+    lines.sort()
     path = folder / f"run-{number:05d}-{count:05d}"
     samples: list[Sample] = []
     offset = 0
@@ -222,6 +218,7 @@ def _write_run(folder: Path, number: int, count: int, waiting: list[Batch]) -> R
         for begin in range(0, len(lines), step):
             samples.append(Sample(key_of(lines[begin]).decode("latin-1"), offset))
             offset += stream.write(b"\n".join([*lines[begin : begin + step], b""]))
+    lines.clear()
     return Run(path.name, offset, tuple(samples))
 
 

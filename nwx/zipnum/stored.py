@@ -10,8 +10,6 @@ from threading import Lock
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-import requests
-
 from nwx.errors import SourceError
 
 TIMEOUT_SECONDS = 60
@@ -114,8 +112,12 @@ class Address(Stored):
     """What lies behind an http(s) address, asked for by ranges."""
 
     def __init__(self, address: str) -> None:
+        # imported here, as processes that share work on files start a good deal faster without
+        import requests
+
         super().__init__(address)
-        self._session = requests.Session()
+        self._session: Any = requests.Session()
+        self._failures = requests.RequestException
         try:
             total = self._ask(0, 1)[1].rpartition("/")[2]
             if not total.isdigit():
@@ -155,7 +157,7 @@ class Address(Stored):
                     if len(content) > length:
                         raise SourceError(f"{self.name} sends more than the {length} bytes asked")
                 return bytes(content), answer.headers.get("Content-Range", "")
-        except requests.RequestException as error:
+        except self._failures as error:
             raise SourceError(f"{self.name} cannot be read: {error}") from error
 
     def close(self) -> None:

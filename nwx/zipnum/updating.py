@@ -8,22 +8,13 @@ from itertools import pairwise
 from pathlib import Path
 
 from nwx.dedup.planning import Resources
-from nwx.dedup.pool import Pool, keep_memory
+from nwx.dedup.pool import keep_memory
 from nwx.dedup.rawblocks import CdxSource
 from nwx.dedup.report import Progress, no_progress
 from nwx.errors import FormatError, UsageError
 from nwx.formats.wholefile import whole_file
 from nwx.formats.zipnum import Block, format_index_line
-from nwx.zipnum.building import (
-    LINES_A_BLOCK,
-    BuildOptions,
-    BuildReport,
-    batch_bytes,
-    few_runs,
-    plan_of,
-    sorted_runs,
-    workers_of,
-)
+from nwx.zipnum.building import LINES_A_BLOCK, BuildOptions, BuildReport, Workers, plan_of
 from nwx.zipnum.cluster import Cluster, index_file, open_cluster
 from nwx.zipnum.merging import Batch, Distinct, merged
 from nwx.zipnum.publishing import Locations, publish, recover, work_folder
@@ -94,14 +85,19 @@ def merge(
     with work_folder(index.parent, plan) as work, open_cluster(index) as cluster:
         if cluster.index.part:
             raise UsageError(f"{index} has the form of WACZ files; convert it first")
-        runs = sorted_runs(work, sources, resources, report, progress)
         groups = list(_groups(cluster))
         if not groups:
             raise UsageError(f"{index} is empty; build a cluster")
         generation = next_generation(index.parent)
-        done = _merge_groups(index, work, groups, runs, (generation, lines_a_block), resources)
+        with Workers(work, sources, resources, progress) as workers:
+            runs = workers.sorted_runs(report)
+            form, room = (generation, lines_a_block), workers.batch_bytes(len(runs))
+            to_do = [(index, work, group, runs, form, room) for group in groups]
+            done: list[_Done] = []
+            for each in workers.pool.map(merge_group, to_do):
+                done.append(each)
+                progress("writing", len(done), len(groups))
         _sum_up(report, groups, done)
-        progress("writing", len(groups), len(groups))
         _publish(cluster, index, work, groups, done, generation, report)
     return report
 
@@ -134,22 +130,6 @@ def _groups(cluster: Cluster) -> Iterator[_Group]:
 def _reaches(cluster: Cluster, block: Block, key: bytes) -> bool:
     """Return whether a block has lines of a key that follows it, or of one behind that."""
     return any(line >= key for line in cluster.lines_of(iter([block]), key))
-
-
-def _merge_groups(
-    index: Path,
-    work: Path,
-    groups: Sequence[_Group],
-    runs: Sequence[Run],
-    form: tuple[int, int],
-    resources: Resources,
-) -> list[_Done]:
-    workers = workers_of(runs, resources)
-    runs = few_runs(work, runs, workers, resources)
-    room = batch_bytes(resources, workers, len(runs))
-    tasks = [(index, work, group, runs, form, room) for group in groups]
-    with Pool(min(workers, max(1, len(tasks)))) as pool:
-        return list(pool.map(merge_group, tasks))
 
 
 def merge_group(
