@@ -8,6 +8,7 @@ from typing import Any
 
 from nwx.engine.base import Engine, SearchRequest
 from nwx.engine.entries import capture_from_entry, document_from_entry
+from nwx.facets.checking import check_facets
 from nwx.keys import capture_key, document_id, document_key, makes_document, precedence
 from nwx.model import UNDEDUPLICATED, Capture, Collapse, IndexName
 from nwx.query.tree import All
@@ -35,6 +36,7 @@ def check(engine: Engine) -> Iterator[Finding]:
     held: Counter[tuple[str, str]] = Counter()
     yield from _captures(engine, held)
     yield from _ledger(engine, held)
+    yield from (_wrong("facets", IndexName.FACETS, *problem) for problem in check_facets(engine))
 
 
 def _documents(engine: Engine) -> Iterator[Finding]:
