@@ -35,7 +35,7 @@ PHONE = {"width": 390, "height": 844}
 PAGES: dict[str, tuple[str, str, dict[str, int]]] = {
     "explorer": ("/explore?by=month,status", "light", WIDE),
     "explorer-dark": ("/explore?by=month,type&feature=bytes&chart=heat", "dark", WIDE),
-    "explorer-phone": ("/explore?by=type&feature=bytes&chart=treemap", "light", PHONE),
+    "explorer-phone": ("/explore?by=month,type&feature=bytes&chart=share", "light", PHONE),
 }
 
 
@@ -46,7 +46,7 @@ def main(names: list[str]) -> None:
         for panel in PANELS:
             if not names or f"kibana-{panel.name}" in names:
                 drawn = draw(panel, hits_of(panel, engine.scan(IndexName.FACETS)))
-                (PICTURES / f"kibana-{panel.name}.png").write_bytes(drawn)
+                (PICTURES / f"kibana-{panel.name}.svg").write_bytes(drawn)
         if pages := {name: PAGES[name] for name in PAGES if not names or name in names}:
             photograph(engine, pages)
 
@@ -66,7 +66,7 @@ def draw(panel: Panel, hits: list[dict[str, Any]]) -> bytes:
     """Return the picture of a panel, as large as on the dashboard."""
     sized: Spec = {"width": 480, "height": 220, "autosize": {"type": "fit", "contains": "padding"}}
     spec = {**specification(panel, {"values": hits}), **sized}
-    return picture(spec, theme.config("light", ground=True), "png")
+    return picture(spec, theme.config("light", ground=True), "svg")
 
 
 def photograph(engine: Engine, pages: dict[str, tuple[str, str, dict[str, int]]]) -> None:
