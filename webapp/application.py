@@ -25,7 +25,6 @@ from webapp import (
     search,
     words,
 )
-from webapp.cdx_service import EXTENSION as CDX_EXTENSION
 from webapp.cdx_service import CdxService
 from webapp.context import EXTENSION, Places, Service, preferences, service
 
@@ -91,14 +90,14 @@ def create_app(
         places=places,
     )
     replays = replay_url or replay_port
-    app.extensions[CDX_EXTENSION] = CdxService(
+    captures = CdxService(
         CdxServer([EngineSource(engine), *cdx_sources]),
         engine=engine,
         token=cdx_token,
         replay_url=f"/{playback.COLLECTION}" if replays else "",
         places=places,
     )
-    cdx.prepare(app)
+    cdx.prepare(app, captures)
     dedup.prepare(app, engine, places)
     for module in _MODULES:
         app.register_blueprint(module.blueprint)

@@ -5,7 +5,6 @@ names a dialect, or for crawlers a spelling of digests: `/cdx/ia`,
 `/web/cdx/hex`. `/<collection>` is OutbackCDX's address, in its dialect.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from flask import Blueprint, Flask, Response, request
@@ -13,20 +12,18 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import BaseConverter, ValidationError
 
-from nwx.cdxserver.dialects import DIALECTS, IA, OUTBACK, PYWB, Dialect, dialect_named
-from nwx.cdxserver.parameters import Parameters, parameters_of
+from nwx.cdxserver.dialects import DIALECTS, IA, OUTBACK
+from nwx.cdxserver.parameters import parameters_of
 from nwx.cdxserver.waybackxml import MEDIA_TYPE as XML
 from nwx.cdxserver.waybackxml import answer_xml
 from nwx.errors import NwxError
-from nwx.formats.cdxrow import Row
-from nwx.formats.digest import Form
 from webapp import cdx_writing, failures
-from webapp.cdx_service import cdx_service, require
+from webapp.cdx_gate import Gate, asked
+from webapp.cdx_service import EXTENSION, SPELLINGS, CdxService, cdx_service, require
 from webapp.cdx_streams import as_response
 
 blueprint = Blueprint("cdx", __name__)
 
-SPELLINGS = {"hex": Form.BARE_HEX, "base32": Form.BARE_BASE32}
 VARIANTS = ",".join((*DIALECTS, *SPELLINGS))
 ALL_OF_IA = "web"
 """What stands for all collections in addresses of the Internet Archive, where none is named so."""
@@ -51,16 +48,18 @@ class CollectionName(BaseConverter):
         return value
 
 
-def prepare(app: Flask) -> None:
-    """Make an application ready for the addresses of the CDX server."""
+def prepare(app: Flask, service: CdxService) -> None:
+    """Make an application ready for the addresses of a CDX server."""
+    app.extensions[EXTENSION] = service
     app.url_map.converters["collection"] = CollectionName
+    app.wsgi_app = Gate(app.wsgi_app, service)  # type: ignore[method-assign]
 
 
 @blueprint.get("/cdx")
 @blueprint.get(f"/cdx/<any({VARIANTS}):variant>")
 def all_captures(variant: str = "") -> ResponseReturnValue:
     """Answer from all collections."""
-    return _answer(variant or PYWB.name)
+    return _answer(variant)
 
 
 @blueprint.get("/<collection:collection>/cdx")
@@ -68,7 +67,7 @@ def all_captures(variant: str = "") -> ResponseReturnValue:
 def captures(collection: str, variant: str = "") -> ResponseReturnValue:
     """Answer from one collection."""
     require(collection)
-    return _answer(variant or PYWB.name, collection)
+    return _answer(variant, collection)
 
 
 @blueprint.get("/cdx/search/cdx")
@@ -111,27 +110,11 @@ def delete(collection: str) -> ResponseReturnValue:
 def _answer(variant: str, collection: str = "") -> Response:
     parameters = parameters_of(request.query_string.decode("utf-8", "surrogateescape"))
     gzip = parameters.truth("gzip") if parameters.text("gzip") else None
-    server = cdx_service().server
     if parameters.text("q"):
-        pieces = answer_xml(parameters, server.source, collection)
+        pieces = answer_xml(parameters, cdx_service().server.source, collection)
         return as_response(pieces, XML, gzip=gzip)
-    dialect = _dialect(parameters, variant)
-    spelling = SPELLINGS.get(variant)
-    answer = server.answer(parameters, dialect, collection=collection, digest=spelling, seen=_cover)
+    answer = asked(cdx_service(), parameters, collection, variant)
     return as_response(answer.pieces, answer.media_type, gzip=gzip)
-
-
-def _cover(rows: Sequence[Row]) -> None:
-    """Make the files of captures known to whoever is about to play them."""
-    places = cdx_service().places
-    if places is not None:
-        places.cover((row.collection, row.filename) for row in rows)
-
-
-def _dialect(parameters: Parameters, variant: str) -> Dialect:
-    """Return the dialect of a question; crawlers that want a spelling speak that of IA."""
-    name = parameters.text("dialect")
-    return dialect_named(name or (IA.name if variant in SPELLINGS else variant))
 
 
 @blueprint.errorhandler(NwxError)

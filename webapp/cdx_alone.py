@@ -8,7 +8,7 @@ from flask import Flask, Response
 
 from webapp import cdx, memento
 from webapp.cdx_listening import make_server
-from webapp.cdx_service import EXTENSION, CdxService
+from webapp.cdx_service import CdxService
 from webapp.listening import address_of, listen
 from webapp.service import ended_by_sigterm
 
@@ -27,8 +27,7 @@ class Place:
 def create_cdx_app(service: CdxService) -> Flask:
     """Return an application that has the addresses of the CDX server and of Memento only."""
     app = Flask(__name__, static_folder=None)
-    app.extensions[EXTENSION] = service
-    cdx.prepare(app)
+    cdx.prepare(app, service)
     app.register_blueprint(cdx.blueprint)
     app.register_blueprint(memento.blueprint)
     app.add_url_rule("/health", "health", _health)

@@ -2,6 +2,7 @@
 
 import copy
 import hmac
+import logging
 import socket
 from collections.abc import Callable
 from functools import partial
@@ -40,6 +41,8 @@ def make_server(
     )
     dispatcher = ThreadedTaskDispatcher()
     dispatcher.set_thread_count(threads)
+    # It warns whenever two questions come at once.
+    dispatcher.queue_logger.setLevel(logging.ERROR)
     return _Server(
         application,
         {},

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from flask import current_app
@@ -9,9 +10,14 @@ from werkzeug.exceptions import NotFound
 
 from nwx.cdxserver.server import CdxServer
 from nwx.engine.base import Engine
+from nwx.formats.cdxrow import Row
+from nwx.formats.digest import Form
 from webapp.context import Places
 
 EXTENSION = "nwx-cdx"
+SPELLINGS = {"hex": Form.BARE_HEX, "base32": Form.BARE_BASE32}
+"""What stands behind an address for crawlers that compare digests as they spell them."""
+
 DEFAULT_STREAMS = 6
 _KNOWN_SECONDS = 5.0
 
@@ -36,6 +42,11 @@ class CdxService:
     )
     _collections: frozenset[str] = frozenset()
     _asked: float = 0.0
+
+    def cover(self, rows: Sequence[Row]) -> None:
+        """Make the files of captures known to whoever is about to play them."""
+        if self.places is not None:
+            self.places.cover((row.collection, row.filename) for row in rows)
 
     def knows(self, collection: str) -> bool:
         """Return whether a collection has captures; what is known is believed for a while."""

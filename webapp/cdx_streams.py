@@ -10,7 +10,13 @@ from werkzeug.exceptions import ServiceUnavailable
 from webapp.cdx_service import cdx_service
 
 WHOLE_BYTES = 1 << 16
-_WORTH_GZIP = 1_400
+WORTH_GZIP = 1_400
+COMMON_HEADERS = (
+    ("Access-Control-Allow-Origin", "*"),
+    ("Cache-Control", "no-cache"),
+    ("Vary", "Accept-Encoding"),
+    ("X-Content-Type-Options", "nosniff"),
+)
 _GZIP_LEVEL = 1
 _GZIP = 31  # window bits that make a gzip member
 
@@ -21,9 +27,10 @@ def as_response(pieces: Iterator[bytes], media_type: str, *, gzip: bool | None) 
     `gzip` None compresses where the client takes it. Raises
     ServiceUnavailable on a long answer while too many are under way.
     """
-    compress = request.accept_encodings.best_match(("gzip",)) == "gzip" and gzip is not False
-    head, ended = _head(pieces)
-    if ended and not (compress and len(head) >= _WORTH_GZIP):
+    compress = gzip is not False and "gzip" in request.headers.get("Accept-Encoding", "")
+    compress = compress and request.accept_encodings.quality("gzip") > 0
+    head, ended = beginning(pieces)
+    if ended and not (compress and len(head) >= WORTH_GZIP):
         return _response(head, media_type, compressed=False)
     if ended:
         return _response(b"".join(_compressed(iter((head,)))), media_type, compressed=True)
@@ -31,7 +38,7 @@ def as_response(pieces: Iterator[bytes], media_type: str, *, gzip: bool | None) 
     return _response(stream, media_type, compressed=compress)
 
 
-def _head(pieces: Iterator[bytes]) -> tuple[bytes, bool]:
+def beginning(pieces: Iterator[bytes]) -> tuple[bytes, bool]:
     """Return the first bytes of an answer, and whether there are no more."""
     found: list[bytes] = []
     size = 0
@@ -45,8 +52,7 @@ def _head(pieces: Iterator[bytes]) -> tuple[bytes, bool]:
 
 def _response(body: "bytes | _Stream", media_type: str, *, compressed: bool) -> Response:
     response = Response(body, mimetype=media_type)
-    response.headers["Access-Control-Allow-Origin"] = "*"
-    response.vary.add("Accept-Encoding")
+    response.headers.extend(COMMON_HEADERS)
     if compressed:
         response.headers["Content-Encoding"] = "gzip"
     return response

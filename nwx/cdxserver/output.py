@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from itertools import islice
 from urllib.parse import quote_plus
 
@@ -70,6 +71,7 @@ def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
         size = min(2 * size, _ROWS_AT_ONCE)
 
 
+@lru_cache(maxsize=256)
 def _text_writer(names: tuple[str, ...], form: Form | None) -> Writer:
     values = values_of(names, form)
     blanks = len(names) - 1

@@ -1,7 +1,7 @@
 """The parameters of a question as they came, each checked where it is read."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from urllib.parse import parse_qsl
 
 from nwx.errors import CdxQueryError, TimestampError
@@ -27,6 +27,15 @@ class Parameters:
 
     def __contains__(self, name: str) -> bool:
         return name in self._values
+
+    def others(self, names: Collection[str]) -> tuple[tuple[str, str], ...]:
+        """Return names and values of all parameters but these."""
+        return tuple(
+            (name, value)
+            for name, values in self._values.items()
+            if name not in names
+            for value in values
+        )
 
     def all(self, name: str) -> Sequence[str]:
         """Return all values of a parameter that say anything."""

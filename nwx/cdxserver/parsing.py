@@ -1,11 +1,10 @@
 """From parameters to a question, by the rules of a dialect."""
 
 from dataclasses import replace
-from enum import StrEnum
-from typing import TypeVar
+from functools import lru_cache
 from urllib.parse import quote
 
-from nwx.cdxserver.dialects import Dialect
+from nwx.cdxserver.dialects import DIALECTS, Dialect
 from nwx.cdxserver.fields import value_of
 from nwx.cdxserver.filters import (
     Collapsing,
@@ -48,7 +47,9 @@ _UNSUPPORTED = (
 )
 """Switches that peers have: leaving them out would change an answer in silence."""
 
-Choice = TypeVar("Choice", bound=StrEnum)
+_OF_PLACE = frozenset(("url", "urlkey", "matchType", "method", "requestBody"))
+_KEPT_CHARACTERS = 1_000
+_NOWHERE = Span("", "")
 
 
 def parse(parameters: Parameters, dialect: Dialect, digest: Form | None = None) -> Query:
@@ -56,15 +57,27 @@ def parse(parameters: Parameters, dialect: Dialect, digest: Form | None = None) 
 
     Raises CdxQueryError, saying which parameter is wrong and what it takes.
     """
-    for name in _UNSUPPORTED:
-        if parameters.truth(name):
-            raise CdxQueryError(f"{name} is not supported; leave it out")
     span, urlkey = _place(parameters)
+    others = parameters.others(_OF_PLACE)
+    small = sum(len(name) + len(value) for name, value in others) < _KEPT_CHARACTERS
+    understand = _remembered if small else _understood
+    query = understand(others, dialect.name, digest, bool(urlkey))
+    return replace(query, span=span, urlkey=urlkey)
+
+
+def _understood(
+    others: tuple[tuple[str, str], ...], dialect_name: str, digest: Form | None, single: bool
+) -> Query:
+    """Return all of a question but its place; `single` tells that it is for one URL."""
+    parameters, dialect = Parameters(others), DIALECTS[dialect_name]
+    for name in _UNSUPPORTED:
+        if name in parameters and parameters.truth(name):
+            raise CdxQueryError(f"{name} is not supported; leave it out")
     form = _digest_form(parameters, digest or dialect.digest)
     limit, newest = _limit(parameters, dialect)
     query = Query(
-        span=span,
-        urlkey=urlkey,
+        span=_NOWHERE,
+        urlkey="-" if single else "",
         date_from=parameters.date("from", "from_ts"),
         date_to=parameters.date("to"),
         filters=_filters(parameters, dialect, form),
@@ -81,6 +94,10 @@ def parse(parameters: Parameters, dialect: Dialect, digest: Form | None = None) 
     query = _resuming(_ordered(query, parameters, dialect), parameters, dialect)
     _check(query, dialect)
     return query
+
+
+# Crawlers ask the same of one URL after the other.
+_remembered = lru_cache(maxsize=256)(_understood)
 
 
 def _place(parameters: Parameters) -> tuple[Span, str]:

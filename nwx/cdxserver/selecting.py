@@ -99,7 +99,9 @@ def _in_order(query: Query, source: Source) -> Iterator[Row]:
 
 def _raw(query: Query, source: Source) -> Iterator[Row]:
     """Stream all rows from the start, or from where an earlier answer ended."""
-    span = replace(narrowed(query), newest_first=query.order is Order.REVERSE)
+    span = narrowed(query)
+    if query.order is Order.REVERSE:
+        span = replace(span, newest_first=True)
     resume = query.resume
     if resume is None:
         return source.rows(span)
@@ -160,7 +162,7 @@ def _date_tests(query: Query) -> Iterator[Callable[[Row], bool]]:
 def narrowed(query: Query) -> Span:
     """Return the span of a question; that of one URL is cut to the time asked for."""
     span = query.span
-    if not query.urlkey:
+    if not query.urlkey or not (query.date_from or query.date_to):
         return span
     # `:` comes after the digits, so that a year as the end takes in all of it.
     end = f"{query.urlkey} {query.date_to}:" if query.date_to else span.end

@@ -67,6 +67,8 @@ class CdxServer:
         """Return what parameters ask for, on one collection or on all."""
         query = parse(parameters, dialect, digest)
         collection = collection or parameters.text("collection")
+        if not collection:
+            return query
         return replace(query, span=replace(query.span, collection=collection))
 
     def rows(self, query: Query) -> Selection:

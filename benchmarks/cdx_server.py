@@ -1,0 +1,329 @@
+"""Look-ups, prefix queries and POSTs of the CDX server, beside pywb's on the same ZipNum cluster.
+
+    python -m benchmarks.cdx_server [--captures 100000] [--clients 1 8] [--seconds 5]
+        [--prefix 100000] [--post 20000] [--elastic [ADDRESS]] [--folder FOLDER]
+
+Exact look-ups are of URLs drawn at random: look-ups/s and the 95th percentile
+in milliseconds, for each number of clients; every client is a process with
+one connection that it keeps. The prefix query streams so many lines of one
+host. POSTs send so many lines in one request, into each engine.
+Servers are processes of their own, asked one after the other.
+"""
+
+import argparse
+import gzip
+import multiprocessing
+import os
+import random
+import re
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import islice
+from pathlib import Path
+
+from tests.elasticsearch.server import node
+
+BLOCK_LINES = 3_000
+WARM_UP = 50
+TOKEN = "benchmark"
+WHOLE = "big"
+SITES = 1_000
+
+
+def main() -> None:
+    """Run the comparison and print its figures."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--captures", type=int, default=100_000)
+    options.add_argument("--clients", type=int, nargs="+", default=[1, 8])
+    options.add_argument("--seconds", type=float, default=5)
+    options.add_argument("--prefix", type=int, default=100_000)
+    options.add_argument("--post", type=int, default=20_000)
+    options.add_argument("--elastic", nargs="?", const="start", default="")
+    options.add_argument("--folder", type=Path)
+    given = options.parse_args()
+    with ExitStack() as stack:
+        folder = given.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        index = write_index(folder, given.captures, given.prefix)
+        cluster = write_cluster(folder / "collections" / "web" / "indexes", index)
+        elastic = given.elastic
+        if elastic == "start":
+            elastic = stack.enter_context(node())
+        run(given, folder, cluster, index, elastic)
+
+
+def run(given: argparse.Namespace, folder: Path, cluster: Path, index: Path, elastic: str) -> None:
+    """Ask each server in turn."""
+    engines = {"embedded": str(folder / "archive")} | ({"elastic": elastic} if elastic else {})
+    asked = "/web/cdx/ia?url={}"
+    for name, place in engines.items():
+        load(place, index)
+        with nwx_server(["--engine", place], []) as (port, process):
+            lookups(f"nwx, {name}", port, asked, given, process.pid)
+            prefix(f"nwx, {name}", port, "/web/cdx/ia?url={}", given.prefix, process.pid)
+    with nwx_server([], [f"web={cluster}"]) as (port, process):
+        lookups("nwx, ZipNum", port, asked, given, process.pid)
+        prefix("nwx, ZipNum", port, asked, given.prefix, process.pid)
+    with nwx_server([], [f"web={index}"]) as (port, process):
+        lookups("nwx, CDX file", port, asked, given, process.pid)
+        prefix("nwx, CDX file", port, asked, given.prefix, process.pid)
+    with pywb_server(folder) as (port, process):
+        lookups("pywb, ZipNum", port, "/web/index?output=text&url={}", given, process.pid)
+        # As one page of all blocks, which it would cut into pages of ten otherwise.
+        pywb_prefix = "/web/index?output=text&limit=1000000000&pageSize=1000000&url={}"
+        prefix("pywb, ZipNum", port, pywb_prefix, given.prefix, process.pid)
+    for name, place in engines.items():
+        with nwx_server(["--engine", place], ["--cdx-token", TOKEN]) as (port, process):
+            post(f"nwx, {name}", port, given.post, process.pid)
+
+
+def url_of(number: int) -> str:
+    """Return one of the URLs that are captured."""
+    return f"http://site{number % SITES}.example/page/{number}"
+
+
+def write_index(folder: Path, captures: int, prefix_lines: int) -> Path:
+    """Write a sorted CDX of eleven fields: three captures a URL, and one host with many."""
+    path = folder / "index.cdx"
+    with path.open("w") as stream:
+        for number in range(captures // 3):
+            key = f"example,site{number % SITES})/page/{number}"
+            for place, year in enumerate((2005, 2010, 2015), 3 * number):
+                stream.write(line_of(key, f"{year}0102030405", url_of(number), place))
+        for number in range(prefix_lines):
+            key, url = f"example,{WHOLE})/{number}", f"http://{WHOLE}.example/{number}"
+            stream.write(line_of(key, "20100102030405", url, captures + number))
+    subprocess.run(
+        ["sort", "-S", "1G", "-o", path, path], env=os.environ | {"LC_ALL": "C"}, check=True
+    )
+    return path
+
+
+def line_of(key: str, timestamp: str, url: str, number: int) -> str:
+    """Return a line; its digest is as random as real ones."""
+    digest = "".join(random.Random(number).choices("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", k=32))
+    file = f"CRAWL-{number % 5000:05}.warc.gz"
+    return f"{key} {timestamp} {url} text/html 200 {digest} - - 4321 {number} {file}\n"
+
+
+def write_cluster(folder: Path, index: Path) -> Path:
+    """Write a CDX as a ZipNum cluster, as pywb reads it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (
+        index.open("rb") as lines,
+        (folder / "part-0.gz").open("wb") as part,
+        (folder / "cluster.idx").open("wb") as written,
+    ):
+        for number, block in enumerate(_blocks(lines), 1):
+            data = gzip.compress(b"".join(block), 6)
+            key = b" ".join(block[0].split(b" ")[:2])
+            written.write(b"%s\tpart-0\t%d\t%d\t%d\n" % (key, part.tell(), len(data), number))
+            part.write(data)
+    (folder / "cluster.loc").write_text("part-0\tpart-0.gz\n")
+    return folder
+
+
+def _blocks(lines: Iterator[bytes]) -> Iterator[list[bytes]]:
+    while block := list(islice(lines, BLOCK_LINES)):
+        yield block
+
+
+def load(place: str, index: Path) -> None:
+    """Load the captures of a CDX into an archive and say how long that took."""
+    started = time.perf_counter()
+    command = ["--engine", place, "cdx-load", "--collection", "web", str(index)]
+    subprocess.run([_nwx(), *command], check=True, stdout=subprocess.DEVNULL)
+    took = time.perf_counter() - started
+    with index.open("rb") as stream:
+        lines = sum(block.count(b"\n") for block in iter(lambda: stream.read(1 << 20), b""))
+    print(f"cdx-load into {place}: {lines / took:,.0f} captures/s")
+
+
+@contextmanager
+def nwx_server(
+    options: Sequence[str], arguments: Sequence[str]
+) -> Iterator[tuple[int, subprocess.Popen[str]]]:
+    """Give the port of a CDX server of nwx, and its process."""
+    command = [_nwx(), *options, "cdx-server", "--port", "0", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout
+            found = re.search(r":(\d+)/cdx", process.stdout.readline())
+            assert found
+            yield int(found[1]), process
+        finally:
+            process.terminate()
+
+
+@contextmanager
+def pywb_server(folder: Path) -> Iterator[tuple[int, subprocess.Popen[str]]]:
+    """Give the port of pywb's CDX server, and its process."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    command = [str(Path(sys.executable).with_name("warcserver")), "-p", str(port)]
+    with subprocess.Popen(
+        command, cwd=folder, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        try:
+            _wait_for(port)
+            yield port, process
+        finally:
+            process.terminate()
+
+
+def _wait_for(port: int) -> None:
+    for _ in range(300):
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    raise SystemExit("pywb does not answer")
+
+
+def _nwx() -> str:
+    return str(Path(sys.executable).with_name("nwx"))
+
+
+def lookups(name: str, port: int, address: str, given: argparse.Namespace, pid: int) -> None:
+    """Look up random URLs with each number of clients and print the figures."""
+    for clients in given.clients:
+        with multiprocessing.get_context("spawn").Pool(clients) as pool:
+            work = [
+                (port, address, given.captures // 3, given.seconds, seed) for seed in range(clients)
+            ]
+            before = processor_seconds(pid)
+            found = pool.starmap(look_up, work)
+            busy = processor_seconds(pid) - before
+        times = sorted(one for mine in found for one in mine)
+        rate = len(times) / given.seconds
+        late = times[int(0.95 * len(times))] * 1000
+        print(
+            f"{name}, {clients} clients: {rate:,.0f} look-ups/s,"
+            f" median {statistics.median(times) * 1000:.2f} ms, 95 % {late:.2f} ms;"
+            f" {busy / (len(times) + clients * WARM_UP) * 1000:.2f} ms of the processor each"
+        )
+
+
+def look_up(port: int, address: str, urls: int, seconds: float, seed: int) -> list[float]:
+    """Return how long each look-up of one client took."""
+    chance = random.Random(seed)
+    times = []
+    with Client(port) as client:
+        for _ in range(WARM_UP):
+            client.get(address.format(url_of(chance.randrange(urls))))
+        end = time.perf_counter() + seconds
+        while (started := time.perf_counter()) < end:
+            body = client.get(address.format(url_of(chance.randrange(urls))))
+            times.append(time.perf_counter() - started)
+            assert body.count(b"\n") == 3, body
+    return times
+
+
+class Client:
+    """A connection that is kept; as little work as can be, so that the server is measured."""
+
+    def __init__(self, port: int) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port))
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._stream = self._socket.makefile("rb")
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stream.close()
+        self._socket.close()
+
+    def get(self, target: str) -> bytes:
+        """Return the body of an answer."""
+        return b"".join(self.stream(target))
+
+    def stream(self, target: str) -> Iterator[bytes]:
+        """Stream the body of an answer."""
+        self._socket.sendall(f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+        # Or a server that sends an answer in two packets waits for us in between.
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+        head = self._head()
+        if b"chunked" not in head.get(b"transfer-encoding", b""):
+            yield self._stream.read(int(head[b"content-length"]))
+            return
+        while size := int(self._stream.readline(), 16):
+            yield self._stream.read(size)
+            self._stream.readline()
+        self._stream.readline()
+
+    def post(self, target: str, body: bytes) -> bytes:
+        """Return the answer to what is sent."""
+        head = f"POST {target} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\n"
+        self._socket.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        return self._stream.read(int(self._head()[b"content-length"]))
+
+    def _head(self) -> dict[bytes, bytes]:
+        status = self._stream.readline()
+        if b" 200 " not in status:
+            raise SystemExit(f"the server answers {status!r}: {self._stream.read(500)!r}")
+        head = {}
+        while (line := self._stream.readline().lower()) != b"\r\n":
+            name, _, value = line.partition(b":")
+            head[name] = value.strip()
+        return head
+
+
+def prefix(name: str, port: int, address: str, lines: int, pid: int) -> None:
+    """Stream the captures of a host and print how fast, and what memory the server took."""
+    before = peak_megabytes(pid)
+    started = time.perf_counter()
+    with Client(port) as client:
+        found = sum(
+            piece.count(b"\n")
+            for piece in client.stream(address.format(f"http://{WHOLE}.example/*"))
+        )
+    took = time.perf_counter() - started
+    assert found == lines, (found, lines)
+    print(
+        f"{name}: prefix query, {found / took:,.0f} lines/s;"
+        f" memory {before:.0f} MB before, {peak_megabytes(pid):.0f} MB at most"
+    )
+
+
+def post(name: str, port: int, captures: int, pid: int) -> None:
+    """Send captures in one request and print how fast they are stored."""
+    lines = (
+        line_of("-", "20200102030405", url_of(number), 10_000_000_000 + number)
+        for number in range(captures)
+    )
+    body = "".join(lines).encode()
+    started = time.perf_counter()
+    with Client(port) as client:
+        answer = client.post("/posted", body)
+    took = time.perf_counter() - started
+    assert answer == b"Added %d records\n" % captures, answer
+    print(
+        f"{name}: POST, {captures / took:,.0f} captures/s;"
+        f" memory {peak_megabytes(pid):.0f} MB at most"
+    )
+
+
+def processor_seconds(pid: int) -> float:
+    """Return how long a process has kept processors busy."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def peak_megabytes(pid: int) -> float:
+    """Return the most memory that a process has held."""
+    found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
+    assert found
+    return int(found[1]) / 1024
+
+
+if __name__ == "__main__":
+    main()
