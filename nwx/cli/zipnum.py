@@ -24,21 +24,27 @@ from nwx.zipnum.converting import to_cluster, to_wacz_form
 from nwx.zipnum.repairing import RepairReport, repair
 from nwx.zipnum.shards import LEVEL
 from nwx.zipnum.splits import read_splits
-from nwx.zipnum.updating import merge
+from nwx.zipnum.updating import MergeReport, merge
 from nwx.zipnum.verifying import VerifyReport, verify
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _PROBLEMS_SHOWN = 20
+_LINES = click.option(
+    "--lines",
+    type=click.IntRange(1),
+    default=LINES_A_BLOCK,
+    show_default=True,
+    help="Lines of a block.",
+)
+_LINES_AS_BEFORE = click.option(
+    "--lines",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Lines of new blocks.  [as many as the first block has]",
+)
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 _WORK_OPTIONS = (
-    click.option(
-        "--lines",
-        type=click.IntRange(1),
-        default=LINES_A_BLOCK,
-        show_default=True,
-        help="Lines of a block.",
-    ),
     click.option(
         "--memory",
         type=SIZE,
@@ -90,6 +96,7 @@ def _work_options(function: Command) -> Command:
     is_flag=True,
     help="Write the index as cluster.summary too; of the two pywb must be given one only.",
 )
+@_LINES
 @_work_options
 def build_command(
     out: Path,
@@ -139,7 +146,9 @@ def _print_build(report: BuildReport, *, as_json: bool, quiet: bool) -> int:
     if as_json:
         print_json(report.as_json())
     elif not quiet:
-        counts = [f"{report.lines:,} lines in {report.blocks:,} blocks of {report.shards:,} files"]
+        new = " new" if isinstance(report, MergeReport) else ""
+        blocks = f"{report.blocks:,} blocks of {report.shards:,} files"
+        counts = [f"{report.lines:,}{new} lines in {blocks}"]
         if report.repeated:
             counts.append(f"{report.repeated:,} left out as repeated")
         if report.problems_total:
@@ -151,11 +160,12 @@ def _print_build(report: BuildReport, *, as_json: bool, quiet: bool) -> int:
 @command.command("merge")
 @click.argument("cluster", type=click.Path(path_type=Path, exists=True))
 @click.argument("files", metavar="CDX...", nargs=-1)
+@_LINES_AS_BEFORE
 @_work_options
 def merge_command(
     cluster: Path,
     files: tuple[str, ...],
-    lines: int,
+    lines: int | None,
     memory: int,
     jobs: int | None,
     as_json: bool,
@@ -237,6 +247,7 @@ def _print_verified(report: VerifyReport) -> None:
 
 @command.command("repair")
 @click.argument("cluster", type=click.Path(path_type=Path, exists=True))
+@_LINES
 @_work_options
 def repair_command(
     cluster: Path, lines: int, memory: int, jobs: int | None, as_json: bool, quiet: bool

@@ -14,7 +14,7 @@ from nwx.dedup.report import Progress, no_progress
 from nwx.errors import FormatError, UsageError
 from nwx.formats.wholefile import whole_file
 from nwx.formats.zipnum import Block, format_index_line
-from nwx.zipnum.building import LINES_A_BLOCK, BuildOptions, BuildReport, Workers, plan_of
+from nwx.zipnum.building import BuildOptions, BuildReport, Workers, plan_of
 from nwx.zipnum.cluster import Cluster, index_file, open_cluster
 from nwx.zipnum.merging import Batch, Distinct, merged
 from nwx.zipnum.publishing import Locations, publish, recover, work_folder
@@ -66,20 +66,20 @@ def merge(
     sources: Sequence[CdxSource],
     resources: Resources,
     *,
-    lines_a_block: int = LINES_A_BLOCK,
+    lines_a_block: int | None = None,
     progress: Progress = no_progress,
 ) -> MergeReport:
     """Add the lines of CDX files to the cluster at `place`, its index or its folder.
 
     Readers see the old cluster until the new one is whole. A merge that was
-    killed goes on when it is called again. Raises UsageError for a cluster
+    killed goes on when it is called again. Without `lines_a_block` new blocks
+    are as large as the first one is. Raises UsageError for a cluster
     in the form of WACZ files, and as `build` does.
     """
     recover(place if place.is_dir() else place.parent)
     index = index_file(place)
     found = index.stat()
-    options = BuildOptions(lines_a_block=lines_a_block)
-    plan = plan_of(sources, options, resources)
+    plan = plan_of(sources, BuildOptions(lines_a_block=lines_a_block or 0), resources)
     plan["index"] = [index.name, found.st_size, found.st_mtime_ns]
     report = MergeReport()
     with work_folder(index.parent, plan) as work, open_cluster(index) as cluster:
@@ -91,7 +91,8 @@ def merge(
         generation = next_generation(index.parent)
         with Workers(work, sources, resources, progress) as workers:
             runs = workers.sorted_runs(report)
-            form, room = (generation, lines_a_block), workers.batch_bytes(len(runs))
+            lines = lines_a_block or _lines_of(cluster, groups[0].blocks[0])
+            form, room = (generation, lines), workers.batch_bytes(len(runs))
             to_do = [(index, work, group, runs, form, room) for group in groups]
             done: list[_Done] = []
             for each in workers.pool.map(merge_group, to_do):
@@ -125,6 +126,11 @@ def _groups(cluster: Cluster) -> Iterator[_Group]:
     bounds = pairwise([*starts, None])
     for number, ((parts, blocks), (start, end)) in enumerate(zip(grouped, bounds, strict=True)):
         yield _Group(number, tuple(parts), tuple(blocks), start or b"", end)
+
+
+def _lines_of(cluster: Cluster, block: Block) -> int:
+    """Return how many lines a block has, at least one."""
+    return max(1, sum(1 for _ in cluster.lines_of(iter([block]))))
 
 
 def _reaches(cluster: Cluster, block: Block, key: bytes) -> bool:
