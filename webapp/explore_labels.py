@@ -38,13 +38,13 @@ def values_of(condition: Condition) -> str:
     if condition.is_span:
         told = f"{condition.low or '…'} – {condition.high or '…'}"
     else:
-        values = _whole_years(condition.values)
+        values = whole_years(condition.values)
         more = len(values) - MOST_NAMED
         told = ", ".join(map(readable, values[:MOST_NAMED])) + (f" + {more}" if more > 0 else "")
     return f"not {told}" if condition.negated else told
 
 
-def _whole_years(values: tuple[str, ...]) -> list[str]:
+def whole_years(values: tuple[str, ...]) -> list[str]:
     """Return values with a year in the place of its twelve months."""
     whole = {
         value[:4]

@@ -6,6 +6,8 @@ from math import ceil
 
 from nwx.facets.criteria import SIZE_BOUNDS, SIZES, STATUSES, UNKNOWN, Criterion
 from nwx.facets.question import Condition
+from webapp import parameters
+from webapp.explore_labels import whole_years
 
 _QUOTED = str.maketrans({"\\": "\\\\", '"': '\\"'})
 _FILTERS = {
@@ -27,27 +29,36 @@ def search_within(where: Sequence[Condition]) -> Within:
     """Return the search that finds the documents of a selection, as nearly as filters allow.
 
     Depth, the unknown and names from a list of sites mean nothing to the
-    search: such conditions are in `missing`.
+    search, and a query has its length: such conditions are in `missing`.
     """
     filters: list[tuple[str, str]] = []
     clauses: list[str] = []
     missing: list[Condition] = []
     for condition in where:
-        name = _FILTERS.get(condition.criterion)
-        clause = _clause(condition)
-        if clause is None:
-            missing.append(condition)
-        elif name and not condition.negated and name not in dict(filters):
+        clause, name = _clause(condition), _free_filter(condition, filters)
+        if clause and name:
             filters += [(name, value) for value in condition.values]
+        elif clause and len(" AND ".join((*clauses, clause))) <= parameters.MAX_QUERY:
+            clauses.append(clause)
         else:
-            clauses.append(f"NOT {clause}" if condition.negated else clause)
-    # A query of nothing but NOT would find nothing to take from.
-    query = " AND ".join(sorted(clauses, key=lambda clause: clause.startswith("NOT ")))
-    return Within((("q", query), *filters), tuple(missing))
+            missing.append(condition)
+    return Within((("q", " AND ".join(clauses)), *filters), tuple(missing))
+
+
+def _free_filter(condition: Condition, filters: Sequence[tuple[str, str]]) -> str:
+    """Return the filter that a condition can be, "" where it has to be part of the query."""
+    name = _FILTERS.get(condition.criterion, "")
+    several = len(condition.values) > parameters.MAX_VALUES
+    return "" if condition.negated or several or name in dict(filters) else name
 
 
 def _clause(condition: Condition) -> str | None:
     """Return a condition in Lucene syntax, None where there is none for it."""
+    clause = _positive(condition)
+    return f"NOT {clause}" if clause and condition.negated else clause
+
+
+def _positive(condition: Condition) -> str | None:
     criterion = condition.criterion
     if criterion is Criterion.MONTH and condition.is_span:
         return f"date:{condition.low}..{condition.high}"
@@ -56,7 +67,8 @@ def _clause(condition: Condition) -> str | None:
     write = _CLAUSES.get(criterion)
     if write is None or condition.is_span or UNKNOWN in condition.values:
         return None
-    clauses = [write(value) for value in condition.values]
+    values = whole_years(condition.values) if criterion is Criterion.MONTH else condition.values
+    clauses = [write(value) for value in values]
     if None in clauses:
         return None
     joined = " OR ".join(filter(None, clauses))

@@ -23,6 +23,7 @@ from nwx.settings import ElasticSettings, Settings
 from tests.cli.conftest import run_nwx
 from tests.kibana import hits_of
 from tests.web.holdings import batch
+from webapp import create_app
 
 pytestmark = pytest.mark.xdist_group("panels")
 
@@ -134,3 +135,14 @@ def test_pictures_are_drawn_from_the_same_hits(archive: Archive, panel: Panel) -
         return [hit["_source"][name] for hit in hits]
 
     assert known(here) == known(there)
+
+
+def test_the_explorer_asks_a_server_too(archive: Archive) -> None:
+    client = create_app(archive.engine).test_client()
+    rows = client.get("/explore/table.json?by=type,status").get_json()["rows"]
+    captures = batch().captures
+    assert sum(row["captures"] for row in rows) == len(captures)
+    behind = client.get("/explore/captures?where=type%3Dpdf&where=status%3Dserver_error").text
+    wanted = sum(one.content_type_norm == "pdf" and one.status_code == 500 for one in captures)
+    assert f"<strong>{wanted}</strong> captures" in behind
+    assert behind.count("<tr>") == wanted + 1

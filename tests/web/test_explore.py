@@ -227,6 +227,52 @@ def test_a_search_within_a_selection(
     assert client.get(address).status_code == 200
 
 
+@pytest.mark.parametrize(
+    "where",
+    [
+        "type=pdf",
+        "type!=pdf",
+        "status=ok",
+        "status=request_error",
+        "site=example.org",
+        "site=example.com,example.net",
+        "tld=com",
+        "tld!=com,example",
+        "month=2014-03",
+        "month=2009..2010",
+        "month=..2006",
+        "size=0-1.2K",
+        "size=1.2K-15K..",
+        "collection=blogs",
+        "collection!=blogs",
+    ],
+)
+def test_the_search_finds_the_documents_of_the_captures(app: Flask, where: str) -> None:
+    client = app.test_client()
+    asked = {"where": where, "limit": 1000}
+    behind = client.get("/api/facets/captures", query_string=asked).get_json()["captures"]
+    (address,) = _links(
+        Page(client.get("/explore", query_string={"where": where}).text), "Search within"
+    )
+    query = urlsplit(address).query
+    found = client.get(f"/export/results.json?{query}&collapse=none").get_json()
+    assert found
+    whole = client.get("/export/results.json?collapse=none").get_json()
+    known = {one["id"] for one in whole}
+    assert {one["id"] for one in found} == {one["document_id"] for one in behind} & known
+
+
+def test_what_is_too_long_for_a_search_is_left_out(client: FlaskClient) -> None:
+    sites = ",".join(f"site{number}.example" for number in range(200))
+    page = _page(client, f"/explore?where=site%3D{sites}&where=type%3Dhtml")
+    assert "has no filter for site" in page.source
+    (address,) = _links(page, "Search within")
+    assert client.get(address).status_code == 200
+    years = ",".join(map(str, range(1990, 2026)))
+    (address,) = _links(_page(client, f"/explore?where=month%3D{years}"), "Search within")
+    assert parse_qs(urlsplit(address).query)["q"][0].count("date:") == 36
+
+
 @pytest.mark.parametrize("where", ["depth=1", "type=unknown", "status=ignored", "size=unknown"])
 def test_where_the_search_has_no_filter_it_is_told(client: FlaskClient, where: str) -> None:
     page = _page(client, f"/explore?where={where.replace('=', '%3D')}&by=month")
