@@ -206,6 +206,15 @@ def test_all_is_there_without_scripts(browser: Browser, explorer: str) -> None:
     page.context.close()
 
 
+def test_without_its_library_the_chart_says_so(browser: Browser, explorer: str) -> None:
+    page = browser.new_context().new_page()
+    page.route("**/vega.js*", lambda route: route.fulfill(status=503))
+    page.goto(f"{explorer}/explore?by=type")
+    expect(page.locator("#chart")).to_contain_text("could not be loaded")
+    expect(page.locator(".grid tbody tr")).to_have_count(6)
+    page.context.close()
+
+
 def test_keys_lead_to_the_forms_and_the_table(page: Page, explorer: str) -> None:
     _drawn(page, f"{explorer}/explore?by=type")
     page.get_by_text("Narrow…").focus()

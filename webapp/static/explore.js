@@ -47,5 +47,9 @@ for (const link of document.querySelectorAll(".tiles [aria-current], .explore-to
   row.scrollLeft = link.getBoundingClientRect().left - row.getBoundingClientRect().left - 48;
 }
 
-night.addEventListener("change", draw);
-draw();
+if (window.vegaEmbed) {
+  night.addEventListener("change", draw);
+  draw();
+} else {
+  chart.textContent = "The chart could not be loaded; the table below has its numbers.";
+}
