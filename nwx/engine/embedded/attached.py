@@ -7,17 +7,18 @@ for ids that are new on either side.
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager, suppress
 from itertools import chain
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from nwx.engine.embedded import reading
 from nwx.engine.embedded.database import attached, connect, count
-from nwx.engine.embedded.datesfolder import dates_folder
+from nwx.engine.embedded.datesfolder import dates_folder, locked
 from nwx.engine.embedded.folder import Folder
+from nwx.engine.embedded.lookedup import LookedUp, load, nothing, save
 from nwx.engine.embedded.stored import Ints
 from nwx.errors import EngineError
 from nwx.model import Dates
@@ -58,25 +59,6 @@ def merged(parts: Sequence[Seen]) -> Seen:
     return Seen(*(column[new] for column in found))
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What was read of an index: its dates by its own numbers, and the archive's for those.
-
-    `last` is the last number of an id that was read, `seen` the last row
-    of dates, `size` the first number of the archive that was not known.
-    """
-
-    deletions: int
-    last: int
-    seen: int
-    size: int
-    rows: Ints
-    numbers: Ints
-
-
-_NOTHING = np.zeros((0, 4), dtype=np.int64)
-
-
 class AttachedIndex:
     """One index that is attached to an archive, open for reading."""
 
@@ -84,7 +66,8 @@ class AttachedIndex:
         self._name = name
         self._folder = folder
         self._path = folder.database
-        self._known: _Known | None = None
+        self._file = joined_file(archive, name)
+        self._known: LookedUp | None = None
         self._version = -1
         with self._our_errors():
             self._db = connect(folder.database, read_only=True)
@@ -122,11 +105,11 @@ class AttachedIndex:
         there = nums > 0
         return Seen(nums[there], known.rows[there, 2], translated[known.rows[there, 3]])
 
-    def _read(self, size: int) -> _Known:
+    def _read(self, size: int) -> LookedUp:
         deletions = count(self._db, "deletions")
-        before = self._known
+        before = self._known or load(self._file, self._db)
         if before is None or before.deletions != deletions:
-            before = _Known(deletions, 0, 0, 0, _NOTHING, np.zeros(1, dtype=np.int64))
+            before = nothing(deletions)
         (last,) = self._db.execute("SELECT coalesce(max(num), 0) FROM ids").fetchone()
         numbers = np.zeros(last + 1, dtype=np.int64)
         numbers[: len(before.numbers)] = before.numbers
@@ -140,7 +123,15 @@ class AttachedIndex:
         new = _rows(self._db, _SEEN, (before.seen,))
         seen = int(new[:, 0].max()) if len(new) else before.seen
         rows = np.concatenate([before.rows, new]) if len(new) else before.rows
-        return _Known(deletions, last, seen, size, rows, numbers)
+        return LookedUp(deletions, last, seen, size, rows, numbers)
+
+    def keep(self, size: int) -> None:
+        """Write down what was looked up, where much has come since that was last done."""
+        with self._our_errors():
+            before = load(self._file, self._db) or nothing(-1)
+            self.read(size, {})
+            if self._known is not None and self._known.is_worth_keeping(before):
+                save(self._file, self._db, self._known)
 
     def dates(self, ids: Sequence[str]) -> dict[str, Dates]:
         """Return the dates of ids."""
@@ -185,6 +176,13 @@ class Attached:
         """Return the dates of each, as `AttachedIndex.read` does."""
         return [one.read(size, codes) for one in self._open]
 
+    def keep(self, db: sqlite3.Connection) -> None:
+        """Write down what was looked up, so that opening the archive takes no time."""
+        self.look(db)
+        (size,) = db.execute("SELECT coalesce(max(num), 0) + 1 FROM ids").fetchone()
+        for one in self._open:
+            one.keep(size)
+
     def dates(self, ids: Sequence[str]) -> list[dict[str, Dates]]:
         """Return the dates of ids in each."""
         return [one.dates(ids) for one in self._open]
@@ -194,6 +192,25 @@ class Attached:
         for one in self._open:
             one.close()
         self._open, self._addresses = [], {}
+
+
+def keep_joined(archive: Folder) -> None:
+    """Write down what is looked up of attached indices, unless somebody writes to the archive."""
+    if not archive.exists():
+        return
+    with (
+        suppress(EngineError),  # it only saves time, and whoever asks is told
+        archive.our_errors(),
+        closing(connect(archive.database, read_only=True)) as db,
+    ):
+        if attached(db):
+            with locked(archive, 0.0), closing(Attached(archive)) as indices:
+                indices.keep(db)
+
+
+def joined_file(archive: Folder, name: str) -> Path:
+    """Return the file that spares looking up what an attached index and the archive share."""
+    return archive.path / f"joined-{name}.npz"
 
 
 @contextmanager

@@ -118,7 +118,7 @@ def dates_folder(path: Path) -> Folder:
 def make_dates_folder(path: Path) -> None:
     """Make an empty dates index where there is none."""
     folder = DatesFolder(path)
-    with _locked(folder):
+    with locked(folder):
         if not folder.exists():
             folder.make()
             folder.finish()
@@ -140,7 +140,7 @@ class DatesWriter:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Give the database to change it; others wait until that is committed."""
-        with _locked(self._folder), self._folder.our_errors():
+        with locked(self._folder), self._folder.our_errors():
             db = self._connected()
             db.execute("BEGIN IMMEDIATE")
             try:
@@ -166,7 +166,7 @@ class DatesWriter:
             return
         with closing(db), suppress(EngineBusyError):  # who is busy there sees to the file
             if columns is not None:
-                with _locked(self._folder, 0.0), self._folder.our_errors():
+                with locked(self._folder, 0.0), self._folder.our_errors():
                     save(columns, db)
 
 
@@ -177,7 +177,7 @@ def building(path: Path) -> Iterator["FolderBuilder"]:
     Nobody else can add to it until then.
     """
     folder = DatesFolder(path)
-    with _locked(folder):
+    with locked(folder):
         old = 0
         if folder.exists():
             folder.check()
@@ -212,7 +212,8 @@ class FolderBuilder(DatesBuilder):
 
 
 @contextmanager
-def _locked(folder: Folder, wait_seconds: float = _WAIT_SECONDS) -> Iterator[None]:
+def locked(folder: Folder, wait_seconds: float = _WAIT_SECONDS) -> Iterator[None]:
+    """Keep other writers out of a folder within the context."""
     handle = folder.lock(wait_seconds)
     try:
         yield

@@ -9,6 +9,7 @@ from typing import Any
 
 from nwx.engine.base import DatesBuilder, Engine, SearchRequest
 from nwx.engine.embedded import bydigest, cdx, reading, searching
+from nwx.engine.embedded.attached import keep_joined
 from nwx.engine.embedded.cube import EmbeddedCube
 from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.datesfolder import DatesWriter
@@ -228,6 +229,8 @@ class EmbeddedEngine(Engine):
                     writer.close()
                 self._main_dates.close(self._folder.columns)
                 self._parallel.close()
+                if not self._read_only:
+                    keep_joined(self._folder)
             finally:
                 self._viewer.close()
 

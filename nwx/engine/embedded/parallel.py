@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nwx.engine.base import DatesBuilder, check_name, is_name
 from nwx.engine.embedded import reading
-from nwx.engine.embedded.attached import named_errors
+from nwx.engine.embedded.attached import joined_file, named_errors
 from nwx.engine.embedded.database import attached, connect, count, make_attached
 from nwx.engine.embedded.datesfolder import (
     DatesFolder,
@@ -99,6 +99,7 @@ class ParallelIndices:
             make_attached(db)
             if not db.execute("DELETE FROM attached WHERE name = ?", (name,)).rowcount:
                 raise EngineError(f"no dates index is attached as {name!r}")
+        joined_file(self._archive, name).unlink(missing_ok=True)
 
     def drop(self, name: str) -> None:
         """Detach and delete an index, as `Engine.drop_dates` does."""
