@@ -146,8 +146,15 @@ class Address(Stored):
         }
         try:
             with self._session.get(
-                self.name, headers=headers, timeout=TIMEOUT_SECONDS, stream=True
+                self.name,
+                headers=headers,
+                timeout=TIMEOUT_SECONDS,
+                stream=True,
+                allow_redirects=False,  # who follows them can be led anywhere
             ) as answer:
+                if answer.is_redirect:
+                    place = answer.headers["Location"]
+                    raise SourceError(f"{self.name} has moved to {place}; name that address")
                 if answer.status_code != _PARTIAL:
                     word = "gives no ranges" if answer.ok else "cannot be read"
                     raise SourceError(f"{self.name} {word}: HTTP {answer.status_code}")

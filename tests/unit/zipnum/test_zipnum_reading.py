@@ -117,6 +117,24 @@ def test_a_part_is_no_way_out_either(tmp_path: Path) -> None:
         list(opened.lines())
 
 
+@pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "..\\\\secret", "a/../../secret"])
+def test_a_meta_line_is_no_way_out(tmp_path: Path, name: str) -> None:
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (tmp_path / "secret").write_bytes(gzip.compress(b"a 2020 {}\n"))
+    meta = json.dumps({"format": "cdxj-gzip-1.0", "filename": name})
+    index = f'!meta 0 {meta}\na 2020 {{"offset": 0, "length": 30}}\n'
+    (inside / "index.idx").write_text(index)
+    with open_cluster(inside) as opened, pytest.raises(SourceError):
+        list(opened.lines())
+    wacz = tmp_path / "hostile.wacz"
+    with zipfile.ZipFile(wacz, "w") as archive:
+        archive.writestr("indexes/index.idx", index)
+        archive.writestr(name, gzip.compress(b"a 2020 {}\n"))
+    with open_cluster(wacz) as opened, pytest.raises(SourceError, match="no name of a file"):
+        list(opened.lines())
+
+
 def test_damage_is_told_with_its_place(tmp_path: Path) -> None:
     place = write_cluster(tmp_path, LINES, lines=50)
     data = bytearray((tmp_path / "cdx-00000.gz").read_bytes())
@@ -166,11 +184,17 @@ class _Ranges(SimpleHTTPRequestHandler):
 
     asked: ClassVar[list[str]]
     ranges = True
+    moved_to = ""
 
     def do_GET(self) -> None:
         path = Path(self.translate_path(self.path))
         if not path.is_file():
             self.send_error(404)
+            return
+        if self.moved_to:
+            self.send_response(302)
+            self.send_header("Location", self.moved_to)
+            self.end_headers()
             return
         content = path.read_bytes()
         self.asked.append(self.path)
@@ -226,6 +250,15 @@ def test_other_addresses_are_left_alone(tmp_path: Path, address: tuple[str, type
     (tmp_path / "cluster.loc").write_text("cdx-00000.gz\thttp://127.0.0.1:1/cdx-00000.gz\n")
     with open_cluster(address[0]) as opened, pytest.raises(SourceError, match="outside"):
         list(opened.lines())
+
+
+def test_a_server_that_sends_us_elsewhere_is_not_followed(
+    tmp_path: Path, address: tuple[str, type[_Ranges]]
+) -> None:
+    write_cluster(tmp_path, LINES)
+    address[1].moved_to = "http://127.0.0.1:1/secret"
+    with pytest.raises(SourceError, match="has moved to"):
+        open_cluster(address[0])
 
 
 def test_a_server_without_ranges_is_refused(
