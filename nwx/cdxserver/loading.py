@@ -1,11 +1,12 @@
 """Captures out of CDX lines that somebody sends, as OutbackCDX takes them."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 
 from nwx.engine.base import Engine
-from nwx.errors import CdxError, FormatError
+from nwx.errors import CdxError, EngineBusyError, FormatError
 from nwx.formats.cdx import CdxLine, Layout, is_revisit
 from nwx.formats.cdxfile import CdxParser
 from nwx.formats.digest import normal_digest
@@ -32,6 +33,13 @@ class Loaded:
     changed: int = 0
     bad_lines: int = 0
     errors: list[CdxError] = field(default_factory=list)
+
+
+def make_ready(engine: Engine) -> None:
+    """Make the archive where there is none yet, so that questions before the first load find it."""
+    # Another writer has made it already.
+    with suppress(EngineBusyError):
+        engine.load_captures(())
 
 
 def load(

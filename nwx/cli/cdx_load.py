@@ -4,8 +4,9 @@ import click
 
 from nwx.cdxserver.loading import Loaded, load
 from nwx.cli.output import clean, print_json
+from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
-from nwx.errors import UsageError
+from nwx.errors import CdxError, UsageError
 from nwx.formats.cdxfile import lines_of, open_cdx
 from nwx.model import DEFAULT_COLLECTION
 from nwx.settings import Settings
@@ -37,8 +38,7 @@ def command(
     total = Loaded()
     with open_engine(settings) as engine:
         for name in files:
-            with open_cdx(name) as stream:
-                done = load(engine, lines_of(stream), collection, skip_bad=not strict, name=name)
+            done = _load(engine, name, collection, strict=strict)
             for error in done.errors:
                 click.echo(clean(f"nwx: {error.file} line {error.line}: {error}"), err=True)
             total.lines += done.lines
@@ -53,3 +53,13 @@ def command(
             f" {total.bad_lines:,} bad lines"
         )
     return 0 if total.lines or not total.bad_lines else 1
+
+
+def _load(engine: Engine, name: str, collection: str, *, strict: bool) -> Loaded:
+    try:
+        with open_cdx(name) as stream:
+            return load(engine, lines_of(stream), collection, skip_bad=not strict, name=name)
+    except CdxError as error:
+        raise CdxError(
+            f"{name} line {error.line}: {error}; nothing of this file was loaded", name, error.line
+        ) from error

@@ -4,6 +4,7 @@ from contextlib import ExitStack
 
 import click
 
+from nwx.cdxserver.loading import make_ready
 from nwx.cdxserver.opening import open_sources
 from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sources import EngineSource, Source
@@ -76,6 +77,8 @@ def command(
         engine: Engine | None = None
         if archive or not sources:
             engine = stack.enter_context(open_engine(settings, read_only=not token))
+            if token:
+                make_ready(engine)
             asked.insert(0, EngineSource(engine))
         server = CdxServer(asked)
         stack.callback(server.close)

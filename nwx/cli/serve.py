@@ -68,6 +68,7 @@ def command(
     --replay-url say where readers find the two.
     """
     # Imported here: the libraries of the pages are no concern of the other commands.
+    from nwx.cdxserver.loading import make_ready
     from nwx.cdxserver.opening import open_sources
     from webapp.application import DEFAULT_TITLE
     from webapp.service import Addresses, ServiceSettings, serve
@@ -93,6 +94,8 @@ def command(
     )
     try:
         with open_engine(settings, read_only=not token) as engine:
+            if token:
+                make_ready(engine)
             serve(engine, service, ready)
     finally:
         for source in sources:
