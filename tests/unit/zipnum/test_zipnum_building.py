@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,10 +17,11 @@ import zstandard
 from nwx.dedup.planning import Resources
 from nwx.dedup.rawblocks import CdxSource
 from nwx.errors import SourceError, UsageError
-from nwx.zipnum import open_cluster
+from nwx.zipnum import open_cluster, publishing
 from nwx.zipnum.building import BuildOptions, BuildReport, build
 from nwx.zipnum.publishing import WORK
 from nwx.zipnum.updating import MergeReport, merge
+from nwx.zipnum.verifying import verify
 from tests.unit.zipnum.making import cdxj_lines, write_cluster, write_wacz_index
 
 LINES = cdxj_lines(2000)
@@ -368,3 +370,48 @@ def test_a_cluster_in_the_form_of_wacz_is_not_merged_into(tmp_path: Path) -> Non
     (tmp_path / "new.cdxj").write_bytes(text(LINES[:1]))
     with pytest.raises(UsageError, match="convert it first"):
         merge_in(place, tmp_path / "new.cdxj")
+
+
+@pytest.mark.parametrize("steps", range(12))
+def test_a_merge_killed_while_files_are_put_in_place(
+    tmp_path: Path,
+    old_and_new: tuple[list[bytes], list[bytes], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    steps: int,
+) -> None:
+    """Whoever reads finds the old cluster or the new one; the next command finishes the work."""
+    old, _, out = old_and_new
+    left = steps
+
+    class KilledError(Exception):
+        pass
+
+    def counted(step: Callable[..., None]) -> Callable[..., None]:
+        def run(*arguments: object) -> None:
+            nonlocal left
+            if left == 0:
+                raise KilledError
+            left -= 1
+            step(*arguments)
+
+        return run
+
+    with monkeypatch.context() as patched:
+        for name in ("_move", "_put"):
+            patched.setattr(publishing, name, counted(getattr(publishing, name)))
+        with suppress(KilledError):
+            merge_in(out, tmp_path / "new.cdxj")
+    assert read(out) in (old, LINES)
+    report = merge_in(out, tmp_path / "new.cdxj")
+    assert report.lines == 0
+    assert read(out) == LINES
+    assert verify(str(out)).counts == {}
+    assert {path.name for path in data_files(out)} == {part(block) for block in index_of(out)}
+
+
+def index_of(out: Path) -> list[bytes]:
+    return (out / "cluster.idx").read_bytes().splitlines()
+
+
+def part(line: bytes) -> str:
+    return line.split(b"\t")[1].decode()
