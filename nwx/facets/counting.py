@@ -8,7 +8,7 @@ import numpy as np
 from nwx.engine.arrays import Array
 from nwx.engine.cube import FEATURES
 from nwx.facets.criteria import Criterion
-from nwx.facets.groupings import Kind, sums, unique, varied_bytes
+from nwx.facets.groupings import Captures, features_of, repeats, varied_bytes
 from nwx.facets.opened import Opened
 from nwx.facets.payloads import Columns
 from nwx.facets.question import FacetRow, Features
@@ -142,23 +142,23 @@ def _grouped(
 ) -> tuple[Array, dict[str, Array]]:
     """Return the keys of groups in order, and the features of each."""
     keys = np.concatenate([_keys(opened, one, by, cards) for one in chosen])
-    different, groups, captures = _dense(keys, int(np.prod(cards)))
-    size = len(different)
-    rows = np.arange(len(groups))
-    sizes = np.concatenate([one.take("size_bytes") for one in chosen])
-    none = np.zeros(len(groups), dtype=bool)
-    documents = np.concatenate([one.take("digest") for one in chosen])
-    varied = _varied_marks(opened, chosen)
-    kind = Kind(documents, none, opened.sizes, varied)
-    unique_documents, unique_bytes = unique(kind, rows, groups, size, sizes)
-    urls = Kind(np.concatenate([one.take("url") for one in chosen]), none)
-    return different, {
-        "captures": captures,
-        "unique_documents": unique_documents,
-        "unique_urls": unique(urls, rows, groups, size, None)[0],
-        "bytes": sums(groups, sizes, size),
-        "unique_bytes": unique_bytes,
+    different, groups, counts = _dense(keys, int(np.prod(cards)))
+    columns = {
+        name: np.concatenate([one.take(name) for one in chosen])
+        for name in ("size_bytes", "digest", "url")
     }
+    captures = Captures(
+        {},
+        columns["size_bytes"],
+        columns["digest"],
+        columns["url"],
+        opened.sizes,
+        _varied_marks(opened, chosen),
+    )
+    rows = np.arange(len(groups))
+    documents = repeats(captures.documents, groups)
+    urls = repeats(captures.urls, groups)
+    return different, features_of(captures, rows, groups, counts, documents, urls)
 
 
 def _varied_marks(opened: Opened, chosen: Sequence[Chosen]) -> Array | None:

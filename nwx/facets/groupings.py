@@ -3,9 +3,11 @@
 The groupings are gone through from the coarse to the fine: a grouping is its
 parent refined by one more criterion, and only captures of combinations that
 are heavy in the parent are looked at. A combination that has all captures of
-its parent has its features too. Of the others each unique count is that of
-the documents (or URLs) that occur once, which can simply be added up, and of
-the different pairs of combination and document among the rest.
+its parent has its features too. Of the others, the unique documents are all
+captures but those that repeat one of their combination: a capture that
+shares its document with no other of a combination shares it with none of a
+finer one, so that the finer the grouping, the fewer captures are left that
+may repeat another. URLs likewise.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,14 +22,14 @@ from nwx.engine.cube import FEATURES
 from nwx.facets.criteria import CUBE, Criterion
 
 _ORDER = (
+    Criterion.MONTH,
     Criterion.SITE,
     Criterion.TLD,
-    Criterion.MONTH,
     Criterion.TYPE,
     Criterion.SIZE,
     Criterion.DEPTH,
 )
-"""What refines most comes first, so that much is left out early."""
+"""What leaves the fewest captures that repeat others comes first, then what refines most."""
 
 _COUNTED_AT_ONCE = 1 << 26
 _EXACT = 1 << 53
@@ -36,33 +38,28 @@ Columns = Mapping[str, Array]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """Documents or URLs of captures: their numbers, and whether each occurs only once.
-
-    `sizes` are the bytes of each number, None where nothing is to be added
-    up; those of `varied` numbers differ from capture to capture.
-    """
-
-    numbers: Array
-    alone: Array
-    sizes: Array | None = None
-    varied: Array | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Captures:
-    """The captures of one status: codes of the criteria, sizes, documents and URLs."""
+    """Captures: codes of their criteria, bytes, and numbers of their documents and URLs.
+
+    `sizes` are the bytes of documents by their numbers. `varied` tells which
+    documents have captures of several sizes, whose `sizes` are 0; None where
+    there are none.
+    """
 
     codes: Mapping[Criterion, Array]
     size_bytes: Array
-    documents: Kind
-    urls: Kind
+    documents: Array
+    urls: Array
+    sizes: Array
+    varied: Array | None
 
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
     """Heavy combinations: their codes and features; `rows` are their captures, `cells` whose.
 
+    `repeating` tells which of the captures may share their document with
+    another of the combination, and which their URL.
     `implied` are the codes of criteria that divide them no further, as the
     site divides into no more than the site and its TLD.
     """
@@ -72,6 +69,7 @@ class Grouping:
     features: dict[str, Array]
     rows: Array
     cells: Array
+    repeating: tuple[Array, Array]
     implied: dict[Criterion, Array] = field(default_factory=dict)
 
     def with_implied(self) -> Iterator["Grouping"]:
@@ -140,8 +138,10 @@ class _Counter:
         total = len(self._captures.size_bytes)
         rows = np.arange(total, dtype=np.uint32 if total < 1 << 32 else np.int64)
         cells = np.zeros(total, dtype=np.uint32)
+        repeating = np.ones(total, dtype=bool), np.ones(total, dtype=bool)
         counts = np.array([total], dtype=np.int64)
-        return Grouping((), {}, self._count(rows, cells, counts), rows, cells)
+        features = self._count(rows, cells, counts, None, repeating)
+        return Grouping((), {}, features, rows, cells, repeating)
 
     def refine(self, parent: Grouping, criterion: Criterion, least: int) -> Grouping:
         """Return the heavy combinations of a grouping and one more criterion."""
@@ -150,50 +150,118 @@ class _Counter:
         keys *= card
         keys += self._captures.codes[criterion][parent.rows]
         heavy, counts, cells = _heavy(keys, len(parent.features["captures"]) * card, least)
-        kept = cells >= 0
-        if kept.all():
-            rows, cells = parent.rows, cells.astype(np.uint32)
-        else:
-            rows, cells = parent.rows[kept], cells[kept].astype(np.uint32)
+        kept = np.flatnonzero(cells >= 0)
+        rows, cells = parent.rows[kept], cells[kept].astype(np.uint32)
+        repeating = parent.repeating[0][kept], parent.repeating[1][kept]
         above = heavy // card
+        features = {name: parent.features[name][above] for name in FEATURES}
+        split = features["captures"] != counts
+        if split.any():
+            counted = self._count(rows, cells, counts, split, repeating)
+            features = {name: np.where(split, counted[name], features[name]) for name in FEATURES}
         codes = {name: column[above] for name, column in parent.codes.items()}
         codes[criterion] = heavy % card
-        features = self._features(parent, above, counts, rows, cells)
         implied = {name: column[above] for name, column in parent.implied.items()}
-        return Grouping((*parent.criteria, criterion), codes, features, rows, cells, implied)
+        criteria = (*parent.criteria, criterion)
+        return Grouping(criteria, codes, features, rows, cells, repeating, implied)
 
-    def _features(
-        self, parent: Grouping, above: Array, counts: Array, rows: Array, cells: Array
+    def _count(
+        self,
+        rows: Array,
+        cells: Array,
+        counts: Array,
+        wanted: Array | None,
+        repeating: tuple[Array, Array],
     ) -> dict[str, Array]:
-        """Return the features of combinations: their parent's where they have all its captures."""
-        features = {name: parent.features[name][above] for name in FEATURES}
-        split = np.flatnonzero(features["captures"] != counts)
-        if not len(split):
-            return features
-        numbers = np.full(len(counts), -1, dtype=np.int32)
-        numbers[split] = np.arange(len(split), dtype=np.int32)
-        of_split = numbers[cells]
-        if len(split) < len(counts):
-            chosen = of_split >= 0
-            rows, of_split = rows[chosen], of_split[chosen]
-        for name, found in self._count(rows, of_split, counts[split]).items():
-            features[name][split] = found
-        return features
+        """Return the features of the wanted cells.
 
-    def _count(self, rows: Array, cells: Array, counts: Array) -> dict[str, Array]:
-        """Return the features of the captures in `rows` by their cells."""
-        size = len(counts)
-        urls = self._pool.submit(unique, self._captures.urls, rows, cells, size, None)
-        sizes = self._captures.size_bytes
-        documents, unique_bytes = unique(self._captures.documents, rows, cells, size, sizes)
-        added = sums(cells, sizes[rows], size)
-        return {
-            "captures": counts,
-            "unique_documents": documents,
-            "unique_urls": urls.result()[0],
-            "bytes": added,
-            "unique_bytes": unique_bytes,
-        }
+        Captures that turn out to repeat no other are no longer `repeating`.
+        """
+        captures = self._captures
+        open_rows = [_open(some, cells, wanted) for some in repeating]
+        of_documents, of_urls = open_rows
+        in_pool = self._pool.submit(repeats, captures.urls[rows[of_urls]], cells[of_urls])
+        documents = repeats(captures.documents[rows[of_documents]], cells[of_documents])
+        urls = in_pool.result()
+        repeating[0][of_documents[~documents.suspected]] = False
+        repeating[1][of_urls[~urls.suspected]] = False
+        return features_of(captures, rows, cells, counts, documents, urls)
+
+
+def _open(repeating: Array, cells: Array, wanted: Array | None) -> Array:
+    """Return the places of captures that may repeat others of the wanted cells."""
+    places = np.flatnonzero(repeating)
+    return places if wanted is None else places[wanted[cells[places]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """Captures that repeat another of their cell: the cell and the number of each.
+
+    `suspected` tells of all that were looked at whether they may be among
+    those that share a number, the first ones of each included.
+    """
+
+    cells: Array
+    numbers: Array
+    suspected: Array
+
+
+def repeats(numbers: Array, cells: Array) -> Repeats:
+    """Return the captures whose number another capture of the same cell had before."""
+    suspected = _suspected(numbers, cells)
+    numbers, cells = numbers[suspected], cells[suspected]
+    bits = int(cells.max(initial=1)).bit_length()
+    pairs = numbers.astype(np.uint64) << np.uint64(bits) | cells.astype(np.uint64)
+    pairs.sort()
+    again = pairs[1:][pairs[1:] == pairs[:-1]].view(np.int64)
+    return Repeats(again & ((1 << bits) - 1), again >> bits, suspected)
+
+
+def _suspected(numbers: Array, cells: Array) -> Array:
+    """Tell of each pair whether another one falls into its slot: most that are alone do not."""
+    size = max(len(numbers) * 3 // 2, 16).bit_length()
+    slots = numbers.astype(np.uint64)
+    slots *= np.uint64(0x9E3779B97F4A7C15)
+    slots ^= cells.astype(np.uint64) * np.uint64(0xC2B2AE3D27D4EB4F)
+    slots *= np.uint64(0xD6E8FEB86659FD93)
+    slots >>= np.uint64(64 - size)
+    at = slots.view(np.int64)
+    rows = np.arange(len(numbers), dtype=np.int32 if len(numbers) < 1 << 31 else np.int64)
+    last = np.empty(1 << size, dtype=rows.dtype)
+    last[at] = rows
+    shared = np.zeros(1 << size, dtype=bool)
+    shared[at[last[at] != rows]] = True
+    return shared[at]
+
+
+def features_of(
+    captures: Captures,
+    rows: Array,
+    cells: Array,
+    counts: Array,
+    documents: Repeats,
+    urls: Repeats,
+) -> dict[str, Array]:
+    """Return the features of cells from their captures, and from which of them repeat others."""
+    size = len(counts)
+    sizes = captures.size_bytes[rows]
+    added = sums(cells, sizes, size)
+    # The sizes of varied documents are 0 there.
+    again = sums(documents.cells, captures.sizes[documents.numbers], size)
+    unique_bytes = added - again
+    if captures.varied is not None:
+        varied = captures.varied[captures.documents[rows]]
+        numbers = captures.documents[rows[varied]]
+        unique_bytes -= sums(cells[varied], sizes[varied], size)
+        unique_bytes += varied_bytes(cells[varied], numbers, sizes[varied], size)
+    return {
+        "captures": counts,
+        "unique_documents": counts - np.bincount(documents.cells, minlength=size),
+        "unique_urls": counts - np.bincount(urls.cells, minlength=size),
+        "bytes": added,
+        "unique_bytes": unique_bytes,
+    }
 
 
 def _heavy(keys: Array, size: int, least: int) -> tuple[Array, Array, Array]:
@@ -211,34 +279,6 @@ def _heavy(keys: Array, size: int, least: int) -> tuple[Array, Array, Array]:
     return different[often], counts[often], places[among]
 
 
-def unique(
-    kind: Kind, rows: Array, cells: Array, size: int, sizes: Array | None
-) -> tuple[Array, Array]:
-    """Return how many different numbers each cell has, and their bytes."""
-    alone = kind.alone[rows]
-    once = cells[alone]
-    counts = np.bincount(once, minlength=size)
-    added = np.zeros(size, dtype=np.int64)
-    if sizes is not None:
-        added += sums(once, sizes[rows[alone]], size)
-    rest = ~alone
-    rows, cells = rows[rest], cells[rest]
-    numbers = kind.numbers[rows]
-    if kind.varied is not None and sizes is not None:
-        differs = kind.varied[numbers]
-        if differs.any():
-            added += varied_bytes(cells[differs], numbers[differs], sizes[rows[differs]], size)
-    bits = np.uint64(max(size - 1, 1).bit_length())
-    pairs = numbers.astype(np.uint64) << bits | cells.astype(np.uint64)
-    pairs.sort()
-    pairs = pairs[_changes(pairs)]
-    of_pairs = (pairs & np.uint64((1 << int(bits)) - 1)).astype(np.int64)
-    counts += np.bincount(of_pairs, minlength=size)
-    if kind.sizes is not None:
-        added += sums(of_pairs, kind.sizes[(pairs >> bits).astype(np.int64)], size)
-    return counts, added
-
-
 def varied_bytes(cells: Array, numbers: Array, sizes: Array, size: int) -> Array:
     """Return the bytes of documents whose captures differ in size: the largest in a cell counts."""
     order = np.lexsort((sizes, numbers, cells))
@@ -254,13 +294,6 @@ def sums(cells: Array, sizes: Array, size: int) -> Array:
         return np.bincount(cells, weights=sizes, minlength=size).astype(np.int64)
     low = np.bincount(cells, weights=sizes & 0xFFFF, minlength=size).astype(np.int64)
     return low + (sums(cells, sizes >> 16, size) << 16)
-
-
-def _changes(ordered: Array) -> Array:
-    """Tell of each value whether it differs from the one before."""
-    changes = np.ones(len(ordered), dtype=bool)
-    np.not_equal(ordered[1:], ordered[:-1], out=changes[1:])
-    return changes
 
 
 def stored(grouping: Grouping, status: int) -> dict[str, Array]:

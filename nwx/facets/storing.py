@@ -12,7 +12,6 @@ from nwx.facets.drafting import Draft
 from nwx.facets.groupings import (
     Captures,
     Grouping,
-    Kind,
     all_groupings,
     heavy_combinations,
     stored,
@@ -71,27 +70,16 @@ def _captures(
     numbers = labels.codes(Criterion.MONTH, months)
     lengths = [len(found) for found in rows.values()]
     codes[Criterion.MONTH] = np.repeat(np.array(numbers, dtype=np.uint16), lengths)
-    documents = _gathered(months, rows, "digest")
-    urls = _gathered(months, rows, "url")
     return Captures(
         codes,
         _gathered(months, rows, "size_bytes"),
-        Kind(documents, _alone(documents), sizes["sizes"], sizes["varied"]),
-        Kind(urls, _alone(urls)),
+        _gathered(months, rows, "digest"),
+        _gathered(months, rows, "url"),
+        sizes["sizes"],
+        sizes["varied"] if sizes["varied"].any() else None,
     )
 
 
 def _gathered(months: Mapping[str, Columns], rows: Mapping[str, Array], name: str) -> Array:
     pieces = [columns[name][rows[month]] for month, columns in months.items()]
     return np.concatenate(pieces) if pieces else np.zeros(0, dtype=np.int64)
-
-
-def _alone(numbers: Array) -> Array:
-    """Tell of each number whether it occurs only once."""
-    size = int(numbers.max(initial=0)) + 1
-    rows = np.arange(len(numbers))
-    last = np.zeros(size, dtype=np.int64)
-    last[numbers] = rows
-    several = np.zeros(size, dtype=bool)
-    several[numbers[last[numbers] != rows]] = True
-    return ~several[numbers]
