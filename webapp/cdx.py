@@ -7,7 +7,7 @@ names a dialect, or for crawlers a spelling of digests: `/cdx/ia`,
 
 from typing import Any
 
-from flask import Blueprint, Flask, Response, request
+from flask import Blueprint, Flask, Response, current_app, request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import BaseConverter, ValidationError
@@ -21,6 +21,7 @@ from webapp import cdx_writing, failures
 from webapp.cdx_gate import Gate, asked
 from webapp.cdx_service import EXTENSION, SPELLINGS, CdxService, cdx_service, require
 from webapp.cdx_streams import as_response
+from webapp.context import EXTENSION as PAGES
 
 blueprint = Blueprint("cdx", __name__)
 
@@ -90,9 +91,15 @@ def as_outback(collection: str) -> ResponseReturnValue:
     """Answer at the address that OutbackCDX has."""
     asked = {"url", "urlkey", "q"} & set(request.args)
     if not asked and not cdx_service().knows(collection):
-        return failures.answer(404, f"there is no page {request.path}")
+        return _no_page()
     require(collection)
     return _answer(OUTBACK.name, collection)
+
+
+def _no_page() -> Response:
+    """Return a page that says so where there are pages, else a line of text."""
+    message = f"there is no page {request.path}"
+    return (failures.answer if PAGES in current_app.extensions else _failure)(404, message)
 
 
 @blueprint.post("/<collection:collection>")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from flask import Flask, Response
 
-from webapp import cdx, memento
+from webapp import cdx, dedup, memento
 from webapp.cdx_listening import make_server
 from webapp.cdx_service import CdxService
 from webapp.listening import address_of, listen
@@ -30,6 +30,8 @@ def create_cdx_app(service: CdxService) -> Flask:
     cdx.prepare(app, service)
     app.register_blueprint(cdx.blueprint)
     app.register_blueprint(memento.blueprint)
+    if service.engine is not None:
+        dedup.prepare(app, service.engine)
     app.add_url_rule("/health", "health", _health)
     app.register_error_handler(404, cdx.http_failure)
     app.register_error_handler(405, cdx.http_failure)

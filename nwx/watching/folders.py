@@ -3,7 +3,7 @@
 Folders are looked at again and again, and not watched by inotify: crawls
 are written to network file systems too, which tell nothing of what other
 machines do, and whether a file has stopped to grow is a matter of time in
-any case. A look at ten thousand names takes a few hundredths of a second.
+any case. A look at ten thousand names takes less than a tenth of a second.
 """
 
 import errno
@@ -113,19 +113,24 @@ class Folders:
 
     def _files(self) -> Iterator[tuple[str, _State]]:
         """Yield archive files, and those that have such a name but for one more ending."""
-        for folder in self._folders:
-            for parent, folders, names in os.walk(folder, onerror=self._on_error):
-                folders[:] = [
-                    name
-                    for name in folders
-                    if os.path.realpath(Path(parent) / name) not in self._without
-                ]
-                for name in names:
-                    if name[0] != "." and _is_of_archive(name):
-                        path = str(Path(parent) / name)
-                        state = _state(path)
-                        if state is not None:
-                            yield path, state
+        waiting = [str(folder) for folder in self._folders]
+        while waiting:
+            for entry in self._entries(waiting.pop()):
+                if entry.is_dir(follow_symlinks=False):
+                    if os.path.realpath(entry.path) not in self._without:
+                        waiting.append(entry.path)
+                elif entry.name[0] != "." and _is_of_archive(entry.name):
+                    state = _state(entry)
+                    if state is not None:
+                        yield entry.path, state
+
+    def _entries(self, folder: str) -> list["os.DirEntry[str]"]:
+        try:
+            with os.scandir(folder) as entries:
+                return list(entries)
+        except OSError as error:
+            self._on_error(error)
+            return []
 
 
 @contextmanager
@@ -158,10 +163,10 @@ def _is_of_archive(name: str) -> bool:
     return is_archive_name(name) or is_archive_name(name.rpartition(".")[0])
 
 
-def _state(path: str) -> _State | None:
+def _state(entry: "os.DirEntry[str]") -> _State | None:
     """Return the state of a regular file; None of anything else, or where it has gone."""
     try:
-        found = Path(path).stat()
+        found = entry.stat()
     except OSError:
         return None
     if not stat.S_ISREG(found.st_mode):

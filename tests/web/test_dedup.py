@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from flask.testing import FlaskClient
 
+from nwx.cdxserver.server import CdxServer
+from nwx.cdxserver.sources import EngineSource
 from nwx.engine.base import Engine
 from nwx.errors import EngineUnavailableError
 from nwx.formats.digest import Form, spell
@@ -13,6 +15,8 @@ from nwx.model import Batch, SourceFile
 from tests.conformance.archive import capture, sha1
 from tests.conformance.engines import KINDS, new_archive
 from webapp import create_app
+from webapp.cdx_alone import create_cdx_app
+from webapp.cdx_service import CdxService
 
 SAME = sha1("payload")
 OWN, OTHER = "http://a.example/page?x=1&y=2", "http://b.example/copy"
@@ -97,6 +101,14 @@ def test_policies(client: FlaskClient) -> None:
         found = ask(client, digest=SAME, **policy)
         assert found["found"] is False
         assert found["reason"]
+
+
+def test_the_cdx_server_alone_answers_too_where_it_has_an_archive(engine: Engine) -> None:
+    server = CdxServer([EngineSource(engine)])
+    alone = create_cdx_app(CdxService(server, engine=engine)).test_client()
+    assert ask(alone, digest=SAME, url=OWN)["url"] == OWN
+    without = create_cdx_app(CdxService(server)).test_client()
+    assert without.get("/dedup", query_string={"digest": SAME}).status_code == 404
 
 
 def test_what_is_not_held_is_no_error(client: FlaskClient) -> None:
