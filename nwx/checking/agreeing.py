@@ -70,10 +70,15 @@ def _dates(engine: Engine) -> Iterator[Finding]:
 
 
 def _captures(engine: Engine, held: Counter[tuple[str, str]]) -> Iterator[Finding]:
-    """Each capture with a digest has its date, and its document where it makes one."""
+    """Each imported capture with a digest has its date, and its document where it makes one.
+
+    Captures of files that were never imported came from CDX lines, without texts.
+    """
+    files = engine.files()
+    imported = {(file.collection, file.name) for file in files}
     separate = {
         (file.collection, file.name)
-        for file in engine.files()
+        for file in files
         if 0 < file.counts.get("captures", 0) == file.counts.get(UNDEDUPLICATED)
     }
     for entries in _stretches(engine.scan(IndexName.CAPTURES)):
@@ -85,6 +90,8 @@ def _captures(engine: Engine, held: Counter[tuple[str, str]]) -> Iterator[Findin
         yield from _separate(engine, captures, known, separate)
         for id, capture in captures.items():
             document = capture.document_id
+            if (capture.collection, capture.source_file) not in imported:
+                continue
             if document and (capture.timestamp, capture.collection) not in dates.get(document, ()):
                 yield _wrong("undated", IndexName.CAPTURES, id, f"dates of {document} lack it")
             if makes_document(capture) and known.get(document, -1) < precedence(capture):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from nwx.cdxserver.loading import load, unload
+from nwx.checking import check
 from nwx.engine.base import Engine
 from nwx.engine.spans import Span
 from nwx.errors import CdxError
@@ -141,6 +142,11 @@ def test_loaded_captures_are_there_for_the_next_question(engine: Engine) -> None
     (row,) = engine.cdx_rows(EVERYTHING)
     assert (row.urlkey, row.length, row.collection) == ("example,a)/", "333", "web")
     assert "web" in engine.collections()
+
+
+def test_loaded_captures_need_no_documents(engine: Engine) -> None:
+    loaded(engine, CDX11)
+    assert list(check(engine)) == []
 
 
 def test_captures_are_taken_back(engine: Engine) -> None:
