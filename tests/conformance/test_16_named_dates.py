@@ -53,6 +53,14 @@ def test_an_index_is_made_and_joined_when_it_is_first_added_to(engine: Engine) -
     assert ask(engine, DateRange(full("2015"), full("2016"))) == {"one"}
 
 
+@pytest.mark.parametrize("into", [MAIN_DATES, "crawl2"])
+def test_dates_may_come_before_anything_else(open_archive: Opener, into: str) -> None:
+    with open_archive() as engine:
+        assert engine.append_dates([also(ONE, "2015")], into=into) == 1
+        fill(engine)
+        assert years_of(engine) == ["2010", "2015"]
+
+
 def test_a_date_in_two_indices_counts_once(engine: Engine) -> None:
     fill(engine)
     for name in ("a", "b"):

@@ -121,7 +121,7 @@ class ElasticEngine(Engine):
         return cdx.unload(self._server, self._name(IndexName.CAPTURES), ids)
 
     def append_dates(self, dates: Sequence[Dates], into: str = MAIN_DATES) -> int:
-        if into == MAIN_DATES and not self._schema.is_made(IndexName.DATES):
+        if not self._schema.is_made(IndexName.DATES):
             self._schema.create()
         return self._parallel.append(into, dates)
 

@@ -138,14 +138,13 @@ class EmbeddedEngine(Engine):
     def append_dates(self, dates: Sequence[Dates], into: str = MAIN_DATES) -> int:
         with self._guard:
             self._check_writable()
+            if self._writer is None and not self._folder.exists():
+                Writer(self._folder, _APPEND_WAIT_SECONDS).close()
             if into != MAIN_DATES:
                 return self._parallel.append(into, dates)
             if self._writer is not None:
                 return self._writer.append_dates(dates)
-            if self._folder.exists():
-                return self._main_dates.append(dates)
-            with closing(Writer(self._folder, _APPEND_WAIT_SECONDS)) as writer:
-                return writer.append_dates(dates)
+            return self._main_dates.append(dates)
 
     def dates_indices(self) -> list[NamedDates]:
         self._commit()
