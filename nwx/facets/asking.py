@@ -11,7 +11,7 @@ MAX_BY = 2
 MAX_CONDITIONS = 100
 MAX_VALUES = 10_000
 
-_CONDITION = re.compile(r"\s*([a-z_]+)\s*(!?=)(.*)", re.DOTALL)
+_CONDITION = re.compile(r"\s*([a-z_]+)\s*(!?=)(.*)", re.DOTALL | re.IGNORECASE)
 _SEPARATOR = re.compile(r"(?<!\\),")
 _YEAR = re.compile(r"[0-9]{4}")
 _MONTH = re.compile(r"[0-9]{4}-(?:0[1-9]|1[0-2])")

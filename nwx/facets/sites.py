@@ -9,6 +9,7 @@ from nwx.errors import SourceError, UsageError
 from nwx.formats.surt import urlkey
 
 _ALL_HOSTS = "*."
+_END = "\n"
 _BLANKS = re.compile(r"\s+")
 
 
@@ -27,7 +28,10 @@ class Sites:
 
     def names(self, urlkeys: Sequence[str | None], others: Sequence[str]) -> list[str]:
         """Return the names of URLs by their urlkeys, those of `others` where they have none."""
-        return [self._name(key or "") or other for key, other in zip(urlkeys, others, strict=True)]
+        return [
+            self._name(f"{key or ''}{_END}") or other
+            for key, other in zip(urlkeys, others, strict=True)
+        ]
 
     def _name(self, key: str) -> str:
         place = bisect_right(self._keys, key) - 1
@@ -64,7 +68,10 @@ def _keys(prefix: str) -> list[str]:
     everywhere = prefix.startswith(_ALL_HOSTS)
     bare = prefix.removeprefix(_ALL_HOSTS)
     key = urlkey(bare if "://" in bare else f"http://{bare}")
-    return [key, key.partition(")")[0] + ","] if everywhere else [key]
+    host, _, path = key.partition(")")
+    # An urlkey has lost the slash at its end: what is below it is not what begins alike.
+    keys = [key + end for end in ("/", "?", _END)] if bare.endswith("/") and path != "/" else [key]
+    return [*keys, f"{host},"] if everywhere else keys
 
 
 def _parents(keys: Sequence[str]) -> list[int]:

@@ -1,0 +1,93 @@
+"""Builds that are stopped, and builds at the same time."""
+
+from pathlib import Path
+
+import pytest
+
+from nwx.engine.cube import read_build
+from nwx.engine.open import open_engine
+from nwx.errors import EngineBusyError, EngineError
+from nwx.exporting import export_captures
+from nwx.facets.building import BuildOptions, BuildProgress, build_facets
+from nwx.facets.making import make_facets
+from nwx.facets.parquet import ParquetSource
+from nwx.settings import Settings
+from tests.facets import batch, by_chance
+
+
+class StoppedError(Exception):
+    """What ends a build on its way."""
+
+
+@pytest.fixture
+def export(tmp_path: Path) -> Path:
+    with open_engine(Settings(str(tmp_path / "archive"))) as engine:
+        engine.write(batch(by_chance(1, 400)))
+        engine.refresh()
+        make_facets(engine, BuildOptions(least=3))
+        export_captures(engine, tmp_path / "export")
+    return tmp_path / "export"
+
+
+def entries(folder: Path) -> list[dict[str, object]]:
+    found = read_build(folder)
+    assert found is not None
+    return sorted(found.entries(), key=lambda entry: str(entry["id"]))
+
+
+@pytest.mark.parametrize("stage", ["reading", "combining"])
+def test_a_stopped_build_goes_on(
+    tmp_path: Path, export: Path, stage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nwx.facets.building._FEWEST_AT_ONCE", 50)
+    options = BuildOptions(least=3, memory_bytes=1)
+    seen = 0
+
+    def stop(progress: BuildProgress) -> None:
+        nonlocal seen
+        seen += progress.stage == stage
+        if seen == 4:
+            raise StoppedError
+
+    folder = tmp_path / "facets"
+    with pytest.raises(StoppedError):
+        build_facets(ParquetSource(export), folder, options, stop)
+    assert read_build(folder) is None
+    read: list[int] = []
+
+    def note(progress: BuildProgress) -> None:
+        if progress.stage == "reading":
+            read.append(progress.done)
+
+    build_facets(ParquetSource(export), folder, options, note)
+    assert entries(folder) == entries(tmp_path / "archive" / "facets")
+    # What had been read was not read again.
+    assert not read or read[0] > 80
+    assert {path.suffix for path in folder.iterdir()} <= {".arrays", ".json", ""}
+    assert not (folder / "parts").exists()
+
+
+def test_two_builds_at_once(tmp_path: Path, export: Path) -> None:
+    folder = tmp_path / "facets"
+
+    def again(_: BuildProgress) -> None:
+        build_facets(ParquetSource(export), folder, BuildOptions())
+
+    with pytest.raises(EngineBusyError):
+        build_facets(ParquetSource(export), folder, BuildOptions(), again)
+
+
+def test_an_export_builds_what_its_archive_builds(tmp_path: Path, export: Path) -> None:
+    with open_engine(Settings(str(tmp_path / "archive"))) as engine:
+        before = entries(tmp_path / "archive" / "facets")
+        report = make_facets(engine, BuildOptions(least=3, anew=True), export=export)
+        assert report.captures == 400
+        assert report.build.stamp == engine.cube().stamp()
+    assert entries(tmp_path / "archive" / "facets") == before
+
+
+def test_a_damaged_build_says_what_to_do(tmp_path: Path, export: Path) -> None:
+    facets = tmp_path / "archive" / "facets"
+    (facets / "current.json").write_text("{")
+    with pytest.raises(EngineError, match="build-facets --anew"):
+        read_build(facets)
