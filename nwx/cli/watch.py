@@ -178,6 +178,6 @@ def _summary(report: WatchReport) -> str:
     outcomes = report.outcomes
     loaded = outcomes[EventKind.LOADED]
     return (
-        f"{loaded:,} {'file' if loaded == 1 else 'files'} loaded, {outcomes[EventKind.KNOWN]:,} known,"
-        f" {outcomes[EventKind.FAILED]:,} failed"
+        f"{loaded:,} {'file' if loaded == 1 else 'files'} loaded,"
+        f" {outcomes[EventKind.KNOWN]:,} known, {outcomes[EventKind.FAILED]:,} failed"
     )

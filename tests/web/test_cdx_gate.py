@@ -1,0 +1,95 @@
+"""Short answers come the short way, and are those of the usual one."""
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+
+import pytest
+from flask import Flask
+from werkzeug.test import Client
+
+from nwx.cdxserver.server import CdxServer
+from nwx.engine.spans import Span
+from nwx.formats.cdxrow import Row
+from webapp.cdx_alone import create_cdx_app
+from webapp.cdx_gate import Gate
+from webapp.cdx_service import CdxService
+from webapp.cdx_streams import WHOLE_BYTES
+
+HOME = "url=http://www.example.org/"
+
+
+@pytest.mark.parametrize(
+    ("address", "short"),
+    [
+        (f"/cdx?{HOME}", True),
+        (f"/cdx/ia?{HOME}&limit=-1", True),
+        (f"/cdx/hex?{HOME}&fl=timestamp,digest", True),
+        (f"/default/cdx?{HOME}&output=json", True),
+        (f"/default/cdx/outback?{HOME}&output=json&sort=reverse", True),
+        (f"/cdx?{HOME}&dialect=ia", True),
+        ("/cdx/ia?url=http://nowhere.example/", True),
+        ("/cdx/ia?url=*.example.org", False),
+        (f"/cdx/ia?{HOME}&filter=status:(", False),
+        (f"/nothing/cdx?{HOME}", False),
+        (f"/cdx?{HOME}&withOriginals=true&limit=1", False),
+        (f"/cdx?q=type:urlquery+{HOME}", False),
+        ("/cdx", False),
+        ("/search?q=", False),
+    ],
+)
+def test_both_ways_lead_to_one_answer(app: Flask, address: str, short: bool) -> None:
+    gate = app.wsgi_app
+    assert isinstance(gate, Gate)
+    behind: list[str] = []
+
+    def usual(environ: dict[str, object], start_response: object) -> object:
+        behind.append(str(environ["PATH_INFO"]))
+        return gate._application(environ, start_response)  # type: ignore[arg-type]
+
+    watched = Client(Gate(usual, gate._service))  # type: ignore[arg-type]
+    ours, theirs = watched.get(address), Client(gate._application).get(address)  # type: ignore[arg-type]
+    assert (behind == []) is short
+    assert (ours.status_code, ours.data) == (theirs.status_code, theirs.data)
+    for name in ("Content-Type", "Access-Control-Allow-Origin", "X-Content-Type-Options"):
+        assert ours.headers.get(name) == theirs.headers.get(name)
+    assert "no-cache" in ours.headers["Cache-Control"]
+
+
+class Endless:
+    """A source that never ends; it counts what is taken of it."""
+
+    def __init__(self) -> None:
+        self.taken = 0
+
+    def rows(self, span: Span) -> Iterator[Row]:
+        for number in count():
+            self.taken += 1
+            place = (f"example,a)/{number:09}", "20100101000000", f"http://a.example/{number}")
+            yield Row(*place, "text/html", "200", "-", "-", "-", "1", str(number), "f", "web")
+
+    def marks(self, span: Span) -> Iterator[str]:
+        return iter(())
+
+    def collections(self) -> Sequence[str]:
+        return ("web",)
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+@pytest.mark.parametrize("output", ["text", "json", "cdxj"])
+@pytest.mark.parametrize(
+    ("headers", "most_bytes"),
+    [({}, 8 * WHOLE_BYTES), ({"Accept-Encoding": "gzip"}, 128 * WHOLE_BYTES)],
+)
+def test_no_more_is_read_than_is_sent(
+    output: str, headers: dict[str, str], most_bytes: int
+) -> None:
+    source = Endless()
+    client = create_cdx_app(CdxService(CdxServer([source]))).test_client()
+    address = f"/web/cdx/ia?url=*.example&output={output}"
+    with client.get(address, headers=headers, buffered=False) as answer:
+        pieces = answer.iter_encoded()
+        assert sum(len(next(pieces)) for _ in range(5))
+        least_bytes_of_a_line = 60
+        assert 0 < source.taken * least_bytes_of_a_line < most_bytes
