@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nwx.dedup.columns import Bytes, Columns, Numbers, load
-from nwx.errors import DigestError
+from nwx.errors import DigestError, UrlError
 from nwx.formats.digest import normal_digest
+from nwx.formats.urls import decoded_url
 
 Words = NDArray[np.uint64]
 
@@ -62,7 +63,7 @@ class KeyHash:
         sums = _words(_digests(columns)) @ self._digest_factors
         match self._key:
             case Key.URL_DIGEST:
-                sums += self._texts(columns.data, columns.starts("a"), columns.lengths("a"))
+                sums += self._texts(*_urls(columns))
             case Key.URLKEY_DIGEST:
                 sums += self._texts(*_urlkeys(columns))
         return _halves(sums)
@@ -74,14 +75,14 @@ class KeyHash:
         """
         if self._key is Key.URLKEY_DIGEST:
             return self._mix(*_urlkeys(columns))
-        return self._mix(columns.data, columns.starts("a"), columns.lengths("a"))
+        return self._mix(*_urls(columns))
 
     def of_line(self, columns: Columns) -> Words:
         """Return a number of 64 bits, seldom 0, for the URL and the timestamp of each line.
 
         For lines of one digest, which are one line of a list where it is equal.
         """
-        urls = self._mix(columns.data, columns.starts("a"), columns.lengths("a"))
+        urls = self._mix(*_urls(columns))
         return (urls + columns.timestamp.astype(np.uint64)) * self._mixer
 
     def _mix(self, data: bytes, starts: Numbers, lengths: Numbers) -> Words:
@@ -101,7 +102,7 @@ class KeyHash:
     def with_timestamps(self, columns: Columns) -> tuple[Words, Words]:
         """Return both halves of a number for each line's URL, digest and timestamp."""
         sums = _words(_digests(columns)) @ self._digest_factors
-        sums += self._texts(columns.data, columns.starts("a"), columns.lengths("a"))
+        sums += self._texts(*_urls(columns))
         sums += _words(columns.timestamp.view(np.uint8).reshape(-1, 8)) @ self._time_factors
         return _halves(sums)
 
@@ -184,10 +185,37 @@ def _shortened(data: bytes, starts: Numbers, lengths: Numbers) -> Bytes:
     return np.frombuffer(b"".join(hashes), np.uint8).reshape(-1, _LONG_BYTES)
 
 
+def _urls(columns: Columns) -> tuple[bytes, Numbers, Numbers]:
+    """Return the bytes that hold the URLs, where each begins and its length.
+
+    They are in UTF-8, as captures have them: a URL of other bytes is read
+    as the reader of records reads it (`nwx.formats.urls.decoded_url`).
+    """
+    data = columns.data
+    if data.isascii() or _is_utf8(data):
+        return data, columns.starts("a"), columns.lengths("a")
+    return _laid_out([decoded_url(url).encode() for url in columns.texts("a")])
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _laid_out(texts: list[bytes]) -> tuple[bytes, Numbers, Numbers]:
+    """Return texts behind one another, with a pad, where each begins and its length."""
+    lengths = np.array([len(text) for text in texts], np.int64)
+    return b"".join((*texts, bytes(_WIDTHS[-1]))), np.cumsum(lengths) - lengths, lengths
+
+
 def _urlkeys(columns: Columns) -> tuple[bytes, Numbers, Numbers]:
     """Return the bytes that hold the urlkeys, where each begins and its length.
 
-    Those that the lines do not have are computed from the URL.
+    Those that the lines do not have are computed from the URL; a URL that
+    has none stands for itself.
     """
     missing = columns.is_missing("NA")
     if not missing.any():
@@ -197,10 +225,11 @@ def _urlkeys(columns: Columns) -> tuple[bytes, Numbers, Numbers]:
 
     keys = columns.texts("NA") if columns.has("NA") else [b""] * len(columns)
     for row, url in zip(np.flatnonzero(missing).tolist(), columns.texts("a", missing), strict=True):
-        text = urlkey(url.decode("utf-8", "surrogateescape"))
-        keys[row] = text.encode("utf-8", "surrogateescape")
-    lengths = np.array([len(key) for key in keys], np.int64)
-    return b"".join((*keys, bytes(_WIDTHS[-1]))), np.cumsum(lengths) - lengths, lengths
+        try:
+            keys[row] = urlkey(decoded_url(url)).encode()
+        except UrlError:
+            keys[row] = url
+    return _laid_out(keys)
 
 
 def _digests(columns: Columns) -> Bytes:

@@ -38,7 +38,7 @@ def clean_url(raw: bytes | str) -> str:
     UTF-8, or else as ISO 8859-1.
     Raises UrlError on an empty or an overlong one.
     """
-    url = raw if isinstance(raw, str) else _decoded(raw)
+    url = raw if isinstance(raw, str) else decoded_url(raw)
     url = url.strip("\x00 \t\r\n\f\v")
     if url.startswith("<") and url.endswith(">"):
         url = url[1:-1].strip()
@@ -49,6 +49,14 @@ def clean_url(raw: bytes | str) -> str:
             f"the URL {url[:60]!r}… has {len(url)} characters, {MAX_URL_CHARACTERS} are taken"
         )
     return _UNSAFE.sub(_escape, url) if _UNSAFE.search(url) else url
+
+
+def decoded_url(raw: bytes) -> str:
+    """Return the bytes of a URL as text: UTF-8, or else ISO 8859-1."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("iso-8859-1")
 
 
 def place_of(url: str) -> Place:
@@ -78,13 +86,6 @@ def host_place(host: str) -> Place:
 @cache
 def _suffixes() -> PublicSuffixList:
     return PublicSuffixList()
-
-
-def _decoded(raw: bytes) -> str:
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return raw.decode("iso-8859-1")
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -15,7 +15,7 @@ from nwx.engine.open import open_engine
 from nwx.model import IndexName
 from nwx.settings import ElasticSettings, Settings
 from tests.cli.conftest import COMMAND, Nwx, environment, run_nwx
-from tests.warcs import Page, html, many_pages, write_warc
+from tests.warcs import Page, html, many_pages, warc_record, write_warc
 
 URL = "http://www.example.org/"
 A, B = html("A", "the first text"), html("B", "the second text")
@@ -94,6 +94,28 @@ def test_lists_of_any_tool_are_read(nwx: Nwx, tmp_path: Path, crawl: Path) -> No
     assert report["excluded"] == report["exclusion"]["met"] == 3
     assert report["exclusion"]["lines"] == 4
     nwx("check")
+
+
+def test_urls_of_other_bytes_are_those_of_the_captures(nwx: Nwx, tmp_path: Path) -> None:
+    """Tools that copy the bytes of a record write URLs that are no UTF-8."""
+    pages = [Page("http://example.org/caf_", f"{year}0101000000", A) for year in (2020, 2021, 2022)]
+    crawl = tmp_path / "crawl.warc"
+    crawl.write_bytes(b"".join(map(warc_record, pages)).replace(b"caf_", b"caf\xe9"))
+    raw = list_of(*pages[1:]).replace("caf_", "caf\xe9").encode("latin-1")
+    (tmp_path / "list").write_bytes(raw)
+    report = nwx("import", "-e", tmp_path / "list", crawl, "--json").json
+    assert (report["captures"], report["exclusion"]["met"]) == (1, 2)
+    nwx("check")
+    known = nwx("add-dates", "--json", "-", stdin=raw).json
+    assert (known["dates_known"], known["keys_without_document"]) == (2, 0)
+    cdx = b"".join(
+        b"- %b %b - - %b - - 5 5 f\n" % (date, url, digest)
+        for date, digest, url in map(bytes.split, raw.splitlines())
+    )
+    listed = tmp_path / "listed"
+    nwx("dedup-cdx", "-", "--against", tmp_path / "archive", "-o", listed, stdin=cdx)
+    assert listed.read_bytes() == raw
+    assert "2 held" in nwx("check", "--cdx", "-", stdin=cdx).out
 
 
 def test_what_was_never_met_is_told(nwx: Nwx, tmp_path: Path, crawl: Path) -> None:

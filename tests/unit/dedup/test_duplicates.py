@@ -257,6 +257,32 @@ def test_bytes_that_are_no_utf8_are_written_as_they_came(tmp_path: Path) -> None
     assert output.getvalue() == f"2016 {A} ".encode() + b"http://www.\xff\xc3/\n"
 
 
+@pytest.mark.parametrize("keep", list(Keep))
+@pytest.mark.parametrize("key", list(Key))
+def test_a_url_is_the_same_in_utf8_and_in_latin1(tmp_path: Path, key: Key, keep: Keep) -> None:
+    """As it is for import, which reads what is no UTF-8 as ISO 8859-1."""
+    dates = ("2015", "2016", "2017")
+    lines = [f"- {date} {URL}caf\xe9 - - {A} - - 10 5 f" for date in dates]
+    coded = [lines[0].encode(), lines[1].encode("latin-1"), lines[2].encode()]
+    path = tmp_path / "in.cdx"
+    path.write_bytes(b"\n".join([*coded, f"- 2018 {URL}cafe - - {B} - - 10 5 f".encode()]))
+    output = io.BytesIO()
+    report = find_duplicates([CdxSource(str(path))], output, Selection(key=key, keep=keep))
+    assert (report.lines, report.keys) == (4, 2)
+    listed = [line for line in coded if line[2:6] != (b"2017" if keep is Keep.NEWEST else b"2015")]
+    wanted = [b"%b %b %b\n" % (line[2:6], A.encode(), line.split(b" ")[2]) for line in listed]
+    assert output.getvalue() == b"".join(wanted)
+
+
+def test_a_url_without_urlkey_stands_for_itself(tmp_path: Path) -> None:
+    impossible = "http://example.org:99999/"
+    lines = [f"{impossible} {A} 2015", f"{impossible} {A} 2016", f"{URL} {A} 2017"]
+    source = CdxSource(_write(tmp_path, *lines).path, Layout("akb"))
+    found, report = _found(source, selection=Selection(key=Key.URLKEY_DIGEST))
+    assert found == [f"2016 {A} {impossible}"]
+    assert report.keys == 2
+
+
 def test_lines_that_end_in_cr_lf(tmp_path: Path) -> None:
     path = tmp_path / "in.cdx"
     lines = [" CDX N b a m s k r M S V g", _line("2015", A), _line("2016", A), "broken"]

@@ -40,6 +40,21 @@ def test_both_orders_and_all_spellings(tmp_path: Path) -> None:
         assert list(exclusion.unmet()) == []
 
 
+def test_urls_that_are_no_utf8_are_those_of_the_reader(tmp_path: Path) -> None:
+    long = "e" * 2000
+    text = f"2014 {A} {URL}caf\xe9\n2015 {A} {URL}\xe9{long}\n2016 {B} {URL}\xe9?\n2017 {A} {URL}\n"
+    path = tmp_path / "list.dup"
+    path.write_bytes(text.encode("latin-1"))
+    with ExclusionList.load([str(path)], tmp_path) as exclusion:
+        assert exclusion.covers(f"{URL}caf\xe9", A, "20140101000000")
+        assert exclusion.covers(f"{URL}\xe9{long}", A, "20150101000000")
+        assert exclusion.covers(URL, A, "20170101000000")
+        assert not exclusion.covers(f"{URL}caf\xc3\xa9", A, "20140101000000")
+        assert exclusion.met == 3
+        [unmet] = exclusion.unmet()
+        assert unmet.url.encode("utf-8", "surrogateescape") == f"{URL}\xe9?".encode("latin-1")
+
+
 def test_what_was_met_and_what_never_was(tmp_path: Path) -> None:
     lines = [f"2014 {A} {URL}{number}" for number in range(10)]
     first = _write(tmp_path, "\n".join([*lines, lines[3]]), "first")
