@@ -17,6 +17,8 @@ from nwx.keys import document_id
 from nwx.model import DEFAULT_COLLECTION, MAIN_DATES, Dates, IndexName
 
 _AT_ONCE = 20_000
+_ID_DIGITS = 4
+_WHOLE = 16**_ID_DIGITS
 
 Keyed = tuple[str, Dates]
 
@@ -96,22 +98,30 @@ def build_dates(
         every = _merged([*streams, listed])
         while stretch := list(islice(every, _AT_ONCE)):
             known = engine.known([id for id, _ in stretch])
+            share = _share(stretch[-1][0])
             report.orphans += len(stretch) - len(known)
             if documents_only:
                 report.left_out += len(stretch) - len(known)
                 stretch = [(id, one) for id, one in stretch if id in known]
             report.keys += len(stretch)
             report.new += builder.append([one for _, one in stretch])
+            progress("building", share, _WHOLE)
     engine.refresh()
     return report
 
 
-def orphans(engine: Engine) -> Iterator[Dates]:
+def _share(id: str) -> int:
+    """Return how far an id lies on the way through all; being hashes, they lie evenly."""
+    return int(id[:_ID_DIGITS], 16)
+
+
+def orphans(engine: Engine, progress: Progress = no_progress) -> Iterator[Dates]:
     """Yield the dates, in all indices, of keys that have no document."""
     entries = engine.scan(IndexName.DATES)
     while stretch := list(islice(entries, _AT_ONCE)):
         known = engine.known([entry["id"] for entry in stretch])
         yield from (dates_from_entry(entry) for entry in stretch if entry["id"] not in known)
+        progress("looking up keys", _share(stretch[-1]["id"]), _WHOLE)
 
 
 def report_json(report: DatesReport) -> dict[str, Any]:

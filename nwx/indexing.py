@@ -1,7 +1,7 @@
 """CDX of archive files: WARC, ARC and WACZ, many at a time."""
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +9,9 @@ from typing import BinaryIO
 
 from nwx.dedup.planning import temporary_folder
 from nwx.dedup.pool import Pool, processors
+from nwx.dedup.report import Progress, no_progress
 from nwx.dedup.spill import writing
+from nwx.dedup.tally import Note, Tally
 from nwx.errors import FormatError, SourceError, UrlError
 from nwx.formats.cdx import CDX9, CDX11, format_header
 from nwx.formats.grouping import grouped
@@ -24,9 +26,6 @@ from nwx.sources import Source
 _KEPT_BYTES = 1 << 16
 _FILES_MERGED = 64
 _WORTH_PROCESSES_BYTES = 4 << 20
-
-Done = Callable[[Source, int], None]
-"""Called with each file that is done and how many lines it gave."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ def index_together(
     *,
     jobs: int | None = None,
     tmp: Path | None = None,
-    done: Done = lambda source, lines: None,
+    progress: Progress = no_progress,
 ) -> IndexReport:
     """Write one index of all files, with a header line where the form has one.
 
@@ -64,7 +63,8 @@ def index_together(
     """
     with temporary_folder(tmp) as folder:
         targets = [folder / str(number) for number in range(len(sources))]
-        report = _index(sources, targets, options, jobs, done, header=False)
+        work = _Work(options, Tally(folder / "tally"), header=False)
+        report = _index(sources, targets, work, jobs, progress)
         parts = [path for path in targets if path.exists()]
         output.write(header_of(options.form))
         if options.in_order:
@@ -80,14 +80,16 @@ def index_beside(
     options: IndexOptions,
     *,
     jobs: int | None = None,
-    done: Done = lambda source, lines: None,
+    progress: Progress = no_progress,
 ) -> IndexReport:
     """Write the index of each file beside it: `NAME.cdx`, or `NAME.cdxj`.
 
     A WACZ gets one for each WARC in it. Each appears when it is whole.
     """
     targets = [_beside(source, options.form) for source in sources]
-    return _index(sources, targets, options, jobs, done, header=True)
+    with temporary_folder(None) as folder:
+        work = _Work(options, Tally(folder / "tally"), header=True)
+        return _index(sources, targets, work, jobs, progress)
 
 
 def header_of(form: Form) -> bytes:
@@ -97,8 +99,16 @@ def header_of(form: Form) -> bytes:
     return format_header(CDX9 if form is Form.CDX9 else CDX11).encode() + b"\n"
 
 
-def index_lines(source: Source, options: IndexOptions, errors: list[ReadError]) -> Iterator[str]:
-    """Stream the lines of a file, without newlines, in its order; faults go to `errors`."""
+def index_lines(
+    source: Source,
+    options: IndexOptions,
+    errors: list[ReadError],
+    note: Note = lambda done: None,
+) -> Iterator[str]:
+    """Stream the lines of a file, without newlines, in its order; faults go to `errors`.
+
+    `note` is told now and then how many bytes were read.
+    """
     file = source.member.rpartition("/")[2] or source.name
     try:
         with source.open() as handle:
@@ -112,6 +122,7 @@ def index_lines(source: Source, options: IndexOptions, errors: list[ReadError]) 
                     errors.append(ReadError(source.name, record.offset, kind, str(error)))
                     continue
                 if line:
+                    note(members.raw.offset)
                     yield line
             errors += [
                 ReadError(source.name, fault.offset, fault.kind, fault.message)
@@ -143,28 +154,36 @@ def _records(scanner: Scanner, *, joined: bool) -> Iterator[tuple[Record, Sequen
             yield group.capture, group.beside
 
 
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What the processes that index files share."""
+
+    options: IndexOptions
+    tally: Tally
+    header: bool
+
+
 def _index(
     sources: Sequence[Source | ReadError],
     targets: Sequence[Path],
-    options: IndexOptions,
+    work: _Work,
     jobs: int | None,
-    done: Done,
-    *,
-    header: bool,
+    progress: Progress,
 ) -> IndexReport:
     report = IndexReport()
-    work = [
-        (source, target, options, header)
-        for source, target in zip(sources, targets, strict=True)
-        if isinstance(source, Source)
-    ]
+    given = zip(sources, targets, strict=True)
+    files = [(source, target) for source, target in given if isinstance(source, Source)]
+    tasks = [(number, *file, work) for number, file in enumerate(files)]
+    sizes = [source.size or 0 for source, _ in files]
     report.errors += [source for source in sources if isinstance(source, ReadError)]
-    with Pool(_workers([source for source, *_ in work], jobs)) as pool:
-        for (source, *_), (lines, errors) in zip(work, pool.map(_index_one, work), strict=True):
+    with (
+        work.tally.shown("reading", sizes, progress),
+        Pool(_workers([source for source, _ in files], jobs)) as pool,
+    ):
+        for lines, errors in pool.map(_index_one, tasks):
             report.files += 1
             report.lines += lines
             report.errors += errors
-            done(source, lines)
     return report
 
 
@@ -174,18 +193,21 @@ def _workers(sources: Sequence[Source], jobs: int | None) -> int:
 
 
 def _index_one(
-    source: Source, target: Path, options: IndexOptions, header: bool
+    number: int, source: Source, target: Path, work: _Work
 ) -> tuple[int, list[ReadError]]:
     errors: list[ReadError] = []
-    lines = [
-        line.encode("utf-8", "surrogateescape") + b"\n"
-        for line in index_lines(source, options, errors)
-    ]
+    options = work.options
+    with work.tally.noting(number) as note:
+        lines = [
+            line.encode("utf-8", "surrogateescape") + b"\n"
+            for line in index_lines(source, options, errors, note)
+        ]
+        note(source.size or 0)
     if options.in_order:
         lines.sort()
     if lines or not errors:
         with whole_file(target) as stream:
-            stream.write(header_of(options.form) if header else b"")
+            stream.write(header_of(options.form) if work.header else b"")
             stream.writelines(lines)
     return len(lines), errors
 

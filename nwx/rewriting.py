@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
@@ -19,12 +20,16 @@ from warcio.bufferedreaders import ChunkedDataException, ChunkedDataReader
 from warcio.exceptions import ArchiveLoadFailed
 from warcio.recordloader import ArcWarcRecord
 
+from nwx.dedup.report import Progress, no_progress
 from nwx.dedup.revisit import GZIP_MAGIC, Original, revisit_record, stored_record
 from nwx.errors import FormatError, SourceError
 from nwx.formats.reader import ArchiveReader
 from nwx.formats.wholefile import whole_file
 from nwx.model import Capture, ReadError
 from nwx.sources import Source
+
+Way = Callable[[int], None]
+"""Called with an offset in a file up to which the work is done."""
 
 Covers = Callable[[str, str, str], bool]
 """Tells whether a capture (URL, digest, timestamp) is a duplicate by an exclusion list."""
@@ -59,7 +64,9 @@ class _Place:
     digest: str
 
 
-def rewrite(sources: Sequence[Source], covers: Covers, folder: Path) -> Iterator[Rewritten]:
+def rewrite(
+    sources: Sequence[Source], covers: Covers, folder: Path, progress: Progress = no_progress
+) -> Iterator[Rewritten]:
     """Write each file anew into `folder`, under its name, and yield what became of it.
 
     Originals are looked for in all of the files: the earliest capture of
@@ -74,9 +81,23 @@ def rewrite(sources: Sequence[Source], covers: Covers, folder: Path) -> Iterator
     ):
         for source in sources:
             _check_output(source, folder)
-            catalogue.add(source, covers)
-        for source in sources:
-            yield _rewrite_file(source, folder / Path(source.path).name, catalogue)
+        for source, way in _ways("reading", sources, progress):
+            catalogue.add(source, covers, way)
+        for source, way in _ways("writing", sources, progress):
+            yield _rewrite_file(source, folder / Path(source.path).name, catalogue, way)
+
+
+def _ways(step: str, sources: Sequence[Source], progress: Progress) -> Iterator[tuple[Source, Way]]:
+    """Yield each source with a function that tells how far in it the work is."""
+    before, total = 0, sum(source.size or 0 for source in sources)
+    for source in sources:
+        yield source, partial(_tell, progress, step, before, total)
+        before += source.size or 0
+        progress(step, before, total)
+
+
+def _tell(progress: Progress, step: str, before: int, total: int, offset: int) -> None:
+    progress(step, min(before + offset, total), total)
 
 
 def _check_output(source: Source, folder: Path) -> None:
@@ -91,6 +112,7 @@ class _Catalogue:
     """The captures with a payload of all files, on disk."""
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         self._db = sqlite3.connect(path, isolation_level=None)
         self._db.executescript(
             "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
@@ -98,8 +120,14 @@ class _Catalogue:
             " duplicate INTEGER);"
         )
 
-    def add(self, source: Source, covers: Covers) -> None:
-        """Note the captures of a file."""
+    def add(self, source: Source, covers: Covers, way: Way) -> None:
+        """Note the captures of a file; raises SourceError where there is no room for them."""
+        try:
+            self._note(source, covers, way)
+        except sqlite3.OperationalError as error:
+            raise SourceError(f"{self._path} cannot be written: {error}") from error
+
+    def _note(self, source: Source, covers: Covers, way: Way) -> None:
         self._db.execute("BEGIN")
         self._db.executemany(
             "INSERT INTO capture VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -113,7 +141,7 @@ class _Catalogue:
                     c.digest,
                     covers(c.url, c.digest, c.timestamp),
                 )
-                for c in _captures(source)
+                for c in _captures(source, way)
             ),
         )
         self._db.execute("COMMIT")
@@ -142,21 +170,23 @@ class _Catalogue:
         self._db.close()
 
 
-def _captures(source: Source) -> Iterator[Capture]:
+def _captures(source: Source, way: Way) -> Iterator[Capture]:
     for found in ArchiveReader(source, "", keep=lambda capture: False):
         if isinstance(found, ReadError):
             continue
         capture = found.capture
+        way(capture.source_file_offset)
         if capture.record_type in _WITH_PAYLOAD and capture.digest and capture.record_length:
             yield capture
 
 
-def _rewrite_file(source: Source, output: Path, catalogue: _Catalogue) -> Rewritten:
+def _rewrite_file(source: Source, output: Path, catalogue: _Catalogue, way: Way) -> Rewritten:
     """Write one file anew; it appears whole or not at all."""
     left: list[ReadError] = []
     revisits = 0
     with whole_file(output) as new, Path(source.path).open("rb") as old:
         for place in catalogue.duplicates(source.path):
+            way(place.offset)
             try:
                 made = _revisit(place, catalogue.original(place))
             except (FormatError, *_BROKEN) as error:

@@ -1,11 +1,12 @@
 """Whether the indices of an archive agree with each other and with the import ledger."""
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from nwx.dedup.report import Progress, no_progress
 from nwx.engine.base import Engine, SearchRequest
 from nwx.engine.entries import capture_from_entry, document_from_entry
 from nwx.facets.checking import check_facets
@@ -26,23 +27,23 @@ class Finding:
     message: str
 
 
-def check(engine: Engine) -> Iterator[Finding]:
+def check(engine: Engine, progress: Progress = no_progress) -> Iterator[Finding]:
     """Yield what is wrong with an archive, nothing where all agrees.
 
     Reads each index once, in stretches: memory does not grow with them.
     """
-    yield from _documents(engine)
-    yield from _dates(engine)
+    yield from _documents(engine, progress)
+    yield from _dates(engine, progress)
     held: Counter[tuple[str, str]] = Counter()
-    yield from _captures(engine, held)
+    yield from _captures(engine, held, progress)
     yield from _ledger(engine, held)
     yield from (_wrong("facets", IndexName.FACETS, *problem) for problem in check_facets(engine))
 
 
-def _documents(engine: Engine) -> Iterator[Finding]:
+def _documents(engine: Engine, progress: Progress) -> Iterator[Finding]:
     """Each document has a date of its own capture, is registered, and can be searched."""
     read = 0
-    for entries in _stretches(engine.scan(IndexName.DOCUMENTS)):
+    for entries in _stretches(engine, IndexName.DOCUMENTS, progress):
         read += len(entries)
         ids = [entry["id"] for entry in entries]
         known, dates = engine.known(ids), engine.dates(ids)
@@ -63,13 +64,16 @@ def _documents(engine: Engine) -> Iterator[Finding]:
         yield _wrong("count", IndexName.DOCUMENTS, "*", message)
 
 
-def _dates(engine: Engine) -> Iterator[Finding]:
-    for entry in engine.scan(IndexName.DATES):
-        if entry["id"] != document_id(entry["key"]):
-            yield _wrong("id", IndexName.DATES, entry["id"], "the id is not that of its key")
+def _dates(engine: Engine, progress: Progress) -> Iterator[Finding]:
+    for entries in _stretches(engine, IndexName.DATES, progress):
+        for entry in entries:
+            if entry["id"] != document_id(entry["key"]):
+                yield _wrong("id", IndexName.DATES, entry["id"], "the id is not that of its key")
 
 
-def _captures(engine: Engine, held: Counter[tuple[str, str]]) -> Iterator[Finding]:
+def _captures(
+    engine: Engine, held: Counter[tuple[str, str]], progress: Progress
+) -> Iterator[Finding]:
     """Each imported capture with a digest has its date, and its document where it makes one.
 
     Captures of files that were never imported came from CDX lines, without texts.
@@ -81,7 +85,7 @@ def _captures(engine: Engine, held: Counter[tuple[str, str]]) -> Iterator[Findin
         for file in files
         if 0 < file.counts.get("captures", 0) == file.counts.get(UNDEDUPLICATED)
     }
-    for entries in _stretches(engine.scan(IndexName.CAPTURES)):
+    for entries in _stretches(engine, IndexName.CAPTURES, progress):
         captures = {entry["id"]: capture_from_entry(entry) for entry in entries}
         held.update((c.collection, c.source_file) for c in captures.values())
         ids = list({c.document_id for c in captures.values() if c.document_id})
@@ -132,10 +136,15 @@ def _ledger(engine: Engine, held: Counter[tuple[str, str]]) -> Iterator[Finding]
             yield _wrong("ledger", IndexName.FILES, id, message)
 
 
-def _stretches(entries: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
-    remaining = iter(entries)
+def _stretches(
+    engine: Engine, index: IndexName, progress: Progress
+) -> Iterator[list[Mapping[str, Any]]]:
+    done, total = 0, engine.count(index)
+    remaining = engine.scan(index)
     while stretch := list(islice(remaining, _AT_ONCE)):
         yield stretch
+        done += len(stretch)
+        progress(f"checking {index}", done, max(done, total))
 
 
 def _wrong(kind: str, index: IndexName, id: str, message: str) -> Finding:

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
+from pathlib import Path
 
+from nwx.dedup.report import Progress, no_progress
 from nwx.engine.base import Engine
 from nwx.errors import CdxError, DigestError, UrlError
 from nwx.formats.cdx import REVISIT, CdxLine
-from nwx.formats.cdxfile import read_cdx
+from nwx.formats.cdxfile import compression, read_cdx
 from nwx.formats.digest import normal_digest
 from nwx.formats.surt import urlkey
 from nwx.formats.timestamp import normal_timestamp
@@ -20,6 +22,7 @@ from nwx.model import EXCLUDED, Capture, SourceFile
 
 _AT_ONCE = 1_000
 _PROBLEMS_LISTED = 100
+_EXPANSION = 8
 _NAME = re.compile(r"[#/\\]")
 
 Covers = Callable[[str, str, str], bool]
@@ -90,7 +93,7 @@ class Comparison:
     """
 
     def __init__(self, engine: Engine, collection: str = "", covers: Covers | None = None) -> None:
-        self.lines = self.held = self.problems_total = 0
+        self.lines = self.held = self.problems_total = self._bytes = 0
         self.problems: list[CdxError] = []
         self._engine, self._collection, self._covers = engine, collection, covers
         self._files: defaultdict[str, list[SourceFile]] = defaultdict(list)
@@ -98,7 +101,7 @@ class Comparison:
             if self._is_ours(file.collection):
                 self._files[_file_name(file.name)].append(file)
 
-    def missing(self, paths: Iterable[str]) -> Iterator[Missing]:
+    def missing(self, paths: Sequence[str], progress: Progress = no_progress) -> Iterator[Missing]:
         """Yield what the archive does not hold, in the order of the files.
 
         A capture is held when the archive has its date, and its document
@@ -106,13 +109,18 @@ class Comparison:
         of the URL it refers to. Raises SourceError where a
         file cannot be read.
         """
+        total = sum(map(_inflated_bytes, paths))
         for path in paths:
-            lines = read_cdx(path, self._note)
+            lines = read_cdx(path, self._note, on_line=self._count)
             while some := [_wanted(line) for line in islice(lines, _AT_ONCE)]:
                 found = list(self._missing(some))
                 self.lines += len(some)
                 self.held += len(some) - len(found)
                 yield from found
+                progress("comparing", self._bytes, max(self._bytes, total))
+
+    def _count(self, size: int) -> None:
+        self._bytes += size
 
     def _note(self, problem: CdxError) -> None:
         self.problems_total += 1
@@ -218,6 +226,13 @@ class Comparison:
             read = f"{one.line.source_file} was read and gave no such capture"
             return Cause.UNREAD, f"{read}, but {errors:,} errors" if errors else read
         return Cause.UNKNOWN, "the archive has nothing of that moment"
+
+
+def _inflated_bytes(path: str) -> int:
+    """Return about how many bytes a file has when it is decompressed, 0 for a stream."""
+    if not Path(path).is_file():
+        return 0
+    return Path(path).stat().st_size * (_EXPANSION if compression(path) else 1)
 
 
 def _missing(one: _Wanted, state: _State, cause: Cause, message: str) -> Missing:

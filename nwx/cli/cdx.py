@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from nwx.cli.cdxlists import list_output
+from nwx.cli.cdxlists import list_output, shown_progress
 from nwx.cli.output import clean
 from nwx.errors import UsageError
 from nwx.formats.indexlines import Form
@@ -53,7 +53,7 @@ _FORMS = {"9": Form.CDX9, "11": Form.CDX11}
     "--jobs", type=click.IntRange(1), metavar="N", help="Files to read at once.  [the cores]"
 )
 @click.option("--strict", is_flag=True, help="Fail (exit code 1) when there was any error.")
-@click.option("--quiet", is_flag=True, help="Show no counts, only errors.")
+@click.option("--quiet", is_flag=True, help="Show neither progress nor counts, only errors.")
 def command(
     files: tuple[str, ...],
     fields: str,
@@ -80,11 +80,14 @@ def command(
         raise UsageError("--beside takes neither --output nor standard input")
     options = IndexOptions(Form.CDXJ if cdxj else _FORMS[fields], in_order, post_append)
     sources = list(expand(files))
-    if beside:
-        report = index_beside(sources, options, jobs=jobs)
-    else:
-        with list_output(output) as stream:
-            report = index_together(sources, stream, options, jobs=jobs, tmp=tmp)
+    with shown_progress(quiet=quiet) as progress:
+        if beside:
+            report = index_beside(sources, options, jobs=jobs, progress=progress)
+        else:
+            with list_output(output) as stream:
+                report = index_together(
+                    sources, stream, options, jobs=jobs, tmp=tmp, progress=progress
+                )
     _print(report, err=not beside and output is None, quiet=quiet)
     useful = report.lines or not report.errors
     return 0 if useful and not (strict and report.errors) else 1

@@ -154,11 +154,22 @@ def shown_progress(*, quiet: bool) -> Iterator[Progress]:
         yield _lines()
 
 
+def print_above(text: str) -> None:
+    """Print a line, above the bar where one is shown: click would write into it."""
+    sys.stdout.write(f"{text}\n")
+
+
 @contextmanager
 def _bar(screen: Console) -> Iterator[Progress]:
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=None))
     bar = Bar(
-        *columns, TimeRemainingColumn(compact=True), console=screen, transient=True, expand=True
+        *columns,
+        TimeRemainingColumn(compact=True),
+        console=screen,
+        transient=True,
+        expand=True,
+        # what is printed meanwhile goes above the bar, unless it goes elsewhere
+        redirect_stdout=sys.stdout.isatty(),
     )
     task = bar.add_task("")
     begun = time.monotonic()

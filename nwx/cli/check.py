@@ -9,9 +9,10 @@ from typing import Any
 import click
 
 from nwx.checking import Cause, Comparison, Finding, Missing, check
-from nwx.cli.cdxlists import place_and_message
+from nwx.cli.cdxlists import place_and_message, print_above, shown_progress
 from nwx.cli.output import clean, print_json
 from nwx.dedup.exclusion import ExclusionList
+from nwx.dedup.report import Progress
 from nwx.engine.open import open_engine
 from nwx.errors import UsageError
 from nwx.settings import Settings
@@ -68,8 +69,8 @@ def command(
     shown = _Shown(everything=everything, as_json=as_json)
     if files:
         return _compare(settings, files, lists, collection, shown)
-    with open_engine(settings, read_only=True) as engine:
-        for finding in check(engine):
+    with open_engine(settings, read_only=True) as engine, shown_progress(quiet=False) as progress:
+        for finding in check(engine, progress):
             shown.add(finding.kind, _of_finding(finding), finding)
     counts = shown.counts
     if as_json:
@@ -99,7 +100,7 @@ class _Shown:
         if self.as_json:
             self.first.append(asdict(entry))
         else:
-            click.echo(text)
+            print_above(text)
 
     def end(self) -> None:
         """Say how many were not printed."""
@@ -123,9 +124,13 @@ def _compare(
     collection: str,
     shown: _Shown,
 ) -> int:
-    with _loaded(lists) as excluded, open_engine(settings, read_only=True) as engine:
+    with (
+        shown_progress(quiet=False) as progress,
+        _loaded(lists, progress) as excluded,
+        open_engine(settings, read_only=True) as engine,
+    ):
         comparison = Comparison(engine, collection, excluded.covers if excluded else None)
-        for one in comparison.missing(files):
+        for one in comparison.missing(files, progress):
             shown.add(one.cause, _of_missing(one), one)
     for problem in comparison.problems[:_PROBLEMS_SHOWN]:
         click.echo(f"nwx: {clean(place_and_message(problem))}", err=True)
@@ -139,11 +144,11 @@ def _compare(
 
 
 @contextmanager
-def _loaded(lists: tuple[str, ...]) -> Iterator[ExclusionList | None]:
+def _loaded(lists: tuple[str, ...], progress: Progress) -> Iterator[ExclusionList | None]:
     if not lists:
         yield None
         return
-    with ExclusionList.load(lists) as excluded:
+    with ExclusionList.load(lists, progress=progress) as excluded:
         yield excluded
 
 

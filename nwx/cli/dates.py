@@ -6,6 +6,7 @@ import click
 from rich.table import Table
 
 from nwx.adding_dates import orphans
+from nwx.cli.cdxlists import print_above, shown_progress
 from nwx.cli.output import clean, console, print_json, size_words
 from nwx.engine.open import open_engine
 from nwx.formats.cdx import safe_field
@@ -93,14 +94,15 @@ def drop(settings: Settings, name: str) -> None:
 
 @command.command("orphans")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@click.option("--quiet", is_flag=True, help="Show no progress, only errors.")
 @click.pass_obj
-def list_orphans(settings: Settings, as_json: bool) -> None:
+def list_orphans(settings: Settings, as_json: bool, quiet: bool) -> None:
     """List the dates of keys that have no document, of all indices.
 
     They are lines `date digest url`, as add-dates takes them.
     """
-    with open_engine(settings, read_only=True) as engine:
-        for one in orphans(engine):
+    with open_engine(settings, read_only=True) as engine, shown_progress(quiet=quiet) as progress:
+        for one in orphans(engine, progress):
             url, digest = one.key.split(" ")[:2]
             for timestamp, collection in one.seen:
                 if as_json:
@@ -113,4 +115,4 @@ def list_orphans(settings: Settings, as_json: bool) -> None:
                         }
                     )
                 else:
-                    click.echo(clean(f"{timestamp} {safe_field(digest)} {url}"))
+                    print_above(clean(f"{timestamp} {safe_field(digest)} {url}"))

@@ -20,11 +20,14 @@ from nwx.cli.main import run
 from nwx.dedup.duplicates import find_duplicates
 from nwx.dedup.hashing import Key
 from nwx.dedup.rawblocks import CdxSource
+from nwx.dedup.report import Progress
 from nwx.dedup.selection import Keep, Revisits, Selection
 from nwx.engine.open import is_server, open_engine
 from nwx.formats.cdx import CdxLine
 from nwx.model import IndexName
 from nwx.settings import Settings, load_settings
+
+_SHOWN_EVERY = 1_000
 
 
 @click.command("dedup-cdx", context_settings={"help_option_names": ["-h", "--help"]})
@@ -115,7 +118,7 @@ def command(
             stream,
             selection,
             resources=resources_of(memory, tmp, jobs),
-            held=_held(settings or load_settings({}), archives) if archives else None,
+            held=_held(settings or load_settings({}), archives, progress) if archives else None,
             strict=strict,
             summary=summary or as_json,
             progress=progress,
@@ -131,10 +134,13 @@ def command(
     return exit_code(report)
 
 
-def _held(settings: Settings, archives: list[str]) -> Iterator[CdxLine]:
+def _held(settings: Settings, archives: list[str], progress: Progress) -> Iterator[CdxLine]:
     for place in archives:
         with open_engine(replace(settings, engine=place), read_only=True) as engine:
-            for entry in engine.scan(IndexName.CAPTURES):
+            total = engine.count(IndexName.CAPTURES)
+            for number, entry in enumerate(engine.scan(IndexName.CAPTURES)):
+                if not number % _SHOWN_EVERY:
+                    progress("reading what is held", number, max(number, total))
                 yield CdxLine(
                     urlkey=entry["urlkey"],
                     timestamp=entry["timestamp"],

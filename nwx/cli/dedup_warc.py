@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from nwx.cli.cdxlists import print_problems, shown_progress
 from nwx.cli.output import clean, print_json, size_words
 from nwx.dedup.exclusion import ExclusionList
 from nwx.errors import UsageError
@@ -36,7 +37,10 @@ _LEFT_SHOWN = 20
     help="Where the new files go, under their old names.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-def command(files: tuple[str, ...], lists: tuple[str, ...], folder: Path, as_json: bool) -> int:
+@click.option("--quiet", is_flag=True, help="Show neither progress nor report, only errors.")
+def command(
+    files: tuple[str, ...], lists: tuple[str, ...], folder: Path, as_json: bool, quiet: bool
+) -> int:
     """Write WARC files anew, with revisit records in the place of duplicates.
 
     FILES are WARC files here, gzip by record or plain. The new files are the
@@ -45,13 +49,18 @@ def command(files: tuple[str, ...], lists: tuple[str, ...], folder: Path, as_jso
     WARC 1.1 revisit record with its HTTP head. The old files stay as they are.
     """
     sources = _sources(files)
-    with ExclusionList.load(lists) as excluded:
-        done = list(rewrite(sources, excluded.covers, folder))
+    with (
+        shown_progress(quiet=quiet) as progress,
+        ExclusionList.load(lists, progress=progress) as excluded,
+    ):
+        done = list(rewrite(sources, excluded.covers, folder, progress))
         never_met = excluded.entries - excluded.met
+        problems, unread = excluded.problems, excluded.problems_total
+    print_problems(problems, unread)
     if as_json:
-        print_json(_report(done, never_met))
+        print_json(_report(done, never_met) | {"problems_total": unread})
     else:
-        _print_report(done, never_met)
+        _print_report(done, never_met, quiet=quiet)
     return 0
 
 
@@ -81,7 +90,7 @@ def _report(done: Sequence[Rewritten], never_met: int) -> dict[str, object]:
     }
 
 
-def _print_report(done: Sequence[Rewritten], never_met: int) -> None:
+def _print_report(done: Sequence[Rewritten], never_met: int, *, quiet: bool) -> None:
     left = [error for one in done for error in one.left]
     for error in left[:_LEFT_SHOWN]:
         click.echo(
@@ -90,6 +99,8 @@ def _print_report(done: Sequence[Rewritten], never_met: int) -> None:
         )
     if len(left) > _LEFT_SHOWN:
         click.echo(f"nwx: and {len(left) - _LEFT_SHOWN} more left as they are", err=True)
+    if quiet:
+        return
     before, after = (sum(one.bytes_before for one in done), sum(one.bytes_after for one in done))
     change = "saved" if before >= after else "more"
     click.echo(

@@ -79,15 +79,20 @@ class CdxParser:
 
 
 def read_cdx(
-    path: str, on_error: Callable[[CdxError], None], layout: Layout | None = None
+    path: str,
+    on_error: Callable[[CdxError], None],
+    layout: Layout | None = None,
+    on_line: Callable[[int], None] = lambda size: None,
 ) -> Iterator[CdxLine]:
     """Stream the lines of a file (`-`: standard input); broken ones go to `on_error`.
 
+    `on_line` is called with the bytes of each line, broken ones too.
     Raises SourceError where the file cannot be read.
     """
     parser = CdxParser(path, layout)
     with open_cdx(path) as stream:
         for number, line in enumerate(lines_of(stream), 1):
+            on_line(len(line))
             try:
                 found = parser.parse(line, number)
             except CdxError as error:

@@ -1,17 +1,19 @@
-"""What an import shows while it runs."""
+"""What commands show while they run."""
 
 import os
 import pty
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from nwx.cli import bar
+from nwx.cli import bar, cdxlists, main
 from nwx.importing import Progress
-from tests.cli.conftest import COMMAND, environment
-from tests.warcs import many_pages, write_warc
+from tests.cli.conftest import COMMAND, environment, run_nwx
+from tests.warcs import Page, html, many_pages, write_warc
 
 
 def progress(seconds: float, done: int = 500, total: int | None = 1_000) -> Progress:
@@ -82,3 +84,74 @@ def _read(terminal: int) -> bytes:
         return os.read(terminal, 65_536)
     except OSError:  # how a terminal ends on Linux
         return b""
+
+
+CRAWL = [
+    Page("http://www.example.org/", "20200101000000", html("Home", "the home page")),
+    Page("http://www.example.org/", "20210101000000", html("Home", "the home page")),
+]
+STEPS = {
+    "cdx crawl.warc.gz": "reading: ",
+    "cdx --beside crawl.warc.gz": "reading: ",
+    "dedup-cdx crawl.cdx --against archive": "reading what is held: ",
+    "revisits crawl.cdx": "reading: ",
+    "savings crawl.cdx": "reading: ",
+    "dedup-warc -e list -o new crawl.warc.gz": "writing: ",
+    "add-dates list": "adding: ",
+    "add-dates --build all --from main list": "building: ",
+    "dates orphans": "looking up keys: ",
+    "check": "checking captures: ",
+    "check --cdx crawl.cdx -e list": "comparing: ",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A crawl, its CDX, a list and an archive."""
+    folder = tmp_path_factory.mktemp("progress")
+    warc = write_warc(folder / "crawl.warc.gz", CRAWL)
+    (folder / "list").write_text(f"20210101000000 {CRAWL[1].digest} {CRAWL[1].url}\n")
+    run_nwx(folder / "archive", "import", "--quiet", warc)
+    run_nwx(folder / "archive", "cdx", "--quiet", warc, "-o", folder / "crawl.cdx")
+    return folder
+
+
+@pytest.mark.parametrize("command", STEPS)
+def test_what_may_take_long_says_how_far_it_is(
+    folder: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("_QUIET_SECONDS", "_LINE_SECONDS"):
+        monkeypatch.setattr(cdxlists, name, 0.0)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("NWX_ENGINE", "archive")
+    ran = CliRunner().invoke(main.cli, command.split())
+    assert ran.exception is None or isinstance(ran.exception, SystemExit), ran.exception
+    assert f"\n{STEPS[command]}" in f"\n{ran.stderr}"
+    assert STEPS[command] not in ran.stdout
+
+
+def test_what_is_printed_goes_where_it_is_sent_while_a_bar_is_shown(folder: Path) -> None:
+    ours, theirs = pty.openpty()
+    script = (
+        "from nwx.cli import cdxlists, main\ncdxlists._QUIET_SECONDS = 0\nmain.run(main.cli, 'nwx')"
+    )
+    gone = Page("http://gone.example/", "20200101000000", b"x")
+    line = f"- 2020 {gone.url} - - {gone.digest} - - - 5 x.warc\n"
+    (folder / "gone.cdx").write_text(line * 1_100)  # more than are compared before the bar comes
+    process = subprocess.run(
+        [sys.executable, "-c", script, "check", "--all", "--cdx", "gone.cdx"],
+        cwd=folder,
+        env=environment("archive", TERM="xterm", COLUMNS="80"),
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        timeout=60,
+        check=False,
+    )
+    os.close(theirs)
+    shown = b""
+    while chunk := _read(ours):
+        shown += chunk
+    os.close(ours)
+    assert process.stdout.count(b"not-imported: 20200101000000 ") == 1_100
+    assert b"comparing" in shown
+    assert b"not-imported" not in shown
