@@ -1,13 +1,16 @@
-"""Look-ups, prefix queries and POSTs of the CDX server, beside pywb's on the same ZipNum cluster.
+"""Look-ups, prefix queries and POSTs of the CDX server, beside pywb's and OutbackCDX.
 
     python -m benchmarks.cdx_server [--captures 100000] [--clients 1 8] [--seconds 5]
-        [--prefix 100000] [--post 20000] [--elastic [ADDRESS]] [--folder FOLDER]
+        [--prefix 100000] [--post 20000] [--elastic [ADDRESS]] [--outback JAR]
+        [--folder FOLDER]
 
 Exact look-ups are of URLs drawn at random: look-ups/s and the 95th percentile
 in milliseconds, for each number of clients; every client is a process with
 one connection that it keeps. The prefix query streams so many lines of one
 host. POSTs send so many lines in one request, into each engine.
-Servers are processes of their own, asked one after the other.
+Servers are processes of their own, asked one after the other. pywb has the
+same ZipNum cluster as we have. OutbackCDX is asked where its jar is named: a
+release of it, or what `mvn package` makes of its sources.
 """
 
 import argparse
@@ -34,6 +37,7 @@ WARM_UP = 50
 TOKEN = "benchmark"
 WHOLE = "big"
 SITES = 1_000
+_POSTED_BYTES = 1 << 26
 
 
 def main() -> None:
@@ -45,6 +49,7 @@ def main() -> None:
     options.add_argument("--prefix", type=int, default=100_000)
     options.add_argument("--post", type=int, default=20_000)
     options.add_argument("--elastic", nargs="?", const="start", default="")
+    options.add_argument("--outback", type=Path)
     options.add_argument("--folder", type=Path)
     given = options.parse_args()
     with ExitStack() as stack:
@@ -77,6 +82,12 @@ def run(given: argparse.Namespace, folder: Path, cluster: Path, index: Path, ela
         # As one page of all blocks, which it would cut into pages of ten otherwise.
         pywb_prefix = "/web/index?output=text&limit=1000000000&pageSize=1000000&url={}"
         prefix("pywb, ZipNum", port, pywb_prefix, given.prefix, process.pid)
+    if given.outback:
+        with outback_server(given.outback, folder / "outback") as (port, process):
+            load_outback(port, index)
+            lookups("OutbackCDX", port, "/web?url={}", given, process.pid)
+            prefix("OutbackCDX", port, "/web?url={}", given.prefix, process.pid)
+            post("OutbackCDX", port, given.post, process.pid)
     for name, place in engines.items():
         with nwx_server(["--engine", place], ["--cdx-token", TOKEN]) as (port, process):
             post(f"nwx, {name}", port, given.post, process.pid)
@@ -163,21 +174,44 @@ def nwx_server(
 @contextmanager
 def pywb_server(folder: Path) -> Iterator[tuple[int, subprocess.Popen[str]]]:
     """Give the port of pywb's CDX server, and its process."""
+    port = free_port()
+    command = [str(Path(sys.executable).with_name("warcserver")), "-p", str(port)]
+    with peer(command, folder, port) as process:
+        yield port, process
+
+
+@contextmanager
+def outback_server(jar: Path, folder: Path) -> Iterator[tuple[int, subprocess.Popen[str]]]:
+    """Give the port of an OutbackCDX whose data are in a new folder, and its process."""
+    folder.mkdir()
+    port = free_port()
+    command = ["java", "-Xmx512m", "-jar", str(jar.absolute()), "-d", ".", "-p", str(port)]
+    with peer([*command, "-b", "127.0.0.1"], folder, port) as process:
+        yield port, process
+
+
+def free_port() -> int:
+    """Return a port that nobody listens at."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
-    command = [str(Path(sys.executable).with_name("warcserver")), "-p", str(port)]
+    return port
+
+
+@contextmanager
+def peer(command: Sequence[str], folder: Path, port: int) -> Iterator[subprocess.Popen[str]]:
+    """Give the process of another server, once it listens."""
     with subprocess.Popen(
         command, cwd=folder, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:
         try:
-            _wait_for(port)
-            yield port, process
+            _wait_for(port, command[0])
+            yield process
         finally:
             process.terminate()
 
 
-def _wait_for(port: int) -> None:
+def _wait_for(port: int, name: str) -> None:
     for _ in range(300):
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
@@ -185,7 +219,18 @@ def _wait_for(port: int) -> None:
             time.sleep(0.1)
         else:
             return
-    raise SystemExit("pywb does not answer")
+    raise SystemExit(f"{name} does not answer")
+
+
+def load_outback(port: int, index: Path) -> None:
+    """POST a CDX to OutbackCDX, some lines at a time, and say how long that took."""
+    started = time.perf_counter()
+    lines = 0
+    with index.open("rb") as stream, Client(port) as client:
+        while some := stream.readlines(_POSTED_BYTES):
+            client.post("/web", b"".join(some))
+            lines += len(some)
+    print(f"POST to OutbackCDX: {lines / (time.perf_counter() - started):,.0f} captures/s")
 
 
 def _nwx() -> str:
