@@ -1,5 +1,6 @@
 """add-dates and nwx dates, as installed commands."""
 
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -255,3 +256,59 @@ def test_two_at_once_lose_nothing(engine: dict[str, str], into: str, tmp_path: P
     counts = {one["key"]: one["count"] for one in held if one["key"].startswith("http://a.org/")}
     assert len(counts) == keys
     assert set(counts.values()) == {2 * own + shared}
+
+
+KILLED = """
+import os, signal, sys, threading
+import nwx.adding_dates
+from nwx.cli import add_dates
+from nwx.dedup import dates
+
+# dates are added in as many steps as those of a long list
+dates.HELD_CHARACTERS, dates.AT_ONCE = 100_000, 1_000
+step, seconds = int(sys.argv[1]), float(sys.argv[2])
+read_dates = nwx.adding_dates.read_dates
+
+def killed_on_the_way(*arguments, **options):
+    for number, stretch in enumerate(read_dates(*arguments, **options)):
+        if number == step:
+            kill = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGKILL))
+            kill.start()
+        yield stretch
+
+nwx.adding_dates.read_dates = killed_on_the_way
+sys.argv = ["add-dates", *sys.argv[3:]]
+add_dates.main()
+"""
+
+
+@pytest.mark.parametrize("into", ["main", "named"])
+def test_what_was_killed_is_added_when_it_is_run_again(
+    engine: dict[str, str], into: str, tmp_path: Path
+) -> None:
+    where = engine.pop("NWX_ENGINE")
+    keys, days = 2_000, 5
+    path = tmp_path / "list.dup"
+    path.write_text(
+        "".join(
+            f"201001{day + 10} {HOME.digest} http://a.org/{key}\n"
+            for key in range(keys)
+            for day in range(days)
+        )
+    )
+    for step, seconds in ((0, 0.0), (2, 0.005), (5, 0.01)):
+        process = subprocess.run(
+            [sys.executable, "-c", KILLED, str(step), str(seconds), "--into", into, path],
+            env=environment(where, **engine),
+            capture_output=True,
+            timeout=300,
+            check=False,
+        )
+        assert process.returncode == -signal.SIGKILL, process.stderr
+    rest = run_nwx(where, "add-dates", "--json", "--into", into, path, **engine).json
+    assert 0 < rest["dates_new"] < keys * days
+    again = run_nwx(where, "add-dates", "--json", "--into", into, path, **engine).json
+    assert (again["dates_new"], again["dates_known"]) == (0, keys * days)
+    held = run_nwx(where, "dump", "dates", **engine).json_lines
+    assert [one["count"] for one in held] == [days] * keys
+    run_nwx(where, "check", **engine)

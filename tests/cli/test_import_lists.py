@@ -182,15 +182,34 @@ def test_killed_imports_with_a_list_end_as_an_undisturbed_one(
     tmp_path: Path, many: tuple[Path, list[Path]], options: tuple[str, ...]
 ) -> None:
     killed, calm = tmp_path / "killed", tmp_path / "calm"
+    import_and_kill((killed, "nwx"), (calm, "nwx"), many, options)
+    assert held(killed) == held(calm)
+
+
+def test_killed_imports_with_a_list_into_elasticsearch_end_as_an_undisturbed_one(
+    elasticsearch_url: str, elasticsearch_prefix: str, many: tuple[Path, list[Path]]
+) -> None:
+    killed, calm = ((elasticsearch_url, f"{elasticsearch_prefix}-{n}") for n in ("killed", "calm"))
+    import_and_kill(killed, calm, many, ("--no-dedup",))
+    assert held(*killed) == held(*calm)
+
+
+def import_and_kill(
+    killed: tuple[Path | str, str],
+    calm: tuple[Path | str, str],
+    many: tuple[Path, list[Path]],
+    options: tuple[str, ...],
+) -> None:
+    """Import into two archives (address and prefix), one undisturbed and one killed on the way."""
     listed, files = many
     command = ["import", *options, "-e", str(listed), "--jobs", "2", *map(str, files)]
     began = time.monotonic()
-    run_nwx(calm, *command)
+    run_nwx(calm[0], *command, NWX_PREFIX=calm[1])
     seconds = time.monotonic() - began
     for share in (0.5, 0.7):
         process = subprocess.Popen(
             [COMMAND, *command],
-            env=environment(killed),
+            env=environment(killed[0], NWX_PREFIX=killed[1]),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -199,9 +218,8 @@ def test_killed_imports_with_a_list_end_as_an_undisturbed_one(
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-    told = run_nwx(killed, *command, "--json").json["exclusion"]
+    told = run_nwx(killed[0], *command, "--json", NWX_PREFIX=killed[1]).json["exclusion"]
     assert told["unmet"] == 0
-    assert held(killed) == held(calm)
 
 
 def test_without_deduplication_each_capture_has_its_entry(
