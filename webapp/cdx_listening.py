@@ -12,7 +12,7 @@ from waitress.adjustments import Adjustments
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser
 from waitress.server import TcpWSGIServer
-from waitress.task import ThreadedTaskDispatcher
+from waitress.task import ThreadedTaskDispatcher, WSGITask
 
 MOST_BODY_BYTES = 1 << 20
 MOST_POSTED_BYTES = 1 << 37
@@ -73,7 +73,26 @@ class _Server(TcpWSGIServer):  # type: ignore[misc]
                 channel.handle_close()
 
 
+class _Task(WSGITask):  # type: ignore[misc]
+    """Sends short answers in one go, head and body, rather than in two packets."""
+
+    wrote_header: bool
+
+    def write(self, data: bytes) -> None:
+        """Send more of an answer."""
+        whole = self.complete and not self.wrote_header and self.content_length == len(data)
+        if not (whole and data and self.has_body):
+            super().write(data)
+            return
+        head: bytes = self.build_response_header()
+        self.wrote_header = True
+        self.content_bytes_written = len(data)
+        self.channel.write_soon(head + data)
+
+
 class _Channel(HTTPChannel):  # type: ignore[misc]
+    task_class = _Task
+
     def __init__(self, token: str, *arguments: Any, **named: Any) -> None:
         self.parser_class = partial(_Parser, token)
         super().__init__(*arguments, **named)
