@@ -2,30 +2,38 @@
 
 A new file is the old one byte for byte, but for the records that are
 duplicates: each of these gives way to a revisit record, once its payload
-was found to be that of its original. The old file is only read.
+was found to be that of its original. Before a new file appears it is read
+again, and proved to replay to the payloads of the old one (`proving`). The
+old file is only read.
 """
 
-import hashlib
 import sqlite3
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
-from warcio.bufferedreaders import ChunkedDataException, ChunkedDataReader
+from warcio.bufferedreaders import ChunkedDataException
 from warcio.exceptions import ArchiveLoadFailed
-from warcio.recordloader import ArcWarcRecord
 
+from nwx.dedup.proving import captures, place_of, prove
 from nwx.dedup.report import Progress, no_progress
-from nwx.dedup.revisit import GZIP_MAGIC, Original, revisit_record, stored_record
+from nwx.dedup.revisit import (
+    GZIP_MAGIC,
+    Original,
+    Place,
+    payload_hash,
+    revisit_record,
+    stored_record,
+)
 from nwx.errors import FormatError, SourceError
-from nwx.formats.reader import ArchiveReader
 from nwx.formats.wholefile import whole_file
-from nwx.model import Capture, ReadError
+from nwx.model import ReadError
 from nwx.sources import Source
 
 Way = Callable[[int], None]
@@ -42,26 +50,19 @@ _WITH_PAYLOAD = ("response", "resource")
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """What became of a file: `left` are duplicates that had to stay, each with its reason."""
+    """What became of a file: `left` are duplicates that had to stay, each with its reason.
+
+    `revisits` are the records that became revisits, `before` the listed
+    ones that were revisits already.
+    """
 
     source_file: str
     output: str
     revisits: int
+    before: int
     bytes_before: int
     bytes_after: int
     left: tuple[ReadError, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a stored record lies."""
-
-    path: str
-    offset: int
-    length: int
-    url: str
-    timestamp: str
-    digest: str
 
 
 def rewrite(
@@ -113,6 +114,7 @@ class _Catalogue:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self.revisits: Counter[str] = Counter()
         self._db = sqlite3.connect(path, isolation_level=None)
         self._db.executescript(
             "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
@@ -131,53 +133,52 @@ class _Catalogue:
         self._db.execute("BEGIN")
         self._db.executemany(
             "INSERT INTO capture VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (
-                (
-                    source.path,
-                    c.source_file_offset,
-                    c.record_length,
-                    c.url,
-                    c.timestamp,
-                    c.digest,
-                    covers(c.url, c.digest, c.timestamp),
-                )
-                for c in _captures(source, way)
-            ),
+            self._rows(source, covers, way),
         )
         self._db.execute("COMMIT")
         self._db.execute("CREATE INDEX IF NOT EXISTS by_digest ON capture (digest, duplicate)")
 
-    def duplicates(self, path: str) -> list[_Place]:
+    def _rows(self, source: Source, covers: Covers, way: Way) -> Iterator[tuple[object, ...]]:
+        for capture in captures(source):
+            way(capture.source_file_offset)
+            if not capture.digest:
+                continue
+            listed = covers(capture.url, capture.digest, capture.timestamp)
+            if capture.record_type in _WITH_PAYLOAD:
+                yield *astuple(place_of(source.path, capture)), listed
+            elif listed:
+                self.revisits[source.path] += 1
+
+    def duplicates(self, path: str) -> list[Place]:
         """Return the duplicates of a file, in the order of their offsets."""
         rows = self._db.execute(
             "SELECT path, offset, length, url, timestamp, digest FROM capture"
             " WHERE path = ? AND duplicate ORDER BY offset",
             (path,),
         )
-        return [_Place(*row) for row in rows]
+        return [Place(*row) for row in rows]
 
-    def original(self, duplicate: _Place) -> _Place | None:
+    def original(self, duplicate: Place) -> Place | None:
         """Return the capture that a duplicate repeats, None if no file has one."""
         row = self._db.execute(
             "SELECT path, offset, length, url, timestamp, digest FROM capture"
             " WHERE digest = ? AND NOT duplicate ORDER BY url <> ?, timestamp, path, offset",
             (duplicate.digest, duplicate.url),
         ).fetchone()
-        return _Place(*row) if row else None
+        return Place(*row) if row else None
+
+    def named(self, url: str, timestamp: str, digest: str) -> Place | None:
+        """Return the capture that a revisit record names, if it stays as it is."""
+        row = self._db.execute(
+            "SELECT path, offset, length, url, timestamp, digest FROM capture"
+            " WHERE digest = ? AND NOT duplicate AND url = ? AND timestamp = ?",
+            (digest, url, timestamp),
+        ).fetchone()
+        return Place(*row) if row else None
 
     def close(self) -> None:
         """Let go of the file."""
         self._db.close()
-
-
-def _captures(source: Source, way: Way) -> Iterator[Capture]:
-    for found in ArchiveReader(source, "", keep=lambda capture: False):
-        if isinstance(found, ReadError):
-            continue
-        capture = found.capture
-        way(capture.source_file_offset)
-        if capture.record_type in _WITH_PAYLOAD and capture.digest and capture.record_length:
-            yield capture
 
 
 def _rewrite_file(source: Source, output: Path, catalogue: _Catalogue, way: Way) -> Rewritten:
@@ -197,8 +198,20 @@ def _rewrite_file(source: Source, output: Path, catalogue: _Catalogue, way: Way)
             old.seek(place.offset + place.length)
             revisits += 1
         _copy(old, new, None)
+        new.flush()
+        _prove(source, Path(new.name), output, catalogue)
     before, after = Path(source.path).stat().st_size, output.stat().st_size
-    return Rewritten(source.name, str(output), revisits, before, after, tuple(left))
+    already = catalogue.revisits[source.path]
+    return Rewritten(source.name, str(output), revisits, already, before, after, tuple(left))
+
+
+def _prove(source: Source, new: Path, output: Path, catalogue: _Catalogue) -> None:
+    try:
+        prove(source, new, catalogue.named)
+    except (FormatError, *_BROKEN) as error:
+        raise SourceError(
+            f"{output} is not written, as it would not be what {source.path} is: {error}"
+        ) from error
 
 
 def _copy(old: BinaryIO, new: BinaryIO, end: int | None) -> None:
@@ -207,7 +220,7 @@ def _copy(old: BinaryIO, new: BinaryIO, end: int | None) -> None:
         new.write(block)
 
 
-def _revisit(place: _Place, original: _Place | None) -> bytes:
+def _revisit(place: Place, original: Place | None) -> bytes:
     """Return the bytes that take the place of a stored duplicate.
 
     Raises FormatError where it must stay as it is.
@@ -216,7 +229,7 @@ def _revisit(place: _Place, original: _Place | None) -> bytes:
         raise FormatError(f"no original of {place.digest} is in these files")
     if not _stands_alone(place):
         raise FormatError("the record has no gzip member of its own; recompress the file first")
-    if _payload_hash(place) != _payload_hash(original):
+    if payload_hash(place) != payload_hash(original):
         raise FormatError(
             f"the payload is not that of its original at {original.path} offset {original.offset}"
         )
@@ -232,7 +245,7 @@ def _revisit(place: _Place, original: _Place | None) -> bytes:
     return made if made.startswith(GZIP_MAGIC) else made.removesuffix(_RECORD_END)
 
 
-def _stands_alone(place: _Place) -> bool:
+def _stands_alone(place: Place) -> bool:
     """Tell whether a stored record is all of a gzip member, or in a plain file."""
     with Path(place.path).open("rb") as handle:
         if handle.read(len(GZIP_MAGIC)) != GZIP_MAGIC:
@@ -248,22 +261,3 @@ def _stands_alone(place: _Place) -> bool:
                 member.decompress(block, _BLOCK_BYTES)
                 block = member.unconsumed_tail
         return member.eof and not left and not member.unused_data
-
-
-def _payload_hash(place: _Place) -> bytes:
-    """Return a hash of a payload without its transfer encoding."""
-    with Path(place.path).open("rb") as handle:
-        handle.seek(place.offset)
-        record = stored_record(handle)
-        stream = record.raw_stream
-        if _is_chunked(record):
-            stream = ChunkedDataReader(stream, decomp_type=None)
-        digest = hashlib.sha256()
-        while block := stream.read(_BLOCK_BYTES):
-            digest.update(block)
-    return digest.digest()
-
-
-def _is_chunked(record: ArcWarcRecord) -> bool:
-    head = record.http_headers
-    return bool(head) and "chunked" in (head.get_header("Transfer-Encoding") or "").lower()

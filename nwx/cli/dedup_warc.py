@@ -46,7 +46,9 @@ def command(
     FILES are WARC files here, gzip by record or plain. The new files are the
     old ones byte for byte, but for each capture on a list whose payload was
     read and found to be that of an earlier capture in FILES: it becomes a
-    WARC 1.1 revisit record with its HTTP head. The old files stay as they are.
+    WARC 1.1 revisit record with its HTTP head. Before a new file appears, it
+    is read again and each of its records compared with the old one's payload.
+    The old files stay as they are.
     """
     sources = _sources(files)
     with (
@@ -79,6 +81,7 @@ def _report(done: Sequence[Rewritten], never_met: int) -> dict[str, object]:
     return {
         "files": len(done),
         "revisits": sum(one.revisits for one in done),
+        "revisits_before": sum(one.before for one in done),
         "bytes_before": sum(one.bytes_before for one in done),
         "bytes_after": sum(one.bytes_after for one in done),
         "never_met": never_met,
@@ -103,9 +106,11 @@ def _print_report(done: Sequence[Rewritten], never_met: int, *, quiet: bool) -> 
         return
     before, after = (sum(one.bytes_before for one in done), sum(one.bytes_after for one in done))
     change = "saved" if before >= after else "more"
+    already = sum(one.before for one in done)
     click.echo(
         f"{len(done)} files, {sum(one.revisits for one in done)} duplicates became revisits,"
-        f" {len(left)} were left as they are; {never_met} lines of the lists were met nowhere\n"
+        + (f" {already} were revisits before," if already else "")
+        + f" {len(left)} were left as they are; {never_met} lines of the lists were met nowhere\n"
         f"{size_words(before)} became {size_words(after)}:"
         f" {size_words(abs(before - after))} {change}"
     )

@@ -1,10 +1,18 @@
 """nwx dedup-warc."""
 
+import gzip
 import hashlib
+import shutil
+import subprocess
+import sys
+import urllib.request
 from pathlib import Path
 
 from tests.cli.conftest import Nwx
-from tests.warcs import Page, write_warc
+from tests.warcs import Page, warc_record, write_warc
+from tests.zipnum.pywb import running_pywb
+
+BIN = Path(sys.executable).parent
 
 BODY = b"".join(hashlib.sha256(bytes([n])).hexdigest().encode() for n in range(100))
 PAGES = [
@@ -12,6 +20,10 @@ PAGES = [
     Page("http://www.example.org/", "20210101000000", BODY),
     Page("http://www.example.org/", "20220101000000", BODY + b"changed"),
 ]
+
+ZIPPED = gzip.compress(BODY, mtime=0)
+ZIPPED_TYPE = "text/html\r\nContent-Encoding: gzip"
+DATES = ("20200101000000", "20210101000000")
 
 
 def listed(path: Path, *pages: Page) -> Path:
@@ -54,6 +66,57 @@ def test_captures_of_one_second_leave_an_original_for_the_later_ones(
     assert "1 duplicates, 1 of the same second as the one kept" in listing.out
     report = nwx("dedup-warc", "-e", tmp_path / "list.dup", "-o", tmp_path / "n", "--json", old)
     assert (report.json["revisits"], report.json["left"]) == (1, [])
+
+
+def collection(root: Path, name: str, warcs: list[Path], nwx: Nwx) -> None:
+    """Make a collection of pywb."""
+    folder = root / "collections" / name
+    for part in ("archive", "indexes"):
+        (folder / part).mkdir(parents=True)
+    for warc in warcs:
+        shutil.copyfile(warc, folder / "archive" / warc.name)
+    nwx("cdx", "--cdxj", "--quiet", "-o", folder / "indexes" / "index.cdxj", *warcs)
+
+
+def test_warcio_and_pywb_find_in_the_new_files_what_was_in_the_old(
+    nwx: Nwx, tmp_path: Path
+) -> None:
+    """Of one URL and of two, within a file and between files, in a coding and plain."""
+    pages = [
+        *PAGES,
+        Page("http://www.example.org/copy", "20210601000000", BODY),
+        *(Page(f"{PAGES[0].url}zip", date, ZIPPED, ZIPPED_TYPE) for date in DATES),
+    ]
+    records = [warc_record(page) for page in pages]
+    olds = [tmp_path / "old" / name for name in ("a.warc.gz", "b.warc")]
+    olds[0].parent.mkdir()
+    olds[0].write_bytes(b"".join(gzip.compress(record) for record in records[::2]))
+    olds[1].write_bytes(b"".join(records[1::2]))
+    nwx("cdx", "-o", tmp_path / "crawl.cdx", *olds)
+    nwx("dedup-cdx", "--key", "digest", "-o", tmp_path / "list.dup", tmp_path / "crawl.cdx")
+    out = tmp_path / "new"
+    report = nwx("dedup-warc", "-e", tmp_path / "list.dup", "-o", out, "--json", *olds).json
+    assert (report["revisits"], report["left"]) == (3, [])
+    news = [out / old.name for old in olds]
+    for new in news:
+        subprocess.run([BIN / "warcio", "check", new], check=True)
+    collection(tmp_path, "old", olds, nwx)
+    collection(tmp_path, "new", news, nwx)
+    with running_pywb(tmp_path) as pywb:
+        for page in pages:
+            found = [
+                replayed(f"{pywb.address}/{name}/{page.timestamp}id_/{page.url}")
+                for name in ("new", "old")
+            ]
+            assert found[0] == found[1]
+            assert BODY in found[0]
+
+
+def replayed(address: str) -> bytes:
+    """Return the payload at an address, without a coding that is said to be there."""
+    with urllib.request.urlopen(address, timeout=60) as answer:
+        body = bytes(answer.read())
+        return gzip.decompress(body) if answer.headers["Content-Encoding"] == "gzip" else body
 
 
 def test_wrong_use(nwx: Nwx, tmp_path: Path) -> None:

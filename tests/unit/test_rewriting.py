@@ -2,13 +2,17 @@
 
 import gzip
 import hashlib
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
+import zstandard
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
+from nwx.dedup.revisit import Original, revisit_record
 from nwx.errors import SourceError
 from nwx.formats.reader import ArchiveReader, CaptureRecord
 from nwx.model import Capture
@@ -139,6 +143,92 @@ def test_records_that_share_a_gzip_member_stay(tmp_path: Path) -> None:
     assert {e.message for e in done.left} == {
         "the record has no gzip member of its own; recompress the file first"
     }
+
+
+def test_an_old_version_of_warc_is_read_and_the_new_records_are_of_1_1(tmp_path: Path) -> None:
+    old = tmp_path / "crawl.warc"
+    write_warc(old, PAGES)
+    assert old.read_bytes().startswith(b"WARC/1.0")
+    (done,) = rewrite(sources(old), after_first_date, tmp_path / "new")
+    lines = Path(done.output).read_bytes().splitlines()
+    assert [line for line in lines if line.startswith(b"WARC/")] == [
+        b"WARC/1.0",
+        b"WARC/1.1",
+        b"WARC/1.1",
+        b"WARC/1.0",
+    ]
+    assert lines.count(b"WARC-Refers-To-Date: 2020-01-01T00:00:00Z") == 2
+
+
+def write_arc(path: Path, pages: list[tuple[str, str, bytes]]) -> None:
+    about = b"1 0 test\nURL IP-address Archive-date Content-type Archive-length\n"
+    records = [("filedesc://test.arc", "20200101000000", "text/plain", about)]
+    for url, date, body in pages:
+        block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + body
+        records.append((url, "".join(filter(str.isdigit, date)), "text/html", block))
+    path.write_bytes(
+        b"".join(
+            f"{url} 192.0.2.1 {date} {kind} {len(block)}\n".encode() + block + b"\n"
+            for url, date, kind, block in records
+        )
+    )
+
+
+def test_an_original_may_lie_in_an_arc_which_stays_as_it_is(tmp_path: Path) -> None:
+    arc, warc = tmp_path / "crawl.arc", tmp_path / "crawl.warc.gz"
+    write_arc(arc, PAGES[:2])
+    write_warc(warc, PAGES[1:])
+    first, second = rewrite(sources(arc, warc), after_first_date, tmp_path / "new")
+    assert Path(first.output).read_bytes() == arc.read_bytes()
+    assert [error.message for error in first.left] == [
+        "only WARC records become revisits, this is of an arc"
+    ]
+    assert (second.revisits, second.left) == (2, ())
+    assert captures(Path(second.output))[0].refers_to_timestamp == "20200101000000"
+
+
+def test_records_in_zstd_stay_and_are_told(tmp_path: Path) -> None:
+    parts = []
+    for page in PAGES:
+        write_warc(tmp_path / "page.warc", [page])
+        parts.append(zstandard.compress((tmp_path / "page.warc").read_bytes()))
+    old = tmp_path / "crawl.warc.zst"
+    old.write_bytes(b"".join(parts))
+    (done,) = rewrite(sources(old), after_first_date, tmp_path / "new")
+    assert {error.message for error in done.left} == {
+        "the record is compressed with zstd; decompress the file first"
+    }
+    assert Path(done.output).read_bytes() == old.read_bytes()
+
+
+def test_listed_revisits_are_met_and_stay(tmp_path: Path) -> None:
+    old = tmp_path / "crawl.warc.gz"
+    write_warc(old, PAGES)
+    list(rewrite(sources(old), after_first_date, tmp_path / "new"))
+    again = tmp_path / "new" / "crawl.warc.gz"
+    (done,) = rewrite(sources(again), after_first_date, tmp_path / "newer")
+    assert (done.revisits, done.before, done.left) == (0, 2, ())
+    assert Path(done.output).read_bytes() == again.read_bytes()
+
+
+@pytest.mark.parametrize("wrong", ["nothing", "another capture", "another payload"])
+def test_a_file_that_would_not_replay_the_same_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: str
+) -> None:
+    old = tmp_path / "crawl.warc.gz"
+    write_warc(old, PAGES)
+
+    def lying(handle: BinaryIO, digest: str, original: Original) -> bytes:
+        if wrong == "nothing":
+            return b""
+        if wrong == "another payload":
+            return revisit_record(handle, digest, replace(original, timestamp="20200501000000"))
+        return revisit_record(BytesIO(old.read_bytes()), digest, original)
+
+    monkeypatch.setattr("nwx.rewriting.revisit_record", lying)
+    with pytest.raises(SourceError, match="is not written, as it would not be what"):
+        list(rewrite(sources(old), after_first_date, tmp_path / "new"))
+    assert list((tmp_path / "new").iterdir()) == []
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
