@@ -51,7 +51,7 @@ FACET_PARAMETERS: tuple[Json, ...] = (
     _parameter("sort", f"value, or one of {', '.join(Feature)}", _TEXT),
     _parameter("order", "asc or desc; by default values go up and features down", _TEXT),
     _parameter("top", "the most rows", {**_COUNT, "minimum": 1, "default": 1000}),
-    _parameter("approximate", "1: estimate unique counts that are slow to count", _COUNT),
+    _parameter("approximate", "1: estimate what would have to be counted live", _COUNT),
 )
 CAPTURES_BEHIND_PARAMETERS: tuple[Json, ...] = (
     _WHERE,

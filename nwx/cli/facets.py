@@ -27,7 +27,7 @@ _WAYS = {
     AnsweredBy.STORED: "from stored combinations",
     AnsweredBy.COLUMNS: "counted from columns",
     AnsweredBy.LIVE: "counted from the captures, as the facets are not built or not of now",
-    AnsweredBy.APPROXIMATE: "estimated",
+    AnsweredBy.APPROXIMATE: "ESTIMATES, as the facets are not built or not of now",
 }
 
 
@@ -55,7 +55,8 @@ _WAYS = {
 @click.option(
     "--approximate",
     is_flag=True,
-    help="Elasticsearch: estimate unique counts that would have to be counted live.",
+    help="Elasticsearch: estimate what would have to be counted from the captures, as the facets"
+    " are not built or not of now.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
@@ -77,8 +78,8 @@ def command(
     Criteria are status, month, site, type, tld, size, depth and collection.
     Features are captures, unique_documents, unique_urls, bytes,
     unique_bytes, average_size, average_document_size and duplication_ratio.
-    All counts are exact, and of the archive as it is now; they come at once
-    where `nwx build-facets` was run.
+    All counts are of the archive as it is now, and exact unless you say
+    --approximate; they come at once where `nwx build-facets` was run.
     """
     features = to_features(feature)
     question = to_question(where, by, sort, features, order or "", top)

@@ -4,6 +4,7 @@ import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from nwx.engine.arrays import Array, read_arrays
+from nwx.engine.selection import Selection
 from nwx.errors import EngineError, EngineVersionError
 from nwx.model import Capture
 
@@ -132,6 +134,10 @@ class Cube(ABC):
         """Return a text that is another one whenever there is another build."""
 
     @abstractmethod
+    def newest(self) -> Build | None:
+        """Return the build of now as it is described, whether or not the folder holds its files."""
+
+    @abstractmethod
     def at_hand(self) -> Build | None:
         """Return the build that the folder holds, where that is the one of now; else None."""
 
@@ -145,6 +151,13 @@ class Cube(ABC):
 
         The folder holds it already, whose manifest is replaced afterwards.
         """
+
+    def selecting(self) -> AbstractContextManager[Selection] | None:
+        """Give the captures of now to be looked up by conditions.
+
+        None where an engine is no faster at that than at reading all of them.
+        """
+        return None
 
     @abstractmethod
     def captures(self, places: Sequence[Place]) -> list[Capture]:

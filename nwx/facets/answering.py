@@ -1,18 +1,17 @@
 """Facet questions answered, each the fastest way that is exact."""
 
-import tempfile
-import threading
 import time
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 from nwx.engine.arrays import Array
 from nwx.engine.base import Engine
-from nwx.engine.cube import Build, Place, write_manifest
-from nwx.errors import EngineError
+from nwx.engine.cube import Place
 from nwx.facets import counting, stored
 from nwx.facets.criteria import DESCRIPTIONS, UNKNOWN, Criterion
+from nwx.facets.estimating import estimate
+from nwx.facets.holding import Held, Holding
 from nwx.facets.labels import SOURCE
+from nwx.facets.live import PLACES, look_up
 from nwx.facets.opened import Opened
 from nwx.facets.question import (
     AnsweredBy,
@@ -22,50 +21,48 @@ from nwx.facets.question import (
     FacetRow,
     Features,
 )
-from nwx.model import Capture, IndexName
+from nwx.model import Capture
 
-MOST_READ = 3_000_000
-"""So many captures are read for a question at most; more want `nwx build-facets`."""
+Found = tuple[Features, tuple[FacetRow, ...], int | None, AnsweredBy]
+"""The total, the rows, how many there are, and how they were found."""
 
 
 class Facets:
     """What answers the facet questions of an archive; threads may share it.
 
-    Answers are of the captures as they are now: what was imported since the
-    last build is read when a question comes, once for all questions until
-    the next import.
+    Answers are of the captures as they are now. Where the build is not, the
+    engine looks up those of a question, where they are few; else what was
+    imported since the build is read, once for all questions until the next
+    import.
     """
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = engine
         self._cube = engine.cube()
-        self._guard = threading.Lock()
-        self._state = ("", "")
-        self._opened: Opened | None = None
-        self._fresh = False
+        self._holding = Holding(engine)
 
     def answer(self, question: FacetQuestion, *, approximate: bool = False) -> FacetAnswer:
         """Return the answer to a question.
 
-        With `approximate`, unique counts that would have to be counted live
-        are estimates where the engine has a faster way to them.
-        Raises EngineError where so much was imported since the last build
-        that it must be done again.
+        With `approximate`, what would have to be counted live is estimated,
+        where the engine can do that.
+        Raises EngineError where the build is not of now, and too much would
+        have to be read to do without.
         """
         began = time.perf_counter()
-        opened, fresh = self._current()
-        allowed = _allowed(opened, question.where)
-        total, rows, found, by = _answer(opened, question, allowed)
-        if fresh:
-            by = AnsweredBy.LIVE
+        held = self._holding.look()
+        found = self._estimated(held, question) if approximate else None
+        if found is None:
+            opened = self._opened(held, question.where, question.by)
+            allowed = _allowed(opened, question.where)
+            found = _answer(opened, question, allowed, live=held.live)
         took_ms = (time.perf_counter() - began) * 1000
-        return FacetAnswer(question, total, rows, found, by, took_ms)
+        return FacetAnswer(question, *found, took_ms)
 
     def captures(
         self, where: tuple[Condition, ...], offset: int = 0, limit: int = 50
     ) -> tuple[int, list[Capture]]:
         """Return how many captures meet all conditions, and some of them, month by month."""
-        opened, _ = self._current()
+        opened = self._opened(self._holding.look(), where, (), PLACES)
         chosen = list(counting.choose(opened, _allowed(opened, where)))
         places: list[Place] = []
         sources = opened.labels(SOURCE)
@@ -76,43 +73,35 @@ class Facets:
             offset = max(0, offset - len(one))
         return sum(map(len, chosen)), self._cube.captures(places)
 
-    def _current(self) -> tuple[Opened, bool]:
-        """Return the columns of now, and whether they were made for this question."""
-        state = self._cube.stamp(), self._cube.version()
-        with self._guard:
-            if self._opened is None or self._state != state:
-                build = self._cube.fetch()
-                if build is not None and build.stamp == state[0]:
-                    self._opened, self._fresh = Opened(build), False
-                else:
-                    self._opened, self._fresh = self._freshly(build), True
-                self._state = state
-            return self._opened, self._fresh
+    def _opened(
+        self,
+        held: Held,
+        where: Sequence[Condition],
+        by: Sequence[Criterion],
+        also: Sequence[str] = (),
+    ) -> Opened:
+        """Return the columns that a question is answered from."""
+        if held.opened is not None:
+            return held.opened
+        selecting = self._cube.selecting()
+        if selecting is not None:
+            with selecting as selection:
+                found = look_up(selection, where, by, held.sites, also)
+            if found is not None:
+                return found
+        return self._holding.read(held)
 
-    def _freshly(self, build: Build | None) -> Opened:
-        """Return columns made anew of what changed since the last build."""
-        from nwx.facets.building import BuildOptions, build_facets
-        from nwx.facets.sources import CubeSource
-
-        known = int(build.manifest["captures"]) if build else 0
-        new = self._engine.count(IndexName.CAPTURES) - known
-        if new > MOST_READ:
-            raise EngineError(
-                f"{new:,} captures were imported since facets were built; run `nwx build-facets`"
-            )
-        with tempfile.TemporaryDirectory(prefix="nwx-facets-") as folder:
-            if build:
-                _link(build, Path(folder))
-            options = BuildOptions(cube=False)
-            source = CubeSource(self._cube)
-            return Opened(build_facets(source, Path(folder), options).build, whole=True)
-
-
-def _link(build: Build, folder: Path) -> None:
-    """Put a build into another folder, by links where that goes."""
-    for file in build.files:
-        (folder / file).symlink_to((build.folder / file).resolve())
-    write_manifest(folder, build.manifest)
+    def _estimated(self, held: Held, question: FacetQuestion) -> Found | None:
+        """Return an estimate, None where there is a build of now, or none can be given."""
+        named = {*question.by, *(condition.criterion for condition in question.where)}
+        if held.opened is not None or (held.sites and Criterion.SITE in named):
+            return None
+        selecting = self._cube.selecting()
+        if selecting is None:
+            return None
+        with selecting as selection:
+            total, rows, found = estimate(selection, question)
+        return total, ordered(question, rows), found, AnsweredBy.APPROXIMATE
 
 
 def _allowed(opened: Opened, where: tuple[Condition, ...]) -> dict[Criterion, Array]:
@@ -124,8 +113,8 @@ def _allowed(opened: Opened, where: tuple[Condition, ...]) -> dict[Criterion, Ar
 
 
 def _answer(
-    opened: Opened, question: FacetQuestion, allowed: Mapping[Criterion, Array]
-) -> tuple[Features, tuple[FacetRow, ...], int | None, AnsweredBy]:
+    opened: Opened, question: FacetQuestion, allowed: Mapping[Criterion, Array], *, live: bool
+) -> Found:
     total = stored.stored_total(opened, allowed)
     listed = stored.stored_rows(opened, question, allowed) if question.by else ([], 0)
     by = AnsweredBy.COLUMNS if total is None or listed is None else AnsweredBy.STORED
@@ -137,6 +126,7 @@ def _answer(
             counted = counting.count_groups(opened, chosen, question.by)
             listed = counted, len(counted)
     assert total is not None and listed is not None
+    by = AnsweredBy.LIVE if live else by
     return total, ordered(question, listed[0]), listed[1], by
 
 

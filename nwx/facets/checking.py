@@ -48,7 +48,7 @@ def check_facets(engine: Engine) -> Iterator[Problem]:
     build = cube.fetch()
     if build is None or build.stamp != stamp:
         return
-    opened = Opened(build)
+    opened = Opened.of_build(build)
     counted = _counted(engine)
     if cube.stamp() == stamp:
         yield from _totals(opened, counted)

@@ -13,7 +13,7 @@ from nwx.engine.arrays import Array, narrow, read_arrays, write_arrays
 from nwx.engine.cube import FORMAT, MANIFEST, Build, write_manifest, write_text
 from nwx.facets.criteria import FIELDS
 from nwx.facets.labels import Labels
-from nwx.facets.payloads import Columns
+from nwx.facets.payloads import ROWS, Columns, document_sizes
 
 _KEPT_FILES = ("lock", MANIFEST, "seeds")
 
@@ -79,22 +79,10 @@ class Draft:
 
         Documents that differ have 0 bytes there; their captures are listed.
         """
-        sizes = np.zeros(documents, dtype=np.int64)
-        varied = np.zeros(documents, dtype=bool)
-        for columns in months.values():
-            sizes[columns["digest"]] = columns["size_bytes"]
-        for columns in months.values():
-            differs = sizes[columns["digest"]] != columns["size_bytes"]
-            varied[columns["digest"][differs]] = True
-        sizes[varied] = 0
-        rows = {
-            f"rows-{name}": np.flatnonzero(varied[columns["digest"]])
-            for name, columns in months.items()
-        }
-        found = {"sizes": sizes, "varied": varied}
-        listed = {name: narrow(one) for name, one in rows.items() if len(one)}
+        sizes, varied, rows = document_sizes(months, documents)
+        listed = {f"{ROWS}{name}": narrow(one) for name, one in rows.items()}
         self._manifest["sizes"] = self._write("sizes", {"sizes": narrow(sizes), **listed})
-        return found
+        return {"sizes": sizes, "varied": varied}
 
     def combinations(self, groupings: Mapping[str, Mapping[str, Array]]) -> None:
         """Write the combinations by grouping."""

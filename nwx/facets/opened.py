@@ -1,6 +1,7 @@
 """A build, opened to answer questions."""
 
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from typing import Self
 
 import numpy as np
 
@@ -9,55 +10,68 @@ from nwx.engine.cube import Build
 from nwx.errors import UsageError
 from nwx.facets.criteria import DESCRIPTIONS, UNKNOWN, Criterion
 from nwx.facets.labels import TABLES
-from nwx.facets.payloads import Columns
+from nwx.facets.payloads import ROWS, Columns
 from nwx.facets.question import Condition
 
 
 class Opened:
-    """The columns and combinations of a build, mapped into memory.
+    """Columns of captures by month, and the combinations that are stored of them.
 
-    `whole` reads the values of all criteria at once, so that the files of
-    the build may then be removed.
+    `sizes` are the bytes of documents by their numbers, 0 of those whose
+    captures differ; `urls` is how many numbers of URLs there are.
+    `groupings` have combinations of `least` captures and more.
     """
 
-    def __init__(self, build: Build, *, whole: bool = False) -> None:
-        self.build = build
-        self.months: dict[str, Columns] = {
-            name: read_arrays(build.folder / month["file"])
-            for name, month in build.manifest["months"].items()
-        }
-        self._sizes = read_arrays(build.folder / build.manifest["sizes"])
-        self.groupings = build.groupings()
-        self.least = int(build.manifest.get("least", 1))
-        self._labels: dict[str, list[str]] = (
-            {name: build.labels(name) for name in TABLES} if whole else {}
-        )
+    def __init__(
+        self,
+        months: dict[str, Columns],
+        sizes: Array,
+        varied: Mapping[str, Array],
+        urls: int,
+        read_labels: Callable[[str], list[str]],
+        groupings: dict[str, dict[str, Array]],
+        least: int = 1,
+    ) -> None:
+        self.months, self.sizes, self.urls = months, sizes, urls
+        self.groupings, self.least = groupings, least
+        self._varied, self._read_labels = varied, read_labels
+        self._labels: dict[str, list[str]] = {}
         self._codes: dict[Criterion, dict[str, int]] = {}
+
+    @classmethod
+    def of_build(cls, build: Build, *, whole: bool = False) -> Self:
+        """Return the columns and combinations of a build, mapped into memory.
+
+        `whole` reads the values of all criteria at once, so that the files
+        of the build may then be removed.
+        """
+        manifest = build.manifest
+        months: dict[str, Columns] = {
+            name: read_arrays(build.folder / month["file"])
+            for name, month in manifest["months"].items()
+        }
+        arrays = read_arrays(build.folder / manifest["sizes"])
+        varied = {name.removeprefix(ROWS): rows for name, rows in arrays.items()}
+        urls, least = int(manifest["ids"]["url"]), int(manifest.get("least", 1))
+        opened = cls(months, arrays["sizes"], varied, urls, build.labels, build.groupings(), least)
+        for name in TABLES if whole else ():
+            opened.labels(name)
+        return opened
 
     def labels(self, name: str) -> list[str]:
         """Return the values of a criterion, or the archive files, by their codes."""
         if name not in self._labels:
-            self._labels[name] = self.build.labels(name)
+            self._labels[name] = self._read_labels(name)
         return self._labels[name]
-
-    @property
-    def sizes(self) -> Array:
-        """The bytes of documents; 0 of those whose captures differ."""
-        return self._sizes["sizes"]
 
     def varied_rows(self, month: str) -> Array:
         """Return the rows of a month whose documents have captures of several sizes."""
-        return self._sizes.get(f"rows-{month}", np.zeros(0, dtype=np.int64))
+        return self._varied.get(month, np.zeros(0, dtype=np.int64))
 
-    @cached_property
+    @property
     def documents(self) -> int:
         """How many numbers of documents there are."""
-        return int(self.build.manifest["ids"]["digest"])
-
-    @cached_property
-    def urls(self) -> int:
-        """How many numbers of URLs there are."""
-        return int(self.build.manifest["ids"]["url"])
+        return len(self.sizes)
 
     def allowed(self, criterion: Criterion, conditions: list[Condition]) -> Array:
         """Tell of each code of a criterion whether all conditions take it."""

@@ -15,6 +15,9 @@ from nwx.facets.criteria import SIZES, UNKNOWN
 
 Columns = dict[str, Array]
 
+ROWS = "rows-"
+"""What the names of arrays begin with that list captures of documents of several sizes."""
+
 _SIZE_UNKNOWN = SIZES.index(UNKNOWN)
 _TAKEN = ("type", "size", "size_bytes")
 
@@ -114,3 +117,23 @@ def _take(own: Columns, there: Array, found: Columns) -> None:
     sized = np.flatnonzero(there)[known]
     own["size"][sized] = found["size"][known]
     own["size_bytes"][sized] = found["size_bytes"][known]
+
+
+def document_sizes(
+    months: Mapping[str, Columns], documents: int
+) -> tuple[Array, Array, dict[str, Array]]:
+    """Return the bytes of each document, and where they differ from capture to capture.
+
+    Documents that differ have 0 bytes there and are marked in the second;
+    the third has the rows of their captures by month, where there are any.
+    """
+    sizes = np.zeros(documents, dtype=np.int64)
+    varied = np.zeros(documents, dtype=bool)
+    for columns in months.values():
+        sizes[columns["digest"]] = columns["size_bytes"]
+    for columns in months.values():
+        differs = sizes[columns["digest"]] != columns["size_bytes"]
+        varied[columns["digest"][differs]] = True
+    sizes[varied] = 0
+    rows = {name: np.flatnonzero(varied[columns["digest"]]) for name, columns in months.items()}
+    return sizes, varied, {name: found for name, found in rows.items() if len(found)}

@@ -135,7 +135,7 @@ class AnsweredBy(StrEnum):
     STORED = "stored"  # from combinations that build-facets stored
     COLUMNS = "columns"  # counted from the columns that build-facets wrote
     LIVE = "live"  # counted from the captures index itself
-    APPROXIMATE = "approximate"  # live, with estimates of the unique counts
+    APPROXIMATE = "approximate"  # live, and estimated
 
 
 @dataclass(frozen=True, slots=True)

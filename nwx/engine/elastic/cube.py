@@ -1,8 +1,10 @@
 """The captures of an index in bulk, and the place of what facet questions are answered from."""
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager
 
 from nwx.engine.cube import ROW_FIELDS, Build, Cube, Place, Rows
+from nwx.engine.elastic.cubeselection import ElasticSelection, selecting
 from nwx.engine.elastic.cubestore import CubeStore
 from nwx.engine.elastic.paging import entries_by_id, pages, search
 from nwx.engine.elastic.server import Body, Server, quoted
@@ -75,6 +77,10 @@ class ElasticCube(Cube):
     def version(self) -> str:
         return self._store.version()
 
+    def newest(self) -> Build | None:
+        manifest = self._store.manifest()
+        return None if manifest is None else Build(self.folder, manifest)
+
     def at_hand(self) -> Build | None:
         manifest = self._store.manifest()
         if manifest is None or self._store.missing(self.folder, manifest):
@@ -90,6 +96,9 @@ class ElasticCube(Cube):
 
     def publish(self, build: Build) -> None:
         self._store.publish(build)
+
+    def selecting(self) -> AbstractContextManager[ElasticSelection]:
+        return selecting(self._server, self._captures)
 
     def captures(self, places: Sequence[Place]) -> list[Capture]:
         ids = [f"{source}@{offset}" for source, offset in places]

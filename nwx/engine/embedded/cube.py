@@ -63,6 +63,9 @@ class EmbeddedCube(Cube):
             return ""
         return f"{found.st_ino} {found.st_mtime_ns}"
 
+    def newest(self) -> Build | None:
+        return read_build(self.folder)
+
     def at_hand(self) -> Build | None:
         return read_build(self.folder)
 
