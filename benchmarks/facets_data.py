@@ -6,13 +6,17 @@ times in four nothing has changed by then; a few payloads are on many sites.
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from nwx.engine.arrays import Array
+from nwx.keys import document_id, document_key
+from nwx.model import Capture
 
 MONTHS = 12
+_WRITTEN_AT_ONCE = 20_000
 _TYPES = {"html": 55, "image": 25, "script": 6, "style": 4, "pdf": 3, "text": 3, "video": 1,
           "audio": 1, "flash": 1, "other": 1}  # fmt: skip
 _STATUSES = {200: 82, 301: 6, 302: 3, 404: 7, 500: 1, 0: 1}
@@ -119,3 +123,34 @@ def _sizes(payload: Array) -> Array:
 def _drawn(chance: np.random.Generator, weights: Array, size: int) -> Array:
     ends = np.cumsum(weights / weights.sum())
     return np.minimum(np.searchsorted(ends, chance.random(size)), len(weights) - 1)
+
+
+def read_captures(folder: Path) -> Iterator[list[Capture]]:
+    """Give the captures of such an export in stretches, as an import writes them."""
+    for path in sorted(folder.rglob("*.parquet")):
+        for frame in pl.read_parquet(path).iter_slices(_WRITTEN_AT_ONCE):
+            yield [_capture(row) for row in frame.iter_rows(named=True)]
+
+
+def _capture(row: dict[str, Any]) -> Capture:
+    domain = row["url_host_private_domain"]
+    return Capture(
+        collection=row["collection"],
+        source_file=row["warc_filename"],
+        source_file_offset=row["warc_record_offset"],
+        record_length=None,
+        record_type=row["record_type"],
+        url=row["url"],
+        urlkey=row["url_surtkey"],
+        host=f"www.{domain}",
+        domain=domain,
+        public_suffix=row["url_host_private_suffix"],
+        timestamp=row["timestamp"],
+        digest=row["content_digest"],
+        document_id=document_id(document_key(row["url"], row["content_digest"])),
+        status_code=row["fetch_status"],
+        content_type="",
+        content_type_norm=row["content_type_norm"],
+        content_length=row["content_length"],
+        hops=row["hops"],
+    )

@@ -1,0 +1,114 @@
+"""Facet questions drawn at random from the captures they are about."""
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from nwx.facets.criteria import (
+    CUBE,
+    SIZES,
+    STATUSES,
+    Criterion,
+    depth_of,
+    size_category,
+    status_category,
+    tld_of,
+)
+from nwx.facets.question import Condition, FacetQuestion, Feature
+
+KINDS = ("heavy", "light", "span", "union", "list")
+
+_HEAVY = (Criterion.TYPE, Criterion.TLD, Criterion.SIZE, Criterion.DEPTH)
+_LISTS = (
+    (Criterion.MONTH,),
+    (Criterion.SITE,),
+    (Criterion.TYPE,),
+    (Criterion.TLD,),
+    (Criterion.DEPTH,),
+    (Criterion.TYPE, Criterion.SIZE),
+    (Criterion.MONTH, Criterion.STATUS),
+)
+_TOP = 20
+
+
+def values_of(row: dict[str, Any]) -> dict[Criterion, str]:
+    """Return the values of a row of an export."""
+    timestamp = row["timestamp"]
+    return {
+        Criterion.STATUS: status_category(row["fetch_status"]),
+        Criterion.MONTH: f"{timestamp[:4]}-{timestamp[4:6]}",
+        Criterion.SITE: row["url_host_private_domain"],
+        Criterion.TYPE: row["content_type_norm"],
+        Criterion.TLD: tld_of(row["url_host_private_suffix"]),
+        Criterion.SIZE: size_category(row["content_length"]),
+        Criterion.DEPTH: depth_of(row["hops"]),
+    }
+
+
+class Drawing:
+    """Questions about values as they are in rows, common ones more often than others."""
+
+    def __init__(self, rows: Sequence[dict[str, Any]], seed: int) -> None:
+        self._rows = list(map(values_of, rows))
+        self._chance = random.Random(seed)
+
+    def question(self, kind: str) -> FacetQuestion:
+        """Return a question of a kind."""
+        match kind:
+            case "heavy":
+                return FacetQuestion(self._where(self._some(_HEAVY, 1)))
+            case "light":
+                others = self._some((Criterion.MONTH, *_HEAVY), self._chance.randrange(3))
+                return FacetQuestion(self._where((Criterion.SITE, *others)))
+            case "span":
+                return FacetQuestion((self._span(), *self._where(self._some(_HEAVY, 1))))
+            case "union":
+                return FacetQuestion(self._union())
+        by = self._chance.choice(_LISTS)
+        free = [
+            name for name in (Criterion.STATUS, Criterion.TYPE, Criterion.TLD) if name not in by
+        ]
+        where = self._where(self._some(free, self._chance.randrange(2)), status=False)
+        return FacetQuestion(where, by, Feature.CAPTURES, limit=_TOP)
+
+    def combination(self) -> tuple[Condition, ...]:
+        """Return the conditions of a combination that some capture has."""
+        some = self._some(CUBE, self._chance.randrange(len(CUBE) + 1))
+        return self._exact(self._row(), (Criterion.STATUS, *some))
+
+    def _row(self) -> dict[Criterion, str]:
+        return self._chance.choice(self._rows)
+
+    def _some(self, criteria: Sequence[Criterion], number: int) -> list[Criterion]:
+        return self._chance.sample(criteria, number)
+
+    def _where(
+        self, criteria: Sequence[Criterion], *, status: bool | None = None
+    ) -> tuple[Condition, ...]:
+        if status is None:
+            status = self._chance.random() < 0.5
+        return self._exact(self._row(), [Criterion.STATUS, *criteria] if status else criteria)
+
+    def _exact(
+        self, row: dict[Criterion, str], criteria: Sequence[Criterion]
+    ) -> tuple[Condition, ...]:
+        return tuple(Condition(name, (row[name],)) for name in criteria)
+
+    def _span(self) -> Condition:
+        name = self._chance.choice((Criterion.MONTH, Criterion.SIZE, Criterion.DEPTH))
+        ends = [self._row()[name] for _ in range(2)]
+        if name is Criterion.SIZE:
+            ends.sort(key=SIZES.index)
+        elif name is Criterion.DEPTH:
+            known = [end for end in ends if end != "unknown"]
+            ends = sorted(known, key=lambda end: int(end.rstrip("+"))) or ["0"]
+        else:
+            ends.sort()
+        return Condition(name, low=ends[0], high=ends[-1])
+
+    def _union(self) -> tuple[Condition, ...]:
+        name = self._chance.choice((Criterion.SITE, Criterion.TLD, Criterion.TYPE))
+        values = tuple(dict.fromkeys(self._row()[name] for _ in range(self._chance.randint(2, 8))))
+        negated = name is not Criterion.SITE and self._chance.random() < 0.3
+        status = Condition(Criterion.STATUS, STATUSES[:2])
+        return (Condition(name, values, negated=negated), status)
