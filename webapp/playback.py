@@ -15,6 +15,7 @@ blueprint = Blueprint("playback", __name__)
 COLLECTION = "replay"
 SAFE = "%/:?&=+,;@!$'()*~[]-._"
 _WHEN = re.compile(r"(\d{1,14})?([a-z]{2}_)?", re.ASCII)
+_CALENDAR = re.compile(r"(\d{0,14})\*", re.ASCII)
 
 
 def address(timestamp: str, url: str) -> str:
@@ -34,18 +35,27 @@ def off() -> ResponseReturnValue:
 # Archived URLs hold `//`, which must not be taken for a mistake.
 @blueprint.route("/replay/<path:asked>", merge_slashes=False)
 def play(asked: str) -> ResponseReturnValue:
-    """Lead to a capture: `/replay/<timestamp>[mp_|id_]/<url>`."""
+    """Lead to a capture: `/replay/<timestamp>[mp_|id_]/<url>`; with `*` to the calendar."""
     when, _, url = raw_target().partition("/")
-    if not (_WHEN.fullmatch(when) and url):
+    calendar = _CALENDAR.fullmatch(when)
+    if not ((calendar or _WHEN.fullmatch(when)) and url):
         raise UsageError(
             "that names no capture; write /replay/20140126200624/http://www.example.org/"
         )
     if len(url) > parameters.MAX_URL:
         raise UsageError(f"the URL has {len(url)} characters; {parameters.MAX_URL} are taken")
+    if calendar:
+        return redirect(_calendar(url, calendar[1]))
     base = origin()
     if not base:
         return render_template("replay_off.html"), 404
     return redirect(f"{base}/{COLLECTION}/{when}/{url}")
+
+
+def _calendar(url: str, timestamp: str) -> str:
+    """Return where all captures of a URL are shown, at a time where one is given."""
+    # Without a value a parameter is left out.
+    return url_for("documents.of_capture", url=url, timestamp=timestamp or None, _anchor="captures")
 
 
 def raw_target() -> str:

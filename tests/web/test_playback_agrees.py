@@ -92,6 +92,20 @@ def test_the_calendar_has_the_days_of_the_timemap(service: str, browser: Browser
     page.close()
 
 
+def test_a_star_leads_to_the_calendar_from_either_side(service: str, browser: Browser) -> None:
+    page = browser.new_page()
+    with OPENER.open(f"{service}/replay/{DATES[0]}/{URL}", timeout=60) as answer:
+        playing = answer.url.partition("/replay/")[0]
+    assert playing != service
+    for address in (f"{service}/replay/*/{URL}", f"{service}/replay/2016*/{URL}"):
+        page.goto(address)
+        assert page.url.startswith(f"{service}/documents/")
+        assert page.locator("#captures a[href*='/replay/']").count()
+    page.goto(f"{playing}/replay/*/{URL}")
+    page.wait_for_url(f"{service}/documents/*")
+    page.close()
+
+
 def test_each_replayed_page_leads_back_to_search(service: str, browser: Browser) -> None:
     page = browser.new_page()
     for url, date, text in ((URL, DATES[1], "old"), (COPY, "20170126200624", "old")):

@@ -302,6 +302,19 @@ def test_the_way_to_playback(client: FlaskClient, target: str, location: str) ->
     assert answer.location == f"http://localhost:9999/replay/{location}"
 
 
+@pytest.mark.parametrize(
+    ("target", "asked"),
+    [
+        ("*/http://a.example/?x=1&y=%20", "url=http://a.example/?x%3D1%26y%3D%2520"),
+        ("2014*/http://a.example/", "url=http://a.example/&timestamp=2014"),
+    ],
+)
+def test_the_way_to_the_calendar(client: FlaskClient, target: str, asked: str) -> None:
+    answer = client.get(f"/replay/{target}")
+    assert answer.status_code == 302
+    assert answer.location == f"/documents/of?{asked}#captures"
+
+
 def test_playback_is_on_the_host_that_the_reader_came_by(client: FlaskClient) -> None:
     for host, origin in (("archive.example:80", "archive.example"), ("[::1]:8080", "[::1]")):
         answer = client.get("/replay/2014/http://a.example/", headers={"Host": host})
