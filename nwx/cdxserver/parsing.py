@@ -13,6 +13,7 @@ from nwx.cdxserver.filters import (
     parse_collapse,
     parse_filter,
 )
+from nwx.cdxserver.names import check_names
 from nwx.cdxserver.parameters import MOST_LINES, Parameters
 from nwx.cdxserver.query import MatchType, Order, Output, Paging, Query, Resume
 from nwx.cdxserver.ranges import expanded, key_of, span_of
@@ -44,6 +45,7 @@ _UNSUPPORTED = (
     "showUniqCount",
     "showPagedIndex",
     "lastSkipTimestamp",
+    "omitSelfRedirects",
 )
 """Switches that peers have: leaving them out would change an answer in silence."""
 
@@ -73,6 +75,7 @@ def _understood(
     for name in _UNSUPPORTED:
         if name in parameters and parameters.truth(name):
             raise CdxQueryError(f"{name} is not supported; leave it out")
+    check_names(name for name, _ in others if name not in _UNSUPPORTED)
     form = _digest_form(parameters, digest or dialect.digest)
     limit, newest = _limit(parameters, dialect)
     query = Query(

@@ -170,6 +170,12 @@ def test_only_so_many_long_answers_at_once(
         (f"{HOME}&digest=octal", "hex, base32"),
         (f"{HOME}&page=-1", "whole number"),
         (f"{HOME}&resolveRevisits=true", "not supported"),
+        (f"{HOME}&omitSelfRedirects=true", "not supported"),
+        (f"{HOME}&accesspoint=public", "rules of access"),
+        (f"{HOME}&matchtype=prefix", "did you mean matchType"),
+        (f"{HOME}&limt=3", "did you mean limit"),
+        (f"{HOME}&page_size=3", "did you mean pageSize"),
+        (f"{HOME}&status=200", "write filter=status:VALUE"),
         (f"{HOME}&gzip=perhaps", "true or false"),
         ("/cdx?url=http://a.example/%FF", "%25"),
         ("/cdx?url=http://example.org/" + "x" * 20_000, "16384"),
@@ -187,6 +193,11 @@ def test_what_makes_no_sense_is_told_in_plain_text(
     assert answer.mimetype == "text/plain"
     assert words in answer.text
     assert answer.text.endswith("\n")
+
+
+@pytest.mark.parametrize("own", ["_=1700000000", "apikey=x", "fastLatest=true", "x" * 9000])
+def test_what_clients_add_of_their_own_is_left_alone(client: FlaskClient, own: str) -> None:
+    assert client.get(f"{HOME}&{own}").data == client.get(HOME).data
 
 
 def test_expressions_that_explode_elsewhere_are_harmless(client: FlaskClient) -> None:
