@@ -38,6 +38,8 @@ def make_server(
         max_request_body_size=MOST_POSTED_BYTES,
         outbuf_high_watermark=BUFFERED_BYTES,
         cleanup_interval=_LOOK_SECONDS,
+        # select(2) knows no file beyond the 1,024th, of which sources may need many.
+        asyncore_use_poll=True,
     )
     dispatcher = ThreadedTaskDispatcher()
     dispatcher.set_thread_count(threads)
@@ -69,8 +71,9 @@ class _Server(TcpWSGIServer):  # type: ignore[misc]
         for channel in tuple(self.active_channels.values()):
             stuck = channel.last_activity < now - STUCK_SECONDS
             if stuck and channel.requests and channel.total_outbufs_len:
-                # Not `will_close`: that waits until the client can be written to.
-                channel.handle_close()
+                # Not `will_close`: that waits until the client can be written to. And not at
+                # once: this is called while files to wait for are gathered, this one among them.
+                self.trigger.pull_trigger(channel.handle_close)
 
 
 class _Task(WSGITask):  # type: ignore[misc]

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from flask import Response, request
 from werkzeug.datastructures import WWWAuthenticate
-from werkzeug.exceptions import Forbidden, Unauthorized
+from werkzeug.exceptions import Forbidden, Unauthorized, UnsupportedMediaType
 
 from nwx.cdxserver.loading import Loaded, load, unload
 from nwx.cdxserver.parameters import parameters_of
@@ -17,6 +17,7 @@ from webapp.cdx_service import cdx_service
 
 _HELD_BYTES = 1 << 23
 _PIECE_BYTES = 1 << 20
+_GZIP = b"\x1f\x8b"
 MOST_NAME = 200
 
 
@@ -34,10 +35,13 @@ def _answer(collection: str, change: Callable[..., Loaded], word: str) -> Respon
     engine = _authorized()
     _check_name(collection)
     skip_bad = _skips_bad_lines()
+    _check_plain(request.headers.get("Content-Encoding", "identity").lower() != "identity")
     with tempfile.SpooledTemporaryFile(_HELD_BYTES, prefix="nwx-post-") as spool:
         # All of it first: a client that is slow must not keep others from writing.
         while piece := request.stream.read(_PIECE_BYTES):
             spool.write(piece)
+        spool.seek(0)
+        _check_plain(spool.read(len(_GZIP)) == _GZIP)
         spool.seek(0)
         lines = lines_of(spool)  # type: ignore[arg-type]  # it reads lines, which is all that is asked
         try:
@@ -67,6 +71,12 @@ def _authorized() -> Engine:
 def _check_name(collection: str) -> None:
     if len(collection) > MOST_NAME or not collection.isprintable():
         raise CdxQueryError(f"a collection cannot be named {collection[:40]!r}")
+
+
+def _check_plain(packed: bool) -> None:
+    """Raise UnsupportedMediaType on a packed body, of which each line would be a bad one."""
+    if packed:
+        raise UnsupportedMediaType("the body is compressed; send lines of plain text")
 
 
 def _skips_bad_lines() -> bool:

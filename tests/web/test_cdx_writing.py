@@ -1,9 +1,10 @@
 """Crawlers hand captures in: only with the token, all or none, of any size."""
 
+import gzip
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ LINE = (
     "- 20200101000000 http://a.example/ text/html 200 M5ORM4XQ5QCEZEDRNZRGSWXPCOGUVASI - - 9 {} x"
 )
 MANY = 5_000
+THREADS = 2
 
 
 @pytest.fixture
@@ -67,6 +69,18 @@ def test_one_bad_line_and_nothing_is_added(client: FlaskClient) -> None:
     assert client.post("/web?badLines=perhaps", headers=AUTHORIZED).status_code == 400
 
 
+@pytest.mark.parametrize("headers", [{}, {"Content-Encoding": "gzip"}])
+@pytest.mark.parametrize("query", ["", "?badLines=skip"])
+def test_a_packed_body_is_refused_and_not_skipped(
+    client: FlaskClient, headers: dict[str, str], query: str
+) -> None:
+    body = gzip.compress(lines(3))
+    answer = client.post(f"/web{query}", data=body, headers=AUTHORIZED | headers)
+    assert answer.status_code == 415
+    assert "plain text" in answer.text
+    assert captures(client) == 0
+
+
 @pytest.mark.parametrize(
     "header", ["", "Bearer", "Bearer wrong", f"Basic {TOKEN}", f"Bearer {TOKEN}!", "Bearer é"]
 )
@@ -102,7 +116,7 @@ def test_an_import_at_work_is_waited_for_and_then_told(
 def _running(application: Callable[..., Any]) -> Iterator[int]:
     """Give the port of an application behind the server that `nwx serve` uses."""
     listening = listen("127.0.0.1", 0)
-    running = make_server(application, listening, 2, TOKEN)
+    running = make_server(application, listening, THREADS, TOKEN)
     thread = threading.Thread(target=running.run, daemon=True)
     thread.start()
     yield port_of(listening)
@@ -153,18 +167,27 @@ def test_large_bodies_of_strangers_are_not_even_read(server: int) -> None:
 def test_who_never_reads_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cdx_listening, "STUCK_SECONDS", 0.5)
     monkeypatch.setattr(cdx_listening, "_LOOK_SECONDS", 0.2)
-    ended = threading.Event()
+    ended = threading.Semaphore(0)
 
     def endless(environ: Any, start_response: Any) -> Iterator[bytes]:
         start_response("200 OK", [])
         try:
-            while True:
+            while environ["PATH_INFO"] == "/endless":
                 yield b"x" * 65_536
+            yield b"short"
         finally:
-            ended.set()
+            ended.release()
 
-    with _running(endless) as port, socket.socket() as stuck:
-        stuck.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        stuck.connect(("127.0.0.1", port))
-        stuck.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-        assert ended.wait(30)
+    with _running(endless) as port, ExitStack() as stack:
+        # Some at a time, and again: the server must outlive each of them.
+        for _ in range(3):
+            for _ in range(THREADS):
+                stuck = stack.enter_context(socket.socket())
+                stuck.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                stuck.connect(("127.0.0.1", port))
+                stuck.sendall(b"GET /endless HTTP/1.1\r\nHost: a\r\n\r\n")
+            for _ in range(THREADS):
+                assert ended.acquire(timeout=30)
+            answer = _exchange(port, b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            assert b"short" in answer
+            assert ended.acquire(timeout=30)
