@@ -3,6 +3,8 @@
 import time
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from nwx.engine.arrays import Array
 from nwx.engine.base import Engine
 from nwx.engine.cube import Place
@@ -124,7 +126,8 @@ def _answer(
             total = counting.count(opened, chosen)
         if listed is None:
             counted = counting.count_groups(opened, chosen, question.by)
-            listed = counted, len(counted)
+            places = stored.cut(question, counted.features, np.arange(len(counted)))
+            listed = counted.rows(opened, places), len(counted)
     assert total is not None and listed is not None
     by = AnsweredBy.LIVE if live else by
     return total, ordered(question, listed[0]), listed[1], by

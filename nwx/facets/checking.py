@@ -77,7 +77,7 @@ def _totals(opened: Opened, counted: Mapping[Criterion, Counter[str]]) -> Iterat
     total = counted[Criterion.STATUS].total()
     chosen = list(counting.choose(opened, {}))
     for criterion in Criterion:
-        rows = counting.count_groups(opened, chosen, (criterion,))
+        rows = counting.count_groups(opened, chosen, (criterion,)).rows(opened)
         found = {row.values[0]: row.features.captures for row in rows}
         if sum(found.values()) != total:
             yield criterion.value, f"{sum(found.values())} captures, {total} are in the index"

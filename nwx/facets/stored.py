@@ -67,7 +67,7 @@ def stored_rows(
     if lacking and not _are_first(opened, question, columns, rows, lacking_bytes):
         return None
     found = None if lacking else len(rows)
-    return _rows(opened, by, columns, _cut(question, columns, rows)), found
+    return _rows(opened, by, columns, cut(question, columns, rows)), found
 
 
 def _are_first(
@@ -90,7 +90,7 @@ def _are_first(
     return question.limit == 0 or int(values[-question.limit]) > highest
 
 
-def _cut(question: FacetQuestion, columns: Mapping[str, Array], rows: Array) -> Array:
+def cut(question: FacetQuestion, columns: Mapping[str, Array], rows: Array) -> Array:
     """Leave out what cannot be among the first rows, where these are many."""
     limit, sort = question.limit, question.sort
     if limit is None or sort is None or sort not in FEATURES or len(rows) <= limit or not limit:

@@ -55,7 +55,7 @@ def check(facets: Facets, question: FacetQuestion, all_of: list[Counted]) -> Ans
         assert rows == {values: features(group) for values, group in found.items()}, question
     else:
         assert len(rows) == min(question.limit, len(found))
-        assert all(rows[values] == features(found[values]) for values in rows)
+        assert rows == {values: features(found[values]) for values in rows}, question
         if question.sort is not None:
             ranked = sorted((features(g)[question.sort] for g in found.values()), reverse=True)
             assert [row.features.value(question.sort) for row in answer.rows] == ranked[: len(rows)]

@@ -1,0 +1,139 @@
+"""Captures that make no sense in one way or another are counted, each in its category."""
+
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from nwx.engine.base import Engine
+from nwx.facets import counting
+from nwx.facets.answering import Facets
+from nwx.facets.building import BuildOptions
+from nwx.facets.checking import check_facets
+from nwx.facets.criteria import Criterion
+from nwx.facets.making import make_facets
+from nwx.facets.opened import Opened
+from nwx.facets.question import FacetQuestion, Features
+from nwx.model import Capture
+from tests.conformance.archive import capture
+from tests.conformance.test_21_facets import cache, written
+from tests.facets import by_chance
+
+__all__ = ["cache"]
+
+SITES = 1_000_000
+GB = 1 << 30
+
+
+def rows(engine: Engine, criterion: Criterion) -> dict[str, Features]:
+    answer = Facets(engine).answer(FacetQuestion(by=(criterion,)))
+    assert sum(row.features.captures for row in answer.rows) == answer.total.captures
+    return {row.values[0]: row.features for row in answer.rows}
+
+
+def both_ways(engine: Engine, captures: list[Capture], criterion: Criterion) -> dict[str, Features]:
+    """Return a list by a criterion, which is the same before facets are built and after."""
+    written(engine, captures)
+    live = rows(engine, criterion)
+    make_facets(engine, BuildOptions(least=1))
+    assert rows(engine, criterion) == live
+    assert list(check_facets(engine)) == []
+    assert sum(found.captures for found in live.values()) == len(captures)
+    return live
+
+
+def test_captures_without_a_digest_are_documents_of_their_own(engine: Engine) -> None:
+    same = [capture("http://example.org/", f"20{year}", digest="") for year in (10, 11, 12)]
+    other = [capture("http://example.org/", f"20{year}", body="one") for year in (10, 11)]
+    found = both_ways(engine, same + other, Criterion.SITE)
+    assert found == {"example.org": Features(5, 4, 1, 5_000, 4_000)}
+
+
+def test_sizes(engine: Engine) -> None:
+    sizes = (0, 0, 10 * GB, 2**62, None)
+    captures = [capture(f"http://example.org/{n}", length=size) for n, size in enumerate(sizes)]
+    found = both_ways(engine, captures, Criterion.SIZE)
+    assert found["0"] == Features(2, 2, 2, 0, 0)
+    assert found["120M+"] == Features(1, 1, 1, 10 * GB, 10 * GB)
+    assert found["unknown"] == Features(2, 2, 2, 0, 0)
+
+
+def test_statuses(engine: Engine) -> None:
+    statuses = (0, 999, 150, None, 600, 200, 599)
+    captures = [capture(f"http://example.org/{n}", status=one) for n, one in enumerate(statuses)]
+    found = both_ways(engine, captures, Criterion.STATUS)
+    counted = {name: features.captures for name, features in found.items()}
+    assert counted == {"ignored": 5, "ok": 1, "server_error": 1}
+
+
+@pytest.mark.parametrize("criterion", [Criterion.SITE, Criterion.TLD])
+def test_hosts_that_are_addresses_or_nonsense(engine: Engine, criterion: Criterion) -> None:
+    hosts = (
+        "192.168.0.1",
+        "[2001:db8::1]",
+        "localhost",
+        "no..host",
+        "-",
+        "a_b.example",
+        "xn--",
+        "%",
+    )
+    captures = [capture(f"http://{host}/") for host in hosts]
+    found = both_ways(engine, captures, criterion)
+    field = "domain" if criterion is Criterion.SITE else "public_suffix"
+    wanted = Counter(
+        getattr(one, field).rpartition(".")[2] if field == "public_suffix" else one.domain
+        for one in captures
+    )
+    wanted["unknown"] += wanted.pop("", 0)
+    assert {name: one.captures for name, one in found.items()} == dict(wanted)
+
+
+def test_all_at_once_add_up(engine: Engine) -> None:
+    both_ways(engine, by_chance(21, 150), Criterion.TYPE)
+    for criterion in Criterion:
+        assert sum(one.captures for one in rows(engine, criterion).values()) == 150
+
+
+def test_dates_that_are_none_are_a_month_of_their_own(engine: Engine, tmp_path: Path) -> None:
+    dates = ("20130101000000", "2013", "99999999999999", "soon", "20131301000000", "", None)
+    build(engine, tmp_path, {"timestamp": dates, "url": [f"http://a.example/{d}" for d in dates]})
+    assert months(engine) == {"2013-01": 1, "unknown": 6}
+
+
+def test_a_million_sites(engine: Engine, tmp_path: Path) -> None:
+    numbers = pl.int_range(SITES, eager=True).cast(pl.String)
+    urls = pl.select("http://" + numbers + ".example/").to_series()
+    named = {"url": urls, "url_host_private_domain": urls.str.slice(7)}
+    build(engine, tmp_path, named | {"timestamp": ["20130101000000"] * SITES})
+    opened = built(engine)
+    found = counting.count_groups(opened, list(counting.choose(opened, {})), (Criterion.SITE,))
+    assert len(found) == len(opened.labels(Criterion.SITE)) - 1 == SITES
+    assert set(found.features["captures"]) == {1}
+
+
+def build(engine: Engine, folder: Path, columns: dict[str, object]) -> None:
+    """Build from an export with these columns."""
+    engine.create()
+    export = folder / "export" / "month=2013-01"
+    export.mkdir(parents=True)
+    frame = pl.DataFrame(columns, strict=False)
+    digests = "sha1:" + pl.int_range(pl.len()).cast(pl.String)
+    frame.with_columns(content_digest=digests).write_parquet(export / "a.parquet")
+    make_facets(engine, BuildOptions(), export=folder / "export")
+
+
+def built(engine: Engine) -> Opened:
+    """Return the build of an archive, brought from where it is kept."""
+    found = engine.cube().fetch()
+    assert found is not None
+    return Opened.of_build(found)
+
+
+def months(engine: Engine) -> dict[str, int]:
+    """Return the captures of each month, as a build has them."""
+    opened = built(engine)
+    chosen = list(counting.choose(opened, {}))
+    listed = counting.count_groups(opened, chosen, (Criterion.MONTH,)).rows(opened)
+    return {row.values[0]: row.features.captures for row in listed}

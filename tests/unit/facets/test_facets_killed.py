@@ -1,0 +1,75 @@
+"""Builds whose process is killed, wherever it just was."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from nwx.engine.cube import read_build
+from nwx.engine.open import open_engine
+from nwx.exporting import export_captures
+from nwx.facets.building import BuildOptions, build_facets
+from nwx.facets.parquet import ParquetSource
+from nwx.model import Capture
+from nwx.settings import Settings
+from tests.facets import batch, by_chance
+
+BUILD = """
+import os, signal, sys
+from pathlib import Path
+from nwx.facets import building
+from nwx.facets.parquet import ParquetSource
+
+export, folder, left = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+fsync = os.fsync
+
+def dying(handle):
+    global left
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    fsync(handle)
+
+os.fsync = dying
+building._FEWEST_AT_ONCE = 40
+building.build_facets(ParquetSource(export), folder, building.BuildOptions(3, memory_bytes=1))
+"""
+"""A build that is killed when it writes its so many-th file."""
+
+
+def export(folder: Path, captures: list[Capture]) -> Path:
+    with open_engine(Settings(str(folder / "archive"))) as engine:
+        engine.write(batch(captures))
+        engine.refresh()
+        export_captures(engine, folder / "export")
+    return folder / "export"
+
+
+def entries(folder: Path) -> list[dict[str, object]]:
+    found = read_build(folder)
+    assert found is not None
+    assert all((folder / name).stat().st_size == size for name, size in found.files.items())
+    return sorted(found.entries(), key=lambda entry: str(entry["id"]))
+
+
+def test_killed_builds_leave_the_one_before_and_are_gone_on_with(tmp_path: Path) -> None:
+    captures = by_chance(1, 300)
+    early = export(tmp_path / "early", [one for one in captures if one.timestamp < "201303"])
+    late = export(tmp_path / "late", captures)
+    folder, whole = tmp_path / "facets", tmp_path / "whole"
+    build_facets(ParquetSource(early), folder, BuildOptions(3))
+    build_facets(ParquetSource(late), whole, BuildOptions(3))
+    before, after = entries(folder), entries(whole)
+    killed, parts = 0, set()
+    for files in (2, 5, 9, 13, 17, 21, 0):
+        command = [sys.executable, "-c", BUILD, str(late), str(folder), str(files)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode in (0, -signal.SIGKILL), done.stderr
+        killed += done.returncode != 0
+        assert entries(folder) == (before if done.returncode else after)
+        parts.add(len(list((folder / "parts").glob("*.json"))))
+    assert killed >= 4
+    assert done.returncode == 0
+    # Each went on with what those before had read.
+    assert len(parts) >= 3
+    assert not (folder / "parts").exists()
