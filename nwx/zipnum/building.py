@@ -22,7 +22,7 @@ from nwx.zipnum.shards import data_name, part_name, shard_writer
 from nwx.zipnum.splits import format_splits, split_points
 
 LINES_A_BLOCK = 3000
-_RUN_SHARE, _BATCH_SHARE = 6, 8
+_RUN_SHARE, _BATCH_SHARE = 4, 8
 """What lines take in memory, as Python holds them, for each of their bytes; twice, for batches."""
 _LEAST_BATCH_BYTES, _MOST_BATCH_BYTES = 1 << 16, 8 << 20
 _MOST_RUNS = 256
