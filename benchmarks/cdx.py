@@ -3,14 +3,14 @@
 Checks that the lines are the same, and prints records a second by wall
 clock and by processor time.
 
-    python benchmarks/cdx.py FOLDER [--times 5]
+    python benchmarks/cdx.py FOLDER [--times 5] [--files 4]
 
-Small files are taken several times over (`--times`), under other names.
+Small files are taken several times over (`--times`) and joined to a few large ones
+(`--files`), as crawlers write them; with `--files 0` each copy stays a file of its own.
 """
 
 import argparse
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -44,6 +44,17 @@ def run(name: str, command: list[str], output: Path) -> Figure:
     return Figure(name, seconds, used, content)
 
 
+def copies(given: Path, folder: Path, times: int, files: int) -> list[Path]:
+    """Copy the files of a folder so many times, joined to so many files; return these."""
+    paths = sorted(given.glob("*.warc.gz"))
+    for number in range(times):
+        for path in paths:
+            name = f"{number % files:03}.warc.gz" if files else f"{number}-{path.name}"
+            with (folder / name).open("ab") as joined:
+                joined.write(path.read_bytes())
+    return sorted(folder.glob("*.warc.gz"))
+
+
 def records_in(paths: list[Path]) -> int:
     """Return how many records files have."""
     total = 0
@@ -58,13 +69,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--times", type=int, default=5)
+    parser.add_argument("--files", type=int, default=4)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder, output = Path(temporary), Path(temporary) / "out.cdx"
-        for number in range(given.times):
-            for path in sorted(given.folder.glob("*.warc.gz")):
-                shutil.copyfile(path, folder / f"{number}-{path.name}")
-        files = sorted(folder.glob("*.warc.gz"))
+        files = copies(given.folder, folder, given.times, given.files)
         records = records_in(files)
         names = list(map(str, files))
         binaries = Path(sys.executable).parent

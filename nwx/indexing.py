@@ -4,6 +4,8 @@ import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -25,6 +27,7 @@ from nwx.sources import Source
 
 _KEPT_BYTES = 1 << 16
 _FILES_MERGED = 64
+_SORTED_BYTES = 32 << 20
 _WORTH_PROCESSES_BYTES = 4 << 20
 
 
@@ -222,6 +225,9 @@ def _beside(source: Source | ReadError, form: Form) -> Path:
 
 def _merge(parts: list[Path], folder: Path, output: BinaryIO) -> None:
     """Write the lines of sorted files in order; few files are open at a time."""
+    if sum(part.stat().st_size for part in parts) <= _SORTED_BYTES:
+        output.writelines(sorted(chain(*(BytesIO(part.read_bytes()) for part in parts))))
+        return
     while len(parts) > _FILES_MERGED:
         merged = folder / f"merged-{parts[0].name}"
         with writing(merged), merged.open("wb") as stream:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from nwx.dedup.columns import Bytes, Columns, Numbers, load
 from nwx.errors import DigestError, UrlError
 from nwx.formats.digest import normal_digest
+from nwx.formats.surt import urlkey
 from nwx.formats.urls import decoded_url
 
 Words = NDArray[np.uint64]
@@ -220,9 +221,6 @@ def _urlkeys(columns: Columns) -> tuple[bytes, Numbers, Numbers]:
     missing = columns.is_missing("NA")
     if not missing.any():
         return columns.data, columns.starts("NA"), columns.lengths("NA")
-    # Imported here because the surt package takes longer to load than most files to read.
-    from nwx.formats.surt import urlkey
-
     keys = columns.texts("NA") if columns.has("NA") else [b""] * len(columns)
     for row, url in zip(np.flatnonzero(missing).tolist(), columns.texts("a", missing), strict=True):
         try:

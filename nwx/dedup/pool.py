@@ -14,6 +14,8 @@ import numpy as np
 from nwx.errors import SourceError
 
 _LARGE_BYTES = 31 << 20
+_MOST_AT_ONCE = 16
+_SHARES = 8
 
 Result = TypeVar("Result")
 
@@ -41,6 +43,7 @@ class Pool:
 
     def __init__(self, workers: int) -> None:
         self._processes: ProcessPoolExecutor | None = None
+        self._workers = workers
         if workers > 1:
             fresh = multiprocessing.get_context("spawn")
             self._processes = ProcessPoolExecutor(workers, mp_context=fresh)
@@ -59,7 +62,9 @@ class Pool:
         if not work:
             return
         try:
-            yield from self._processes.map(function, *zip(*work, strict=True))
+            at_once = max(1, min(_MOST_AT_ONCE, len(work) // (_SHARES * self._workers)))
+            columns = zip(*work, strict=True)
+            yield from self._processes.map(function, *columns, chunksize=at_once)
         except BrokenProcessPool as error:
             raise SourceError(
                 "a process that shared the work was killed; if memory ran out, allow less"

@@ -9,6 +9,7 @@ that of its own tool.
 import re
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import lru_cache
 
 from nwx.formats.cdx import REVISIT, CdxLine, safe_field
 from nwx.formats.cdxj import format_cdxj
@@ -88,10 +89,16 @@ def _mime(record: Record, form: Form) -> str:
     if form is Form.CDXJ:
         told = record.kind != "response"
         value = record.fields.get(b"content-type") if told else head.fields.get(b"content-type")
-        return _AFTER_TYPE.split(to_text(value).strip(), maxsplit=1)[0]
+        return _media_type(value.strip())
     told = record.format == "arc" or not head.size
     value = record.fields.get(b"content-type") if told else head.fields.get(b"content-type")
-    return _AFTER_TYPE.split(to_text(value), maxsplit=1)[0] or "unk"
+    return _media_type(value) or "unk"
+
+
+@lru_cache(maxsize=1024)
+def _media_type(content_type: bytes) -> str:
+    """Return a Content-Type up to its parameters."""
+    return _AFTER_TYPE.split(to_text(content_type), maxsplit=1)[0]
 
 
 def _status(record: Record, form: Form) -> str:

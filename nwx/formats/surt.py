@@ -2,19 +2,12 @@
 
 pywb, cdxj-indexer and OutbackCDX look captures up by this key, so it has
 to be theirs byte for byte. Plain URLs, nearly all, take a short cut here
-that is several times as fast; the rest goes to the package.
+that is several times as fast; the rest goes to the package
+(`surtpackage`).
 """
 
 import re
-import socket
 from functools import lru_cache
-from typing import Any
-
-from surt import surt as package_surt
-from surt.DefaultIAURLCanonicalizer import canonicalize as ia_canonicalize
-from surt.GoogleURLCanonicalizer import DECIMAL_IP, OCTAL_IP, unescapeRepeatedly
-
-from nwx.errors import UrlError
 
 # A URL on which the package's rules come down to: reverse the host without
 # its www, lower case, single slashes and none at the end, needless escapes
@@ -31,10 +24,7 @@ _SLASHES = re.compile(r"//+")
 _NEEDLESS_ESCAPE = re.compile(r"%(2[1246-9A-Fa-f]|[3-6][0-9A-Fa-f]|7[0-9A-Ea-e])")
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
 _SESSIONS = ("sid=", "sessionid", "cfid=")
-_STAND_IN = b"host.invalid"
-# The package takes escapes off layer by layer, each time over the whole
-# URL; a hostile URL could keep it busy for minutes.
-_TOO_NESTED = re.compile(r"%(?:25){64}")
+_DNS = re.compile(r"dns:[A-Za-z][A-Za-z0-9.-]*+")
 
 
 def urlkey(url: str) -> str:
@@ -44,7 +34,7 @@ def urlkey(url: str) -> str:
     """
     plain = _PLAIN.fullmatch(url)
     if plain is None:
-        return _by_package(url)
+        return url.lower() if _DNS.fullmatch(url) else _by_package(url)
     scheme, host, port, path, query = plain.groups()
     if "//" in path:
         path = _SLASHES.sub("/", path)
@@ -82,29 +72,7 @@ def _name_and_value(parameter: str) -> list[str]:
 
 
 def _by_package(url: str) -> str:
-    if _TOO_NESTED.search(url):
-        raise UrlError(f"the URL {url[:60]!r}… is escaped many times over")
-    try:
-        key: str = package_surt(url, canonicalizer=_canonicalize)
-    except (ValueError, TypeError, AttributeError, AssertionError, IndexError) as error:
-        # what the package is known to raise on URLs that it cannot take
-        raise UrlError(f"the URL {url[:60]!r} has no urlkey: {error or 'not a URL'}") from error
-    return key
+    # imported here because the package takes longer to load than most files to index
+    from nwx.formats.surtpackage import package_urlkey
 
-
-def _canonicalize(url: Any, **options: Any) -> Any:
-    """Canonicalize as the package does, without its DNS queries for numeric hosts."""
-    host = (unescapeRepeatedly(url.host) or b"").replace(b"..", b".").strip(b".")
-    if host.isdigit() or not (DECIMAL_IP.match(host) or OCTAL_IP.match(host)):
-        return ia_canonicalize(url, **options)
-    url.host = _STAND_IN
-    url = ia_canonicalize(url, **options)
-    url.host = _address(host)
-    return url
-
-
-def _address(host: bytes) -> bytes:
-    try:
-        return socket.inet_ntoa(socket.inet_aton(host.decode("ascii"))).encode("ascii")
-    except OSError:
-        return host
+    return package_urlkey(url)

@@ -61,11 +61,13 @@ def test_posts_are_told_apart_when_asked_for(tmp_path: Path) -> None:
     assert line.endswith(b'"requestBody": "a=B", "method": "POST"}')
 
 
+@pytest.mark.parametrize("sorted_bytes", [0, 1 << 20])
 @pytest.mark.parametrize("in_order", [True, False])
 def test_many_files_many_processes_same_lines(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_order: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_order: bool, sorted_bytes: int
 ) -> None:
     monkeypatch.setattr(indexing, "_FILES_MERGED", 2)
+    monkeypatch.setattr(indexing, "_SORTED_BYTES", sorted_bytes)
     paths = [
         write_warc(tmp_path / f"{number}.warc.gz", many_pages(5, start=number * 3))
         for number in range(5)
