@@ -54,12 +54,15 @@ _KEPT_CHARACTERS = 1_000
 _NOWHERE = Span("", "")
 
 
-def parse(parameters: Parameters, dialect: Dialect, digest: Form | None = None) -> Query:
+def parse(
+    parameters: Parameters, dialect: Dialect, digest: Form | None = None, collection: str = ""
+) -> Query:
     """Return what is asked for; digests are spelled as `digest` where the question is silent.
 
-    Raises CdxQueryError, saying which parameter is wrong and what it takes.
+    Where the address names no `collection`, the question may. Raises
+    CdxQueryError, saying which parameter is wrong and what it takes.
     """
-    span, urlkey = _place(parameters)
+    span, urlkey = _place(parameters, collection or parameters.text("collection"))
     others = parameters.others(_OF_PLACE)
     small = sum(len(name) + len(value) for name, value in others) < _KEPT_CHARACTERS
     understand = _remembered if small else _understood
@@ -103,7 +106,7 @@ def _understood(
 _remembered = lru_cache(maxsize=256)(_understood)
 
 
-def _place(parameters: Parameters) -> tuple[Span, str]:
+def _place(parameters: Parameters, collection: str) -> tuple[Span, str]:
     """Return the stretch of the index that is asked for, and the urlkey if it is only one."""
     url, key = parameters.text("url").strip(), parameters.text("urlkey")
     if bool(url) == bool(key):
@@ -115,6 +118,8 @@ def _place(parameters: Parameters) -> tuple[Span, str]:
     elif any(sign <= " " for sign in key):
         raise CdxQueryError(f"urlkey is {key[:60]!r}, which cannot stand in an index")
     span = span_of(url or key, match or MatchType.EXACT, key)
+    if collection:
+        span = Span(span.start, span.end, collection=collection)
     return span, key if match in (None, MatchType.EXACT) else ""
 
 

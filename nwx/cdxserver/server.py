@@ -65,11 +65,7 @@ class CdxServer:
         digest: Form | None = None,
     ) -> Query:
         """Return what parameters ask for, on one collection or on all."""
-        query = parse(parameters, dialect, digest)
-        collection = collection or parameters.text("collection")
-        if not collection:
-            return query
-        return replace(query, span=replace(query.span, collection=collection))
+        return parse(parameters, dialect, digest, collection)
 
     def rows(self, query: Query) -> Selection:
         """Return the captures that a question asks for."""
