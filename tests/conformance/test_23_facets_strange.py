@@ -103,13 +103,15 @@ def test_dates_that_are_none_are_a_month_of_their_own(engine: Engine, tmp_path: 
 
 
 def test_a_million_sites(engine: Engine, tmp_path: Path) -> None:
-    numbers = pl.int_range(SITES, eager=True).cast(pl.String)
+    # What engines do differently is to keep files, which takes a server a while.
+    number = SITES if engine.cube().selecting() is None else SITES // 10
+    numbers = pl.int_range(number, eager=True).cast(pl.String)
     urls = pl.select("http://" + numbers + ".example/").to_series()
     named = {"url": urls, "url_host_private_domain": urls.str.slice(7)}
-    build(engine, tmp_path, named | {"timestamp": ["20130101000000"] * SITES})
+    build(engine, tmp_path, named | {"timestamp": ["20130101000000"] * number})
     opened = built(engine)
     found = counting.count_groups(opened, list(counting.choose(opened, {})), (Criterion.SITE,))
-    assert len(found) == len(opened.labels(Criterion.SITE)) - 1 == SITES
+    assert len(found) == len(opened.labels(Criterion.SITE)) - 1 == number
     assert set(found.features["captures"]) == {1}
 
 
