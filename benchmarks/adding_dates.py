@@ -6,11 +6,13 @@ Makes a list of so many dates, adds it to each engine, adds it again (all
 known), and prints the rates, with the peak memory of what adds. Then asks
 the same questions of an archive without further dates, with them in its own
 index, and with them in an index that is attached: the median and the 95th
-percentile in milliseconds. Starts a server of its own.
+percentile in milliseconds, and how many times as long the median is as that
+without further dates. Starts a server of its own.
 """
 
 import argparse
 import base64
+import json
 import random
 import resource
 import subprocess
@@ -19,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 
 from benchmarks.corpus import Words, batches
 from benchmarks.searching import draw
@@ -53,14 +56,25 @@ def main() -> None:
         write_list(dates, given.dates, given.per_key)
         print(f"{given.dates:,} dates of {given.dates // given.per_key:,} keys")
         for name, address in (("embedded", f"{folder}/added"), ("elastic", server)):
-            for again in ("new", "again"):
-                print(f"{name:>9} {again:>6}: ", end="", flush=True)
-                subprocess.run(
-                    [sys.executable, "-m", "benchmarks.adding_dates", "--add", address, dates],
-                    check=True,
-                )
+            first = add_apart(f"{name:>9}    new", address, dates, None)
+            add_apart(f"{name:>9}  again", address, dates, first)
         for name, address in (("embedded", f"{folder}/searched-"), ("elastic", server)):
             compare(name, address, given.documents, given.queries)
+
+
+def add_apart(name: str, address: str, dates: Path, first: float | None) -> float:
+    """Add a list in a process of its own, for its memory; print the figures, return the seconds."""
+    command = [sys.executable, "-m", "benchmarks.adding_dates", "--add", address, str(dates)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
+    told = json.loads(done.stdout)
+    seconds = float(told["seconds"])
+    times = f", {first / seconds:.1f} times as fast as the first time" if first else ""
+    print(
+        f"{name}: {told['lines'] / seconds:>9,.0f} dates/s, {told['new']:,} new,"
+        f" {seconds:.1f} s, {told['megabytes']:.0f} MB{times}",
+        flush=True,
+    )
+    return seconds
 
 
 def write_list(path: Path, dates: int, per_key: int) -> None:
@@ -81,22 +95,21 @@ def settings(address: str, prefix: str = PREFIX) -> Settings:
 
 
 def add(address: str, path: str) -> None:
-    """Add a list and print the rate; in a process of its own, for its memory."""
+    """Add a list and print what it took as JSON."""
     with open_engine(settings(address)) as engine:
         started = time.perf_counter()
         report = add_dates(engine, DatesLists([CdxSource(path, held=True)]))
         seconds = time.perf_counter() - started
     megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(
-        f"{report.lists.lines / seconds:>9,.0f} dates/s, {report.new:,} new, "
-        f"{seconds:.1f} s, {megabytes:.0f} MB"
-    )
+    told = {"lines": report.lists.lines, "new": report.new}
+    print(json.dumps({**told, "seconds": seconds, "megabytes": megabytes}))
 
 
 def compare(name: str, address: str, documents: int, queries: int) -> None:
     """Ask the same questions where there are no further dates, in one index and in two."""
     words = Words(50_000, random.Random(7))
     questions = draw(words, queries)
+    without: list[float] = []
     for where in ("", MAIN_DATES, "attached"):
         place = address + where if name == "embedded" else address
         with open_engine(settings(place, f"{PREFIX}-{where or 'none'}")) as engine:
@@ -106,7 +119,12 @@ def compare(name: str, address: str, documents: int, queries: int) -> None:
             engine.refresh()
             plain = timed(engine, questions)
             dated = timed(engine, [with_date(question) for question in questions])
-        print(f"{name:>9}, further dates {where or 'none':>8}: {plain}; with a span: {dated}")
+        without = without or [median(plain), median(dated)]
+        print(
+            f"{name:>9}, further dates {where or 'none':>8}: {figures(plain, without[0])};"
+            f" with a span: {figures(dated, without[1])}",
+            flush=True,
+        )
 
 
 SEEN = tuple((f"20{year}0601000000", "web") for year in range(21, 24))
@@ -128,12 +146,19 @@ def with_date(question: Question) -> Question:
     return Question(question.query, date_from="2021", date_to="2022", facets=question.facets)
 
 
-def timed(engine: Engine, questions: Sequence[Question]) -> str:
-    """Return the median and the 95th percentile of the answers to questions."""
+def timed(engine: Engine, questions: Sequence[Question]) -> list[float]:
+    """Return the milliseconds that the answers to questions took, the shortest first."""
     for question in questions[:WARM_UP]:
         search(engine, question)
-    took = sorted(_milliseconds(engine, question) for question in questions)
-    return f"median {took[len(took) // 2]:.1f} ms, 95 % {took[len(took) * 95 // 100]:.1f} ms"
+    return sorted(_milliseconds(engine, question) for question in questions)
+
+
+def figures(took: Sequence[float], without: float) -> str:
+    """Return the median, how it is to that without further dates, and the 95th percentile."""
+    return (
+        f"median {median(took):.1f} ms ({median(took) / without:.2f} ×),"
+        f" 95 % {took[len(took) * 95 // 100]:.1f} ms"
+    )
 
 
 def _milliseconds(engine: Engine, question: Question) -> float:
