@@ -63,6 +63,7 @@ def test_pages_of_the_server_fit_together(
     elastic: Engine, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     monkeypatch.setattr(limits, "PAGE", 7)
+    monkeypatch.setattr(limits, "SHORT_LIST", 7)
     monkeypatch.setattr(limits, "FEW", 3)
     monkeypatch.setattr(limits, "STEP", 4)
     request = chance.request(Random(seed))
@@ -76,6 +77,7 @@ def test_the_smaller_side_is_looked_up(
     """Of documents by host there are few, of dates in the span many."""
     chosen = Random(seed)
     wanted = [one for one in SHOWN if one.document.capture.host == "a.test"]
+    monkeypatch.setattr(limits, "SHORT_LIST", 2)
     monkeypatch.setattr(limits, "MAX_IDS", len(wanted))
     request = SearchRequest(
         Bool(must=(DateRange("20090101000000", "20141231235959"),)),
@@ -93,6 +95,7 @@ def test_the_smaller_side_is_looked_up(
 def test_beyond_both_sides_the_total_is_a_lower_bound(
     elastic: Engine, monkeypatch: pytest.MonkeyPatch, sort: Sort, collapse: Collapse
 ) -> None:
+    monkeypatch.setattr(limits, "SHORT_LIST", 20)
     monkeypatch.setattr(limits, "MAX_IDS", 30)
     monkeypatch.setattr(limits, "PAGE", 10)
     request = SearchRequest(
@@ -115,6 +118,7 @@ def test_beyond_both_sides_the_total_is_a_lower_bound(
 def test_beyond_both_sides_streaming_gives_all(
     elastic: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(limits, "SHORT_LIST", 20)
     monkeypatch.setattr(limits, "MAX_IDS", 30)
     monkeypatch.setattr(limits, "PAGE", 10)
     streamed = sorted(hit.id for hit in elastic.scroll(SPAN))

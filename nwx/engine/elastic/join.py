@@ -31,10 +31,14 @@ _Joiner = Callable[[Condition, bool], Query]
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A request's query in the index of documents; not `whole` where it finds a part only."""
+    """A request's query in the index of documents; not `whole` where it finds a part only.
+
+    `joined` says that the query holds lists of documents, which take their time to send.
+    """
 
     query: Query
     whole: bool = True
+    joined: bool = True
 
 
 class Join:
@@ -48,21 +52,30 @@ class Join:
     def resolve(self, request: SearchRequest, sort: list[Body], wanted: int) -> Resolved:
         """Return the query of a request.
 
-        Of two sides one is looked up that has at most limits.MAX_IDS: the
-        entries of dates that meet a condition, or the documents that meet all
-        else. Where both have more, documents are walked in the order of `sort`
-        until `wanted` of them are found, and the query finds those only.
+        Of two sides the smaller is looked up: the documents that meet all else
+        where these are few, or else the entries of dates that meet a condition,
+        or else the documents. Where both are more than limits.MAX_IDS, documents
+        are walked in the order of `sort` until `wanted` of them are found, and
+        the query finds those only.
         """
         conditions = all_conditions(request)
+        if not conditions:
+            return Resolved(joined_query(request, {}), joined=False)
+        few = self._candidates(request, {}, limits.SHORT_LIST)
+        if few is not None:
+            return Resolved(joined_query(request, self._among(conditions, few)))
         found = {one: self._found(one) for one in conditions}
         known = {one: some for one, some in found.items() if some is not None}
         if len(known) == len(found):
             return Resolved(joined_query(request, known))
-        superset = superset_query(request, known)
-        candidates = numbers(self._server, self._documents, superset)
+        candidates = self._candidates(request, known, limits.MAX_IDS)
         if candidates is not None:
             return Resolved(joined_query(request, self._among(conditions, candidates)))
-        return self._walk(request, superset, sort, wanted)
+        return self._walk(request, superset_query(request, known), sort, wanted)
+
+    def _candidates(self, request: SearchRequest, known: Found, most: int) -> list[int] | None:
+        """Return the documents that may be of a result, None of more than `most`."""
+        return numbers(self._server, self._documents, superset_query(request, known), most)
 
     def walk(self, request: SearchRequest, sort: list[Body]) -> Iterator[list[int]]:
         """Stream the numbers of all documents of a request, in pages in the order of `sort`."""

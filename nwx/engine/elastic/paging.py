@@ -55,19 +55,20 @@ def count(server: Server, index: str, query: Body) -> int:
     return found
 
 
-def numbers(server: Server, index: str, query: Body) -> list[int] | None:
-    """Return the numbers of the entries that match, None of more than limits.MAX_IDS.
+def numbers(server: Server, index: str, query: Body, most: int | None = None) -> list[int] | None:
+    """Return the numbers of the entries that match, None of more than `most` or limits.MAX_IDS.
 
     The server keeps the answer until the index changes.
     """
-    return numbers_and(server, index, query, {})[0]
+    return numbers_and(server, index, query, {}, most)[0]
 
 
 def numbers_and(
-    server: Server, index: str, query: Body, aggs: Body
+    server: Server, index: str, query: Body, aggs: Body, most: int | None = None
 ) -> tuple[list[int] | None, Body]:
     """Return the numbers of the entries that match, as `numbers` does, and aggregations of them."""
-    values = {"numbers": {"terms": {"field": NUMBER, "size": limits.MAX_IDS}}}
+    most = limits.MAX_IDS if most is None else most
+    values = {"numbers": {"terms": {"field": NUMBER, "size": most}}}
     read = ["hits.total.value", "aggregations.numbers.buckets.key"]
     answer = server.request(
         "POST",
@@ -75,7 +76,8 @@ def numbers_and(
         {
             "query": query,
             "size": 0,
-            "track_total_hits": limits.MAX_IDS + 1,
+            "track_total_hits": most + 1,
+            "terminate_after": most + 1,
             "aggs": values | aggs,
         },
         params={
@@ -83,7 +85,7 @@ def numbers_and(
             "filter_path": ",".join(read + [f"aggregations.{name}.buckets" for name in aggs]),
         },
     )
-    if answer["hits"]["total"]["value"] > limits.MAX_IDS:
+    if answer["hits"]["total"]["value"] > most:
         return None, {}
     found = answer.get("aggregations", {})
     return [bucket["key"] for bucket in found.get("numbers", {}).get("buckets", ())], found

@@ -71,7 +71,7 @@ class Searching:
         hits = answer["hits"]["hits"]
         if order and request.limit:
             hits = self._ordered(request, resolved.query, order, answer, highlighting)
-        folded = self._folded(request, resolved.query, answer, hits)
+        folded = self._folded(request, resolved, answer, hits)
         documents = Total(answer["hits"]["total"]["value"])
         return SearchResult(
             total=folded.total if resolved.whole else _at_least(folded.total),
@@ -97,7 +97,8 @@ class Searching:
             "aggs": aggregations(request.facets, request.facet_size),
         }
         if request.collapse is not Collapse.NONE:
-            body["aggs"] |= {"groups": {"cardinality": {"field": fold, **_PRECISE}}}
+            estimate = {"groups": {"cardinality": {"field": fold, **_PRECISE}}}
+            body["aggs"] |= _count_of_values(fold) if resolved.joined else estimate
         if order and request.limit:
             body |= order.body(fold, request.offset + request.limit)
         elif request.limit:
@@ -145,24 +146,32 @@ class Searching:
         )
 
     def _folded(
-        self, request: SearchRequest, query: Query, answer: Body, hits: Sequence[Body]
+        self, request: SearchRequest, resolved: Resolved, answer: Body, hits: Sequence[Body]
     ) -> Folded:
         """Count what is folded: all of it, and into each of the hits of a page."""
         documents: int = answer["hits"]["total"]["value"]
         if request.collapse is Collapse.NONE or documents == 0:
             return Folded(Total(documents))
         fold = _FOLDS[request.collapse]
-        aggs = _versions(fold, [hit["fields"][fold][0] for hit in hits])
-        surely_more = answer["aggregations"]["groups"]["value"] > RESULT_WINDOW * _SURELY_MORE
-        if not surely_more:
-            aggs |= _count_of_values(fold)
-        body = {"query": query, "size": 0, "track_total_hits": False, "aggs": aggs}
-        found = search(self._server, self._documents, body)["aggregations"]
-        total = RESULT_WINDOW + 1 if surely_more else found["values"]["count"]
+        folds = {"terms": {fold: [hit["fields"][fold][0] for hit in hits]}}
+        if resolved.joined:
+            query = {"bool": {"must": [resolved.query], "filter": [folds]}}
+            found = self._counted(query, _versions(fold, folds)) | answer["aggregations"]
+        elif answer["aggregations"]["groups"]["value"] > RESULT_WINDOW * _SURELY_MORE:
+            found = self._counted(resolved.query, _versions(fold, folds))
+        else:
+            both = _versions(fold, folds) | _count_of_values(fold)
+            found = self._counted(resolved.query, both)
+        total = found["values"]["count"] if "values" in found else RESULT_WINDOW + 1
         return Folded(
             Total(total) if total <= RESULT_WINDOW else Total(RESULT_WINDOW, "gte"),
             {one["key"]: one["doc_count"] for one in found["hits"]["values"]["buckets"]},
         )
+
+    def _counted(self, query: Query, aggs: Body) -> Body:
+        body = {"query": query, "size": 0, "track_total_hits": False, "aggs": aggs}
+        found: Body = search(self._server, self._documents, body)["aggregations"]
+        return found
 
     def scroll(self, request: SearchRequest) -> Iterator[Hit]:
         """Stream every hit, as `Engine.scroll` does."""
@@ -200,10 +209,10 @@ def _at_least(total: Total) -> Total:
     return Total(total.value, "gte")
 
 
-def _versions(field: str, values: Sequence[int]) -> Body:
+def _versions(field: str, folds: Query) -> Body:
     """Return the aggregation that counts the documents of these values of a field."""
-    counted = {"terms": {"field": field, "size": max(len(values), 1)}}
-    return {"hits": {"filter": {"terms": {field: list(values)}}, "aggs": {"values": counted}}}
+    counted = {"terms": {"field": field, "size": max(len(folds["terms"][field]), 1)}}
+    return {"hits": {"filter": folds, "aggs": {"values": counted}}}
 
 
 def _count_of_values(field: str) -> Body:
