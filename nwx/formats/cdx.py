@@ -115,7 +115,8 @@ def parse_cdx(line: bytes, layout: Layout | None = None) -> CdxLine:
         layout = LAYOUTS.get(len(values))
     if layout is None:
         known = ", ".join(map(str, LAYOUTS))
-        raise CdxError(f"{len(values)} fields; {known} or a header line are needed")
+        tabs = " (tabs part fields only below a header that has them)" if b"\t" in line else ""
+        raise CdxError(f"{len(values)} fields{tabs}; {known} or a header line are needed")
     if len(values) != len(layout.letters):
         raise CdxError(f"{len(values)} fields where {len(layout.letters)} are announced")
     if _BROKEN.search("".join(values)):

@@ -168,6 +168,23 @@ def test_a_new_crawl_against_an_archive(tmp_path: Path) -> None:
     assert listed == "".join(f"2030 {each['digest']} {each['url']}\n" for each in first)
 
 
+def test_a_new_crawl_against_an_archive_on_elasticsearch(
+    tmp_path: Path, elasticsearch_url: str, elasticsearch_prefix: str
+) -> None:
+    warc = write_warc(tmp_path / "first.warc.gz", many_pages(3))
+    more = {"NWX_PREFIX": elasticsearch_prefix}
+    run_nwx(elasticsearch_url, "import", warc, **more)
+    run_nwx("none", "cdx", "-o", tmp_path / "second.cdx", warc)
+    ran = run_nwx(
+        "none", "dedup-cdx", "--against", elasticsearch_url, tmp_path / "second.cdx", **more
+    )
+    captures = run_nwx(elasticsearch_url, "dump", "captures", **more).json_lines
+    assert len(captures) == 4
+    listed = {tuple(line.split()) for line in ran.out.splitlines()}
+    bare = {(c["timestamp"], c["digest"].removeprefix("sha1:"), c["url"]) for c in captures}
+    assert listed == bare
+
+
 def test_an_archive_that_is_away_is_no_empty_one(cdx: Path) -> None:
     done = _run(cdx, "--against", "http://127.0.0.1:9/")
     assert done.returncode == 1
