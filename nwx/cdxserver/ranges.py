@@ -5,6 +5,7 @@ from nwx.engine.spans import Span, exactly
 from nwx.errors import CdxQueryError, UrlError
 from nwx.formats.surt import urlkey
 
+_NO_HOST = ("http:", "https:")
 _LAST, _SURROGATES = 0x10FFFF, range(0xD800, 0xE000)
 
 
@@ -14,7 +15,7 @@ def key_of(url: str) -> str:
         key = urlkey(url)
     except UrlError as error:
         raise CdxQueryError(f"url: {error}") from error
-    if not key or any(sign <= " " for sign in key):
+    if key.rstrip("/") in ("", *_NO_HOST) or any(sign <= " " for sign in key):
         raise CdxQueryError(f"url is {url[:60]!r}, which is no URL; write an address")
     return key
 

@@ -152,6 +152,8 @@ def test_only_so_many_long_answers_at_once(
     [
         ("/cdx", "url is missing"),
         ("/cdx/ia?url=", "url is missing"),
+        ("/cdx?url=http://", "no URL"),
+        ("/cdx?url=https:///", "no URL"),
         (f"{HOME}&matchType=nearly", "exact, prefix, host, domain"),
         (f"{HOME}&sort=sideways", "default, reverse, closest"),
         (f"{HOME}&output=xml", "text, json, cdxj"),
