@@ -42,6 +42,7 @@ _PROBLEMS_SHOWN = 20
 )
 @click.option("--all", "everything", is_flag=True, help="Name all, not the first 100 of a kind.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
 @click.pass_obj
 def command(
     settings: Settings,
@@ -50,6 +51,7 @@ def command(
     collection: str,
     everything: bool,
     as_json: bool,
+    quiet: bool,
 ) -> int:
     """Check that the indices agree with each other and with the ledger.
 
@@ -66,10 +68,13 @@ def command(
         raise UsageError(
             "--exclude and --collection are about the captures of CDX files; add --cdx"
         )
-    shown = _Shown(everything=everything, as_json=as_json)
+    shown = _Shown(everything=everything, as_json=as_json, quiet=quiet)
     if files:
         return _compare(settings, files, lists, collection, shown)
-    with open_engine(settings, read_only=True) as engine, shown_progress(quiet=False) as progress:
+    with (
+        open_engine(settings, read_only=True) as engine,
+        shown_progress(quiet=shown.quiet) as progress,
+    ):
         for finding in check(engine, progress):
             shown.add(finding.kind, _of_finding(finding), finding)
     counts = shown.counts
@@ -84,11 +89,12 @@ def command(
 class _Shown:
     """What is wrong, printed when it is found, the first of each kind or all."""
 
-    def __init__(self, *, everything: bool, as_json: bool) -> None:
+    def __init__(self, *, everything: bool, as_json: bool, quiet: bool) -> None:
         self.counts: Counter[str] = Counter()
         self.first: list[dict[str, Any]] = []
         self._limit = None if everything else _SHOWN_OF_A_KIND
         self.as_json = as_json
+        self.quiet = quiet
         self._printed = 0
 
     def add(self, kind: str, text: str, entry: Finding | Missing) -> None:
@@ -125,7 +131,7 @@ def _compare(
     shown: _Shown,
 ) -> int:
     with (
-        shown_progress(quiet=False) as progress,
+        shown_progress(quiet=shown.quiet) as progress,
         _loaded(lists, progress) as excluded,
         open_engine(settings, read_only=True) as engine,
     ):
