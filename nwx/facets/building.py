@@ -251,7 +251,7 @@ class _Builder:
         stored = 0
         if self._options.cube:
             stored = store_combinations(
-                draft, months, labels, sizes, self._options.least, self._say
+                draft, months, labels, sizes, self._options.least, self._say, self._extended(draft)
             )
         draft.finish(
             stamp=self._stamp,
@@ -267,6 +267,16 @@ class _Builder:
         made = len({*draft.made})
         seconds = time.monotonic() - self._began
         return draft, BuildReport(draft.build, captures, made, len(months) - made, stored, seconds)
+
+    def _extended(self, draft: Draft) -> Build | None:
+        """Return the build before where this one has all of it, and months beside."""
+        base = self._base
+        if base is None or not base.manifest["cube"]:
+            return None
+        if base.manifest["least"] != self._options.least:
+            return None
+        before = set(base.manifest["months"])
+        return base if before == self._kept and not before & draft.made else None
 
     def _month_columns(self, draft: Draft) -> dict[str, Columns]:
         """Return the columns of all months, in order; those that changed are written."""

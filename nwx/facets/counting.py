@@ -10,10 +10,10 @@ import numpy as np
 from nwx.engine.arrays import Array
 from nwx.engine.cube import FEATURES
 from nwx.facets.criteria import Criterion
-from nwx.facets.groupings import sums, varied_bytes
 from nwx.facets.opened import Opened
 from nwx.facets.payloads import Columns
 from nwx.facets.question import FacetRow, Features
+from nwx.facets.summing import sums, varied_bytes
 
 _MARKED_FROM = 0.05
 _FEW = 0.1

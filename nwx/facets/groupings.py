@@ -19,7 +19,9 @@ import numpy as np
 
 from nwx.engine.arrays import Array, narrow
 from nwx.engine.cube import FEATURES
+from nwx.facets.adding import Before, Numbers, added
 from nwx.facets.criteria import CUBE, Criterion
+from nwx.facets.summing import sums, varied_bytes
 
 _ORDER = (
     Criterion.MONTH,
@@ -32,13 +34,12 @@ _ORDER = (
 """What leaves the fewest captures that repeat others comes first, then what refines most."""
 
 _COUNTED_AT_ONCE = 1 << 26
-_EXACT = 1 << 53
 
 Columns = Mapping[str, Array]
 
 
 @dataclass(frozen=True, slots=True)
-class Captures:
+class Captures(Numbers):
     """Captures: codes of their criteria, bytes, and numbers of their documents and URLs.
 
     `sizes` are the bytes of documents by their numbers. `varied` tells which
@@ -47,11 +48,6 @@ class Captures:
     """
 
     codes: Mapping[Criterion, Array]
-    size_bytes: Array
-    documents: Array
-    urls: Array
-    sizes: Array
-    varied: Array | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +93,18 @@ def all_groupings() -> list[str]:
 
 
 def heavy_combinations(
-    captures: Captures, least: int, pool: Executor, wanted: Sequence[Criterion] = CUBE
+    captures: Captures,
+    least: int,
+    pool: Executor,
+    wanted: Sequence[Criterion] = CUBE,
+    before: Before | None = None,
 ) -> Iterator[Grouping]:
     """Give each grouping with the combinations that have at least so many captures.
 
-    Only those of the `wanted` criteria.
+    Only those of the `wanted` criteria. What is known from `before` is not
+    counted again: the new captures are added.
     """
-    counter = _Counter(captures, pool)
+    counter = _Counter(captures, pool, before)
     root = counter.root()
     if int(root.features["captures"][0]) >= least:
         yield from _finer(counter, root, [name for name in _ORDER if name in wanted], least)
@@ -126,8 +127,9 @@ def _finer(
 class _Counter:
     """Counts the combinations of the captures of one status."""
 
-    def __init__(self, captures: Captures, pool: Executor) -> None:
+    def __init__(self, captures: Captures, pool: Executor, before: Before | None) -> None:
         self._captures = captures
+        self._before = before
         self._pool = pool
         self._cards = {
             name: int(codes.max(initial=0)) + 1 for name, codes in captures.codes.items()
@@ -140,8 +142,10 @@ class _Counter:
         cells = np.zeros(total, dtype=np.uint32)
         repeating = np.ones(total, dtype=bool), np.ones(total, dtype=bool)
         counts = np.array([total], dtype=np.int64)
-        features = self._count(rows, cells, counts, None, repeating)
-        return Grouping((), {}, features, rows, cells, repeating)
+        unset = {name: np.zeros(1, dtype=np.int64) for name in FEATURES}
+        grouping = Grouping((), {}, unset, rows, cells, repeating)
+        split = np.ones(1, dtype=bool)
+        return replace(grouping, features=self._features(grouping, counts, split))
 
     def refine(self, parent: Grouping, criterion: Criterion, least: int) -> Grouping:
         """Return the heavy combinations of a grouping and one more criterion."""
@@ -156,21 +160,39 @@ class _Counter:
         above = heavy // card
         features = {name: parent.features[name][above] for name in FEATURES}
         split = features["captures"] != counts
-        if split.any():
-            counted = self._count(rows, cells, counts, split, repeating)
-            features = {name: np.where(split, counted[name], features[name]) for name in FEATURES}
         codes = {name: column[above] for name, column in parent.codes.items()}
         codes[criterion] = heavy % card
         implied = {name: column[above] for name, column in parent.implied.items()}
         criteria = (*parent.criteria, criterion)
-        return Grouping(criteria, codes, features, rows, cells, repeating, implied)
+        refined = Grouping(criteria, codes, features, rows, cells, repeating, implied)
+        if split.any():
+            refined = replace(refined, features=self._features(refined, counts, split))
+        return refined
+
+    def _features(self, grouping: Grouping, counts: Array, split: Array) -> dict[str, Array]:
+        """Return the features of a grouping, which it has but for the split cells."""
+        features, rows, cells = grouping.features, grouping.rows, grouping.cells
+        if self._before is not None:
+            known, found = self._before.find(grouping.codes, self._cards, len(counts))
+            known &= split
+            split = split & ~known
+            if known.any():
+                more = added(self._captures, self._before, rows, cells, len(counts))
+                features = {
+                    name: np.where(known, found[name] + more[name], features[name])
+                    for name in FEATURES
+                }
+        if split.any():
+            counted = self._count(rows, cells, counts, split, grouping.repeating)
+            features = {name: np.where(split, counted[name], features[name]) for name in FEATURES}
+        return features
 
     def _count(
         self,
         rows: Array,
         cells: Array,
         counts: Array,
-        wanted: Array | None,
+        wanted: Array,
         repeating: tuple[Array, Array],
     ) -> dict[str, Array]:
         """Return the features of the wanted cells.
@@ -188,10 +210,10 @@ class _Counter:
         return features_of(captures, rows, cells, counts, documents, urls)
 
 
-def _open(repeating: Array, cells: Array, wanted: Array | None) -> Array:
+def _open(repeating: Array, cells: Array, wanted: Array) -> Array:
     """Return the places of captures that may repeat others of the wanted cells."""
     places = np.flatnonzero(repeating)
-    return places if wanted is None else places[wanted[cells[places]]]
+    return places if wanted.all() else places[wanted[cells[places]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,23 +299,6 @@ def _heavy(keys: Array, size: int, least: int) -> tuple[Array, Array, Array]:
     places = np.full(len(different), -1, dtype=np.int32)
     places[often] = np.arange(len(often), dtype=np.int32)
     return different[often], counts[often], places[among]
-
-
-def varied_bytes(cells: Array, numbers: Array, sizes: Array, size: int) -> Array:
-    """Return the bytes of documents whose captures differ in size: the largest in a cell counts."""
-    order = np.lexsort((sizes, numbers, cells))
-    cells, numbers, sizes = cells[order], numbers[order], sizes[order]
-    last = np.ones(len(cells), dtype=bool)
-    last[:-1] = (cells[1:] != cells[:-1]) | (numbers[1:] != numbers[:-1])
-    return sums(cells[last], sizes[last], size)
-
-
-def sums(cells: Array, sizes: Array, size: int) -> Array:
-    """Return the sum of the sizes of each cell, exactly."""
-    if int(sizes.max(initial=0)) * len(sizes) < _EXACT:
-        return np.bincount(cells, weights=sizes, minlength=size).astype(np.int64)
-    low = np.bincount(cells, weights=sizes & 0xFFFF, minlength=size).astype(np.int64)
-    return low + (sums(cells, sizes >> 16, size) << 16)
 
 
 def stored(grouping: Grouping, status: int) -> dict[str, Array]:

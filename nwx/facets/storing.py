@@ -1,12 +1,13 @@
 """The combinations of a build, from the columns of its months."""
 
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
 
 import numpy as np
 
 from nwx.engine.arrays import Array
-from nwx.engine.cube import FEATURES
+from nwx.engine.cube import FEATURES, Build
+from nwx.facets.adding import Before
 from nwx.facets.criteria import CUBE, STATUSES, Criterion
 from nwx.facets.drafting import Draft
 from nwx.facets.groupings import (
@@ -30,15 +31,30 @@ def store_combinations(
     sizes: Mapping[str, Array],
     least: int,
     say: Say,
+    base: Build | None = None,
 ) -> int:
-    """Write the combinations of all groupings and return how many there are."""
+    """Write the combinations of all groupings and return how many there are.
+
+    `base` is the build before, where its months are the same in this one,
+    and so is `least`: then only what is new is counted.
+    """
+    known = base.groupings() if base else {}
+    new = {name: columns for name, columns in months.items() if name in draft.made}
     found: Pieces = {name: [] for name in all_groupings()}
     done, total = 0, len(STATUSES) * len(found)
     with ThreadPoolExecutor(1) as pool:
         for status in range(len(STATUSES)):
             captures = _captures(status, months, labels, sizes)
             if len(captures.size_bytes) >= least:
-                for grouping in heavy_combinations(captures, least, pool):
+                own = _of_status(known, status)
+                if base is None:
+                    combinations = heavy_combinations(captures, least, pool)
+                else:
+                    before = _before(captures, own, status, months, new)
+                    _keep_months(found, own)
+                    of_new = _captures(status, new, labels, sizes)
+                    combinations = _with_new(captures, before, of_new, least, pool)
+                for grouping in combinations:
                     _keep(found, grouping, status)
                     done += 1
                     say("combining", done, total)
@@ -46,6 +62,52 @@ def store_combinations(
     groupings = {name: _together(pieces) for name, pieces in found.items() if pieces}
     draft.combinations(groupings)
     return sum(len(columns["status"]) for columns in groupings.values())
+
+
+def _with_new(
+    captures: Captures, before: Before, of_new: Captures, least: int, pool: Executor
+) -> Iterator[Grouping]:
+    """Give the combinations of new months, and those of all months together."""
+    others = [name for name in CUBE if name is not Criterion.MONTH]
+    yield from heavy_combinations(captures, least, pool, others, before)
+    for grouping in heavy_combinations(of_new, least, pool):
+        if Criterion.MONTH in grouping.criteria:
+            yield grouping
+
+
+def _of_status(
+    groupings: Mapping[str, Mapping[str, Array]], status: int
+) -> dict[str, dict[str, Array]]:
+    """Return the combinations of a status."""
+    found = {}
+    for name, columns in groupings.items():
+        rows = np.flatnonzero(columns["status"] == status)
+        found[name] = {key: column[rows] for key, column in columns.items()}
+    return found
+
+
+def _keep_months(found: Pieces, known: Mapping[str, dict[str, Array]]) -> None:
+    """Keep the combinations of months of before: nothing came to them."""
+    for name, columns in known.items():
+        if Criterion.MONTH in columns and len(columns["captures"]):
+            found[name].append(columns)
+
+
+def _before(
+    captures: Captures,
+    known: Mapping[str, Mapping[str, Array]],
+    status: int,
+    months: Mapping[str, Columns],
+    new: Mapping[str, Columns],
+) -> Before:
+    lengths = [int(np.count_nonzero(one["status"] == status)) for one in months.values()]
+    is_new = np.repeat([name in new for name in months], lengths)
+    late = []
+    for numbers in (captures.documents, captures.urls):
+        marks = np.zeros(int(numbers.max(initial=0)) + 1, dtype=bool)
+        marks[numbers[is_new]] = True
+        late.append(marks[numbers])
+    return Before(known, is_new, late[0], late[1])
 
 
 def _keep(found: Pieces, grouping: Grouping, status: int) -> None:
@@ -71,12 +133,12 @@ def _captures(
     lengths = [len(found) for found in rows.values()]
     codes[Criterion.MONTH] = np.repeat(np.array(numbers, dtype=np.uint16), lengths)
     return Captures(
-        codes,
         _gathered(months, rows, "size_bytes"),
         _gathered(months, rows, "digest"),
         _gathered(months, rows, "url"),
         sizes["sizes"],
         sizes["varied"] if sizes["varied"].any() else None,
+        codes,
     )
 
 

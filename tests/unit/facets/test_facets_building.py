@@ -2,11 +2,13 @@
 
 from itertools import combinations
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from nwx.engine.cube import FEATURES, read_build
 from nwx.engine.open import open_engine
+from nwx.facets import adding, groupings
 from nwx.facets.building import BuildOptions, BuildReport, build_facets
 from nwx.facets.criteria import CUBE, FIELDS
 from nwx.facets.sources import CubeSource
@@ -79,6 +81,26 @@ def test_captures_that_come_later_change_a_build_to_what_it_would_be_from_scratc
     write(tmp_path, late[len(late) // 2 :])
     build(tmp_path, least=3)
     assert stored(tmp_path) == expected(captures, 3)
+
+
+@pytest.mark.parametrize("revisits", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_months_that_are_added_one_by_one_are_counted_as_all_at_once(
+    tmp_path: Path, seed: int, revisits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added = adding.added
+    spy = Mock(side_effect=added)
+    monkeypatch.setattr(groupings, "added", spy)
+    captures = by_chance(seed, 240, months=6)
+    captures = [one for one in captures if revisits or one.record_type != "revisit"]
+    for month in range(1, 7):
+        write(tmp_path, [one for one in captures if int(one.timestamp[4:6]) == month])
+        report = build(tmp_path, least=4)
+        so_far = [one for one in captures if int(one.timestamp[4:6]) <= month]
+        assert stored(tmp_path) == expected(so_far, 4)
+        assert report.combinations == len(stored(tmp_path))
+    # Revisits of before may have got another size by what came.
+    assert spy.called or revisits
 
 
 def test_small_memory_gives_the_same(tmp_path: Path) -> None:
