@@ -138,10 +138,10 @@ def ask(engine: Engine, peer: Peer, asked: Sequence[Asked]) -> None:
     facets = Facets(engine)
     ours, theirs = timed(facets.answer, asked), timed(peer.answer, asked)
     different = sum(not agree(own[2], other[2]) for own, other in zip(ours, theirs, strict=True))
-    for kind in (*KINDS, ""):
-        name = kind or "all"
-        show(f"nwx, {name}", [one for one in ours if kind in ("", one[0])])
-        show(f"duckdb, {name}", [one for one in theirs if kind in ("", one[0])])
+    plain = tuple(kind for kind in KINDS if kind != "list")
+    for name, kinds in [*((kind, (kind,)) for kind in KINDS), ("no lists", plain), ("all", KINDS)]:
+        show(f"nwx, {name}", [one for one in ours if one[0] in kinds])
+        show(f"duckdb, {name}", [one for one in theirs if one[0] in kinds])
     whole = sum(one[1] for one in theirs) / sum(one[1] for one in ours)
     single = statistics.median(other[1] / own[1] for own, other in zip(ours, theirs, strict=True))
     print(f"nwx is {whole:.1f} times as fast over all, {single:.1f} times in the median")

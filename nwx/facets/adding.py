@@ -1,6 +1,7 @@
 """What new captures add to combinations that a build before has counted."""
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,7 +73,7 @@ class Numbers:
 
 
 def added(
-    captures: Numbers, before: Before, rows: Array, cells: Array, size: int
+    captures: Numbers, before: Before, rows: Array, cells: Array, size: int, pool: Executor
 ) -> dict[str, Array]:
     """Return what new captures add to the features of cells, of which `rows` are the captures."""
     new = before.new[rows]
@@ -80,6 +81,7 @@ def added(
     touched = np.zeros(size, dtype=bool)
     touched[of_new] = True
     own = touched[cells]
+    of_urls = pool.submit(_fresh_urls, captures, before, rows, cells, own)
     late = np.flatnonzero(own & before.documents[rows])
     fresh_cells, fresh = _fresh(captures.documents[rows[late]], cells[late], new[late])
     unique_bytes = sums(fresh_cells, captures.sizes[fresh], size)
@@ -88,15 +90,19 @@ def added(
         for sign, some in ((1, late), (-1, late[~new[late]])):
             numbers, sizes = captures.documents[rows[some]], captures.size_bytes[rows[some]]
             unique_bytes += sign * varied_bytes(cells[some], numbers, sizes, size)
-    late = np.flatnonzero(own & before.urls[rows])
-    urls, _ = _fresh(captures.urls[rows[late]], cells[late], new[late])
     return {
         "captures": np.bincount(of_new, minlength=size),
         "unique_documents": np.bincount(fresh_cells, minlength=size),
-        "unique_urls": np.bincount(urls, minlength=size),
+        "unique_urls": np.bincount(of_urls.result(), minlength=size),
         "bytes": sums(of_new, captures.size_bytes[rows[new]], size),
         "unique_bytes": unique_bytes,
     }
+
+
+def _fresh_urls(captures: Numbers, before: Before, rows: Array, cells: Array, own: Array) -> Array:
+    late = np.flatnonzero(own & before.urls[rows])
+    rows, cells = rows[late], cells[late]
+    return _fresh(captures.urls[rows], cells, before.new[rows])[0]
 
 
 def _fresh(numbers: Array, cells: Array, new: Array) -> tuple[Array, Array]:

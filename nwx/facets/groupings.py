@@ -172,18 +172,23 @@ class _Counter:
     def _features(self, grouping: Grouping, counts: Array, split: Array) -> dict[str, Array]:
         """Return the features of a grouping, which it has but for the split cells."""
         features, rows, cells = grouping.features, grouping.rows, grouping.cells
+        repeating = grouping.repeating
         if self._before is not None:
             known, found = self._before.find(grouping.codes, self._cards, len(counts))
             known &= split
             split = split & ~known
             if known.any():
-                more = added(self._captures, self._before, rows, cells, len(counts))
+                more = added(self._captures, self._before, rows, cells, len(counts), self._pool)
                 features = {
                     name: np.where(known, found[name] + more[name], features[name])
                     for name in FEATURES
                 }
+            # Only few cells are new ones, and none of all others is looked at.
+            some = np.flatnonzero(split[cells])
+            rows, cells = rows[some], cells[some]
+            repeating = repeating[0][some], repeating[1][some]
         if split.any():
-            counted = self._count(rows, cells, counts, split, grouping.repeating)
+            counted = self._count(rows, cells, counts, split, repeating)
             features = {name: np.where(split, counted[name], features[name]) for name in FEATURES}
         return features
 
