@@ -138,3 +138,18 @@ def test_years_of_a_narrower_result(archive: Engine) -> None:
     assert facet(found, "collection") == [("web", 2)]
     nothing = search(archive, Term("", "nothing"), facets=("year",))
     assert facet(nothing, "year") == []
+
+
+def test_a_span_is_asked_again_after_each_change(engine: Engine) -> None:
+    first = page("http://example.org/first", "2010", "a page")
+    second = page("http://example.org/second", "2010", "another page")
+    engine.write(batch([first, second]))
+    for dated, expected in (
+        ((), set()),
+        ((also(first, "2015"),), {"first"}),
+        ((also(first, "2016"), also(second, "2016")), {"first"}),
+        ((also(second, "2015 other"),), {"first", "second"}),
+    ):
+        engine.append_dates(dated)
+        engine.refresh()
+        assert ask(engine, All(), date_from="20150101000000", date_to="20151231235959") == expected

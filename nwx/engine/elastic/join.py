@@ -1,6 +1,6 @@
 """The join of documents with their dates: conditions become sets of documents."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nwx.engine.base import SearchRequest
@@ -14,8 +14,9 @@ from nwx.engine.elastic.compile import (
     field_type,
 )
 from nwx.engine.elastic.conditions import Condition, request_condition
-from nwx.engine.elastic.paging import numbers, pages, within
+from nwx.engine.elastic.paging import count, numbers, pages, within
 from nwx.engine.elastic.parallel import ParallelIndices
+from nwx.engine.elastic.remembering import RememberedNumbers
 from nwx.engine.elastic.schema import NUMBER, Schema
 from nwx.engine.elastic.server import Body, Server
 from nwx.errors import QueryError
@@ -25,20 +26,17 @@ from nwx.query.tree import DateRange
 _JOINED = ("collection", "year")
 NUMBERS_ONLY: Body = {"_source": False, "stored_fields": "_none_", "docvalue_fields": [NUMBER]}
 
-Found = Mapping[Condition, Sequence[int]]
+Found = Mapping[Condition, Collection[int]]
+Lists = Mapping[Condition, frozenset[int]]
 _Joiner = Callable[[Condition, bool], Query]
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A request's query in the index of documents; not `whole` where it finds a part only.
-
-    `joined` says that the query holds lists of documents, which take their time to send.
-    """
+    """A request's query in the index of documents; not `whole` where it finds a part only."""
 
     query: Query
     whole: bool = True
-    joined: bool = True
 
 
 class Join:
@@ -48,34 +46,36 @@ class Join:
         self._server = server
         self._documents = schema.name(IndexName.DOCUMENTS)
         self._dates = dates
+        self._remembered = RememberedNumbers(server)
 
     def resolve(self, request: SearchRequest, sort: list[Body], wanted: int) -> Resolved:
         """Return the query of a request.
 
-        Of two sides the smaller is looked up: the documents that meet all else
-        where these are few, or else the entries of dates that meet a condition,
-        or else the documents. Where both are more than limits.MAX_IDS, documents
-        are walked in the order of `sort` until `wanted` of them are found, and
-        the query finds those only.
+        Of two sides the smaller is looked up: the entries of dates that meet
+        a condition, or the documents that meet all else. Where both are more
+        than limits.MAX_IDS, documents are walked in the order of `sort` until
+        `wanted` of them are found, and the query finds those only.
         """
         conditions = all_conditions(request)
-        if not conditions:
-            return Resolved(joined_query(request, {}), joined=False)
-        few = self._candidates(request, {}, limits.SHORT_LIST)
-        if few is not None:
-            return Resolved(joined_query(request, self._among(conditions, few)))
-        found = {one: self._found(one) for one in conditions}
-        known = {one: some for one, some in found.items() if some is not None}
-        if len(known) == len(found):
+        known = {one: found for one in conditions if (found := self._found(one)) is not None}
+        longest = max(map(len, known.values()), default=0)
+        if len(known) < len(conditions) or longest > limits.SHORT_LIST:
+            few = self._candidates(request, {}, limits.SHORT_LIST)
+            if few is not None:
+                return Resolved(joined_query(request, self._among(conditions, few, known)))
+        if len(known) == len(conditions):
             return Resolved(joined_query(request, known))
         candidates = self._candidates(request, known, limits.MAX_IDS)
         if candidates is not None:
-            return Resolved(joined_query(request, self._among(conditions, candidates)))
+            return Resolved(joined_query(request, self._among(conditions, candidates, known)))
         return self._walk(request, superset_query(request, known), sort, wanted)
 
     def _candidates(self, request: SearchRequest, known: Found, most: int) -> list[int] | None:
         """Return the documents that may be of a result, None of more than `most`."""
-        return numbers(self._server, self._documents, superset_query(request, known), most)
+        query = superset_query(request, known)
+        if count(self._server, self._documents, query, most) > most:
+            return None
+        return numbers(self._server, self._documents, query)
 
     def walk(self, request: SearchRequest, sort: list[Body]) -> Iterator[list[int]]:
         """Stream the numbers of all documents of a request, in pages in the order of `sort`."""
@@ -83,7 +83,7 @@ class Join:
         body = {"query": superset_query(request, {}), **NUMBERS_ONLY}
         for page in pages(self._server, self._documents, body, sort, size=limits.PAGE):
             here = [hit["fields"][NUMBER][0] for hit in page]
-            query = within(joined_query(request, self._among(conditions, here)), here)
+            query = within(joined_query(request, self._among(conditions, here, {})), here)
             found = set(numbers(self._server, self._documents, query) or ())
             yield [number for number in here if number in found]
 
@@ -97,31 +97,33 @@ class Join:
                 break
         return Resolved(within(superset, found[: limits.MAX_IDS]), whole=False)
 
-    def _among(self, conditions: Sequence[Condition], some: Sequence[int]) -> Found:
+    def _among(
+        self, conditions: Sequence[Condition], some: Sequence[int], known: Lists
+    ) -> dict[Condition, Collection[int]]:
         """Return which of some documents meet each condition."""
-        indices = self._dates.further()
         return {
-            one: _union(
-                numbers(self._server, index, within(one.seen(further), some)) or []
-                for index, further in indices
-            )
+            one: known[one].intersection(some) if one in known else self._seen_among(one, some)
             for one in conditions
         }
 
-    def _found(self, one: Condition) -> list[int] | None:
+    def _seen_among(self, one: Condition, some: Sequence[int]) -> frozenset[int]:
+        return frozenset().union(
+            *(
+                numbers(self._server, index, within(one.seen(further), some)) or ()
+                for index, further in self._dates.further()
+            )
+        )
+
+    def _found(self, one: Condition) -> frozenset[int] | None:
         """Return the documents that meet a condition in an index, None of too many."""
         parts = []
         for index, further in self._dates.further():
-            part = numbers(self._server, index, one.seen(further))
+            part = self._remembered.numbers(index, one.seen(further))
             if part is None:
                 return None
             parts.append(part)
-        found = _union(parts)
+        found = parts[0] if len(parts) == 1 else frozenset().union(*parts)
         return found if len(found) <= limits.MAX_IDS else None
-
-
-def _union(parts: Iterable[list[int]]) -> list[int]:
-    return list({number for part in parts for number in part})
 
 
 def all_conditions(request: SearchRequest) -> list[Condition]:
@@ -151,7 +153,7 @@ def _condition(node: DateRange) -> Condition:
     return Condition(((node.low, node.high),))
 
 
-def _joined(one: Condition, found: Sequence[int]) -> Query:
+def _joined(one: Condition, found: Collection[int]) -> Query:
     if not found:
         return one.own()
     either = [one.own(), {"terms": {NUMBER: list(found)}}]

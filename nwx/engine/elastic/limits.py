@@ -7,7 +7,7 @@ MAX_IDS = 65_535
 """The most documents of one list: Elasticsearch's index.max_terms_count and search.max_buckets."""
 
 SHORT_LIST = 4_000
-"""Lists of so many documents are sent to and fro in less time than a broad search takes."""
+"""A list of so many documents is sent in less time than it takes to look for a shorter one."""
 
 FEW = 200
 """Up to so many documents of a result, all are looked at for its order."""

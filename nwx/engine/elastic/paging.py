@@ -48,26 +48,28 @@ def search(server: Server, index: str, body: Body) -> Body:
     )
 
 
-def count(server: Server, index: str, query: Body) -> int:
-    """Return the exact number of entries that match."""
-    body = {"query": query, "size": 0, "track_total_hits": True}
+def count(server: Server, index: str, query: Body, most: int | None = None) -> int:
+    """Return the exact number of entries that match; of more than `most` any such number."""
+    body: Body = {"query": query, "size": 0, "track_total_hits": True}
+    if most is not None:
+        body["terminate_after"] = most + 1
     found: int = search(server, index, body)["hits"]["total"]["value"]
     return found
 
 
-def numbers(server: Server, index: str, query: Body, most: int | None = None) -> list[int] | None:
-    """Return the numbers of the entries that match, None of more than `most` or limits.MAX_IDS.
+def numbers(server: Server, index: str, query: Body) -> list[int] | None:
+    """Return the numbers of the entries that match, None of more than limits.MAX_IDS.
 
     The server keeps the answer until the index changes.
     """
-    return numbers_and(server, index, query, {}, most)[0]
+    return numbers_and(server, index, query, {})[0]
 
 
 def numbers_and(
-    server: Server, index: str, query: Body, aggs: Body, most: int | None = None
+    server: Server, index: str, query: Body, aggs: Body
 ) -> tuple[list[int] | None, Body]:
     """Return the numbers of the entries that match, as `numbers` does, and aggregations of them."""
-    most = limits.MAX_IDS if most is None else most
+    most = limits.MAX_IDS
     values = {"numbers": {"terms": {"field": NUMBER, "size": most}}}
     read = ["hits.total.value", "aggregations.numbers.buckets.key"]
     answer = server.request(

@@ -71,7 +71,7 @@ class Searching:
         hits = answer["hits"]["hits"]
         if order and request.limit:
             hits = self._ordered(request, resolved.query, order, answer, highlighting)
-        folded = self._folded(request, resolved, answer, hits)
+        folded = self._folded(request, resolved.query, answer, hits)
         documents = Total(answer["hits"]["total"]["value"])
         return SearchResult(
             total=folded.total if resolved.whole else _at_least(folded.total),
@@ -97,8 +97,7 @@ class Searching:
             "aggs": aggregations(request.facets, request.facet_size),
         }
         if request.collapse is not Collapse.NONE:
-            estimate = {"groups": {"cardinality": {"field": fold, **_PRECISE}}}
-            body["aggs"] |= _count_of_values(fold) if resolved.joined else estimate
+            body["aggs"] |= {"groups": {"cardinality": {"field": fold, **_PRECISE}}}
         if order and request.limit:
             body |= order.body(fold, request.offset + request.limit)
         elif request.limit:
@@ -146,7 +145,7 @@ class Searching:
         )
 
     def _folded(
-        self, request: SearchRequest, resolved: Resolved, answer: Body, hits: Sequence[Body]
+        self, request: SearchRequest, query: Query, answer: Body, hits: Sequence[Body]
     ) -> Folded:
         """Count what is folded: all of it, and into each of the hits of a page."""
         documents: int = answer["hits"]["total"]["value"]
@@ -154,24 +153,17 @@ class Searching:
             return Folded(Total(documents))
         fold = _FOLDS[request.collapse]
         folds = {"terms": {fold: [hit["fields"][fold][0] for hit in hits]}}
-        if resolved.joined:
-            query = {"bool": {"must": [resolved.query], "filter": [folds]}}
-            found = self._counted(query, _versions(fold, folds)) | answer["aggregations"]
-        elif answer["aggregations"]["groups"]["value"] > RESULT_WINDOW * _SURELY_MORE:
-            found = self._counted(resolved.query, _versions(fold, folds))
-        else:
-            both = _versions(fold, folds) | _count_of_values(fold)
-            found = self._counted(resolved.query, both)
-        total = found["values"]["count"] if "values" in found else RESULT_WINDOW + 1
+        surely_more = answer["aggregations"]["groups"]["value"] > RESULT_WINDOW * _SURELY_MORE
+        body: Body = {"query": query, "size": 0, "track_total_hits": False}
+        if surely_more:
+            body |= {"query": {"bool": {"must": [query], "filter": [folds]}}}
+        body["aggs"] = _versions(fold, folds) | ({} if surely_more else _count_of_values(fold))
+        found = search(self._server, self._documents, body)["aggregations"]
+        total = RESULT_WINDOW + 1 if surely_more else found["values"]["count"]
         return Folded(
             Total(total) if total <= RESULT_WINDOW else Total(RESULT_WINDOW, "gte"),
             {one["key"]: one["doc_count"] for one in found["hits"]["values"]["buckets"]},
         )
-
-    def _counted(self, query: Query, aggs: Body) -> Body:
-        body = {"query": query, "size": 0, "track_total_hits": False, "aggs": aggs}
-        found: Body = search(self._server, self._documents, body)["aggregations"]
-        return found
 
     def scroll(self, request: SearchRequest) -> Iterator[Hit]:
         """Stream every hit, as `Engine.scroll` does."""
