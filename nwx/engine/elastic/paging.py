@@ -6,13 +6,15 @@ from typing import Any
 
 from nwx.engine.elastic import limits
 from nwx.engine.elastic.schema import NUMBER
-from nwx.engine.elastic.server import Body, Server, error_reason, quoted
+from nwx.engine.elastic.server import Body, Server, error_reason, pause, quoted
 from nwx.errors import EngineError
 
 PAGE = 1_000
 UNREAD = "unread"
 """The name of aggregations that only others look at: their values are not sent."""
 _KEEP_ALIVE = "5m"
+_NOT_YET = "no_shard_available_action_exception"
+_ATTEMPTS, _LONGEST_PAUSE = 12, 4
 
 
 def entries_by_id(server: Server, index: str, ids: Sequence[str], source: str) -> dict[str, Body]:
@@ -22,20 +24,29 @@ def entries_by_id(server: Server, index: str, ids: Sequence[str], source: str) -
     `source` names the fields wanted: `false` for none, `true` for all.
     """
     found: dict[str, Body] = {}
-    key = "_source" if source in ("true", "false") else "_source_includes"
     for start in range(0, len(ids), PAGE):
-        answer = server.request(
-            "POST",
-            f"/{quoted(index)}/_mget",
-            {"ids": list(ids[start : start + PAGE])},
-            params={key: source},
-        )
-        for entry in answer["docs"]:
-            if "error" in entry:
-                raise server.error(error_reason(entry), f"does not give an entry of {index}")
+        for entry in _entries(server, index, ids[start : start + PAGE], source):
             if entry["found"]:
                 found[entry["_id"]] = entry
     return found
+
+
+def _entries(server: Server, index: str, ids: Sequence[str], source: str) -> list[Body]:
+    """Return what the server says of each id, asked again while the index is being made."""
+    key = "_source" if source in ("true", "false") else "_source_includes"
+    attempt = 0
+    while True:
+        answer = server.request(
+            "POST", f"/{quoted(index)}/_mget", {"ids": list(ids)}, params={key: source}
+        )
+        entries: list[Body] = answer["docs"]
+        failed = [error_reason(entry) for entry in entries if "error" in entry]
+        if not failed:
+            return entries
+        attempt += 1
+        if not failed[0].startswith(_NOT_YET) or attempt == _ATTEMPTS:
+            raise server.error(failed[0], f"does not give an entry of {index}")
+        pause(min(attempt, _LONGEST_PAUSE))
 
 
 def search(server: Server, index: str, body: Body) -> Body:
