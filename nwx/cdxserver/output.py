@@ -17,17 +17,7 @@ from nwx.formats.digest import Form
 
 _ROWS_AT_ONCE = 256
 _NUMBERS = frozenset(("timestamp", "status", "statuscode", "length", "offset"))
-_CDXJ_FIELDS = (
-    "url",
-    "mime",
-    "status",
-    "digest",
-    "redirect",
-    "robotflags",
-    "length",
-    "offset",
-    "filename",
-)
+_CDXJ_FIELDS = LINE[2:]
 
 _NEXT = ",\n"
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from nwx.adding_dates import DatesLists, DatesReport, add_dates, build_dates, report_json
-from nwx.cli.cdxlists import print_problems, shown_progress, sources_of
+from nwx.cli.cdxlists import FIELDS, TMP, print_problems, shown_progress, sources_of
 from nwx.cli.main import run
 from nwx.cli.output import print_json
 from nwx.engine.open import is_server, open_engine
@@ -49,17 +49,8 @@ _LEAST_OF_ORIGINAL = 3
     is_flag=True,
     help="With --build: leave out the dates of keys that are no documents of the archive.",
 )
-@click.option(
-    "--fields",
-    metavar="LETTERS",
-    help="The fields of lines without a header, as letters of a CDX header: NbamskrMSVg.",
-)
-@click.option(
-    "--tmp",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="FOLDER",
-    help="Where temporary files go.  [TMPDIR]",
-)
+@FIELDS
+@TMP
 @click.option(
     "--strict", is_flag=True, help="Add nothing when there is a line that cannot be read."
 )

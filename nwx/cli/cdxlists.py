@@ -52,6 +52,29 @@ class Size(click.ParamType[int]):
 
 SIZE = Size()
 
+FIELDS = click.option(
+    "--fields",
+    metavar="LETTERS",
+    help="The fields of lines without a header, as letters of a CDX header: NbamskrMSVg.",
+)
+STRICT = click.option("--strict", is_flag=True, help="Stop at the first line that cannot be read.")
+MEMORY = click.option(
+    "--memory",
+    type=SIZE,
+    default=MEMORY_BYTES,
+    show_default="512M",
+    help="The memory to use in all; the rest goes to disk.",
+)
+TMP = click.option(
+    "--tmp",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Where temporary files go.  [TMPDIR]",
+)
+JOBS = click.option(
+    "--jobs", type=click.IntRange(1), metavar="N", help="Processes to share work.  [the cores]"
+)
+
 _OPTIONS = (
     click.option(
         "-o",
@@ -60,30 +83,13 @@ _OPTIONS = (
         metavar="FILE",
         help="Where the list goes; the file appears when it is whole.  [standard output]",
     ),
-    click.option(
-        "--fields",
-        metavar="LETTERS",
-        help="The fields of lines without a header, as letters of a CDX header: NbamskrMSVg.",
-    ),
+    FIELDS,
     click.option("--summary", is_flag=True, help="Say how much would be saved, by type and host."),
     click.option("--json", "as_json", is_flag=True, help="Say it as JSON."),
-    click.option("--strict", is_flag=True, help="Stop at the first line that cannot be read."),
-    click.option(
-        "--memory",
-        type=SIZE,
-        default=MEMORY_BYTES,
-        show_default="512M",
-        help="The memory to use in all; the rest goes to disk.",
-    ),
-    click.option(
-        "--tmp",
-        type=click.Path(path_type=Path, file_okay=False),
-        metavar="FOLDER",
-        help="Where temporary files go.  [TMPDIR]",
-    ),
-    click.option(
-        "--jobs", type=click.IntRange(1), metavar="N", help="Processes to share work.  [the cores]"
-    ),
+    STRICT,
+    MEMORY,
+    TMP,
+    JOBS,
     click.option("--quiet", is_flag=True, help="Show neither progress nor counts, only errors."),
 )
 

@@ -8,19 +8,22 @@ import click
 from rich.table import Table
 
 from nwx.cli.cdxlists import (
+    FIELDS,
+    JOBS,
+    MEMORY,
     SIZE,
-    place_and_message,
+    STRICT,
+    TMP,
+    print_problems,
     resources_of,
     shown_progress,
     sources_of,
 )
 from nwx.cli.output import clean, console, print_json, size_words
 from nwx.dedup.hashing import Key
-from nwx.dedup.planning import MEMORY_BYTES
 from nwx.dedup.savings import SavingsReport, measure_savings
 from nwx.dedup.selection import Selection
 
-_PROBLEMS_SHOWN = 20
 _ROWS_SHOWN = 10
 _WORDS = {
     Key.URL_DIGEST: "the same URL",
@@ -43,29 +46,12 @@ _WORDS = {
     show_default=True,
     help="The policy that is shown by type and host.",
 )
-@click.option(
-    "--fields",
-    metavar="LETTERS",
-    help="The fields of lines without a header, as letters of a CDX header: NbamskrMSVg.",
-)
+@FIELDS
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--strict", is_flag=True, help="Stop at the first line that cannot be read.")
-@click.option(
-    "--memory",
-    type=SIZE,
-    default=MEMORY_BYTES,
-    show_default="512M",
-    help="The memory to use in all; the rest goes to disk.",
-)
-@click.option(
-    "--tmp",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="FOLDER",
-    help="Where temporary files go.  [TMPDIR]",
-)
-@click.option(
-    "--jobs", type=click.IntRange(1), metavar="N", help="Processes to share work.  [the cores]"
-)
+@STRICT
+@MEMORY
+@TMP
+@JOBS
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 def command(
     files: tuple[str, ...],
@@ -103,7 +89,7 @@ def command(
             strict=strict,
             progress=progress,
         )
-    _print_problems(report)
+    print_problems(report.reading.problems, report.reading.problems_total)
     if as_json:
         print_json(report_json(report))
     else:
@@ -220,12 +206,3 @@ def _table(first: str, *others: str) -> Table:
 
 def _share(part: int, whole: int) -> str:
     return f"{part / whole:.0%}" if whole else ""
-
-
-def _print_problems(report: SavingsReport) -> None:
-    reading = report.reading
-    for problem in reading.problems[:_PROBLEMS_SHOWN]:
-        click.echo(f"nwx: {clean(place_and_message(problem))}", err=True)
-    more = reading.problems_total - _PROBLEMS_SHOWN
-    if more > 0:
-        click.echo(f"nwx: … and {more:,} more lines that cannot be read", err=True)
