@@ -182,12 +182,13 @@ def _bar(screen: Console) -> Iterator[Progress]:
     before = ""
 
     def show(step: str, done: int, total: int) -> None:
-        nonlocal before
+        nonlocal before, task
         if time.monotonic() - begun < _QUIET_SECONDS:
             return
         bar.start()
         if step != before:
-            bar.reset(task, total=total, description=step)
+            bar.remove_task(task)  # to reset one would keep its total where none is known
+            task = bar.add_task(step, total=total or None)
         before = step
         bar.update(task, completed=done)
 
@@ -204,7 +205,8 @@ def _lines() -> Progress:
         nonlocal shown
         if time.monotonic() - shown >= _LINE_SECONDS:
             shown = time.monotonic()
-            click.echo(f"{step}: {done / max(1, total):.0%}", err=True)
+            share = f"{done / total:.0%}" if total else f"{done:,}"
+            click.echo(f"{step}: {share}", err=True)
 
     return show
 
