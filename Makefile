@@ -1,10 +1,12 @@
-# make demo   a searchable sample archive at a printed address
-# make test   everything the tests need, then all tests
-# make lint   style, types and layers alone
-# make docs   docs/commands.md from the commands themselves
-# make clean  back to a fresh clone
+# make demo   import the sample archive and serve it; PORT=8090 for another port
+# make test   install what the tests need, then run lint and all tests
+# make lint   check format, style, types and imports
+# make format format the code
+# make docs   write docs/commands.md from the commands' --help
+# make wheel  build the wheel in dist/
+# make clean  delete the environment and everything that was built
 
-# The first Python that is new enough; a name alone may be a shim that leads nowhere.
+# The first Python that is new enough. Each name is run, because some are shims that start nothing.
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
   $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null && \
   { echo $$python; break; }; done)
@@ -15,7 +17,8 @@ PORT ?= 8080
 
 demo: install
 	$(BIN)/nwx --engine demo import sample/archive
-	$(BIN)/nwx --engine demo serve --port $(PORT)
+	@$(BIN)/nwx --engine demo serve --port $(PORT) || { code=$$?; \
+	  [ $$code -ne 2 ] || echo "make demo PORT=8090 serves it at another port" >&2; exit $$code; }
 
 install: .venv/installed
 
@@ -49,14 +52,14 @@ format: dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# The page tests drive a real Chromium. Debian has one; elsewhere name it in NWX_TEST_BROWSER.
+# The tests of pages use Chromium: installed with apt as root, or named by NWX_TEST_BROWSER.
 browser:
 	@test -n "$$NWX_TEST_BROWSER" || command -v chromium chromium-browser google-chrome > /dev/null || \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium > /dev/null; \
-	  else echo "the page tests need Chromium: apt install chromium, or set NWX_TEST_BROWSER" >&2; exit 1; fi
+	  else echo "the tests of pages need Chromium: apt install chromium, or set NWX_TEST_BROWSER" >&2; exit 1; fi
 
-# A running server named in NWX_TEST_ELASTICSEARCH is used as it is.
+# NWX_TEST_ELASTICSEARCH names a running server to use instead of starting one.
 elasticsearch: dev
 	@test -n "$$NWX_TEST_ELASTICSEARCH" || $(BIN)/python -m tests.elasticsearch.server prepare
 

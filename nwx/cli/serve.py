@@ -45,6 +45,7 @@ from nwx.settings import Settings
     metavar="TEXT",
     help="Let whoever has this token write captures.  [NWX_CDX_TOKEN]",
 )
+@click.option("--create", is_flag=True, help="Make an empty archive where there is none.")
 @click.option("--title", default="", metavar="TEXT", help="The name of the archive on its pages.")
 @click.pass_obj
 def command(
@@ -59,6 +60,7 @@ def command(
     replay_url: str,
     cdx_sources: tuple[str, ...],
     cdx_token: str,
+    create: bool,
     title: str,
 ) -> None:
     """Serve the search page, the API and playback, until Ctrl-C.
@@ -78,6 +80,9 @@ def command(
         if addresses.replay:
             click.echo(f"playback is at {addresses.replay}/")
 
+    if create:
+        with open_engine(settings) as engine:
+            make_ready(engine)
     token = cdx_token or settings.cdx_token
     sources = tuple(open_sources(cdx_sources))
     service = ServiceSettings(

@@ -35,6 +35,25 @@ def test_the_pages_are_served_until_told_to_stop(quarry: Path, number: signal.Si
     assert process.returncode in (0, 130)
 
 
+def test_create_makes_an_empty_archive_where_there_is_none(tmp_path: Path) -> None:
+    place = tmp_path / "archive"
+    assert "no archive" in run_nwx(place, "serve", "--port", "0", code=1).err
+    assert not place.exists()
+    with subprocess.Popen(
+        [COMMAND, "serve", "--create", "--port", "0", "--no-replay"],
+        env=environment(place, PYTHONUNBUFFERED="1"),
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            address = process.stdout.readline().partition(" at ")[2].split()[0]
+            with urllib.request.urlopen(address) as page:
+                assert "This archive is empty" in page.read().decode()
+        finally:
+            process.terminate()
+
+
 def test_a_port_in_use_is_said(quarry: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

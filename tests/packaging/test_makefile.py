@@ -1,0 +1,28 @@
+"""make demo says what to do when the port is taken."""
+
+import os
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def demo(folder: Path, code: int) -> str:
+    """Return what `make demo` prints to stderr when `nwx serve` ends with `code`."""
+    nwx = folder / "nwx"
+    nwx.write_text(f"#!/bin/sh\n[ \"$3\" != serve ] || exit {code}\n")
+    nwx.chmod(0o755)
+    command = ["make", "--assume-old=install", "demo", f"BIN={folder}"]
+    environment = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    ).stderr
+
+
+def test_a_port_that_is_taken_names_the_variable(tmp_path: Path) -> None:
+    assert "PORT=8090" in demo(tmp_path, 2)
+
+
+def test_other_ends_do_not(tmp_path: Path) -> None:
+    assert "PORT" not in demo(tmp_path, 1)
+    assert demo(tmp_path, 0) == ""
