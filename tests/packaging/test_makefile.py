@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent.parent
 def demo(folder: Path, code: int) -> str:
     """Return what `make demo` prints to stderr when `nwx serve` ends with `code`."""
     nwx = folder / "nwx"
-    nwx.write_text(f"#!/bin/sh\n[ \"$3\" != serve ] || exit {code}\n")
+    nwx.write_text(f'#!/bin/sh\n[ "$3" != serve ] || exit {code}\n')
     nwx.chmod(0o755)
     command = ["make", "--assume-old=install", "demo", f"BIN={folder}"]
     environment = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
