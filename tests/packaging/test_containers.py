@@ -1,4 +1,4 @@
-"""compose.yaml and the Dockerfile agree with the project; start.sh, which the image runs, runs here.
+"""compose.yaml and the Dockerfile fit the project; start.sh, the entry point, does its steps.
 
 There are no containers here: neither file is given to Docker.
 """
