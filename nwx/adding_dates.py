@@ -133,6 +133,7 @@ def report_json(report: DatesReport) -> dict[str, Any]:
         "dates_known": report.known,
         "keys_without_document": report.orphans,
         "keys_left_out": report.left_out,
+        "not_captures": report.lists.not_captures,
         "without_digest": report.lists.without_digest,
         "problems_total": report.lists.problems_total,
         "problems": [

@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 
+from nwx.captures import names_capture
 from nwx.engine.base import Engine
 from nwx.errors import CdxError, EngineBusyError, FormatError
 from nwx.formats.cdx import CdxLine, Layout, is_revisit
@@ -27,10 +28,11 @@ _UNKNOWN = "unk"
 
 @dataclass(slots=True)
 class Loaded:
-    """What became of lines: taken, new or gone, bad; and the first errors."""
+    """What became of lines: taken, new or gone, of no captures, bad; and the first errors."""
 
     lines: int = 0
     changed: int = 0
+    not_captures: int = 0
     bad_lines: int = 0
     errors: list[CdxError] = field(default_factory=list)
 
@@ -47,11 +49,12 @@ def load(
 ) -> Loaded:
     """Store the captures of CDX or CDXJ lines: all, or where one line is bad, none.
 
-    With `skip_bad` bad lines are counted and left out. `name` stands for
+    Lines of records that are no captures are counted and left out, with
+    `skip_bad` bad ones too. `name` stands for
     the lines in errors. Raises CdxError on a bad line.
     """
     loaded = Loaded()
-    captures = _captures(lines, collection, loaded, name, skip_bad=skip_bad)
+    captures = _captures(lines, collection, loaded, name, skip_bad=skip_bad, every=False)
     loaded.changed = engine.load_captures(_batches(captures))
     return loaded
 
@@ -59,9 +62,12 @@ def load(
 def unload(
     engine: Engine, lines: Iterable[bytes], collection: str, *, skip_bad: bool, name: str
 ) -> Loaded:
-    """Delete the captures whose records CDX or CDXJ lines name; as `load` otherwise."""
+    """Delete the captures whose records CDX or CDXJ lines name; as `load` otherwise.
+
+    Lines of no captures count too: earlier versions loaded them.
+    """
     loaded = Loaded()
-    captures = _captures(lines, collection, loaded, name, skip_bad=skip_bad)
+    captures = _captures(lines, collection, loaded, name, skip_bad=skip_bad, every=True)
     loaded.changed = engine.unload_captures(
         capture_id(collection, one.source_file, one.source_file_offset) for one in captures
     )
@@ -69,16 +75,26 @@ def unload(
 
 
 def _captures(
-    lines: Iterable[bytes], collection: str, loaded: Loaded, name: str, *, skip_bad: bool
+    lines: Iterable[bytes],
+    collection: str,
+    loaded: Loaded,
+    name: str,
+    *,
+    skip_bad: bool,
+    every: bool,
 ) -> Iterator[Capture]:
     parser = CdxParser(name)
     for number, line in enumerate(lines, 1):
         try:
             found = parser.parse(line, number)
-            if found is not None:
+            if found is None:
+                continue
+            if every or names_capture(found.content_type, found.status_code, found.url):
                 capture = capture_of(found, parser.layout, collection)
                 loaded.lines += 1
                 yield capture
+            else:
+                loaded.not_captures += 1
         except CdxError as error:
             placed = error if error.line else CdxError(str(error), name, number)
             if not skip_bad:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from nwx.engine.base import Engine
 from nwx.engine.spans import Span
-from nwx.formats.cdxrow import NOTHING, Row
+from nwx.formats.cdxrow import NOTHING, Row, row_is_capture
 
 BLOCK_LINES = 3_000
 """The captures between two marks, as in the blocks of a ZipNum cluster."""
@@ -58,10 +58,14 @@ class Sources:
         self._sources = tuple(sources)
 
     def rows(self, span: Span) -> Iterator[Row]:
-        """Stream the captures of all sources in the order of a span, each once."""
-        if len(self._sources) == 1:
-            return without_repeats(self._sources[0].rows(span))
-        streams = [source.rows(span) for source in self._sources]
+        """Stream the captures of all sources in the order of a span, each once.
+
+        Indexes of all records, and archives that were filled from such,
+        have rows of requests, metadata and the like: these are left out.
+        """
+        streams = [filter(row_is_capture, source.rows(span)) for source in self._sources]
+        if len(streams) == 1:
+            return without_repeats(streams[0])
         return without_repeats(heapq.merge(*streams, key=place, reverse=span.newest_first))
 
     def marks(self, span: Span) -> Iterator[str]:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 
+from nwx.captures import names_capture
 from nwx.dedup.report import Progress, no_progress
 from nwx.engine.base import Engine
 from nwx.errors import CdxError, DigestError, UrlError
@@ -88,12 +89,13 @@ class Comparison:
 
     `collection` is the one to look in, "" any. `covers` tells what was
     left out on purpose. While `missing` is streamed, `lines` counts the
-    lines compared, `held` those of captures the archive has, `problems`
-    lists the first broken lines and `problems_total` counts all.
+    captures compared, `held` those the archive has, `not_captures` the
+    lines of other records, `problems` lists the first broken lines and
+    `problems_total` counts all.
     """
 
     def __init__(self, engine: Engine, collection: str = "", covers: Covers | None = None) -> None:
-        self.lines = self.held = self.problems_total = self._bytes = 0
+        self.lines = self.held = self.not_captures = self.problems_total = self._bytes = 0
         self.problems: list[CdxError] = []
         self._engine, self._collection, self._covers = engine, collection, covers
         self._files: defaultdict[str, list[SourceFile]] = defaultdict(list)
@@ -112,10 +114,14 @@ class Comparison:
         total = sum(map(_inflated_bytes, paths))
         for path in paths:
             lines = read_cdx(path, self._note, on_line=self._count)
-            while some := [_wanted(line) for line in islice(lines, _AT_ONCE)]:
-                found = list(self._missing(some))
-                self.lines += len(some)
-                self.held += len(some) - len(found)
+            while some := list(islice(lines, _AT_ONCE)):
+                wanted = [_wanted(line) for line in some if _is_capture(line)]
+                others = self.not_captures
+                found = list(self._missing(wanted))
+                compared = len(wanted) - (self.not_captures - others)
+                self.not_captures += len(some) - len(wanted)
+                self.lines += compared
+                self.held += compared - len(found)
                 yield from found
                 progress("comparing", self._bytes, max(self._bytes, total))
 
@@ -146,9 +152,26 @@ class Comparison:
                 continue
             if any(state.is_dated for state in found.values()) and self._has_original(same):
                 continue
+            if self._is_metadata(one, there):
+                self.not_captures += 1
+                continue
             state = max(*found.values(), states.get((one.id, one.timestamp), _State()), _State())
             cause = self._cause_by_file(one) or self._cause(one, there, same, state)
             yield _missing(one, state, *cause)
+
+    def _is_metadata(self, one: _Wanted, there: Iterable[Capture]) -> bool:
+        """Tell whether a line must be of a metadata record, which some indexers list.
+
+        The line does not say so, but where a file was read to its end
+        without an error, what has no status and gave no capture is one.
+        """
+        line = one.line
+        files = self._files.get(_file_name(line.source_file), [])
+        if line.status_code or line.content_type == REVISIT or not is_browsed(one.url):
+            return False
+        if any(capture.source_file_offset == line.source_file_offset for capture in there):
+            return False
+        return bool(files) and all(_has_metadata(file) for file in files)
 
     def _has_original(self, captures: Iterable[Capture]) -> bool:
         """Tell whether one of the captures is a revisit of another URL that the archive holds."""
@@ -264,6 +287,16 @@ def _cleaned(url: str) -> str:
 def _file_name(path: str) -> str:
     """Return the last part of a file's name, which is all that indexers agree on."""
     return _NAME.split(path)[-1]
+
+
+def _has_metadata(file: SourceFile) -> bool:
+    """Tell whether all of a file was read, and metadata records among that."""
+    counts = file.counts
+    return bool(file.finished and counts.get("metadata") and not counts.get("errors"))
+
+
+def _is_capture(line: CdxLine) -> bool:
+    return names_capture(line.content_type, line.status_code, line.url)
 
 
 def _is_ahead(file: SourceFile, offset: int | None) -> bool:

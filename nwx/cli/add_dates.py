@@ -161,6 +161,7 @@ def _words(report: DatesReport, built: str) -> str:
     for count, words in (
         (report.orphans, "keys without a document"),
         (report.left_out, "keys left out"),
+        (lists.not_captures, "lines of records that are no captures"),
         (lists.without_digest, "lines without a digest"),
         (lists.problems_total, "lines that cannot be read"),
     ):

@@ -43,16 +43,28 @@ def command(
                 click.echo(clean(f"nwx: {error.file} line {error.line}: {error}"), err=True)
             total.lines += done.lines
             total.changed += done.changed
+            total.not_captures += done.not_captures
             total.bad_lines += done.bad_lines
-    counts = {"captures": total.lines, "new": total.changed, "bad_lines": total.bad_lines}
-    if as_json:
-        print_json(counts)
-    else:
-        click.echo(
-            f"{total.lines:,} captures, {total.changed:,} of them new,"
-            f" {total.bad_lines:,} bad lines"
-        )
+    _print(total, as_json=as_json)
     return 0 if total.lines or not total.bad_lines else 1
+
+
+def _print(total: Loaded, *, as_json: bool) -> None:
+    if as_json:
+        print_json(
+            {
+                "captures": total.lines,
+                "new": total.changed,
+                "not_captures": total.not_captures,
+                "bad_lines": total.bad_lines,
+            }
+        )
+        return
+    others = f"{total.not_captures:,} of records that are no captures, "
+    click.echo(
+        f"{total.lines:,} captures, {total.changed:,} of them new,"
+        f" {others if total.not_captures else ''}{total.bad_lines:,} bad lines"
+    )
 
 
 def _load(engine: Engine, name: str, collection: str, *, strict: bool) -> Loaded:

@@ -241,6 +241,7 @@ def report_json(report: DedupReport) -> dict[str, Any]:
         "keys": report.keys,
         "duplicates": report.duplicates,
         "spared": report.spared,
+        "not_captures": report.not_captures,
         "without_digest": report.without_digest,
         "filtered": report.filtered,
         "bytes_saved": savings.bytes,
@@ -292,6 +293,7 @@ def _counts(report: DedupReport, noun: str) -> str:
     counts.append(f"{report.duplicates:,} {noun}")
     for count, words in (
         (report.spared, "of the same second as the one kept"),
+        (report.not_captures, "of records that are no captures"),
         (report.without_digest, "without a digest"),
         (report.filtered, "left out"),
         (report.problems_total, "that cannot be read"),

@@ -162,6 +162,7 @@ def _comparison_json(comparison: Comparison, shown: _Shown) -> dict[str, Any]:
     return {
         "lines": comparison.lines,
         "held": comparison.held,
+        "not_captures": comparison.not_captures,
         "missing": shown.counts,
         "problems_total": comparison.problems_total,
         "first": shown.first,
@@ -169,11 +170,12 @@ def _comparison_json(comparison: Comparison, shown: _Shown) -> dict[str, Any]:
 
 
 def _summary(comparison: Comparison, counts: Counter[str]) -> str:
-    unread = comparison.problems_total
+    unread, others = comparison.problems_total, comparison.not_captures
     causes = ", ".join(f"{kind} {count:,}" for kind, count in sorted(counts.items()))
     return (
         f"{comparison.lines:,} captures in the CDX, {comparison.held:,} held,"
         f" {counts.total():,} missing"
         + (f" ({causes})" if causes else "")
+        + (f"; {others:,} lines of records that are no captures" if others else "")
         + (f"; {unread:,} lines that cannot be read" if unread else "")
     )

@@ -109,6 +109,7 @@ def report_json(report: SavingsReport) -> dict[str, Any]:
         "revisit_bytes": report.revisit_bytes,
         "policies": [_policy_json(report, key) for key in report.policies],
         "lines": report.reading.lines,
+        "not_captures": report.reading.not_captures,
         "without_digest": report.reading.without_digest,
         "filtered": report.reading.filtered,
         "problems_total": report.reading.problems_total,
@@ -170,6 +171,8 @@ def _print(report: SavingsReport, by: Key) -> None:
     )
     if report.without_length:
         click.echo(f"the record length of {report.without_length:,} captures is not known")
+    if report.reading.not_captures:
+        click.echo(f"{report.reading.not_captures:,} lines of records that are no captures")
     table = _table("a duplicate has", "duplicates", "share", "saved", "share")
     for key, found in report.policies.items():
         net = report.net_bytes(key)

@@ -1,8 +1,11 @@
 """The columns of a block of clean lines, read for all lines at once."""
 
+from itertools import islice, repeat
+
 import numpy as np
 from numpy.typing import NDArray
 
+from nwx.captures import names_capture
 from nwx.dedup.blocks import Block, Reading
 from nwx.dedup.digits import timestamps_of
 from nwx.errors import CdxError, TimestampError
@@ -14,6 +17,7 @@ Mask = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
 
 _DIGITS = 14
+_HTTP, _WARC, _ARC = np.frombuffer(b"httpwarcarc/", "<u4")
 _MAX_NUMBER_DIGITS = 18
 
 
@@ -89,14 +93,41 @@ class Columns:
 
     def is_revisit(self) -> Mask:
         """Return which lines stand for revisit records (`nwx.formats.cdx.is_revisit`)."""
-        found = np.zeros(len(self), np.bool_)
-        if self.has("m"):
-            start = load(self.data, self.starts("m"), len(REVISIT))
-            found = (start == np.frombuffer(REVISIT.encode(), np.uint8)).all(axis=1)
-            found &= self.lengths("m") == len(REVISIT)
+        found = self._typed_revisit() if self.has("m") else np.zeros(len(self), np.bool_)
         if without_file_is_revisit(self._layout):
             found |= self.is_missing("g")
         return found
+
+    def _typed_revisit(self) -> Mask:
+        start = load(self.data, self.starts("m"), len(REVISIT))
+        found: Mask = (start == np.frombuffer(REVISIT.encode(), np.uint8)).all(axis=1)
+        found &= self.lengths("m") == len(REVISIT)
+        return found
+
+    def names_captures(self) -> Mask:
+        """Return which lines stand for captures (`nwx.captures.names_capture`)."""
+        doubtful = self._doubtful()
+        found = np.ones(len(self), np.bool_)
+        if doubtful.any():
+            found[doubtful] = self._named_one_by_one(doubtful)
+        return found
+
+    def _doubtful(self) -> Mask:
+        """Return which lines may be of no capture, by how their MIME types and URLs begin."""
+        doubtful: Mask = load(self.data, self.starts("a"), 4).view("<u4")[:, 0] != _HTTP
+        if not self.has("m"):
+            return doubtful
+        types = load(self.data, self.starts("m"), len("application/warc")).view("<u4")
+        first, last = types[:, 0], types[:, -1]
+        typed: Mask = (first == _WARC) | (last == _WARC) | (first == _ARC)
+        return doubtful | (typed & ~self._typed_revisit()) if typed.any() else doubtful
+
+    def _named_one_by_one(self, rows: Mask) -> list[bool]:
+        texts = []
+        for letters in "msa":
+            values = self.texts(letters, rows) if self.has(letters) else repeat(b"")
+            texts.append([value.decode("latin-1") for value in islice(values, int(rows.sum()))])
+        return [names_capture(*fields) for fields in zip(*texts, strict=True)]
 
     def sizes(self) -> Numbers:
         """Return the record lengths in bytes, -1 where not known."""

@@ -57,9 +57,13 @@ class Stretch(NamedTuple):
 
 @dataclass(slots=True)
 class ListsRead:
-    """What was read of lists; `lines` counts those that have a date, a digest and a URL."""
+    """What was read of lists; `lines` counts those that have a date, a digest and a URL.
+
+    `not_captures` counts lines of requests, metadata and the like beside them.
+    """
 
     lines: int = 0
+    not_captures: int = 0
     without_digest: int = 0
     problems_total: int = 0
     problems: list[CdxError] = field(default_factory=list)
@@ -104,12 +108,14 @@ def _size(each: Input) -> int:
 def _records(block: Block, reading: Reading, read: ListsRead) -> list[str]:
     """Return a text for each line: the id of its key, its timestamp and its key."""
     columns = Columns(block, reading)
+    captures = columns.names_captures()
+    read.not_captures += int((~captures).sum())
+    columns.keep(captures)
     missing = columns.is_missing("kc")
-    if missing.any():
-        read.without_digest += int(missing.sum())
-        columns.keep(~missing)
-        if not len(columns):
-            return []
+    read.without_digest += int(missing.sum())
+    columns.keep(~missing)
+    if not len(columns):
+        return []
     timestamps = columns.timestamp.tolist()
     plain = _plain_keys(columns)
     if plain is not None:

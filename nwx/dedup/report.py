@@ -22,7 +22,8 @@ def no_progress(step: str, done: int, total: int) -> None:
 class DedupReport:
     """What was read and found.
 
-    `lines` counts captures that could be read, `keys` the different keys
+    `lines` counts captures that could be read, `not_captures` lines of
+    requests, metadata and the like beside them, `keys` the different keys
     among those looked at and those held, `duplicates` the lines written,
     `spared` the captures that are not listed because their line would name
     the one that is kept, being of the same URL, digest and second.
@@ -30,6 +31,7 @@ class DedupReport:
     """
 
     lines: int = 0
+    not_captures: int = 0
     without_digest: int = 0
     filtered: int = 0
     keys: int = 0
@@ -42,6 +44,7 @@ class DedupReport:
     def add(self, passed: Passed) -> None:
         """Add the counts of a part."""
         self.lines += passed.lines
+        self.not_captures += passed.not_captures
         self.without_digest += passed.without_digest
         self.filtered += passed.filtered
 

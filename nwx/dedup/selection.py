@@ -71,22 +71,30 @@ class Selection:
 
 @dataclass(slots=True)
 class Passed:
-    """How many lines were read, and how many left out: without a digest, or by a filter."""
+    """How many captures were read, and how many left out: without a digest, or by a filter.
+
+    `not_captures` counts lines of requests, metadata and the like beside them.
+    """
 
     lines: int = 0
+    not_captures: int = 0
     without_digest: int = 0
     filtered: int = 0
 
     def add(self, other: "Passed") -> None:
         """Add the counts of another part."""
         self.lines += other.lines
+        self.not_captures += other.not_captures
         self.without_digest += other.without_digest
         self.filtered += other.filtered
 
 
 def select(columns: Columns, selection: Selection, passed: Passed) -> None:
     """Leave out what is not looked at, and count it."""
+    read = len(columns)
+    columns.keep(columns.names_captures())
     before = len(columns)
+    passed.not_captures += read - before
     passed.lines += before
     columns.keep(~columns.is_missing("kc"))
     with_digest = len(columns)

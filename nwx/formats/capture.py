@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from urllib.parse import urljoin
 
+from nwx.captures import is_captured
 from nwx.errors import DigestError, FormatError, TimestampError, UrlError
 from nwx.formats.coding import dechunk
 from nwx.formats.digest import digest_of, normal_digest
@@ -17,25 +18,18 @@ from nwx.formats.urls import clean_url, place_of
 from nwx.keys import document_id, document_key
 from nwx.model import Capture
 
-CAPTURED = frozenset(("response", "resource", "revisit", "conversion"))
 ENRICHING = frozenset(("request", "metadata"))
 
-_FIELDS_TYPE = b"application/warc-fields"
 _LONGEST_VALUE = 256
 _METADATA_BYTES = 1 << 13  # via and hops stand first; thousands of outlinks may follow
 _UNTOLD_REQUEST_BYTES = 8192
 
 
 def is_capture(record: Record) -> bool:
-    """Whether a record is a capture, as the field's indexers count them.
-
-    A resource of `application/warc-fields` is a crawler's note, no capture.
-    """
-    if record.kind not in CAPTURED:
-        return False
-    return record.kind != "resource" or not record.fields.get(b"content-type").startswith(
-        _FIELDS_TYPE
-    )
+    """Whether a record is a capture (`nwx.captures`)."""
+    fields = record.fields
+    url = to_text(fields.get(b"warc-target-uri")).lstrip(" <")
+    return is_captured(record.kind, to_text(fields.get(b"content-type")), url)
 
 
 class CaptureBuilder:

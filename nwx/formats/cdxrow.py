@@ -10,6 +10,7 @@ from functools import partial
 from operator import itemgetter
 from typing import NamedTuple
 
+from nwx.captures import names_capture
 from nwx.errors import CdxError
 from nwx.formats.cdx import LAYOUTS, REVISIT, Layout, without_file_is_revisit
 from nwx.formats.cdxj import url_of_key
@@ -64,10 +65,12 @@ def is_revisit(row: Row) -> bool:
     return row.mime == REVISIT
 
 
-def sort_key(row: Row) -> tuple[bytes, str, str, int]:
-    """Return what rows of several sources are put in order by."""
-    offset = int(row.offset) if row.offset.isascii() and row.offset.isdigit() else -1
-    return row.urlkey.encode("utf-8", "surrogateescape"), row.timestamp, row.filename, offset
+def row_is_capture(row: Row) -> bool:
+    """Return whether a row stands for a capture (`nwx.captures.names_capture`)."""
+    url, mime = row.url, row.mime
+    if url.startswith("http") and "warc" not in mime and not mime.startswith("arc/"):
+        return True
+    return names_capture(mime, row.status, url)
 
 
 def row_parser(layout: Layout | None, collection: str) -> Callable[[str], Row]:

@@ -19,7 +19,7 @@ from nwx.zipnum.members import Member, members
 from nwx.zipnum.merging import Batch
 from nwx.zipnum.places import Places
 from nwx.zipnum.publishing import publish, recover, work_folder
-from nwx.zipnum.runs import is_capture
+from nwx.zipnum.runs import looks_like_cdx
 from nwx.zipnum.shards import data_name, next_generation, part_name
 from nwx.zipnum.stored import LocalFile
 
@@ -173,7 +173,7 @@ def _lines(member: Member) -> Batch:
     rest = lines.pop()
     if rest and not member.fault:
         lines.append(rest)
-    return [line for line in lines if is_capture(line)] if member.fault else lines
+    return [line for line in lines if looks_like_cdx(line)] if member.fault else lines
 
 
 def _write_index(

@@ -31,7 +31,7 @@ _MOST_PROBLEMS = 100
 _SHOWN_BYTES = 80
 _KEY_BYTES, _DIGITS = 128, 14
 _BLANK, _ZERO, _TEN = (np.uint8(number) for number in (32, 48, 10))
-is_capture = re.compile(rb"[^ ]++ [0-9]{4,14} [^\n]").match
+looks_like_cdx = re.compile(rb"[^ ]++ [0-9]{4,14} [^\n]").match
 """Tells of a line whether it begins with a urlkey and a timestamp, and goes on."""
 
 
@@ -188,7 +188,7 @@ def _good(line: bytes, number: int, read: PieceRead) -> bool:
     if len(line) > MAX_LINE_BYTES:
         read.add(number, f"a line of more than {MAX_LINE_BYTES} bytes")
         return False
-    if is_capture(line):
+    if looks_like_cdx(line):
         return True
     if b"CDX" in line[:4]:
         message = _header_fault(line)

@@ -104,7 +104,6 @@ def test_what_the_archive_holds_is_not_extracted_again(tmp_path: Path) -> None:
         ("dns:a.example", False),
         ("whois:a.example", False),
         ("urn:pageinfo:http://a.example/", False),
-        ("metadata://a.example/", False),
     ],
 )
 def test_only_what_people_browse_makes_a_document(tmp_path: Path, url: str, document: bool) -> None:
