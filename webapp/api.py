@@ -86,7 +86,7 @@ def _shown_or_404(document_id: str) -> showing.Shown:
 @blueprint.get("/versions")
 def versions() -> ResponseReturnValue:
     """Answer with the versions of a URL."""
-    url = parameters.text(request.args, "url", parameters.MAX_URL)
+    url = parameters.url(request.args)
     if not url:
         raise UsageError("url is missing; write /api/versions?url=ADDRESS")
     found = showing.versions(engine(), url)

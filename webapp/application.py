@@ -27,6 +27,7 @@ from webapp import (
 )
 from webapp.cdx_service import CdxService
 from webapp.context import EXTENSION, Places, Service, preferences, service
+from webapp.hosts import HostCheck
 
 _MODULES = (
     search,
@@ -103,6 +104,7 @@ def create_app(
         app.register_blueprint(module.blueprint)
     _prepare_templates(app)
     failures.register(app)
+    app.wsgi_app = HostCheck(app.wsgi_app)  # type: ignore[method-assign]
     app.after_request(_protect)
     return app
 

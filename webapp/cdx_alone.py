@@ -9,6 +9,7 @@ from flask import Flask, Response
 from webapp import cdx, dedup, memento
 from webapp.cdx_listening import make_server
 from webapp.cdx_service import CdxService
+from webapp.hosts import HostCheck
 from webapp.listening import address_of, listen
 from webapp.service import ended_by_sigterm
 
@@ -35,6 +36,7 @@ def create_cdx_app(service: CdxService) -> Flask:
     app.add_url_rule("/health", "health", _health)
     app.register_error_handler(404, cdx.http_failure)
     app.register_error_handler(405, cdx.http_failure)
+    app.wsgi_app = HostCheck(app.wsgi_app)  # type: ignore[method-assign]
     return app
 
 

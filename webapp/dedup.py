@@ -95,7 +95,7 @@ def _fetched(digest: str) -> Fetched:
         return Fetched(
             digest=normal_digest(digest),
             timestamp=_moment(parameters.text(request.args, "at", 30)),
-            url=parameters.text(request.args, "url", parameters.MAX_URL),
+            url=parameters.url(request.args),
             content_type=_mime(parameters.text(request.args, "mime")),
             content_length=None if size < 0 else size,
         )

@@ -76,7 +76,7 @@ def compare() -> ResponseReturnValue:
 @blueprint.get("/of")
 def of_capture() -> ResponseReturnValue:
     """Lead from a capture, by URL and timestamp, to the page of its document."""
-    url = parameters.text(request.args, "url", parameters.MAX_URL)
+    url = parameters.url(request.args)
     if not url:
         raise UsageError("url is missing; write /documents/of?url=ADDRESS")
     timestamp = parameters.text(request.args, "timestamp", 14)

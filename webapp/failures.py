@@ -3,6 +3,7 @@
 from typing import Any
 
 from flask import Flask, Response, jsonify, make_response, render_template, request
+from flask.globals import request_ctx
 from werkzeug.exceptions import HTTPException
 
 from nwx.charts.drawing import DrawingBusyError
@@ -63,6 +64,9 @@ def answer(status: int, message: str, **details: Any) -> Response:
     if request.path.startswith("/api/") or request.path == "/health":
         response = jsonify(error={"status": status, "message": message, **details})
     elif request.path.startswith("/cdx"):
+        response = Response(f"{message}\n", mimetype="text/plain")
+    elif request_ctx.url_adapter is None:
+        # The request itself is at fault, and a page has addresses that are made of it.
         response = Response(f"{message}\n", mimetype="text/plain")
     else:
         heading = HEADINGS.get(status, "Something went wrong")

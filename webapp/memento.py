@@ -22,6 +22,7 @@ from nwx.formats.timestamp import parse_timestamp, to_timestamp
 from webapp import cdx
 from webapp.cdx_service import CdxService, cdx_service, require
 from webapp.cdx_streams import as_response
+from webapp.hosts import host_url
 from webapp.playback import SAFE
 
 blueprint = Blueprint("memento", __name__)
@@ -90,7 +91,7 @@ class _Addresses:
                 "captures are not played here, so that they have no addresses; start the"
                 " server with --replay-url URL, or ask for /timemap/cdxj/"
             )
-        root = request.host_url.rstrip("/")
+        root = host_url()
         self._replay = f"{root}{base}" if base.startswith("/") else base
         here = f"{root}/{quote(collection)}" if collection else root
         self._url = quote(url, safe=SAFE)

@@ -5,6 +5,7 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import Forbidden
 
 from webapp.context import service
+from webapp.hosts import root_url
 from webapp.openapi import operations
 from webapp.preferences import COOKIE, PAGE_SIZES, Theme, read_preferences, to_cookie
 from webapp.search import COLLAPSES
@@ -59,7 +60,7 @@ def api_page() -> ResponseReturnValue:
 @blueprint.get("/opensearch.xml")
 def opensearch() -> Response:
     """Return the description by which browsers add the archive as a search engine."""
-    base = service().search_url or request.root_url.rstrip("/")
+    base = service().search_url or root_url()
     response = make_response(render_template("opensearch.xml", base=base))
     response.mimetype = "application/opensearchdescription+xml"
     return response

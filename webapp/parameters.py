@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Protocol, TypeVar
 
-from nwx.errors import UsageError
+from nwx.errors import UrlError, UsageError
+from nwx.formats.surt import urlkey
 from nwx.searching import FILTERS
 
 MAX_QUERY = 4_000
@@ -30,6 +31,16 @@ def text(arguments: Arguments, name: str, limit: int = MAX_VALUE) -> str:
     value = arguments.get(name, "").strip()
     if len(value) > limit:
         raise UsageError(f"{name} has {len(value)} characters; at most {limit} are taken")
+    return value
+
+
+def url(arguments: Arguments, name: str = "url") -> str:
+    """Return a URL that captures can be looked up by, "" where it is not given."""
+    value = text(arguments, name, MAX_URL)
+    try:
+        urlkey(value)
+    except UrlError as error:
+        raise UsageError(f"{name}: {error}") from error
     return value
 
 

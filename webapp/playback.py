@@ -9,6 +9,7 @@ from flask.typing import ResponseReturnValue
 from nwx.errors import UsageError
 from webapp import parameters
 from webapp.context import service
+from webapp.hosts import request_host
 
 blueprint = Blueprint("playback", __name__)
 
@@ -74,6 +75,6 @@ def origin() -> str:
     found = service()
     if found.replay_url or not found.replay_port:
         return found.replay_url
-    host = urlsplit(f"//{request.host}").hostname or "localhost"
+    host = urlsplit(f"//{request_host()}").hostname or "localhost"
     host = f"[{host}]" if ":" in host else host
     return f"http://{host}:{found.replay_port}"

@@ -29,6 +29,7 @@ from pywb.warcserver.index.indexsource import BaseIndexSource
 from pywb.warcserver.warcserver import register_source
 
 from nwx.errors import SourceError
+from webapp.hosts import HostCheck, given_host
 from webapp.stored import SCHEME, file_key, open_record
 
 CLOSEST_LIMIT = 100
@@ -64,7 +65,8 @@ class NwxIndex(BaseIndexSource):  # type: ignore[misc]
         if params.get("matchType", "exact") != "exact":
             raise NotFoundException(params.get("url"))
         url = params.get("alt_url") or params["url"]
-        asked = {"url": url, "withOriginals": "true", "limit": str(MOST_CAPTURES)}
+        asked = {"url": url, "matchType": "exact", "withOriginals": "true"}
+        asked["limit"] = str(MOST_CAPTURES)
         if params.get("closest"):
             asked |= {"closest": params["closest"], "limit": str(CLOSEST_LIMIT)}
         answer = self.session.get(self.address, params=asked, timeout=SECONDS)
@@ -158,6 +160,13 @@ class StoredLoader(BaseLoader):  # type: ignore[misc]
 class Rewriter(RewriterApp):  # type: ignore[misc]
     """pywb's rewriting, made to bear odd records and to say plainly what is wrong."""
 
+    def get_host_prefix(self, environ: dict[str, Any]) -> str:
+        """Return where this process is reached, by the name that the client knows it by."""
+        host = given_host(environ)
+        if host:
+            return f"{environ['wsgi.url_scheme']}://{host}"
+        return str(super().get_host_prefix(environ))
+
     def _add_custom_params(
         self, cdx: CDXObject, headers: object, kwargs: object, record: Any
     ) -> None:
@@ -205,4 +214,6 @@ def main(config_file: str) -> None:
     register_source(NwxIndex)
     application = Player(config_file=config_file)
     listening = socket.socket(fileno=config["nwx_socket"])
-    pywsgi.WSGIServer(listening, application, handler_class=RequestURIWSGIHandler).serve_forever()
+    pywsgi.WSGIServer(
+        listening, HostCheck(application), handler_class=RequestURIWSGIHandler
+    ).serve_forever()

@@ -38,7 +38,7 @@ HOME = "url=http://www.example.org/"
     ],
 )
 def test_both_ways_lead_to_one_answer(app: Flask, address: str, short: bool) -> None:
-    gate = app.wsgi_app
+    gate = app.wsgi_app._application  # type: ignore[attr-defined]
     assert isinstance(gate, Gate)
     behind: list[str] = []
 

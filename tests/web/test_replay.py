@@ -11,6 +11,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 import waitress
@@ -140,6 +141,41 @@ def test_captures_play(service: str, timestamp: str, url: str) -> None:
     status, text = fetch(f"{service}/replay/{timestamp}id_/{url}")
     assert status == 200
     assert text.encode() == PAGE
+
+
+@pytest.mark.parametrize("stars", ["*", "**", "&*"])
+def test_urls_that_end_in_stars_play(
+    archive: tuple[Engine, Path], service: str, stars: str
+) -> None:
+    engine, folder = archive
+    url = f"http://wiki.example/load.php?only=styles{stars}"
+    path = folder / f"{stars.count('*')}-stars-{len(url)}.warc.gz"
+    digest = f"sha1:{'ABCDEFG'[len(stars) + stars.count('*')] * 32}"
+    body = f"<p>{stars}</p>".encode()
+    path.write_bytes(
+        warc("response", url, "2019-01-01T00:00:00Z", body, WARC_Payload_Digest=digest)
+    )
+    import_file(engine, path)
+    for mode in ("id_", "mp_"):
+        status, text = fetch(f"{service}/replay/2019{mode}/{url}")
+        assert status == 200
+        assert f"<p>{stars}</p>" in text
+
+
+def test_playback_knows_hosts_with_an_underscore(service: str) -> None:
+    with OPENER.open(f"{service}/replay/2014id_/{ORIGINAL}", timeout=60) as answer:
+        playing = answer.url
+    port = urlsplit(playing).port
+    request = urllib.request.Request(
+        playing.replace("id_/", "/"), headers={"Host": f"my_host:{port}"}
+    )
+    with OPENER.open(request, timeout=60) as answer:
+        assert f'"http://my_host:{port}/replay/"' in answer.read().decode()
+    request = urllib.request.Request(playing, headers={"Host": "no host"})
+    with pytest.raises(urllib.error.HTTPError) as caught, OPENER.open(request, timeout=60):
+        pass
+    with caught.value as error:
+        assert error.code == 400
 
 
 def test_a_revisit_is_played_as_of_its_own_date(service: str) -> None:
@@ -344,6 +380,7 @@ def test_without_playback_pages_say_so(archive: tuple[Engine, Path]) -> None:
 SERVE = """
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 from nwx.engine.embedded import EmbeddedEngine
 from webapp.service import ServiceSettings, serve
 with EmbeddedEngine(Path(sys.argv[1]), read_only=True) as engine:

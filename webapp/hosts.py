@@ -1,0 +1,69 @@
+"""The Host header: refused where it can name no host, kept where it can.
+
+Werkzeug takes a host with an underscore for an attack, although containers
+and machines of local networks are often named so (`my_host`). Their names
+stand nowhere but in addresses that lead back to them, so they are accepted.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from flask import request
+
+Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+
+_GIVEN = "nwx.host"
+_MOST_CHARACTERS = 262
+_HOST = re.compile(
+    r"(?:[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?|\[[a-f0-9]*:[a-f0-9.:]+\])(?::[0-9]{1,5})?",
+    re.ASCII | re.IGNORECASE,
+)
+_REFUSED = b"the Host header names no host; ask by a name, or by an IP address\n"
+
+
+class HostCheck:
+    """An application that is only asked by names that a host can have."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+
+    def __call__(
+        self, environ: dict[str, Any], start_response: Callable[..., Any]
+    ) -> Iterable[bytes]:
+        """Answer a request, with 400 where its host cannot be one."""
+        given = environ.get("HTTP_HOST")
+        if given is not None:
+            if len(given) > _MOST_CHARACTERS or not _HOST.fullmatch(given):
+                start_response(
+                    "400 Bad Request",
+                    [
+                        ("Content-Type", "text/plain; charset=utf-8"),
+                        ("Content-Length", str(len(_REFUSED))),
+                    ],
+                )
+                return (_REFUSED,)
+            if "_" in given:
+                environ[_GIVEN] = given
+                environ["HTTP_HOST"] = given.replace("_", "-")
+        return self._application(environ, start_response)
+
+
+def given_host(environ: dict[str, Any]) -> str:
+    """Return the Host header as the client sent it, "" where there was none."""
+    return str(environ.get(_GIVEN) or environ.get("HTTP_HOST") or "")
+
+
+def request_host() -> str:
+    """Return host and port by which the client reaches this service."""
+    return str(request.environ.get(_GIVEN) or request.host)
+
+
+def host_url() -> str:
+    """Return the address of the host by which the client reaches this service, without a slash."""
+    return f"{request.scheme}://{request_host()}"
+
+
+def root_url() -> str:
+    """Return the address at which the client finds the home page, without a slash."""
+    return f"{host_url()}{request.script_root}"
