@@ -24,7 +24,9 @@ GZIP_MAGIC = b"\x1f\x8b\x08"
 # How a record begins; what is found in damaged files has to look like this.
 RECORD_START = re.compile(
     rb"WARC/\d\.\d+[ \t]*\r?\n|"
-    rb"[a-zA-Z][a-zA-Z0-9+.-]*:[^\r\n]{0,16384} [\w.:-]+ \d{8,20} [^\r\n]{0,200}[ ]-?\w+\r?\n"
+    rb"[a-zA-Z][a-zA-Z0-9+.-]*:[^\r\n]{0,16384} "
+    rb"(?:[\w.:-]+ (?:\d{8,20}[a-zA-Z]{0,10}|[\da-f]{32,40})|\d{14} [\d.]{7,15})"
+    rb" [^\r\n]{0,200}[ ]-?\w+\r?\n"
 )
 
 

@@ -15,6 +15,9 @@ from surt.GoogleURLCanonicalizer import DECIMAL_IP, OCTAL_IP, unescapeRepeatedly
 from nwx.errors import UrlError
 
 _STAND_IN = b"host.invalid"
+# What stands behind a host and its colon where that is no port:
+# `http://mhtml:d.example.org/`, `http://JavaScript:f('x')`.
+_NO_PORT = re.compile(r"[a-z]+://[^/?#:@\[]+:(?!\d*(?:[/?#]|$))", re.I)
 # The package takes escapes off layer by layer, each time over the whole
 # URL; a hostile URL could keep it busy for minutes.
 _TOO_NESTED = re.compile(r"%(?:25){64}")
@@ -23,7 +26,9 @@ _TOO_NESTED = re.compile(r"%(?:25){64}")
 def package_urlkey(url: str) -> str:
     """Return the urlkey of a URL as the package makes it.
 
-    Raises UrlError where it has no answer.
+    A URL with something else for a port is its own key, as in the indexes of
+    Internet Archive's CDX-Writer. Raises UrlError where the package has no
+    answer to others.
     """
     if _TOO_NESTED.search(url):
         raise UrlError(f"the URL {url[:60]!r}… is escaped many times over")
@@ -31,6 +36,8 @@ def package_urlkey(url: str) -> str:
         key: str = package_surt(url, canonicalizer=_canonicalize)
     except (ValueError, TypeError, AttributeError, AssertionError, IndexError) as error:
         # what the package is known to raise on URLs that it cannot take
+        if _NO_PORT.match(url):
+            return url
         raise UrlError(f"the URL {url[:60]!r} has no urlkey: {error or 'not a URL'}") from error
     return key
 
