@@ -248,7 +248,10 @@ def _revisit(place: Place, original: Place | None) -> bytes:
 def _stands_alone(place: Place) -> bool:
     """Tell whether a stored record is all of a gzip member, or in a plain file."""
     with Path(place.path).open("rb") as handle:
-        if handle.read(len(GZIP_MAGIC)) != GZIP_MAGIC:
+        starts = [handle.read(len(GZIP_MAGIC))]
+        handle.seek(place.offset)
+        starts.append(handle.read(len(GZIP_MAGIC)))
+        if GZIP_MAGIC not in starts:  # the first of them may be damaged
             return True
         handle.seek(place.offset)
         member, left = zlib.decompressobj(zlib.MAX_WBITS | 16), place.length

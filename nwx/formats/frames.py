@@ -6,13 +6,14 @@ import struct
 import zstandard
 
 from nwx.formats.inflating import RECORD_START, Members, search_member
-from nwx.formats.stored import Fault, Raw
+from nwx.formats.stored import BLOCK_BYTES, Fault, Raw
 
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18", re.S)
 
 _DICTIONARY = b"\x5d\x2a\x4d\x18"
 _DICTIONARY_MAGIC = b"\x37\xa4\x30\xec"
+_MOST_HEAD_BYTES = 18 + 3
 _MOST_DICTIONARY_BYTES = 1 << 26
 _MOST_WINDOW_BYTES = 1 << 27
 
@@ -54,18 +55,22 @@ class ZstdMembers(Members):
     def _found(self) -> bool:
         raw = self.raw
         if not self.broken:
+            start = raw.offset
             if not raw.skip_zeros():
                 return False
-            self.faults.append(Fault(raw.offset, "zstd", "bytes that are no zstd frame"))
+            self.faults.append(Fault(start, "zstd", "bytes that are no zstd frame"))
         return search_member(raw, ZSTD_MAGIC, self.starts_record)
 
-    def starts_record(self, start: bytes) -> bool:
-        """Whether a frame begins here, and in it a record."""
+    def starts_record(self, raw: Raw) -> bool:
+        """Whether a frame begins at the next byte, and in it a record."""
+        start = raw.peek(_MOST_HEAD_BYTES)
+        if not start.startswith(ZSTD_MAGIC):
+            return False
         size, _ = _frame_head(start)
         block = int.from_bytes(start[size : size + 3], "little")
         size += 3 + (1 if block >> 1 & 3 == 1 else block >> 3)
         try:
-            inflated = self._new_decoder().decompress(start[:size])
+            inflated = self._new_decoder().decompress(raw.peek(min(size, BLOCK_BYTES)))
         except zstandard.ZstdError:
             return False
         return RECORD_START.match(inflated) is not None
@@ -121,12 +126,20 @@ def _frame_head(start: bytes) -> tuple[int, bool]:
     return size, bool(descriptor >> 2 & 1)
 
 
+def has_dictionary(front: bytes) -> bool:
+    """Return whether a dictionary lies where one does in a file that begins with it."""
+    return front[8:12] in (ZSTD_MAGIC, _DICTIONARY_MAGIC)
+
+
 def read_dictionary(raw: Raw) -> bytes:
-    """Return the dictionary at the start of a file, b"" where there is none."""
-    head = raw.peek(8)
-    if head[:4] != _DICTIONARY or len(head) < 8:
+    """Return the dictionary at the start of a file, b"" where there is none.
+
+    The magic in front of it may be damaged.
+    """
+    head = raw.peek(12)
+    if len(head) < 12 or not (head[:4] == _DICTIONARY or has_dictionary(head)):
         return b""
-    size = struct.unpack("<I", head[4:])[0]
+    size = struct.unpack("<I", head[4:8])[0]
     if size > _MOST_DICTIONARY_BYTES:
         return b""
     stored = raw.peek(8 + size)[8:]

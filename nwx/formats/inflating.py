@@ -15,6 +15,7 @@ from nwx.formats.coding import INFLATE_ERRORS, salvage
 from nwx.formats.stored import BLOCK_BYTES, Fault, Raw
 
 PIECE_BYTES = 1 << 20
+_PROBE_BYTES = 1 << 14
 
 _BACK_ALLOWANCE = 1 << 26
 _BACK_FACTOR = 4
@@ -28,6 +29,9 @@ RECORD_START = re.compile(
     rb"(?:[\w.:-]+ (?:\d{8,20}[a-zA-Z]{0,10}|[\da-f]{32,40})|\d{14} [\d.]{7,15})"
     rb" [^\r\n]{0,200}[ ]-?\w+\r?\n"
 )
+# as far as that can be told from the first bytes of it
+_FIRST_BYTES = 64
+_MAY_START = re.compile(rb"[a-zA-Z][a-zA-Z0-9+.-]*(?::[^\r\n]*)?\Z")
 
 
 class Members(ABC):
@@ -166,12 +170,13 @@ class GzipMembers(Members):
     def _found(self) -> bool:
         """Go to where the next member begins, over anything that is none."""
         raw = self.raw
-        if not self.broken and raw.peek(3) == GZIP_MAGIC:
-            return True
-        if not self.broken and not raw.skip_zeros():
-            return False
         if not self.broken:
-            self.faults.append(Fault(raw.offset, "gzip", "bytes that are no gzip member"))
+            start = raw.offset
+            if raw.peek(3) == GZIP_MAGIC:
+                return True
+            if not raw.skip_zeros():
+                return False
+            self.faults.append(Fault(start, "gzip", "bytes that are no gzip member"))
         return search_member(raw, GZIP_MAGIC, starts_gzip_record)
 
     def _piece(self) -> bytes:
@@ -208,7 +213,7 @@ class GzipMembers(Members):
         return saved
 
 
-def search_member(raw: Raw, magic: bytes, good: Callable[[bytes], bool]) -> bool:
+def search_member(raw: Raw, magic: bytes, good: Callable[[Raw], bool]) -> bool:
     """Go to the next place that has the magic and that a look inside confirms."""
     while True:
         found = raw.data.find(magic, raw.pos)
@@ -218,18 +223,27 @@ def search_member(raw: Raw, magic: bytes, good: Callable[[bytes], bool]) -> bool
                 return False
             continue
         raw.pos = found
-        if good(raw.peek(BLOCK_BYTES)):
+        if good(raw):
             return True
         raw.pos += 1
 
 
-def starts_gzip_record(start: bytes) -> bool:
-    """Whether a gzip member begins here, and in it a record."""
+def starts_gzip_record(raw: Raw) -> bool:
+    """Whether a gzip member begins at the next byte, and in it a record.
+
+    Only as much is inflated as is needed to tell: hostile files have a
+    place in question at every other byte.
+    """
+    start = raw.peek(_PROBE_BYTES)
     if len(start) < 18 or not start.startswith(GZIP_MAGIC) or start[3] & 0xE0:
         return False
     decoder = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
     try:
-        inflated = decoder.decompress(start, 1 << 15)
+        inflated = decoder.decompress(start, _FIRST_BYTES)
     except INFLATE_ERRORS:
-        inflated = salvage(start, 31, 1 << 15)
-    return RECORD_START.match(inflated) is not None
+        return False
+    if RECORD_START.match(inflated):
+        return True
+    if not _MAY_START.match(inflated):
+        return False
+    return RECORD_START.match(salvage(start, 31, 2 * _PROBE_BYTES)) is not None

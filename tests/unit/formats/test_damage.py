@@ -1,6 +1,7 @@
 """Damaged and hostile archive files: what is whole is read, what is not is told."""
 
 import gzip
+import io
 import os
 import random
 import zlib
@@ -8,6 +9,7 @@ import zlib
 import pytest
 import zstandard
 
+from nwx.formats.placed import record_at
 from nwx.formats.reader import ArchiveReader, CaptureRecord, Limits
 from nwx.model import ReadError
 from tests.unit.formats.making import Piped, Stored, http, pages, read, warc, zipped
@@ -49,6 +51,74 @@ def test_a_file_cut_off_gives_all_before_the_cut(kind: str) -> None:
     assert _numbers(captures)[:9] == list(range(9))
     assert errors
     assert errors[-1].offset == len(b"".join(_members(kind, 9)))
+
+
+def _with_dictionary(records: list[bytes]) -> bytes:
+    dictionary = zstandard.train_dictionary(
+        4096, [bytes([n]) * 20 + r for n in range(9) for r in records]
+    )
+    stored = dictionary.as_bytes()
+    pack = zstandard.ZstdCompressor(dict_data=dictionary).compress
+    frame = b"\x5d\x2a\x4d\x18" + len(stored).to_bytes(4, "little") + stored
+    return frame + b"".join(map(pack, records))
+
+
+FILES = {kind: b"".join(map(COMPRESS[kind], pages())) for kind in COMPRESS} | {
+    "one gzip member": gzip.compress(b"".join(pages()), mtime=0) * 2,
+    "a dictionary": _with_dictionary(pages()),
+}
+FRONTS = {
+    "its first byte": lambda data: b"\xff" + data[1:],
+    "its second byte": lambda data: data[:1] + b"\xff" + data[2:],
+    "its third byte": lambda data: data[:2] + b"\xff" + data[3:],
+    "a NUL in front": lambda data: b"\0" + data,
+    "a newline in front": lambda data: b"\n" + data,
+    "its first byte cut off": lambda data: data[1:],
+    "three bytes cut off": lambda data: data[3:],
+    "garbage in front": lambda data: (
+        b"\n\0 garbage \x1f\x8b\x08 WARC/1.0 \x28\xb5\x2f\xfd" * 2_000 + data
+    ),
+}
+
+
+DAMAGED = [(kind, front) for kind in FILES for front in FRONTS if kind != "a dictionary"] + [
+    ("a dictionary", "its first byte"),
+    ("a dictionary", "its second byte"),
+]
+
+
+@pytest.mark.parametrize(("kind", "front"), DAMAGED)
+def test_a_damaged_front_costs_no_more_than_the_first_member(kind: str, front: str) -> None:
+    data = FRONTS[front](FILES[kind])
+    captures, errors = read(data)
+    assert _numbers(captures)[-9:] == list(range(1, 10))
+    assert errors or front in ("a newline in front", "a NUL in front")
+    resumed = captures[-5]
+    rest, _ = read(data, start=resumed.resume_at)
+    assert _numbers(rest)[-4:] == [6, 7, 8, 9]
+    if kind != "one gzip member":
+        assert len(rest) == 4
+        record = record_at(io.BytesIO(data), resumed.capture.source_file_offset)
+        assert record is not None
+        assert b"/5\r\n" in record.read(200)
+    piped = list(ArchiveReader(_Pipe(data), "test"))
+    assert [item.capture for item in piped if isinstance(item, CaptureRecord)] == [
+        item.capture for item in captures
+    ]
+
+
+@pytest.mark.parametrize("kind", ["gzip", "zstd"])
+@pytest.mark.parametrize("cut", [20, 60, 200])
+def test_a_file_that_begins_in_the_middle_of_a_member_gives_the_next(kind: str, cut: int) -> None:
+    captures, errors = read(b"".join(_members(kind))[cut:])
+    assert _numbers(captures)[-8:] == list(range(2, 10))
+    assert errors[0].offset == 0
+
+
+def test_places_in_question_are_looked_at_in_little_time() -> None:
+    """A gzip head with all its optional fields at every third byte."""
+    captures, _ = read(zipped(*pages(1))[:50] + b"\x1f\x8b\x08" * 100_000 + zipped(*pages(2)))
+    assert _numbers(captures)[-2:] == [0, 1]
 
 
 @packed
