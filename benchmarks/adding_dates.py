@@ -25,13 +25,13 @@ from statistics import median
 
 from benchmarks.corpus import Words, batches
 from benchmarks.searching import draw
-from nwx.adding_dates import DatesLists, add_dates
-from nwx.dedup.rawblocks import CdxSource
+from nwx.cdx.raw_blocks import CdxSource
+from nwx.dedup.added_dates import DatesLists, add_dates
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.keys import document_key
 from nwx.model import MAIN_DATES, Dates
-from nwx.searching import Question, search
+from nwx.searching.questions import Question, ask
 from nwx.settings import ElasticSettings, Settings
 from tests.elasticsearch.server import node
 
@@ -149,7 +149,7 @@ def with_date(question: Question) -> Question:
 def timed(engine: Engine, questions: Sequence[Question]) -> list[float]:
     """Return the milliseconds that the answers to questions took, the shortest first."""
     for question in questions[:WARM_UP]:
-        search(engine, question)
+        ask(engine, question)
     return sorted(_milliseconds(engine, question) for question in questions)
 
 
@@ -163,7 +163,7 @@ def figures(took: Sequence[float], without: float) -> str:
 
 def _milliseconds(engine: Engine, question: Question) -> float:
     started = time.perf_counter()
-    search(engine, question)
+    ask(engine, question)
     return (time.perf_counter() - started) * 1000
 
 

@@ -23,11 +23,11 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from nwx.engine.open import open_engine
-from nwx.formats.surt import urlkey
-from nwx.formats.urls import place_of
 from nwx.keys import document_id, document_key
 from nwx.model import Capture
 from nwx.settings import ElasticSettings, Settings
+from nwx.values.urlkeys import urlkey
+from nwx.values.urls import url_parts
 from tests.crawling.service import Place
 from tests.crawling.site import Site, running_site
 from tests.crawling.warcprox import warcprox
@@ -61,7 +61,7 @@ def made(number: int) -> Capture:
     url = f"http://www.site{number % _SITES}.example/path/{number * 7 // 10}.html"
     payload = hashlib.sha1(str(number * 2 // 3).encode()).digest()
     digest = f"sha1:{b32encode(payload).decode()}"
-    place = place_of(url)
+    place = url_parts(url)
     return Capture(
         collection="default",
         source_file=f"{number // 50_000:05}.warc.gz",

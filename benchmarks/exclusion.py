@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from benchmarks.dedup_cdx import made_lines
-from nwx.dedup.exclusion import ExclusionList
+from nwx.dedup.exclusion_lists import ExclusionList
 
 ASKED = 200_000
 

@@ -51,10 +51,10 @@ FROM read_parquet('{files}', hive_partitioning = false)
 
 def nwx(folder: Path, work: Path, least: int) -> dict[str, Any]:
     """Build with nwx and return how many combinations, and a sum over all their features."""
-    from nwx.facets.building import BuildOptions, build_facets
+    from nwx.facets.building import FacetBuildOptions, build_facets
     from nwx.facets.parquet import ParquetSource
 
-    options = BuildOptions(least=least, memory_bytes=1 << 30)
+    options = FacetBuildOptions(least=least, memory_bytes=1 << 30)
     report = build_facets(ParquetSource(folder), work / "facets", options)
     return {"bytes": report.bytes, **_summed(report.build.groupings())}
 

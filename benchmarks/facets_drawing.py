@@ -14,7 +14,7 @@ from nwx.facets.criteria import (
     status_category,
     tld_of,
 )
-from nwx.facets.question import Condition, FacetQuestion, Feature
+from nwx.facets.question import FacetCondition, FacetQuestion, Feature
 
 KINDS = ("heavy", "light", "span", "union", "list")
 
@@ -71,7 +71,7 @@ class Drawing:
         where = self._where(self._some(free, self._chance.randrange(2)), status=False)
         return FacetQuestion(where, by, Feature.CAPTURES, limit=_TOP)
 
-    def combination(self) -> tuple[Condition, ...]:
+    def combination(self) -> tuple[FacetCondition, ...]:
         """Return the conditions of a combination that some capture has."""
         some = self._some(CUBE, self._chance.randrange(len(CUBE) + 1))
         return self._exact(self._row(), (Criterion.STATUS, *some))
@@ -84,17 +84,17 @@ class Drawing:
 
     def _where(
         self, criteria: Sequence[Criterion], *, status: bool | None = None
-    ) -> tuple[Condition, ...]:
+    ) -> tuple[FacetCondition, ...]:
         if status is None:
             status = self._chance.random() < 0.5
         return self._exact(self._row(), [Criterion.STATUS, *criteria] if status else criteria)
 
     def _exact(
         self, row: dict[Criterion, str], criteria: Sequence[Criterion]
-    ) -> tuple[Condition, ...]:
-        return tuple(Condition(name, (row[name],)) for name in criteria)
+    ) -> tuple[FacetCondition, ...]:
+        return tuple(FacetCondition(name, (row[name],)) for name in criteria)
 
-    def _span(self) -> Condition:
+    def _span(self) -> FacetCondition:
         name = self._chance.choice((Criterion.MONTH, Criterion.SIZE, Criterion.DEPTH))
         ends = [self._row()[name] for _ in range(2)]
         if name is Criterion.SIZE:
@@ -104,11 +104,11 @@ class Drawing:
             ends = sorted(known, key=lambda end: int(end.rstrip("+"))) or ["0"]
         else:
             ends.sort()
-        return Condition(name, low=ends[0], high=ends[-1])
+        return FacetCondition(name, low=ends[0], high=ends[-1])
 
-    def _union(self) -> tuple[Condition, ...]:
+    def _union(self) -> tuple[FacetCondition, ...]:
         name = self._chance.choice((Criterion.SITE, Criterion.TLD, Criterion.TYPE))
         values = tuple(dict.fromkeys(self._row()[name] for _ in range(self._chance.randint(2, 8))))
         negated = name is not Criterion.SITE and self._chance.random() < 0.3
-        status = Condition(Criterion.STATUS, STATUSES[:2])
-        return (Condition(name, values, negated=negated), status)
+        status = FacetCondition(Criterion.STATUS, STATUSES[:2])
+        return (FacetCondition(name, values, negated=negated), status)

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 
 from nwx.facets.criteria import DEPTHS, SIZE_BOUNDS, SIZES, Criterion
-from nwx.facets.question import Condition, FacetQuestion
+from nwx.facets.question import FacetCondition, FacetQuestion
 
 FEATURES = ("captures", "unique_documents", "unique_urls", "bytes")
 
@@ -66,7 +66,7 @@ class Peer:
         self._connection.close()
 
 
-def _condition(condition: Condition) -> str:
+def _condition(condition: FacetCondition) -> str:
     name = condition.criterion.value
     order = _ORDERS.get(condition.criterion)
     if condition.is_span:

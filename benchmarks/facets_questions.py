@@ -33,11 +33,11 @@ from benchmarks.facets_drawing import KINDS, Drawing, values_of
 from benchmarks.facets_duckdb import FEATURES, Peer
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
-from nwx.facets.answering import Facets
-from nwx.facets.building import BuildOptions
+from nwx.facets.answering import FacetAnswers
+from nwx.facets.building import FacetBuildOptions
 from nwx.facets.criteria import CUBE, Criterion
 from nwx.facets.making import make_facets
-from nwx.facets.question import AnsweredBy, Condition, FacetAnswer, FacetQuestion
+from nwx.facets.question import AnsweredBy, FacetAnswer, FacetCondition, FacetQuestion
 from nwx.settings import ElasticSettings, Settings
 from tests.elasticsearch.server import node
 
@@ -87,9 +87,9 @@ def compare(folder: Path, settings: Settings, captures: int, given: argparse.Nam
         print(f"{folder.name}, {captures:,} captures, {len(asked)} questions, ms")
         if given.elastic and folder.name == "elastic":
             unbuilt = [one for one in asked if one[0] == "light"]
-            show("not built, light", timed(Facets(engine).answer, unbuilt))
+            show("not built, light", timed(FacetAnswers(engine).answer, unbuilt))
         began = time.monotonic()
-        report = make_facets(engine, BuildOptions())
+        report = make_facets(engine, FacetBuildOptions())
         print(f"built in {time.monotonic() - began:.1f} s, {report.bytes / 1e6:,.0f} MB")
         ask(engine, peer, asked)
         ask_stored(engine, drawing, given.questions)
@@ -135,7 +135,7 @@ def closing_peer(export: Path, folder: Path, memory: str) -> Iterator[Peer]:
 
 def ask(engine: Engine, peer: Peer, asked: Sequence[Asked]) -> None:
     """Ask both all questions, and print the times of each kind and how they compare."""
-    facets = Facets(engine)
+    facets = FacetAnswers(engine)
     ours, theirs = timed(facets.answer, asked), timed(peer.answer, asked)
     different = sum(not agree(own[2], other[2]) for own, other in zip(ours, theirs, strict=True))
     plain = tuple(kind for kind in KINDS if kind != "list")
@@ -193,7 +193,7 @@ def show(name: str, found: Sequence[tuple[str, float, Any]]) -> None:
 def ask_stored(engine: Engine, drawing: Drawing, number: int) -> None:
     """Ask for combinations by chance, and print the times of those that are stored."""
     asked = [("stored", FacetQuestion(drawing.combination())) for _ in range(number)]
-    found = timed(Facets(engine).answer, asked)
+    found = timed(FacetAnswers(engine).answer, asked)
     stored = [one for one in found if one[2].answered_by is AnsweredBy.STORED]
     print(f"{len(stored)} of {number} combinations by chance are stored")
     show("stored combinations", stored)
@@ -205,7 +205,7 @@ def recount(engine: Engine, export: Path, drawing: Drawing, number: int) -> None
     drawn = {drawing.combination() for _ in range(number * 3)}
     wanted = random.Random(1).sample(sorted(drawn, key=str), min(number, len(drawn)))
     counted = count_plainly(export, wanted)
-    facets = Facets(engine)
+    facets = FacetAnswers(engine)
     wrong = 0
     for where in wanted:
         found = facets.answer(FacetQuestion(where)).total
@@ -213,7 +213,7 @@ def recount(engine: Engine, export: Path, drawing: Drawing, number: int) -> None
     print(f"{len(wanted):,} combinations counted in plain Python: {wrong or 'none'} differ")
 
 
-Where = tuple[Condition, ...]
+Where = tuple[FacetCondition, ...]
 
 
 class Tally:

@@ -32,14 +32,14 @@ from warcio.archiveiterator import ArchiveIterator
 
 from benchmarks.corpus import Words
 from nwx.engine.open import open_engine
-from nwx.formats.digest import normal_digest
-from nwx.formats.surt import urlkey
-from nwx.formats.urls import place_of
-from nwx.importing import ImportOptions, ImportReport, import_files, report_json
+from nwx.importing import ImportOptions, ImportReport, import_files, import_report_json
 from nwx.keys import document_id, document_key
 from nwx.model import Batch, Capture, Dates, Document, Extract, IndexName, Link
 from nwx.settings import Settings
-from nwx.sources import expand
+from nwx.values.digests import normal_digest
+from nwx.values.urlkeys import urlkey
+from nwx.values.urls import url_parts
+from nwx.warc.sources import expand
 
 LOOP_BATCH = 500
 
@@ -238,7 +238,7 @@ def _nwx(options: argparse.Namespace) -> int:
 
 def _check(report: ImportReport) -> None:
     if report.errors_total:
-        print(report_json(report), file=sys.stderr)
+        print(import_report_json(report), file=sys.stderr)
 
 
 def _loop(options: argparse.Namespace) -> int:
@@ -288,7 +288,7 @@ def _parsed(record: object, name: str, number: int, offset: int) -> Document:
     served = http.get_header("Content-Type") or ""
     body = record.content_stream().read()  # type: ignore[attr-defined]
     digest = normal_digest(headers.get_header("WARC-Payload-Digest"))
-    place, date = place_of(url), headers.get_header("WARC-Date")
+    place, date = url_parts(url), headers.get_header("WARC-Date")
     capture = Capture(
         collection="default",
         source_file=name,

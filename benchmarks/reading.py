@@ -22,9 +22,9 @@ from pathlib import Path
 
 from fastwarc.warc import ArchiveIterator
 
-from nwx.formats.reader import ArchiveReader, CaptureRecord
 from nwx.model import Capture
-from nwx.sources import Source
+from nwx.warc.reader import ArchiveReader, CaptureRecord
+from nwx.warc.sources import ArchiveSource
 
 PAGE_BYTES = 40_000  # the mean; real pages are longer rather than shorter
 IMAGE_SHARE = 0.25
@@ -87,7 +87,7 @@ def _nwx(path: Path, *, bodies: bool) -> int:
         return bodies
 
     captures = 0
-    source = Source(path.name, str(path), path.stat().st_size)
+    source = ArchiveSource(path.name, str(path), path.stat().st_size)
     for found in ArchiveReader(source, "bench", keep=keep):
         if isinstance(found, CaptureRecord):
             captures += 1

@@ -26,11 +26,11 @@ from itertools import islice
 from pathlib import Path
 
 from benchmarks.corpus import Words
-from nwx.dedup.planning import Resources
-from nwx.dedup.rawblocks import CdxSource
+from nwx.cdx.raw_blocks import CdxSource
+from nwx.dedup.input_plan import Resources
 from nwx.zipnum import open_cluster
-from nwx.zipnum.building import LINES_A_BLOCK, BuildOptions, build
-from nwx.zipnum.verifying import verify
+from nwx.zipnum.builds import LINES_A_BLOCK, ClusterBuildOptions, build_cluster
+from nwx.zipnum.verification import verify_cluster
 
 _LEVEL = 6
 _FILES = 20
@@ -102,7 +102,7 @@ def plainly(inputs: list[Path], out: Path, shards: int, cores: int) -> None:
 def with_nwx(inputs: list[Path], out: Path, shards: int, cores: int) -> None:
     """Build a cluster."""
     sources = [CdxSource(str(path)) for path in inputs]
-    build(out, sources, BuildOptions(shards), Resources(_MEMORY, None, cores))
+    build_cluster(out, sources, ClusterBuildOptions(shards), Resources(_MEMORY, None, cores))
 
 
 def timed(work: Callable[[], None]) -> tuple[float, float]:
@@ -163,7 +163,7 @@ def main() -> int:
             tell("sort and zlib", asked.lines, first, plain)
             tell("nwx", asked.lines, second, ours)
             print(f"{'':14} {first[0] / second[0]:7.2f} times as fast")
-        faults = verify(str(ours)).counts
+        faults = verify_cluster(str(ours)).counts
         same = same_lines(plain, ours)
         print(f"the same lines: {same}; faults: {dict(faults) or 'none'}")
     return 0 if same and not faults else 1

@@ -2,7 +2,7 @@
 
 Attribute names are the field names of `mappings/*.json`: one concept, one
 name. A missing text is "", a missing number is None. Timestamps are 14
-digits, UTC. Digests are in their normal form (`nwx.formats.digest`).
+digits, UTC. Digests are in their normal form (`nwx.values.digests`).
 """
 
 from collections.abc import Mapping
@@ -54,7 +54,7 @@ class Capture:
     document_id: str
     status_code: int | None
     content_type: str  # MIME type as served: lower case, no parameters
-    content_type_norm: str  # html, pdf, image, … (nwx.formats.mime)
+    content_type_norm: str  # html, pdf, image, … (nwx.values.media_types)
     content_length: int | None
     redirect_to: str = ""
     method: str = "GET"
@@ -118,7 +118,7 @@ class SourceFile:
     """A ledger entry: how far a file of a collection has been imported.
 
     Everything before `done_to` (bytes) is in the indices; `finished` once
-    the whole file is. `checksum` is `nwx.sources.checksum` of the content.
+    the whole file is. `checksum` is `nwx.warc.sources.checksum` of the content.
     `counts` adds up what the file held (records by type, captures, errors).
     """
 

@@ -6,42 +6,34 @@ from flask import Flask, Response, g, request, url_for
 
 import nwx
 from nwx.cdxserver.server import CdxServer
-from nwx.cdxserver.sources import EngineSource, Source
+from nwx.cdxserver.sources.merged import EngineSource, RowSource
 from nwx.engine.base import Engine
-from webapp import (
-    api,
-    cdx,
-    dedup,
-    documents,
-    explore,
-    explore_exports,
-    exports,
-    facets,
-    failures,
-    health,
-    memento,
-    pages,
-    playback,
-    search,
-    words,
-)
-from webapp.cdx_service import CdxService
-from webapp.context import EXTENSION, Places, Service, preferences, service
+from webapp.cdx import dedup, memento
+from webapp.cdx import routes as cdx
+from webapp.cdx.service import CdxService
+from webapp.explore import api as facets
+from webapp.explore import exports as explorer_exports
+from webapp.explore import page as explorer
 from webapp.hosts import HostCheck
+from webapp.replay import routes as replay
+from webapp.search import api, documents, exports
+from webapp.search import page as search
+from webapp.site import failures, health, pages, words
+from webapp.site.context import EXTENSION, ArchivedPlaces, Service, preferences, service
 
 _MODULES = (
     search,
     documents,
     exports,
-    explore,
-    explore_exports,
+    explorer,
+    explorer_exports,
     pages,
     api,
     facets,
     cdx,
     memento,
     health,
-    playback,
+    replay,
 )
 DEFAULT_TITLE = "nwx"
 STATIC_SECONDS = 86_400
@@ -62,8 +54,8 @@ def create_app(
     *,
     replay_url: str | None = None,
     replay_port: int | None = None,
-    places: Places | None = None,
-    cdx_sources: Sequence[Source] = (),
+    places: ArchivedPlaces | None = None,
+    cdx_sources: Sequence[RowSource] = (),
     cdx_token: str = "",
     search_url: str = "",
     title: str = DEFAULT_TITLE,
@@ -95,7 +87,7 @@ def create_app(
         CdxServer([EngineSource(engine), *cdx_sources]),
         engine=engine,
         token=cdx_token,
-        replay_url=f"/{playback.COLLECTION}" if replays else "",
+        replay_url=f"/{replay.COLLECTION}" if replays else "",
         places=places,
     )
     cdx.prepare(app, captures)
@@ -124,7 +116,7 @@ def _prepare_templates(app: Flask) -> None:
         safe_url=words.safe_url,
         shown_url=words.shown_url,
     )
-    app.jinja_env.globals.update(static=_static, replay=playback.address)
+    app.jinja_env.globals.update(static=_static, replay=replay.address)
     app.context_processor(_common)
 
 

@@ -6,14 +6,14 @@ from functools import lru_cache
 from itertools import islice
 from urllib.parse import quote_plus
 
-from nwx.cdxserver.dialects import Dialect
-from nwx.cdxserver.digests import spelled
-from nwx.cdxserver.fields import DIGEST, LINE, values_of
-from nwx.cdxserver.query import Output, Query, Resume
-from nwx.cdxserver.selecting import Selection
-from nwx.formats.cdx import safe_field
-from nwx.formats.cdxrow import NOTHING, Row, extra_fields
-from nwx.formats.digest import Form
+from nwx.cdx.lines import safe_field
+from nwx.cdx.rows import NOTHING, CdxRow, extra_fields
+from nwx.cdxserver.query.dialects import Dialect
+from nwx.cdxserver.query.digest_spelling import spelled
+from nwx.cdxserver.query.field_names import DIGEST, LINE, field_values
+from nwx.cdxserver.query.model import CdxQuery, OutputForm, Resume
+from nwx.cdxserver.selection import SelectedRows
+from nwx.values.digests import DigestForm
 
 _ROWS_AT_ONCE = 256
 _NUMBERS = frozenset(("timestamp", "status", "statuscode", "length", "offset"))
@@ -21,26 +21,26 @@ _CDXJ_FIELDS = LINE[2:]
 
 _NEXT = ",\n"
 
-Writer = Callable[[Row], str]
+RowWriter = Callable[[CdxRow], str]
 
 
-def pieces(selection: Selection, query: Query, dialect: Dialect) -> Iterator[bytes]:
+def pieces(selection: SelectedRows, query: CdxQuery, dialect: Dialect) -> Iterator[bytes]:
     """Stream an answer in the form that the question and the dialect want."""
     names, form = query.fields or dialect.fields, query.digest
-    if query.output is Output.TEXT:
+    if query.output is OutputForm.TEXT:
         return _lines(selection, _text_writer(names, form))
-    if query.output is Output.CDXJ:
+    if query.output is OutputForm.CDXJ:
         return _lines(selection, _cdxj_writer(query))
     if dialect.json_lines:
         return _lines(selection, _json_line_writer(query))
-    if query.output is Output.JSONDICT:
+    if query.output is OutputForm.JSONDICT:
         return _array(selection, _object_writer(names, form), head=None)
     typed = dialect.json_numbers
     write = _list_writer(names, form, typed=typed)
     return _array(selection, write, head=names, always=typed)
 
 
-def _lines(selection: Selection, write: Writer) -> Iterator[bytes]:
+def _lines(selection: SelectedRows, write: RowWriter) -> Iterator[bytes]:
     for rows in _batches(selection):
         yield "".join(map(write, rows)).encode("utf-8", "surrogateescape")
     if selection.resume is not None:
@@ -52,7 +52,7 @@ def resume_key(resume: Resume) -> str:
     return quote_plus(f"{resume.urlkey} {resume.timestamp} {resume.read}", errors="surrogateescape")
 
 
-def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
+def _batches(rows: Iterable[CdxRow]) -> Iterator[list[CdxRow]]:
     """Give rows in batches, small ones first: whoever wants a few waits for a few."""
     stream = iter(rows)
     size = 16
@@ -62,11 +62,11 @@ def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
 
 
 @lru_cache(maxsize=256)
-def _text_writer(names: tuple[str, ...], form: Form | None) -> Writer:
-    values = values_of(names, form)
+def _text_writer(names: tuple[str, ...], form: DigestForm | None) -> RowWriter:
+    values = field_values(names, form)
     blanks = len(names) - 1
 
-    def write(row: Row) -> str:
+    def write(row: CdxRow) -> str:
         found = values(row)
         line = " ".join(found)
         # Values out of an archive may hold blanks, and worse.
@@ -77,16 +77,16 @@ def _text_writer(names: tuple[str, ...], form: Form | None) -> Writer:
     return write
 
 
-def _cdxj_writer(query: Query) -> Writer:
+def _cdxj_writer(query: CdxQuery) -> RowWriter:
     objects = _fields_object(query)
 
-    def write(row: Row) -> str:
+    def write(row: CdxRow) -> str:
         return f"{safe_field(row.urlkey)} {safe_field(row.timestamp)} {json.dumps(objects(row))}\n"
 
     return write
 
 
-def _json_line_writer(query: Query) -> Writer:
+def _json_line_writer(query: CdxQuery) -> RowWriter:
     objects = _fields_object(query)
     if query.fields:
         return lambda row: json.dumps(objects(row)) + "\n"
@@ -95,14 +95,14 @@ def _json_line_writer(query: Query) -> Writer:
     )
 
 
-def _fields_object(query: Query) -> Callable[[Row], dict[str, str]]:
+def _fields_object(query: CdxQuery) -> Callable[[CdxRow], dict[str, str]]:
     """Return what makes an object of the known fields of a row: all, or those asked for."""
     if query.fields:
         return _known(_but_place(query), query.digest)
     form = query.digest
     start = LINE.index(_CDXJ_FIELDS[0])
 
-    def make(row: Row) -> dict[str, str]:
+    def make(row: CdxRow) -> dict[str, str]:
         known = {
             name: value
             for name, value in zip(_CDXJ_FIELDS, row[start:], strict=False)
@@ -119,30 +119,30 @@ def _fields_object(query: Query) -> Callable[[Row], dict[str, str]]:
     return make
 
 
-def _but_place(query: Query) -> tuple[str, ...]:
+def _but_place(query: CdxQuery) -> tuple[str, ...]:
     """Return the fields asked for; a line of CDXJ begins with urlkey and timestamp anyway."""
-    if query.output is Output.CDXJ:
+    if query.output is OutputForm.CDXJ:
         return tuple(name for name in query.fields if name not in ("urlkey", "timestamp"))
     return query.fields
 
 
-def _known(names: tuple[str, ...], form: Form | None) -> Callable[[Row], dict[str, str]]:
-    values = values_of(names, form)
+def _known(names: tuple[str, ...], form: DigestForm | None) -> Callable[[CdxRow], dict[str, str]]:
+    values = field_values(names, form)
 
-    def make(row: Row) -> dict[str, str]:
+    def make(row: CdxRow) -> dict[str, str]:
         found = zip(names, values(row), strict=True)
         return {name: value for name, value in found if value != NOTHING}
 
     return make
 
 
-def _object_writer(names: tuple[str, ...], form: Form | None) -> Writer:
+def _object_writer(names: tuple[str, ...], form: DigestForm | None) -> RowWriter:
     known = _known(names, form)
     return lambda row: json.dumps({name: _typed(name, value) for name, value in known(row).items()})
 
 
-def _list_writer(names: tuple[str, ...], form: Form | None, *, typed: bool) -> Writer:
-    values = values_of(names, form)
+def _list_writer(names: tuple[str, ...], form: DigestForm | None, *, typed: bool) -> RowWriter:
+    values = field_values(names, form)
     if not typed:
         return lambda row: json.dumps(values(row))
     return lambda row: json.dumps(
@@ -160,7 +160,7 @@ def _typed(name: str, value: str) -> str | int | None:
 
 
 def _array(
-    selection: Selection, write: Writer, head: tuple[str, ...] | None, *, always: bool = False
+    selection: SelectedRows, write: RowWriter, head: tuple[str, ...] | None, *, always: bool = False
 ) -> Iterator[bytes]:
     """Stream a JSON array whose first row names the fields: `always`, or where others follow."""
     before = "["

@@ -4,15 +4,15 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from nwx.cdxserver.dialects import Dialect
 from nwx.cdxserver.output import pieces
-from nwx.cdxserver.paging import blocks_of, of_page, page_count
-from nwx.cdxserver.parameters import Parameters
-from nwx.cdxserver.parsing import parse
-from nwx.cdxserver.query import Output, Paging, Query
-from nwx.cdxserver.selecting import Seen, Selection
-from nwx.cdxserver.sources import Source, Sources
-from nwx.formats.digest import Form
+from nwx.cdxserver.pages import blocks_of, of_page, page_count
+from nwx.cdxserver.query.dialects import Dialect
+from nwx.cdxserver.query.model import CdxQuery, OutputForm, Paging
+from nwx.cdxserver.query.parameters import Parameters
+from nwx.cdxserver.query.parser import parse_cdx_query
+from nwx.cdxserver.selection import Seen, SelectedRows
+from nwx.cdxserver.sources.merged import RowSource, Sources
+from nwx.values.digests import DigestForm
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Answer:
 class CdxServer:
     """Answers questions from one source or several."""
 
-    def __init__(self, sources: Sequence[Source]) -> None:
+    def __init__(self, sources: Sequence[RowSource]) -> None:
         self.source = Sources(sources)
 
     def answer(
@@ -36,7 +36,7 @@ class CdxServer:
         dialect: Dialect,
         *,
         collection: str = "",
-        digest: Form | None = None,
+        digest: DigestForm | None = None,
         seen: Seen | None = None,
     ) -> Answer:
         """Return the answer to a question, on one collection or on all.
@@ -53,7 +53,7 @@ class CdxServer:
                 return _count(blocks, query.paging, dialect)
             page = of_page(query, query.paging, blocks, dialect)
             query = page if page is not None else replace(query, limit=0, paging=None)
-        selection = Selection(query, self.source, seen)
+        selection = SelectedRows(query, self.source, seen)
         return Answer(media_type, pieces(selection, query, dialect), query.urlkey)
 
     def query(
@@ -62,14 +62,14 @@ class CdxServer:
         dialect: Dialect,
         *,
         collection: str = "",
-        digest: Form | None = None,
-    ) -> Query:
+        digest: DigestForm | None = None,
+    ) -> CdxQuery:
         """Return what parameters ask for, on one collection or on all."""
-        return parse(parameters, dialect, digest, collection)
+        return parse_cdx_query(parameters, dialect, digest, collection)
 
-    def rows(self, query: Query) -> Selection:
+    def rows(self, query: CdxQuery) -> SelectedRows:
         """Return the captures that a question asks for."""
-        return Selection(query, self.source)
+        return SelectedRows(query, self.source)
 
     def close(self) -> None:
         """Close the sources."""
@@ -83,7 +83,7 @@ class CdxServer:
 def _count(blocks: Sequence[str], paging: Paging, dialect: Dialect) -> Answer:
     pages = page_count(blocks, paging)
     if not dialect.pages_as_object:
-        return Answer(dialect.media_types[Output.TEXT], iter([b"%d\n" % pages]))
+        return Answer(dialect.media_types[OutputForm.TEXT], iter([b"%d\n" % pages]))
     counted = {"pages": pages, "pageSize": paging.size, "blocks": len(blocks)}
     text = f"{json.dumps(counted)}\n"
-    return Answer(dialect.media_types[Output.JSON], iter([text.encode()]))
+    return Answer(dialect.media_types[OutputForm.JSON], iter([text.encode()]))

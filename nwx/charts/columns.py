@@ -1,6 +1,6 @@
 """Criteria and features as columns of charts."""
 
-from nwx.charts.fields import Field, Kind
+from nwx.charts.fields import Field, FieldKind
 from nwx.facets.criteria import DESCRIPTIONS, Criterion
 from nwx.facets.question import FEATURES, Feature
 
@@ -21,7 +21,7 @@ _STATUS_COLOURS = {
     "server_error": "#8f5fc4",
     "ignored": "#93a1a8",
 }
-_KINDS = {"count": Kind.COUNT, "bytes": Kind.BYTES, "ratio": Kind.RATIO}
+_KINDS = {"count": FieldKind.COUNT, "bytes": FieldKind.BYTES, "ratio": FieldKind.RATIO}
 
 
 def criterion_field(criterion: Criterion) -> Field:
@@ -29,8 +29,8 @@ def criterion_field(criterion: Criterion) -> Field:
     described = DESCRIPTIONS[criterion]
     if criterion is Criterion.STATUS:
         names, colours = tuple(_STATUS_COLOURS), tuple(_STATUS_COLOURS.values())
-        return Field(criterion.value, described.title, Kind.CATEGORY, names, colours)
-    kind = Kind.MONTH if criterion is Criterion.MONTH else Kind.CATEGORY
+        return Field(criterion.value, described.title, FieldKind.CATEGORY, names, colours)
+    kind = FieldKind.MONTH if criterion is Criterion.MONTH else FieldKind.CATEGORY
     return Field(criterion.value, described.title, kind, described.values)
 
 

@@ -9,7 +9,7 @@ Spec = dict[str, Any]
 """A Vega-Lite or Vega specification, or a part of one."""
 
 
-class Kind(StrEnum):
+class FieldKind(StrEnum):
     """What the values of a column are."""
 
     MONTH = "month"
@@ -29,7 +29,7 @@ class Field:
 
     name: str
     title: str
-    kind: Kind
+    kind: FieldKind
     order: tuple[str, ...] = ()
     colours: tuple[str, ...] = ()
 
@@ -51,22 +51,22 @@ _MONTH_LABEL = (
     "length(domain('x')) <= 24 ? datum.label"
     " : slice(datum.label, 5) == '01' ? slice(datum.label, 0, 4) : ''"
 )
-_FORMATS = {Kind.COUNT: ",", Kind.BYTES: ",", Kind.RATIO: ",.2f"}
+_FORMATS = {FieldKind.COUNT: ",", FieldKind.BYTES: ",", FieldKind.RATIO: ",.2f"}
 
 
 def value_axis(field: Field) -> Spec:
     """Return the axis of a number."""
     axis: Spec = {"title": titled(field), "tickCount": 5, "grid": True}
-    if field.kind is Kind.BYTES:
+    if field.kind is FieldKind.BYTES:
         axis["labelExpr"] = _BYTES_LABEL
-    elif field.kind is Kind.COUNT:
+    elif field.kind is FieldKind.COUNT:
         axis |= {"labelExpr": _COUNT_LABEL, "tickMinStep": 1}
     return axis
 
 
 def name_axis(field: Field) -> Spec:
     """Return the axis of months, lying, or of names, standing."""
-    if field.kind is Kind.MONTH:
+    if field.kind is FieldKind.MONTH:
         return {
             "title": None,
             "labelExpr": _MONTH_LABEL,
@@ -81,15 +81,15 @@ def name_axis(field: Field) -> Spec:
 def legend(field: Field) -> Spec:
     """Return the legend of a column that is told by colour."""
     shown: Spec = {"title": field.title, "orient": "top", "labelLimit": 200}
-    if field.kind is Kind.CATEGORY:
+    if field.kind is FieldKind.CATEGORY:
         return {**shown, "labelExpr": _NAME_LABEL, "symbolType": "square", "symbolSize": 120}
-    label = _BYTES_LABEL if field.kind is Kind.BYTES else _COUNT_LABEL
+    label = _BYTES_LABEL if field.kind is FieldKind.BYTES else _COUNT_LABEL
     return {**shown, "title": titled(field), "gradientLength": 220, "labelExpr": label}
 
 
 def titled(field: Field) -> str:
     """Return the title of a number with its unit, where the title does not say it."""
-    if field.kind is Kind.BYTES and "bytes" not in field.title.lower():
+    if field.kind is FieldKind.BYTES and "bytes" not in field.title.lower():
         return f"{field.title} (bytes)"
     return field.title
 
@@ -120,6 +120,6 @@ def _told(field: Field) -> Spec:
 
 def order(field: Field) -> Any:
     """Return the order of a column along an axis; None is that of the rows."""
-    if field.kind is Kind.MONTH:
+    if field.kind is FieldKind.MONTH:
         return "ascending"
     return list(field.order) or None

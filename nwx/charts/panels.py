@@ -21,7 +21,7 @@ MOST_COMBINATIONS = 10_000
 """The most hits that Elasticsearch gives at once."""
 
 
-class Form(Enum):
+class PanelForm(Enum):
     """The charts of panels."""
 
     BARS = "bars"
@@ -42,7 +42,7 @@ class Panel:
 
     name: str
     title: str
-    form: Form
+    form: PanelForm
     feature: Feature
     by: tuple[Criterion, ...]
     status: str = ""
@@ -58,14 +58,14 @@ PANELS = (
     Panel(
         "captures-by-month",
         "Captures by month and status",
-        Form.STACKED,
+        PanelForm.STACKED,
         Feature.CAPTURES,
         (Criterion.MONTH,),
     ),
     Panel(
         "duplication-by-month",
         "Duplication ratio by month",
-        Form.LINES,
+        PanelForm.LINES,
         Feature.DUPLICATION_RATIO,
         (Criterion.MONTH,),
         status="ok",
@@ -73,7 +73,7 @@ PANELS = (
     Panel(
         "bytes-by-type",
         "Bytes by type",
-        Form.BARS,
+        PanelForm.BARS,
         Feature.BYTES,
         (Criterion.TYPE,),
         status="ok",
@@ -82,7 +82,7 @@ PANELS = (
     Panel(
         "top-sites",
         "Sites with the most unique documents",
-        Form.BARS,
+        PanelForm.BARS,
         Feature.UNIQUE_DOCUMENTS,
         (Criterion.SITE,),
         status="ok",
@@ -91,7 +91,7 @@ PANELS = (
     Panel(
         "sites-by-bytes",
         "Sites by bytes",
-        Form.TREEMAP,
+        PanelForm.TREEMAP,
         Feature.BYTES,
         (Criterion.SITE,),
         status="ok",
@@ -100,14 +100,14 @@ PANELS = (
     Panel(
         "size-categories",
         "Captures by size",
-        Form.STACKED,
+        PanelForm.STACKED,
         Feature.CAPTURES,
         (Criterion.SIZE,),
     ),
     Panel(
         "top-level-domains",
         "Unique URLs by top-level domain",
-        Form.BARS,
+        PanelForm.BARS,
         Feature.UNIQUE_URLS,
         (Criterion.TLD,),
         status="ok",
@@ -116,7 +116,7 @@ PANELS = (
     Panel(
         "types-by-month",
         "Bytes by month and type",
-        Form.HEAT,
+        PanelForm.HEAT,
         Feature.BYTES,
         (Criterion.MONTH, Criterion.TYPE),
         status="ok",
@@ -145,7 +145,7 @@ def specification(panel: Panel, source: Spec) -> Spec:
     The source is `url` for Kibana, or `values` for a picture.
     """
     columns, bare = _columns(panel), _bare(panel)
-    if panel.form is Form.TREEMAP:
+    if panel.form is PanelForm.TREEMAP:
         formulas = [{"type": "formula", "expr": expr, "as": name} for name, expr in columns]
         return {"$schema": VEGA, **treemap.with_source(bare, {**source, "transform": formulas})}
     calculated = [{"calculate": expr, "as": name} for name, expr in columns]
@@ -157,15 +157,15 @@ def _bare(panel: Panel) -> Spec:
     value = feature_field(panel.feature)
     first, *rest = map(criterion_field, panel.criteria)
     match panel.form:
-        case Form.BARS:
+        case PanelForm.BARS:
             return specs.bars(first, value)
-        case Form.LINES:
+        case PanelForm.LINES:
             return specs.lines(first, value)
-        case Form.TREEMAP:
+        case PanelForm.TREEMAP:
             return treemap.treemap(first, value)
-        case Form.HEAT:
+        case PanelForm.HEAT:
             return specs.heat_map(first, rest[0], value)
-        case Form.STACKED:
+        case PanelForm.STACKED:
             return specs.stacked(first, rest[0], value)
 
 

@@ -2,7 +2,7 @@
 
 Rows have a column for each field, named as the field is; their names and
 those of a field's order are `drawable`. `with_rows` gives
-a specification its data; Kibana is given a query instead (`nwx.kibana`).
+a specification its data; Kibana is given a query instead (`nwx.exports.kibana`).
 Marks that are `clickable` show it by the pointer; what a click does is for
 the page to say.
 """
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nwx.charts import fields
-from nwx.charts.fields import Field, Kind, Spec
+from nwx.charts.fields import Field, FieldKind, Spec
 
 ROW_STEP = 24
 _PLACE = "place_in_stack"
@@ -45,10 +45,10 @@ def stacked(
     return {"transform": [place], **_spec({"type": "bar"}, encoding, clickable)}
 
 
-def grouped(category: Field, series: Field, value: Field, *, clickable: bool = False) -> Spec:
+def grouped_bars(category: Field, series: Field, value: Field, *, clickable: bool = False) -> Spec:
     """Return bars side by side, one a series."""
     encoding = _along(category, value)
-    offset = "xOffset" if category.kind is Kind.MONTH else "yOffset"
+    offset = "xOffset" if category.kind is FieldKind.MONTH else "yOffset"
     encoding[offset] = {"field": series.name, "type": "nominal", "sort": list(series.order) or None}
     encoding["color"] = fields.colour(series)
     encoding["tooltip"] = fields.tooltip(category, series, value)
@@ -65,7 +65,7 @@ def lines(
             "field": value.name,
             "type": "quantitative",
             "axis": fields.value_axis(value),
-            "scale": {"zero": value.kind is not Kind.RATIO},
+            "scale": {"zero": value.kind is not FieldKind.RATIO},
         },
         "tooltip": fields.tooltip(*filter(None, (month, series, value))),
     }
@@ -91,12 +91,12 @@ def heat_map(across: Field, down: Field, value: Field, *, clickable: bool = Fals
     return _spec({"type": "rect"}, encoding, clickable)
 
 
-def with_rows(spec: Spec, rows: Sequence[Mapping[str, Any]]) -> Spec:
+def spec_with_rows(spec: Spec, rows: Sequence[Mapping[str, Any]]) -> Spec:
     """Return a Vega-Lite specification with its data."""
     return {**spec, "data": {"values": [dict(row) for row in rows]}}
 
 
-def sized(spec: Spec, width: int | str, rows: int) -> Spec:
+def sized_spec(spec: Spec, width: int | str, rows: int) -> Spec:
     """Return a Vega-Lite specification for a width, as high as its rows need.
 
     `rows` is the number of names down the side, 0 where the height is free.
@@ -118,7 +118,7 @@ def _along(category: Field, value: Field, stack: str | None = None) -> Spec:
 
 
 def _value_side(category: Field) -> str:
-    return "y" if category.kind is Kind.MONTH else "x"
+    return "y" if category.kind is FieldKind.MONTH else "x"
 
 
 def _names(field: Field) -> Spec:

@@ -7,7 +7,7 @@ query and the explorer from its rows.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nwx.charts.fields import Field, Kind, Spec
+from nwx.charts.fields import Field, FieldKind, Spec
 
 TABLE = "table"
 # Dark enough for white names, whatever the ground around.
@@ -36,7 +36,7 @@ def treemap(category: Field, value: Field, *, clickable: bool = False) -> Spec:
     }
 
 
-def with_rows(spec: Spec, rows: Sequence[Mapping[str, Any]]) -> Spec:
+def treemap_with_rows(spec: Spec, rows: Sequence[Mapping[str, Any]]) -> Spec:
     """Return a treemap with its data."""
     return with_source(spec, {"values": [dict(row) for row in rows]})
 
@@ -47,7 +47,7 @@ def with_source(spec: Spec, source: Spec) -> Spec:
     return {**spec, "data": [{"name": TABLE, **source}, *others]}
 
 
-def sized(spec: Spec, width: int | str, height: int = 420) -> Spec:
+def sized_treemap(spec: Spec, width: int | str, height: int = 420) -> Spec:
     """Return a treemap for a width; "container" follows that of the page."""
     if isinstance(width, int):
         return {**spec, "width": width, "height": height}
@@ -85,7 +85,7 @@ def _colours(category: Field) -> Spec:
 
 
 def _cells(category: Field, value: Field, clickable: bool) -> Spec:
-    form = "format({}, '.4~s') + 'B'" if value.kind is Kind.BYTES else "format({}, ',')"
+    form = "format({}, '.4~s') + 'B'" if value.kind is FieldKind.BYTES else "format({}, ',')"
     told = form.format(f"datum['{value.name}']")
     look: Spec = {
         "x": {"field": "x0"},

@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from nwx.adding_dates import DatesLists, DatesReport, add_dates, build_dates, report_json
-from nwx.cli.cdxlists import FIELDS, TMP, print_problems, shown_progress, sources_of
+from nwx.cli.list_commands import FIELDS, TMP, print_problems, sources_of, step_bar
 from nwx.cli.main import run
 from nwx.cli.output import print_json
+from nwx.dedup.added_dates import DatesLists, DatesReport, add_dates, build_dates, dates_report_json
 from nwx.engine.open import is_server, open_engine
 from nwx.errors import UsageError
 from nwx.model import DEFAULT_COLLECTION, MAIN_DATES
@@ -94,7 +94,7 @@ def command(
         build, lists = lists[-2], lists[-1:]
     _check(build, sources, into, documents_only=documents_only)
     wanted = _lists(lists, **options)
-    with open_engine(settings) as engine, shown_progress(quiet=quiet) as progress:
+    with open_engine(settings) as engine, step_bar(quiet=quiet) as progress:
         if build:
             report = build_dates(
                 engine, sources, build, wanted, documents_only=documents_only, progress=progress
@@ -146,7 +146,7 @@ def _main_of(place: str, archive: str) -> str:
 def _print(report: DatesReport, *, as_json: bool, quiet: bool, built: str) -> None:
     print_problems(report.lists.problems, report.lists.problems_total)
     if as_json:
-        print_json(report_json(report))
+        print_json(dates_report_json(report))
     elif not quiet:
         click.echo(_words(report, built))
 

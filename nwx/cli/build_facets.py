@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from nwx.cli.facetbar import shown_build
+from nwx.cli.build_progress import shown_build
 from nwx.cli.output import print_json, size_words
 from nwx.engine.open import open_engine
 from nwx.settings import Settings
@@ -66,11 +66,11 @@ def command(
     command goes on. Without --sites, the list of the build before is taken.
     """
     # Here and not above: what builds takes a while to load.
-    from nwx.facets.building import BuildOptions
+    from nwx.facets.building import FacetBuildOptions
     from nwx.facets.making import make_facets
     from nwx.facets.sites import read_sites
 
-    options = BuildOptions(
+    options = FacetBuildOptions(
         least=least,
         sites=read_sites(sites_file) if sites_file else None,
         memory_bytes=memory * 1_000_000,

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import click
 
-from nwx.cli.cdxlists import list_output, shown_progress
+from nwx.cli.list_commands import list_output, step_bar
 from nwx.cli.output import clean
 from nwx.errors import UsageError
-from nwx.formats.indexlines import Form
-from nwx.indexing import IndexOptions, IndexReport, index_beside, index_together
-from nwx.sources import STANDARD_INPUT, expand
+from nwx.indexing.cdx_files import IndexOptions, IndexReport, index_beside, index_together
+from nwx.indexing.index_lines import IndexLineForm
+from nwx.warc.sources import STANDARD_INPUT, expand
 
 _ERRORS_SHOWN = 20
-_FORMS = {"9": Form.CDX9, "11": Form.CDX11}
+_FORMS = {"9": IndexLineForm.CDX9, "11": IndexLineForm.CDX11}
 
 
 @click.command("cdx")
@@ -78,9 +78,9 @@ def command(
         raise UsageError("there is nothing to read; name files or folders")
     if beside and (output or STANDARD_INPUT in files):
         raise UsageError("--beside takes neither --output nor standard input")
-    options = IndexOptions(Form.CDXJ if cdxj else _FORMS[fields], in_order, post_append)
+    options = IndexOptions(IndexLineForm.CDXJ if cdxj else _FORMS[fields], in_order, post_append)
     sources = list(expand(files))
-    with shown_progress(quiet=quiet) as progress:
+    with step_bar(quiet=quiet) as progress:
         if beside:
             report = index_beside(sources, options, jobs=jobs, progress=progress)
         else:

@@ -2,12 +2,12 @@
 
 import click
 
-from nwx.cdxserver.loading import Loaded, load
+from nwx.cdx.files import lines_of, open_cdx
+from nwx.cdxserver.loaded_lines import Loaded, load_lines
 from nwx.cli.output import clean, print_json
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.errors import CdxError, UsageError
-from nwx.formats.cdxfile import lines_of, open_cdx
 from nwx.model import DEFAULT_COLLECTION
 from nwx.settings import Settings
 
@@ -70,7 +70,7 @@ def _print(total: Loaded, *, as_json: bool) -> None:
 def _load(engine: Engine, name: str, collection: str, *, strict: bool) -> Loaded:
     try:
         with open_cdx(name) as stream:
-            return load(engine, lines_of(stream), collection, skip_bad=not strict, name=name)
+            return load_lines(engine, lines_of(stream), collection, skip_bad=not strict, name=name)
     except CdxError as error:
         raise CdxError(
             f"{name} line {error.line}: {error}; nothing of this file was loaded", name, error.line

@@ -4,10 +4,10 @@ from contextlib import ExitStack
 
 import click
 
-from nwx.cdxserver.loading import make_ready
-from nwx.cdxserver.opening import open_sources
+from nwx.cdxserver.loaded_lines import make_ready
 from nwx.cdxserver.server import CdxServer
-from nwx.cdxserver.sources import EngineSource, Source
+from nwx.cdxserver.sources.from_arguments import open_sources
+from nwx.cdxserver.sources.merged import EngineSource, RowSource
 from nwx.cli.output import clean
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
@@ -66,14 +66,14 @@ def command(
     ia, pywb and outback: /cdx/ia.
     """
     # Imported here: the libraries of the server are no concern of the other commands.
-    from webapp.cdx_alone import Place, serve_alone
-    from webapp.cdx_service import CdxService
+    from webapp.cdx.service import CdxService
+    from webapp.server.cdx_alone import CdxServerAddress, serve_alone
 
     token = cdx_token or settings.cdx_token
     if token and sources and not archive:
         raise UsageError("captures are written to an archive; add --archive")
     with ExitStack() as stack:
-        asked: list[Source] = open_sources(sources)
+        asked: list[RowSource] = open_sources(sources)
         engine: Engine | None = None
         if archive or not sources:
             engine = stack.enter_context(open_engine(settings, read_only=not token))
@@ -86,7 +86,7 @@ def command(
         shown = ", ".join((*((settings.engine,) if engine else ()), *sources))
         serve_alone(
             service,
-            Place(host, port, threads),
+            CdxServerAddress(host, port, threads),
             lambda address: click.echo(
                 f"nwx answers from {clean(shown)} at {address}/cdx (Ctrl-C ends)"
             ),

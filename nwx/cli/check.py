@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from nwx.checking import Cause, Comparison, Finding, Missing, check
-from nwx.cli.cdxlists import place_and_message, print_above, shown_progress
+from nwx.bulk.progress import StepProgress
+from nwx.checks import Cause, Comparison, Disagreement, Missing, check
+from nwx.cli.list_commands import place_and_message, print_above, step_bar
 from nwx.cli.output import clean, print_json
-from nwx.dedup.exclusion import ExclusionList
-from nwx.dedup.report import Progress
+from nwx.dedup.exclusion_lists import ExclusionList
 from nwx.engine.open import open_engine
 from nwx.errors import UsageError
 from nwx.settings import Settings
@@ -73,7 +73,7 @@ def command(
         return _compare(settings, files, lists, collection, shown)
     with (
         open_engine(settings, read_only=True) as engine,
-        shown_progress(quiet=shown.quiet) as progress,
+        step_bar(quiet=shown.quiet) as progress,
     ):
         for finding in check(engine, progress):
             shown.add(finding.kind, _of_finding(finding), finding)
@@ -97,7 +97,7 @@ class _Shown:
         self.quiet = quiet
         self._printed = 0
 
-    def add(self, kind: str, text: str, entry: Finding | Missing) -> None:
+    def add(self, kind: str, text: str, entry: Disagreement | Missing) -> None:
         """Take the next."""
         self.counts[kind] += 1
         if self._limit is not None and self.counts[kind] > self._limit:
@@ -115,7 +115,7 @@ class _Shown:
             click.echo(f"… and {more:,} more; --all names them")
 
 
-def _of_finding(finding: Finding) -> str:
+def _of_finding(finding: Disagreement) -> str:
     return clean(f"{finding.index} {finding.id}: {finding.message}")
 
 
@@ -131,7 +131,7 @@ def _compare(
     shown: _Shown,
 ) -> int:
     with (
-        shown_progress(quiet=shown.quiet) as progress,
+        step_bar(quiet=shown.quiet) as progress,
         _loaded(lists, progress) as excluded,
         open_engine(settings, read_only=True) as engine,
     ):
@@ -150,7 +150,7 @@ def _compare(
 
 
 @contextmanager
-def _loaded(lists: tuple[str, ...], progress: Progress) -> Iterator[ExclusionList | None]:
+def _loaded(lists: tuple[str, ...], progress: StepProgress) -> Iterator[ExclusionList | None]:
     if not lists:
         yield None
         return

@@ -5,11 +5,11 @@ from dataclasses import asdict
 import click
 from rich.table import Table
 
-from nwx.adding_dates import orphans
-from nwx.cli.cdxlists import print_above, shown_progress
+from nwx.cdx.lines import safe_field
+from nwx.cli.list_commands import print_above, step_bar
 from nwx.cli.output import clean, console, print_json, size_words
+from nwx.dedup.added_dates import orphans
 from nwx.engine.open import open_engine
-from nwx.formats.cdx import safe_field
 from nwx.model import NamedDates
 from nwx.settings import Settings
 
@@ -101,7 +101,7 @@ def list_orphans(settings: Settings, as_json: bool, quiet: bool) -> None:
 
     They are lines `date digest url`, as add-dates takes them.
     """
-    with open_engine(settings, read_only=True) as engine, shown_progress(quiet=quiet) as progress:
+    with open_engine(settings, read_only=True) as engine, step_bar(quiet=quiet) as progress:
         for one in orphans(engine, progress):
             url, digest = one.key.split(" ")[:2]
             for timestamp, collection in one.seen:

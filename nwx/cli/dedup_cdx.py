@@ -6,24 +6,24 @@ from pathlib import Path
 
 import click
 
-from nwx.cli.cdxlists import (
+from nwx.bulk.progress import StepProgress
+from nwx.cdx.lines import CdxLine
+from nwx.cdx.raw_blocks import CdxSource
+from nwx.cli.list_commands import (
     SIZE,
     exit_code,
     list_options,
     list_output,
     print_report,
     resources_of,
-    shown_progress,
     sources_of,
+    step_bar,
 )
 from nwx.cli.main import run
+from nwx.dedup.capture_filter import CaptureFilter, Keep, Revisits
 from nwx.dedup.duplicates import find_duplicates
-from nwx.dedup.hashing import Key
-from nwx.dedup.rawblocks import CdxSource
-from nwx.dedup.report import Progress
-from nwx.dedup.selection import Keep, Revisits, Selection
+from nwx.dedup.key_hashes import Key
 from nwx.engine.open import is_server, open_engine
-from nwx.formats.cdx import CdxLine
 from nwx.model import IndexName
 from nwx.settings import Settings, load_settings
 
@@ -104,7 +104,7 @@ def command(
     sources = sources_of(files, fields)
     archives = [place for place in against if is_server(place) or Path(place).is_dir()]
     sources += [CdxSource(place, held=True) for place in against if place not in archives]
-    selection = Selection(
+    selection = CaptureFilter(
         key=Key(key),
         keep=Keep(keep),
         min_bytes=min_size,
@@ -112,7 +112,7 @@ def command(
         mime_out=tuple(pattern.lower() for pattern in not_mime),
         revisits=Revisits(revisits),
     )
-    with list_output(output) as stream, shown_progress(quiet=quiet) as progress:
+    with list_output(output) as stream, step_bar(quiet=quiet) as progress:
         report = find_duplicates(
             sources,
             stream,
@@ -134,7 +134,7 @@ def command(
     return exit_code(report)
 
 
-def _held(settings: Settings, archives: list[str], progress: Progress) -> Iterator[CdxLine]:
+def _held(settings: Settings, archives: list[str], progress: StepProgress) -> Iterator[CdxLine]:
     for place in archives:
         with open_engine(replace(settings, engine=place), read_only=True) as engine:
             total = engine.count(IndexName.CAPTURES)

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import click
 
-from nwx.cli.cdxlists import print_problems, shown_progress
+from nwx.cli.list_commands import print_problems, step_bar
 from nwx.cli.output import clean, print_json, size_words
-from nwx.dedup.exclusion import ExclusionList
+from nwx.dedup.exclusion_lists import ExclusionList
+from nwx.dedup.warc_rewrite import Rewritten, rewrite
 from nwx.errors import UsageError
 from nwx.model import ReadError
-from nwx.rewriting import Rewritten, rewrite
-from nwx.sources import Source, expand
+from nwx.warc.sources import ArchiveSource, expand
 
 _LEFT_SHOWN = 20
 
@@ -52,7 +52,7 @@ def command(
     """
     sources = _sources(files)
     with (
-        shown_progress(quiet=quiet) as progress,
+        step_bar(quiet=quiet) as progress,
         ExclusionList.load(lists, progress=progress) as excluded,
     ):
         done = list(rewrite(sources, excluded.covers, folder, progress))
@@ -66,7 +66,7 @@ def command(
     return 0
 
 
-def _sources(files: Sequence[str]) -> list[Source]:
+def _sources(files: Sequence[str]) -> list[ArchiveSource]:
     if not files:
         raise UsageError("there is nothing to write anew; name WARC files or folders")
     sources = []

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
-from nwx.cli.cdxlists import place_and_message, shown_progress
+from nwx.bulk.whole_files import whole_file
+from nwx.cdx.lines import DATE_FIRST, format_cdx
+from nwx.cli.list_commands import place_and_message, step_bar
 from nwx.cli.output import clean
-from nwx.dedup.exclusion import ExclusionList
+from nwx.dedup.exclusion_lists import ExclusionList
 from nwx.errors import CdxError
-from nwx.formats.cdx import DATE_FIRST, format_cdx
-from nwx.formats.wholefile import whole_file
 from nwx.importing import ExclusionReport
 
 _SHOWN = 10
@@ -27,7 +27,7 @@ def loaded(lists: tuple[str, ...], *, strict: bool, quiet: bool) -> Iterator[Exc
     if not lists:
         yield None
         return
-    with shown_progress(quiet=quiet) as progress:
+    with step_bar(quiet=quiet) as progress:
         excluded = ExclusionList.load(lists, progress=progress)
     with excluded:
         problems = [place_and_message(problem) for problem in excluded.problems[:_SHOWN]]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from nwx.cli.facetbar import shown_build
+from nwx.cli.build_progress import shown_build
 from nwx.cli.output import print_json, size_words
 from nwx.engine.open import open_engine
 from nwx.settings import Settings
@@ -25,7 +25,7 @@ def command(settings: Settings, what: str, folder: Path, as_json: bool, quiet: b
     them. `nwx build-facets --source FOLDER` reads it.
     """
     # Here and not above: what writes Parquet takes a while to load.
-    from nwx.exporting import export_captures
+    from nwx.exports.captures import export_captures
 
     with open_engine(settings, read_only=True) as engine, shown_build(quiet=quiet) as show:
         report = export_captures(engine, folder, show)

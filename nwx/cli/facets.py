@@ -10,17 +10,10 @@ from rich.text import Text
 
 from nwx.cli.output import clean, console, print_json
 from nwx.engine.open import open_engine
-from nwx.facets.answering import Facets
-from nwx.facets.asking import to_features, to_question
+from nwx.facets.answering import FacetAnswers
+from nwx.facets.asking import parse_facet_question, parse_features
 from nwx.facets.criteria import Criterion
-from nwx.facets.question import (
-    FEATURES,
-    AnsweredBy,
-    FacetAnswer,
-    Feature,
-    Features,
-    answer_json,
-)
+from nwx.facets.question import FEATURES, AnsweredBy, FacetAnswer, Feature, Features, answer_json
 from nwx.settings import Settings
 
 _WAYS = {
@@ -81,10 +74,10 @@ def command(
     All counts are of the archive as it is now, and exact unless you say
     --approximate; they come at once where `nwx build-facets` was run.
     """
-    features = to_features(feature)
-    question = to_question(where, by, sort, features, order or "", top)
+    features = parse_features(feature)
+    question = parse_facet_question(where, by, sort, features, order or "", top)
     with open_engine(settings, read_only=True) as engine:
-        answer = Facets(engine).answer(question, approximate=approximate)
+        answer = FacetAnswers(engine).answer(question, approximate=approximate)
     if as_json:
         print_json(answer_json(answer, features))
     elif as_csv:

@@ -7,10 +7,10 @@ from typing import Any
 import click
 
 from nwx.cli import exclusions
-from nwx.cli.bar import shown_progress
+from nwx.cli.import_progress import import_bar
 from nwx.cli.output import clean, print_json, size_words
-from nwx.cli.stopping import stop_signals
-from nwx.dedup.exclusion import ExclusionList
+from nwx.cli.signals import stop_signals
+from nwx.dedup.exclusion_lists import ExclusionList
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.errors import EngineError, UsageError
@@ -20,13 +20,13 @@ from nwx.importing import (
     ImportOptions,
     ImportReport,
     import_files,
+    import_report_json,
     report_exclusion,
-    report_json,
     warm_up,
 )
 from nwx.model import DEFAULT_COLLECTION, ReadError
 from nwx.settings import Settings
-from nwx.sources import STANDARD_INPUT, Source, expand
+from nwx.warc.sources import STANDARD_INPUT, ArchiveSource, expand
 
 _ERRORS_SHOWN = 10
 
@@ -127,7 +127,7 @@ def command(
         with stop_signals() as received:
             report, told = _import(settings, sources, wanted, received, excluded, quiet=quiet)
         if as_json:
-            print_json(report_json(report) | {"exclusion": told.as_json if told else None})
+            print_json(import_report_json(report) | {"exclusion": told.as_json if told else None})
         else:
             _print_report(report, told, quiet=quiet)
         if excluded and told and not report.interrupted:
@@ -154,14 +154,14 @@ def _check_use(
 
 def _import(
     settings: Settings,
-    sources: Iterator[Source | ReadError],
+    sources: Iterator[ArchiveSource | ReadError],
     options: ImportOptions,
     received: list[int],
     excluded: ExclusionList | None,
     *,
     quiet: bool,
 ) -> tuple[ImportReport, ExclusionReport | None]:
-    with open_engine(settings) as engine, shown_progress(quiet=quiet) as progress:
+    with open_engine(settings) as engine, import_bar(quiet=quiet) as progress:
         engine.create()
         try:
             report = import_files(

@@ -3,7 +3,7 @@
 import click
 
 from nwx.cli.output import clean
-from nwx.kibana import as_lines, push, saved_objects
+from nwx.exports.kibana import as_lines, push, saved_objects
 from nwx.settings import Settings
 
 

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import click
 
-from nwx.cli.cdxlists import (
+from nwx.cli.list_commands import (
     exit_code,
     list_options,
     list_output,
     print_report,
     resources_of,
-    shown_progress,
     sources_of,
+    step_bar,
 )
 from nwx.cli.main import run
 from nwx.dedup.revisits import find_revisits
@@ -39,7 +39,7 @@ def command(
     name. FILES are as for dedup-cdx.
     """
     sources = sources_of(files, fields)
-    with list_output(output) as stream, shown_progress(quiet=quiet) as progress:
+    with list_output(output) as stream, step_bar(quiet=quiet) as progress:
         report = find_revisits(
             sources,
             stream,

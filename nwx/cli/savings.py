@@ -7,7 +7,7 @@ from typing import Any
 import click
 from rich.table import Table
 
-from nwx.cli.cdxlists import (
+from nwx.cli.list_commands import (
     FIELDS,
     JOBS,
     MEMORY,
@@ -16,13 +16,13 @@ from nwx.cli.cdxlists import (
     TMP,
     print_problems,
     resources_of,
-    shown_progress,
     sources_of,
+    step_bar,
 )
 from nwx.cli.output import clean, console, print_json, size_words
-from nwx.dedup.hashing import Key
+from nwx.dedup.capture_filter import CaptureFilter
+from nwx.dedup.key_hashes import Key
 from nwx.dedup.savings import SavingsReport, measure_savings
-from nwx.dedup.selection import Selection
 
 _ROWS_SHOWN = 10
 _WORDS = {
@@ -75,12 +75,12 @@ def command(
     the duplicates' records, less that of the revisit records in their
     place; revisits in the FILES were saved already and count apart.
     """
-    selection = Selection(
+    selection = CaptureFilter(
         min_bytes=min_size,
         mime_in=tuple(pattern.lower() for pattern in mime),
         mime_out=tuple(pattern.lower() for pattern in not_mime),
     )
-    with shown_progress(quiet=quiet) as progress:
+    with step_bar(quiet=quiet) as progress:
         report = measure_savings(
             sources_of(files, fields),
             list(Key),
@@ -91,13 +91,13 @@ def command(
         )
     print_problems(report.reading.problems, report.reading.problems_total)
     if as_json:
-        print_json(report_json(report))
+        print_json(savings_report_json(report))
     else:
         _print(report, Key(by))
     return 1 if report.reading.problems_total and not report.reading.lines else 0
 
 
-def report_json(report: SavingsReport) -> dict[str, Any]:
+def savings_report_json(report: SavingsReport) -> dict[str, Any]:
     """Return a report as JSON values."""
     captures = report.captures
     return {
@@ -135,10 +135,10 @@ def _policy_json(report: SavingsReport, key: Key) -> dict[str, Any]:
 
 
 _COLUMNS = ("value", "captures", "duplicates", "bytes", "bytes_of_duplicates")
-Row = tuple[str, int, int, int, int]
+SavingsRow = tuple[str, int, int, int, int]
 
 
-def _groups(report: SavingsReport, key: Key) -> dict[str, list[Row]]:
+def _groups(report: SavingsReport, key: Key) -> dict[str, list[SavingsRow]]:
     """Return what is there and what would be saved of it, by type and by host, most first."""
     all_of, saved = report.captures, report.policies[key].savings
     return {
@@ -156,7 +156,7 @@ def _rows(
     duplicates: Mapping[str, int],
     size: Mapping[str, int],
     saved: Mapping[str, int],
-) -> list[Row]:
+) -> list[SavingsRow]:
     rows = [
         (value, count, duplicates[value], size[value], saved[value])
         for value, count in captures.items()
@@ -188,7 +188,7 @@ def _print(report: SavingsReport, by: Key) -> None:
         _print_rows(name, rows)
 
 
-def _print_rows(name: str, rows: list[Row]) -> None:
+def _print_rows(name: str, rows: list[SavingsRow]) -> None:
     table = _table(name, "captures", "duplicates", "bytes", "of duplicates")
     for value, captures, duplicates, size, saved in rows[:_ROWS_SHOWN]:
         table.add_row(

@@ -15,14 +15,7 @@ from nwx.engine.base import FACET_FIELDS
 from nwx.engine.open import open_engine
 from nwx.errors import UsageError
 from nwx.model import Collapse, Hit, SearchResult, Sort
-from nwx.searching import (
-    FILTERS,
-    Question,
-    hit_json,
-    result_json,
-    search,
-    search_all,
-)
+from nwx.searching.questions import FILTERS, Question, ask, hit_json, result_json, search_all
 from nwx.settings import Settings
 
 CSV_COLUMNS = (
@@ -104,7 +97,7 @@ def command(
         if scroll:
             _stream(islice(search_all(engine, question), limit), as_csv=as_csv)
             return
-        result = search(engine, question)
+        result = ask(engine, question)
     if as_json:
         print_json(result_json(result))
     elif as_csv:

@@ -70,12 +70,12 @@ def command(
     --replay-url say where readers find the two.
     """
     # Imported here: the libraries of the pages are no concern of the other commands.
-    from nwx.cdxserver.loading import make_ready
-    from nwx.cdxserver.opening import open_sources
+    from nwx.cdxserver.loaded_lines import make_ready
+    from nwx.cdxserver.sources.from_arguments import open_sources
     from webapp.application import DEFAULT_TITLE
-    from webapp.service import Addresses, ServiceSettings, serve
+    from webapp.server.service import ServiceAddresses, ServiceSettings, serve
 
-    def ready(addresses: Addresses) -> None:
+    def ready(addresses: ServiceAddresses) -> None:
         click.echo(f"nwx serves {clean(settings.engine)} at {addresses.search}/ (Ctrl-C ends)")
         if addresses.replay:
             click.echo(f"playback is at {addresses.replay}/")

@@ -10,8 +10,8 @@ from nwx.cli.output import clean, clean_lines, console, date_words, print_json, 
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.model import Capture, Document
+from nwx.searching.documents import Shown, UrlVersion, id_of_key, show, shown_json, versions
 from nwx.settings import Settings
-from nwx.showing import Shown, Version, id_of_key, show, shown_json, versions
 
 
 @click.command("show")
@@ -49,7 +49,7 @@ def _show(engine: Engine, id: str | None, asked: str, *, text: bool, as_json: bo
     return 0
 
 
-def _print_versions(found: list[Version], *, as_json: bool) -> None:
+def _print_versions(found: list[UrlVersion], *, as_json: bool) -> None:
     if as_json:
         print_json([asdict(version) for version in found])
         return

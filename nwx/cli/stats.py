@@ -3,9 +3,9 @@
 import click
 from rich.table import Table
 
+from nwx.checks.archive_size import measure
 from nwx.cli.output import console, print_json, size_words
 from nwx.engine.open import open_engine
-from nwx.measuring import measure
 from nwx.model import IndexName
 from nwx.settings import Settings
 

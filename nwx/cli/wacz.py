@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from nwx.cli.cdxlists import shown_progress
+from nwx.cli.list_commands import step_bar
 from nwx.cli.output import clean, print_json, size_words
 from nwx.engine.open import open_engine
 from nwx.errors import SourceError, TimestampError, UsageError
-from nwx.packing import PackOptions, PackReport, Selection, pack
+from nwx.exports import PackOptions, PackReport, WaczSelection, pack
 from nwx.query.dates import date_span
 from nwx.settings import Settings
-from nwx.sources import STANDARD_INPUT
+from nwx.warc.sources import STANDARD_INPUT
 
 _ERRORS_SHOWN = 20
 
@@ -54,7 +54,7 @@ def command(
     cannot be had are counted and told. The exit code is 1 when nothing
     could be packed.
     """
-    selection = Selection(
+    selection = WaczSelection(
         query=" ".join(query),
         urls=_urls(urls) if urls is not None else (),
         collections=collection,
@@ -64,7 +64,7 @@ def command(
     if urls is not None and not selection.urls:
         raise UsageError(f"{urls} has no URLs")
     options = PackOptions(title, description, text)
-    with open_engine(settings, read_only=True) as engine, shown_progress(quiet=quiet) as progress:
+    with open_engine(settings, read_only=True) as engine, step_bar(quiet=quiet) as progress:
         report = pack(engine, selection, out, options, progress)
     _print(report, as_json=as_json, quiet=quiet)
     return 0

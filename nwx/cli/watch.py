@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from nwx.cli.output import clean, json_text, size_words
-from nwx.cli.stopping import stop_signals
+from nwx.cli.signals import stop_signals
 from nwx.errors import UsageError
 from nwx.importing import PARSERS, ImportOptions
 from nwx.model import DEFAULT_COLLECTION, ReadError

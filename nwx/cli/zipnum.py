@@ -10,22 +10,22 @@ from typing import Any, TypeVar
 import click
 from isal import igzip
 
-from nwx.cli.cdxlists import SIZE, list_output, place_and_message, resources_of, shown_progress
+from nwx.bulk.pool import processors
+from nwx.cdx.files import STANDARD_INPUT
+from nwx.cdx.raw_blocks import CdxSource
+from nwx.cli.list_commands import SIZE, list_output, place_and_message, resources_of, step_bar
 from nwx.cli.output import clean, print_json, size_words
-from nwx.dedup.planning import MEMORY_BYTES
-from nwx.dedup.pool import processors
-from nwx.dedup.rawblocks import CdxSource
+from nwx.dedup.input_plan import MEMORY_BYTES
 from nwx.errors import UsageError
-from nwx.formats.cdxfile import STANDARD_INPUT
-from nwx.formats.surt import urlkey
-from nwx.zipnum import Cluster, after, open_cluster
-from nwx.zipnum.building import LINES_A_BLOCK, BuildOptions, BuildReport, build
-from nwx.zipnum.converting import to_cluster, to_wacz_form
-from nwx.zipnum.repairing import RepairReport, repair
+from nwx.values.urlkeys import urlkey
+from nwx.zipnum import Cluster, end_after, open_cluster
+from nwx.zipnum.builds import LINES_A_BLOCK, ClusterBuildOptions, ClusterBuildReport, build_cluster
+from nwx.zipnum.conversion import to_cluster, to_wacz_form
+from nwx.zipnum.merges import MergeReport, merge_lines
+from nwx.zipnum.repairs import RepairReport, repair_cluster
 from nwx.zipnum.shards import LEVEL
-from nwx.zipnum.splits import read_splits
-from nwx.zipnum.updating import MergeReport, merge
-from nwx.zipnum.verifying import VerifyReport, verify
+from nwx.zipnum.split_points import read_splits
+from nwx.zipnum.verification import VerifyReport, verify_cluster
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -121,9 +121,9 @@ def build_command(
     """
     sources = _sources(files)
     points = None if splits is None else tuple(read_splits(splits))
-    options = BuildOptions(shards, lines, points, summary)
-    with shown_progress(quiet=quiet) as progress:
-        report = build(out, sources, options, resources_of(memory, None, jobs), progress)
+    options = ClusterBuildOptions(shards, lines, points, summary)
+    with step_bar(quiet=quiet) as progress:
+        report = build_cluster(out, sources, options, resources_of(memory, None, jobs), progress)
     return _print_build(report, as_json=as_json, quiet=quiet)
 
 
@@ -137,7 +137,7 @@ def _sources(files: tuple[str, ...]) -> list[CdxSource]:
     ]
 
 
-def _print_build(report: BuildReport, *, as_json: bool, quiet: bool) -> int:
+def _print_build(report: ClusterBuildReport, *, as_json: bool, quiet: bool) -> int:
     for problem in report.problems[:_PROBLEMS_SHOWN]:
         click.echo(f"nwx: {clean(place_and_message(problem))}", err=True)
     if report.problems_total > _PROBLEMS_SHOWN:
@@ -178,8 +178,8 @@ def merge_command(
     the cluster meanwhile finds the old one until the new one is whole.
     """
     sources = _sources(files)
-    with shown_progress(quiet=quiet) as progress:
-        report = merge(
+    with step_bar(quiet=quiet) as progress:
+        report = merge_lines(
             cluster,
             sources,
             resources_of(memory, None, jobs),
@@ -222,8 +222,8 @@ def verify_command(
     nowhere, digests that do not fit (in WACZ files), and what a killed
     command left.
     """
-    with shown_progress(quiet=quiet) as progress:
-        report = verify(cluster, allow, workers=jobs or processors(), progress=progress)
+    with step_bar(quiet=quiet) as progress:
+        report = verify_cluster(cluster, allow, workers=jobs or processors(), progress=progress)
     if as_json:
         print_json({**asdict(report), "counts": dict(report.counts)})
     else:
@@ -258,8 +258,8 @@ def repair_command(
     are torn or out of order the data are written anew too, with all lines
     that can be read; the old files go when the new ones are there.
     """
-    with shown_progress(quiet=quiet) as progress:
-        report = repair(
+    with step_bar(quiet=quiet) as progress:
+        report = repair_cluster(
             cluster,
             resources_of(memory, None, jobs),
             lines_a_block=lines,
@@ -349,7 +349,7 @@ def prefix_command(cluster: str, url: str, allow: tuple[str, ...], limit: int | 
     takes in all hosts below: org,example is all of example.org.
     """
     key = _key(url).encode("utf-8", "surrogateescape")
-    return _print_lines(cluster, allow, key, after(key), limit)
+    return _print_lines(cluster, allow, key, end_after(key), limit)
 
 
 def _key(url: str) -> str:

@@ -5,7 +5,7 @@ all three in common with the capture that is kept are not listed: whoever
 leaves out what is listed would leave that one out too.
 
 Nothing is sorted. An input that is in order already is read once, run of
-lines by run of lines (`nwx.dedup.runs`). Any other is read twice: first
+lines by run of lines (`nwx.dedup.sorted_input`). Any other is read twice: first
 each line becomes an entry of 32 bytes (the number of its key and its
 date), spread by key over files on disk; what shares a key then lies in one
 of them, and each is settled in memory. Then the lines are read again and
@@ -22,7 +22,13 @@ from typing import BinaryIO
 
 import numpy as np
 
-from nwx.dedup.planning import (
+from nwx.bulk.pool import Pool
+from nwx.bulk.progress import StepProgress, no_progress
+from nwx.bulk.spill import Segment, writing
+from nwx.cdx.lines import CdxLine
+from nwx.cdx.raw_blocks import CdxSource, LongRunError
+from nwx.dedup.capture_filter import CaptureFilter
+from nwx.dedup.input_plan import (
     Resources,
     held_lines,
     part_bits,
@@ -31,14 +37,9 @@ from nwx.dedup.planning import (
     tried,
     workers_for,
 )
-from nwx.dedup.pool import Pool
-from nwx.dedup.rawblocks import CdxSource, LongRunError
-from nwx.dedup.report import DedupReport, Problems, Progress, no_progress
-from nwx.dedup.runs import RunsFound, all_different, collect_runs, seem_in_order
-from nwx.dedup.selection import Selection
-from nwx.dedup.spill import Segment, writing
-from nwx.dedup.work import Collected, Flags, Plan, Task, collect, settle, write
-from nwx.formats.cdx import CdxLine
+from nwx.dedup.reports import DedupReport, Problems
+from nwx.dedup.sorted_input import RunsFound, all_different, collect_runs, seem_in_order
+from nwx.dedup.tasks import CollectedEntries, DedupPlan, Flags, ReadTask, collect, settle, write
 
 _COPY_BYTES = 1 << 20
 
@@ -46,13 +47,13 @@ _COPY_BYTES = 1 << 20
 def find_duplicates(
     sources: Sequence[CdxSource],
     output: BinaryIO,
-    selection: Selection,
+    selection: CaptureFilter,
     *,
     resources: Resources | None = None,
     held: Iterable[CdxLine] | None = None,
     strict: bool = False,
     summary: bool = False,
-    progress: Progress = no_progress,
+    progress: StepProgress = no_progress,
 ) -> DedupReport:
     """Write a `date digest url` line for each duplicate, in the order of the input.
 
@@ -68,7 +69,7 @@ def find_duplicates(
             inputs += ready_inputs([held_lines(held, folder)], folder)
         workers = workers_for(inputs, resources)
         bits = part_bits(inputs, resources, workers)
-        plan = Plan(selection, secrets.randbits(64), bits, folder, strict, summary)
+        plan = DedupPlan(selection, secrets.randbits(64), bits, folder, strict, summary)
         with Pool(workers) as pool:
             run = _Run(pool, progress)
             if seem_in_order([each.source for each in inputs], selection.key):
@@ -94,10 +95,10 @@ class _NotInOrderError(Exception):
 @dataclass(slots=True)
 class _Run:
     pool: Pool
-    progress: Progress
+    progress: StepProgress
     report: DedupReport = field(default_factory=DedupReport)
 
-    def in_order(self, output: BinaryIO, plan: Plan, tasks: list[Task]) -> DedupReport:
+    def in_order(self, output: BinaryIO, plan: DedupPlan, tasks: list[ReadTask]) -> DedupReport:
         self.report = DedupReport()
         found = self._read_runs(plan, tasks)
         work = [(segments,) for segments in _by_part(found).values()]
@@ -109,7 +110,7 @@ class _Run:
             _copy(each.path, output)
         return self.report
 
-    def _read_runs(self, plan: Plan, tasks: list[Task]) -> list[RunsFound]:
+    def _read_runs(self, plan: DedupPlan, tasks: list[ReadTask]) -> list[RunsFound]:
         problems = Problems(self.report, strict=plan.strict)
         collected = []
         done, total = 0, sum(task.size for task in tasks)
@@ -126,7 +127,7 @@ class _Run:
             self.progress("reading", done, total)
         return collected
 
-    def in_any_order(self, output: BinaryIO, plan: Plan, tasks: list[Task]) -> DedupReport:
+    def in_any_order(self, output: BinaryIO, plan: DedupPlan, tasks: list[ReadTask]) -> DedupReport:
         self.report = DedupReport()
         collected = self._collect(plan, tasks)
         flags = _flag(plan, tasks, collected)
@@ -134,7 +135,7 @@ class _Run:
         self._write(plan, [task for task in tasks if not task.held], flags, output)
         return self.report
 
-    def _collect(self, plan: Plan, tasks: list[Task]) -> list[Collected]:
+    def _collect(self, plan: DedupPlan, tasks: list[ReadTask]) -> list[CollectedEntries]:
         problems = Problems(self.report, strict=plan.strict)
         collected = []
         done, total = 0, sum(task.size for task in tasks)
@@ -148,14 +149,16 @@ class _Run:
             self.progress("reading", done, total)
         return collected
 
-    def _settle(self, plan: Plan, flags: Flags, collected: list[Collected]) -> None:
+    def _settle(self, plan: DedupPlan, flags: Flags, collected: list[CollectedEntries]) -> None:
         work = [(plan, flags, segments) for segments in _by_part(collected).values()]
         for done, (keys, spared) in enumerate(self.pool.map(settle, work), 1):
             self.report.keys += keys
             self.report.spared += spared
             self.progress("comparing", done, len(work))
 
-    def _write(self, plan: Plan, tasks: list[Task], flags: Flags, output: BinaryIO) -> None:
+    def _write(
+        self, plan: DedupPlan, tasks: list[ReadTask], flags: Flags, output: BinaryIO
+    ) -> None:
         done, total = 0, sum(task.size for task in tasks)
         work = [(plan, task, flags) for task in tasks]
         for task, written in zip(tasks, self.pool.map(write, work), strict=True):
@@ -166,7 +169,7 @@ class _Run:
             self.progress("writing", done, total)
 
 
-def _by_part(collected: Sequence[Collected | RunsFound]) -> dict[int, list[Segment]]:
+def _by_part(collected: Sequence[CollectedEntries | RunsFound]) -> dict[int, list[Segment]]:
     parts: dict[int, list[Segment]] = {}
     for found in collected:
         for segment in found.segments:
@@ -180,7 +183,7 @@ def _copy(path: Path, output: BinaryIO) -> None:
     path.unlink()
 
 
-def _flag(plan: Plan, tasks: list[Task], collected: list[Collected]) -> Flags:
+def _flag(plan: DedupPlan, tasks: list[ReadTask], collected: list[CollectedEntries]) -> Flags:
     """Make the file of flags, filled to its end here: a full disk can be told now, not later."""
     path = plan.folder / "flags"
     bases, size = [], 0

@@ -4,12 +4,13 @@ import shutil
 from collections.abc import Sequence
 from typing import BinaryIO
 
-from nwx.dedup.planning import Resources, ready_inputs, temporary_folder, tried, workers_for
-from nwx.dedup.pool import Pool
-from nwx.dedup.rawblocks import CdxSource
-from nwx.dedup.report import DedupReport, Problems, Progress, no_progress
-from nwx.dedup.selection import Revisits, Selection
-from nwx.dedup.work import Plan, Task, Written, write
+from nwx.bulk.pool import Pool
+from nwx.bulk.progress import StepProgress, no_progress
+from nwx.cdx.raw_blocks import CdxSource
+from nwx.dedup.capture_filter import CaptureFilter, Revisits
+from nwx.dedup.input_plan import Resources, ready_inputs, temporary_folder, tried, workers_for
+from nwx.dedup.reports import DedupReport, Problems
+from nwx.dedup.tasks import DedupPlan, ReadTask, WrittenLines, write
 
 _COPY_BYTES = 1 << 20
 
@@ -21,7 +22,7 @@ def find_revisits(
     resources: Resources | None = None,
     strict: bool = False,
     summary: bool = False,
-    progress: Progress = no_progress,
+    progress: StepProgress = no_progress,
 ) -> DedupReport:
     """Write a `date digest url` line for each revisit, in the order of the input.
 
@@ -33,7 +34,7 @@ def find_revisits(
     with temporary_folder(resources.folder) as folder:
         inputs = ready_inputs(sources, folder)
         workers = workers_for(inputs, resources)
-        plan = Plan(Selection(revisits=Revisits.ONLY), 0, 1, folder, strict, summary)
+        plan = DedupPlan(CaptureFilter(revisits=Revisits.ONLY), 0, 1, folder, strict, summary)
         with Pool(workers) as pool:
             report, parts = tried(
                 plan, inputs, workers, lambda plan, tasks: _read(plan, pool, tasks, progress)
@@ -45,8 +46,8 @@ def find_revisits(
 
 
 def _read(
-    plan: Plan, pool: Pool, tasks: list[Task], progress: Progress
-) -> tuple[DedupReport, list[Written]]:
+    plan: DedupPlan, pool: Pool, tasks: list[ReadTask], progress: StepProgress
+) -> tuple[DedupReport, list[WrittenLines]]:
     report = DedupReport()
     problems = Problems(report, strict=plan.strict)
     parts = []

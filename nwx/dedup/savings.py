@@ -5,22 +5,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from nwx.dedup.blocks import Reading, blocks
-from nwx.dedup.columns import Columns
+from nwx.bulk.pool import Pool, keep_memory
+from nwx.bulk.progress import StepProgress, no_progress
+from nwx.cdx.blocks import FileReading, blocks
+from nwx.cdx.columns import CdxColumns
+from nwx.cdx.raw_blocks import CdxSource
+from nwx.dedup.capture_filter import CaptureFilter, Passed, Revisits, keep_selected
 from nwx.dedup.duplicates import find_duplicates
-from nwx.dedup.hashing import Key
-from nwx.dedup.planning import (
-    Resources,
-    ready_inputs,
-    temporary_folder,
-    tried,
-    workers_for,
-)
-from nwx.dedup.pool import Pool, keep_memory
-from nwx.dedup.rawblocks import CdxSource
-from nwx.dedup.report import DedupReport, Problems, Progress, no_progress
-from nwx.dedup.selection import Passed, Revisits, Selection, select
-from nwx.dedup.work import Plan, Savings, Task, add_savings
+from nwx.dedup.input_plan import Resources, ready_inputs, temporary_folder, tried, workers_for
+from nwx.dedup.key_hashes import Key
+from nwx.dedup.reports import DedupReport, Problems
+from nwx.dedup.tasks import DedupPlan, ReadTask, Savings, add_savings
 
 USUAL_REVISIT_BYTES = 500
 """What a compressed revisit record takes where the files do not tell."""
@@ -63,11 +58,11 @@ class SavingsReport:
 def measure_savings(
     sources: Sequence[CdxSource],
     keys: Sequence[Key],
-    selection: Selection,
+    selection: CaptureFilter,
     *,
     resources: Resources | None = None,
     strict: bool = False,
-    progress: Progress = no_progress,
+    progress: StepProgress = no_progress,
 ) -> SavingsReport:
     """Return what each of some policies would have saved.
 
@@ -83,7 +78,7 @@ def measure_savings(
         workers = workers_for(inputs, resources)
         with Pool(workers) as pool:
             report = tried(
-                Plan(selection, 0, 1, folder / "totals", strict),
+                DedupPlan(selection, 0, 1, folder / "totals", strict),
                 inputs,
                 workers,
                 lambda plan, tasks: _totals(plan, pool, tasks, progress),
@@ -105,7 +100,7 @@ def measure_savings(
 class _Part:
     """What one task counted."""
 
-    readings: list[Reading] = field(default_factory=list)
+    readings: list[FileReading] = field(default_factory=list)
     passed: Passed = field(default_factory=Passed)
     captures: Savings = field(default_factory=Savings)
     without_length: int = 0
@@ -113,7 +108,9 @@ class _Part:
     revisits_bytes: int = 0
 
 
-def _totals(plan: Plan, pool: Pool, tasks: list[Task], progress: Progress) -> SavingsReport:
+def _totals(
+    plan: DedupPlan, pool: Pool, tasks: list[ReadTask], progress: StepProgress
+) -> SavingsReport:
     report = SavingsReport()
     problems = Problems(report.reading, strict=plan.strict)
     done, total = 0, sum(task.size for task in tasks)
@@ -130,19 +127,19 @@ def _totals(plan: Plan, pool: Pool, tasks: list[Task], progress: Progress) -> Sa
     return report
 
 
-def _count(plan: Plan, task: Task) -> _Part:
+def _count(plan: DedupPlan, task: ReadTask) -> _Part:
     """Count the captures of a task that are looked at."""
     keep_memory()
     part = _Part()
     for piece in task.pieces:
-        reading = Reading(piece.source.shown)
+        reading = FileReading(piece.source.shown)
         part.readings.append(reading)
         for block in blocks(piece, reading):
-            columns = Columns(block, reading)
+            columns = CdxColumns(block, reading)
             revisits = columns.is_revisit()
             part.revisits += int(revisits.sum())
             part.revisits_bytes += int(columns.sizes()[revisits].clip(0).sum())
-            select(columns, plan.selection, part.passed)
+            keep_selected(columns, plan.selection, part.passed)
             part.without_length += int((columns.sizes() < 0).sum())
             add_savings(part.captures, columns)
     return part

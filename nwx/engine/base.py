@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
+from nwx.cdx.rows import CdxRow
 from nwx.engine.cube import Cube
-from nwx.engine.spans import Span
+from nwx.engine.spans import CdxSpan
 from nwx.errors import UsageError
-from nwx.formats.cdxrow import Row
 from nwx.model import (
     MAIN_DATES,
     Batch,
@@ -154,7 +154,7 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def cdx_rows(self, span: Span) -> Iterator[Row]:
+    def cdx_rows(self, span: CdxSpan) -> Iterator[CdxRow]:
         """Stream the captures of a span as rows of a CDX, in its order.
 
         Within one urlkey and timestamp they are in the order of file and
@@ -162,7 +162,7 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def cdx_marks(self, span: Span, every: int) -> Iterator[str]:
+    def cdx_marks(self, span: CdxSpan, every: int) -> Iterator[str]:
         """Stream the places (`urlkey timestamp`) of the first of every so many captures of a span.
 
         In the order of a CDX, whatever the order of the span.

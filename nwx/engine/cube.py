@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from nwx.engine.arrays import Array, read_arrays
-from nwx.engine.selection import Selection
+from nwx.engine.selection import LiveSelection
 from nwx.errors import EngineError, EngineVersionError
 from nwx.model import Capture
 
@@ -40,16 +40,16 @@ ROW_FIELDS = (
 FEATURES = ("captures", "unique_documents", "unique_urls", "bytes", "unique_bytes")
 MANIFEST = "current.json"
 
-Row = tuple[Any, ...]
-Place = tuple[str, int]
+CaptureTuple = tuple[Any, ...]
+CapturePlace = tuple[str, int]
 """Where a capture is: `<collection>/<file name>` and offset."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class CaptureTuples:
     """Captures as tuples of ROW_FIELDS; reading goes on `after` this mark."""
 
-    rows: Sequence[Row]
+    rows: Sequence[CaptureTuple]
     after: str
 
 
@@ -126,7 +126,7 @@ class Cube(ABC):
         """Return for each month (`201301`) a text that tells whether its captures changed."""
 
     @abstractmethod
-    def rows(self, months: Collection[str] | None, after: str = "") -> Iterator[Rows]:
+    def rows(self, months: Collection[str] | None, after: str = "") -> Iterator[CaptureTuples]:
         """Stream the captures of these months, or of all, from a mark on."""
 
     @abstractmethod
@@ -152,7 +152,7 @@ class Cube(ABC):
         The folder holds it already, whose manifest is replaced afterwards.
         """
 
-    def selecting(self) -> AbstractContextManager[Selection] | None:
+    def selecting(self) -> AbstractContextManager[LiveSelection] | None:
         """Give the captures of now to be looked up by conditions.
 
         None where an engine is no faster at that than at reading all of them.
@@ -160,7 +160,7 @@ class Cube(ABC):
         return None
 
     @abstractmethod
-    def captures(self, places: Sequence[Place]) -> list[Capture]:
+    def captures(self, places: Sequence[CapturePlace]) -> list[Capture]:
         """Return those of these captures that there are, in their order."""
 
 

@@ -10,11 +10,11 @@ from itertools import groupby
 from typing import Any
 from urllib.parse import unquote
 
-from nwx.formats.urls import place_of
 from nwx.keys import capture_id, document_id, document_key, precedence
 from nwx.model import Capture, Dates, Document, Extract, Link, SourceFile
+from nwx.values.urls import url_parts
 
-Entry = dict[str, Any]
+IndexEntry = dict[str, Any]
 
 _EMPTY: tuple[object, ...] = ("", None, ())
 _DOCUMENT_CAPTURE = (
@@ -63,7 +63,7 @@ def url_words(url: str) -> str:
     return _ASCII_SIGNS.sub(" ", unquote(url)).strip()
 
 
-def document_entry(document: Document) -> Entry:
+def document_entry(document: Document) -> IndexEntry:
     """Return the entry of a document in the index documents."""
     capture, extract = document.capture, document.extract
     entry = {
@@ -103,7 +103,7 @@ def document_from_entry(entry: Mapping[str, Any]) -> Document:
     return Document(capture, extract)
 
 
-def capture_entry(capture: Capture) -> Entry:
+def capture_entry(capture: Capture) -> IndexEntry:
     """Return the entry of a capture in the index captures."""
     return _without_empty(
         {
@@ -119,7 +119,7 @@ def capture_from_entry(entry: Mapping[str, Any]) -> Capture:
     return Capture(**_REQUIRED | {name: entry[name] for name in _CAPTURE if name in entry})
 
 
-def dates_entry(dates: Dates) -> Entry:
+def dates_entry(dates: Dates) -> IndexEntry:
     """Return the entry of a document's dates, where `seen` is `<collection>/<timestamp>`."""
     pairs = sorted(set(dates.seen))
     return {
@@ -148,7 +148,7 @@ def merged_dates(parts: Sequence[Mapping[str, Dates]]) -> dict[str, Dates]:
     return merged
 
 
-def merged_entries(streams: Sequence[Iterator[Entry]]) -> Iterator[Entry]:
+def merged_entries(streams: Sequence[Iterator[IndexEntry]]) -> Iterator[IndexEntry]:
     """Return the entries of several dates indices, each stream in the order of its ids, as one."""
     if len(streams) == 1:
         yield from streams[0]
@@ -162,11 +162,11 @@ def merged_entries(streams: Sequence[Iterator[Entry]]) -> Iterator[Entry]:
             yield dates_entry(Dates(entries[0]["key"], tuple(pairs)))
 
 
-def _id(entry: Entry) -> str:
+def _id(entry: IndexEntry) -> str:
     return str(entry["id"])
 
 
-def file_entry(file: SourceFile) -> Entry:
+def file_entry(file: SourceFile) -> IndexEntry:
     """Return the entry of a file in the ledger."""
     return _without_empty(
         {
@@ -216,15 +216,15 @@ def clean_text(text: str) -> str:
     return text
 
 
-def _dated(timestamp: str) -> Entry:
+def _dated(timestamp: str) -> IndexEntry:
     day = f"{timestamp[:4]}-{timestamp[4:6]}-{timestamp[6:8]}"
     time = f"{timestamp[8:10]}:{timestamp[10:12]}:{timestamp[12:14]}"
     return {"crawl_date": f"{day}T{time}Z", "crawl_year": int(timestamp[:4])}
 
 
-def _links(links: Iterable[Link]) -> Entry:
+def _links(links: Iterable[Link]) -> IndexEntry:
     links = tuple(links)
-    domains = {place_of(link.url).domain for link in links} - {""}
+    domains = {url_parts(link.url).domain for link in links} - {""}
     return {
         "links": [clean_text(link.url) for link in links],
         "links_text": [clean_text(link.text) for link in links],
@@ -233,5 +233,5 @@ def _links(links: Iterable[Link]) -> Entry:
     }
 
 
-def _without_empty(entry: Entry) -> Entry:
+def _without_empty(entry: IndexEntry) -> IndexEntry:
     return {name: value for name, value in entry.items() if value not in _EMPTY and value != []}

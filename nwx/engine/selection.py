@@ -50,24 +50,24 @@ class Unset:
 class Not:
     """The part is not met."""
 
-    part: "Filter"
+    part: "LiveFilter"
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
     """One of the parts is met at least."""
 
-    parts: tuple["Filter", ...]
+    parts: tuple["LiveFilter", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
     """All parts are met."""
 
-    parts: tuple["Filter", ...] = ()
+    parts: tuple["LiveFilter", ...] = ()
 
 
-Filter = OneOf | Between | Ending | Like | Unset | Not | AnyOf | AllOf
+LiveFilter = OneOf | Between | Ending | Like | Unset | Not | AnyOf | AllOf
 
 ALL = AllOf()
 
@@ -94,7 +94,7 @@ class Estimate:
     size_bytes: int
 
 
-class Selection(ABC):
+class LiveSelection(ABC):
     """The captures of one moment, looked up by conditions.
 
     Captures with a value that is too long to be looked up are always found,
@@ -102,18 +102,20 @@ class Selection(ABC):
     """
 
     @abstractmethod
-    def count(self, wanted: Filter) -> int:
+    def count(self, wanted: LiveFilter) -> int:
         """Return the number of captures."""
 
     @abstractmethod
-    def groups(self, wanted: Filter, fields: Sequence[str]) -> Iterator[Groups]:
+    def groups(self, wanted: LiveFilter, fields: Sequence[str]) -> Iterator[Groups]:
         """Stream captures by their values of some fields, each combination together.
 
         Of `timestamp` there is the month (`201301`) alone.
         """
 
     @abstractmethod
-    def estimates(self, wanted: Filter, parts: Sequence[Filter], sized: Filter) -> list[Estimate]:
+    def estimates(
+        self, wanted: LiveFilter, parts: Sequence[LiveFilter], sized: LiveFilter
+    ) -> list[Estimate]:
         """Return what there is of the wanted captures in each of the parts.
 
         `sized` is the condition of a size that is known.

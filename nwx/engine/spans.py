@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from nwx.formats.cdxrow import Row
+from nwx.cdx.rows import CdxRow
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class CdxSpan:
     """The captures from one place in the order of a CDX up to, but without, another.
 
     A place is the beginning of a line: `urlkey`, or `urlkey timestamp`,
@@ -26,13 +26,13 @@ class Span:
         last, _, until = self.end.partition(" ")
         return first, since, last, until
 
-    def beyond(self, row: Row) -> bool:
+    def beyond(self, row: CdxRow) -> bool:
         """Return whether a row comes after another's place, in the order of this span."""
         place = f"{row.urlkey} {row.timestamp} "
         return place < self.start if self.newest_first else place >= self.end
 
 
-def exactly(urlkey: str, since: str = "", until: str = "") -> Span:
+def exactly(urlkey: str, since: str = "", until: str = "") -> CdxSpan:
     """Return the span of one urlkey, from a timestamp on and up to, but without, another."""
     end = f"{urlkey} {until}" if until else f"{urlkey}!"
-    return Span(f"{urlkey} {since}", end)
+    return CdxSpan(f"{urlkey} {since}", end)

@@ -8,23 +8,23 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from nwx.extract.html import extract_html
-from nwx.extract.limits import Limits, Payload
+from nwx.extract.limits import ExtractLimits, ExtractPayload
 from nwx.extract.pdf import extract_pdf
 from nwx.extract.plain import extract_plain
 from nwx.model import Extract
 
-__all__ = ["PARSERS", "Limits", "extract", "extractable"]
+__all__ = ["PARSERS", "ExtractLimits", "extract", "extractable"]
 
 PARSERS = ("fast", "bs4")
 """How HTML is read: by lexbor, or by BeautifulSoup with lxml."""
 
-_FAMILIES: dict[str, Callable[[Payload], Extract]] = {
+_FAMILIES: dict[str, Callable[[ExtractPayload], Extract]] = {
     "html": extract_html,
     "text": extract_plain,
     "pdf": extract_pdf,
 }
 
-_DEFAULT_LIMITS = Limits()
+_DEFAULT_LIMITS = ExtractLimits()
 
 
 def extractable(content_type_norm: str) -> bool:
@@ -40,7 +40,7 @@ def extract(
     content_type: str = "",
     charset: str = "",
     parser: str = "fast",
-    limits: Limits = _DEFAULT_LIMITS,
+    limits: ExtractLimits = _DEFAULT_LIMITS,
 ) -> Extract:
     """Return what a payload says; empty for types that are not `extractable`.
 
@@ -57,5 +57,5 @@ def extract(
         problems = (f"size: {len(data)} bytes, read {limits.bytes}",)
         data = data[: limits.bytes]
     deadline = time.monotonic() + limits.seconds
-    found = family(Payload(data, url, content_type, charset, parser, limits, deadline))
+    found = family(ExtractPayload(data, url, content_type, charset, parser, limits, deadline))
     return replace(found, problems=problems + found.problems) if problems else found

@@ -8,7 +8,7 @@ attributes. Browsers stop at 512 nested elements; so does this module.
 import re
 from collections.abc import Iterator
 
-from nwx.extract.limits import Limits
+from nwx.extract.limits import ExtractLimits
 from nwx.extract.page import names_of
 
 _HARMLESS_TAGS = 8_000  # fewer tags than this cannot nest deep enough to hurt
@@ -54,7 +54,7 @@ _INLINE = names_of(
 )
 
 
-def tame(html: str, limits: Limits) -> tuple[str, list[str]]:
+def disarm(html: str, limits: ExtractLimits) -> tuple[str, list[str]]:
     """Return markup that parses in time linear to its size, and what was cut to get it.
 
     Formatting elements and elements nested too deep become void ones, so

@@ -9,10 +9,10 @@ from selectolax.lexbor import SelectolaxError
 from nwx.extract import lexbor, soup
 from nwx.extract.charset import decode
 from nwx.extract.clean import clean_blocks, clean_line, prose
-from nwx.extract.guard import crowded, tame
+from nwx.extract.guard import crowded, disarm
 from nwx.extract.language import language_of
-from nwx.extract.limits import Payload
-from nwx.extract.links import RawLink, Resolver, candidates, outlinks
+from nwx.extract.limits import ExtractPayload
+from nwx.extract.links import RawLink, Resolver, link_candidates, outlinks
 from nwx.extract.page import HEADINGS, LINKS, Element, Outline
 from nwx.extract.signature import signature_of
 from nwx.model import Extract
@@ -26,10 +26,10 @@ _EMPTY_ELEMENT = re.compile(
 )
 
 
-def extract_html(payload: Payload) -> Extract:
+def extract_html(payload: ExtractPayload) -> Extract:
     """Return what a page says."""
     html = decode(payload.data, payload.content_type, payload.charset)
-    html, problems = tame(_repaired(html, payload.content_type), payload.limits)
+    html, problems = disarm(_repaired(html, payload.content_type), payload.limits)
     outline = _outline(html, payload, problems)
     content, cut = clean_blocks(outline.text, payload.limits.characters)
     if cut:
@@ -64,17 +64,17 @@ def _repaired(html: str, content_type: str) -> str:
     return html
 
 
-def _outline(html: str, payload: Payload, problems: list[str]) -> Outline:
+def _outline(html: str, payload: ExtractPayload, problems: list[str]) -> Outline:
     if payload.parser == "bs4":
-        return soup.read(html)
+        return soup.read_soup(html)
     if crowded(html):
         problems.append("markup: a tag of more than 1000 attributes, read by the careful parser")
-        return soup.read(html)
+        return soup.read_soup(html)
     try:
-        return lexbor.read(html)
+        return lexbor.read_lexbor(html)
     except (SelectolaxError, UnicodeError) as error:
         problems.append(f"markup: {error}, read by the careful parser")
-        return soup.read(html)
+        return soup.read_soup(html)
 
 
 def _field(text: str | None) -> str:
@@ -124,7 +124,7 @@ def _raw_links(outline: Outline) -> Iterator[RawLink]:
         if value := attributes.get(name):
             yield tag, value, element.text() if tag == "a" else attributes.get("alt") or ""
         if tag in _WITH_SRCSET and (srcset := attributes.get("srcset")):
-            for value in candidates(srcset):
+            for value in link_candidates(srcset):
                 yield tag, value, attributes.get("alt") or ""
 
 

@@ -17,7 +17,7 @@ _TEXTS = frozenset({"-text", "-comment"})
 _JOINED = FORMATTING | _TEXTS
 
 
-def read(html: str) -> Outline:
+def read_lexbor(html: str) -> Outline:
     """Return the text of a page, its blocks set apart, and the elements that say something."""
     # With scripting on, <noscript> is one raw text that is easily left out.
     tree = LexborHTMLParser(html, scripting=True)

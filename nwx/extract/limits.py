@@ -8,7 +8,7 @@ MIB = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ExtractLimits:
     """How much of a payload is read and kept.
 
     `seconds` is looked at between steps: a native call cannot be stopped,
@@ -26,7 +26,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Payload:
+class ExtractPayload:
     """What a family is given: bytes, what was said about them, and the bounds."""
 
     data: bytes
@@ -34,7 +34,7 @@ class Payload:
     content_type: str
     charset: str
     parser: str
-    limits: Limits
+    limits: ExtractLimits
     deadline: float
     clock: Callable[[], float] = time.monotonic
 

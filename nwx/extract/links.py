@@ -107,7 +107,7 @@ def _as_links(found: dict[tuple[str, str], str]) -> list[Link]:
     return [Link(url, text, kind) for (url, kind), text in found.items()]
 
 
-def candidates(srcset: str) -> Iterator[str]:
+def link_candidates(srcset: str) -> Iterator[str]:
     """Yield the URLs of a `srcset` attribute."""
     for part in re.split(r",\s+|\s,", srcset[:_LONGEST]):
         words = part.split()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nwx.extract.clean import BLOCK, clean_blocks, clean_line, prose
 from nwx.extract.language import language_of
-from nwx.extract.limits import Payload
+from nwx.extract.limits import ExtractPayload
 from nwx.extract.signature import signature_of
 from nwx.model import Extract
 
@@ -17,7 +17,7 @@ _LONGEST_FIELD = 5_000
 _MOST_PROBLEMS = 10
 
 
-def extract_pdf(payload: Payload) -> Extract:
+def extract_pdf(payload: ExtractPayload) -> Extract:
     """Return the text of a PDF's pages, and its title and author."""
     # pdfium is loaded by the first PDF, not by everybody who imports nwx.
     import pypdfium2
@@ -30,7 +30,7 @@ def extract_pdf(payload: Payload) -> Extract:
         return Extract(problems=(f"pdf: cannot be opened: {reason}",))
 
 
-def _extract(document: "pypdfium2.PdfDocument", payload: Payload) -> Extract:
+def _extract(document: "pypdfium2.PdfDocument", payload: ExtractPayload) -> Extract:
     problems: list[str] = []
     text = BLOCK.join(_lines(document, payload, problems))
     limit = payload.limits.characters
@@ -57,7 +57,7 @@ def _metadata(document: "pypdfium2.PdfDocument", key: str) -> str:
 
 
 def _lines(
-    document: "pypdfium2.PdfDocument", payload: Payload, problems: list[str]
+    document: "pypdfium2.PdfDocument", payload: ExtractPayload, problems: list[str]
 ) -> Iterator[str]:
     """Yield the lines of all pages within the limits."""
     import pypdfium2

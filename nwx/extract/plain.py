@@ -6,7 +6,7 @@ from html import unescape
 from nwx.extract.charset import decode
 from nwx.extract.clean import BLOCK, clean_blocks, clean_line, prose
 from nwx.extract.language import language_of
-from nwx.extract.limits import Payload
+from nwx.extract.limits import ExtractPayload
 from nwx.extract.signature import signature_of
 from nwx.model import Extract
 
@@ -18,7 +18,7 @@ _RULE = re.compile(r"[-=_*~#.\s]+")  # a line of decoration
 _LONGEST_TITLE = 200
 
 
-def extract_plain(payload: Payload) -> Extract:
+def extract_plain(payload: ExtractPayload) -> Extract:
     """Return a text as it is, XML without its markup; its title is the first line of a text."""
     text = decode(payload.data, payload.content_type, payload.charset)
     text = text.replace(BLOCK, "")

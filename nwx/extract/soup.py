@@ -34,7 +34,7 @@ class _SoupElement:
         return "".join(str(node) for event, node in near if event == "text")
 
 
-def read(html: str) -> Outline:
+def read_soup(html: str) -> Outline:
     """Return the text of a page, its blocks set apart, and the elements that say something."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MarkupResemblesLocatorWarning)

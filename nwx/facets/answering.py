@@ -7,7 +7,7 @@ import numpy as np
 
 from nwx.engine.arrays import Array
 from nwx.engine.base import Engine
-from nwx.engine.cube import Place
+from nwx.engine.cube import CapturePlace
 from nwx.facets import counting, stored
 from nwx.facets.criteria import DESCRIPTIONS, UNKNOWN, Criterion
 from nwx.facets.estimating import estimate
@@ -17,8 +17,8 @@ from nwx.facets.live import PLACES, look_up
 from nwx.facets.opened import Opened
 from nwx.facets.question import (
     AnsweredBy,
-    Condition,
     FacetAnswer,
+    FacetCondition,
     FacetQuestion,
     FacetRow,
     Features,
@@ -29,7 +29,7 @@ Found = tuple[Features, tuple[FacetRow, ...], int | None, AnsweredBy]
 """The total, the rows, how many there are, and how they were found."""
 
 
-class Facets:
+class FacetAnswers:
     """What answers the facet questions of an archive; threads may share it.
 
     Answers are of the captures as they are now. Where the build is not, the
@@ -61,12 +61,12 @@ class Facets:
         return FacetAnswer(question, *found, took_ms)
 
     def captures(
-        self, where: tuple[Condition, ...], offset: int = 0, limit: int = 50
+        self, where: tuple[FacetCondition, ...], offset: int = 0, limit: int = 50
     ) -> tuple[int, list[Capture]]:
         """Return how many captures meet all conditions, and some of them, month by month."""
         opened = self._opened(self._holding.look(), where, (), PLACES)
         chosen = list(counting.choose(opened, _allowed(opened, where)))
-        places: list[Place] = []
+        places: list[CapturePlace] = []
         sources = opened.labels(SOURCE)
         for one in chosen:
             wanted = slice(offset, offset + limit - len(places))
@@ -78,7 +78,7 @@ class Facets:
     def _opened(
         self,
         held: Held,
-        where: Sequence[Condition],
+        where: Sequence[FacetCondition],
         by: Sequence[Criterion],
         also: Sequence[str] = (),
     ) -> Opened:
@@ -106,9 +106,9 @@ class Facets:
         return total, ordered(question, rows), found, AnsweredBy.APPROXIMATE
 
 
-def _allowed(opened: Opened, where: tuple[Condition, ...]) -> dict[Criterion, Array]:
+def _allowed(opened: Opened, where: tuple[FacetCondition, ...]) -> dict[Criterion, Array]:
     """Return for each criterion that is asked for which codes are allowed."""
-    conditions: dict[Criterion, list[Condition]] = {}
+    conditions: dict[Criterion, list[FacetCondition]] = {}
     for condition in where:
         conditions.setdefault(condition.criterion, []).append(condition)
     return {name: opened.allowed(name, found) for name, found in conditions.items()}
@@ -123,7 +123,7 @@ def _answer(
     if by is AnsweredBy.COLUMNS:
         chosen = list(counting.choose(opened, allowed))
         if total is None:
-            total = counting.count(opened, chosen)
+            total = counting.count_features(opened, chosen)
         if listed is None:
             counted = counting.count_groups(opened, chosen, question.by)
             places = stored.cut(question, counted.features, np.arange(len(counted)))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from nwx.errors import UsageError
 from nwx.facets.criteria import DESCRIPTIONS, UNKNOWN, Criterion
-from nwx.facets.question import FEATURES, Condition, FacetQuestion, Feature
+from nwx.facets.question import FEATURES, FacetCondition, FacetQuestion, Feature
 
 MAX_BY = 2
 MAX_CONDITIONS = 100
@@ -17,7 +17,7 @@ _YEAR = re.compile(r"[0-9]{4}")
 _MONTH = re.compile(r"[0-9]{4}-(?:0[1-9]|1[0-2])")
 
 
-def to_question(
+def parse_facet_question(
     where: Sequence[str] = (),
     by: str = "",
     sort: str = "",
@@ -38,7 +38,7 @@ def to_question(
         raise UsageError(f"by is {by!r}; name one criterion or two different ones")
     wanted = _sort(sort, names, features)
     return FacetQuestion(
-        where=tuple(map(to_condition, where)),
+        where=tuple(map(parse_condition, where)),
         by=names,
         sort=wanted,
         reverse=_is_reverse(order, wanted),
@@ -46,13 +46,13 @@ def to_question(
     )
 
 
-def to_features(text: str) -> tuple[Feature, ...]:
+def parse_features(text: str) -> tuple[Feature, ...]:
     """Return the features of a list with commas between, all of an empty one."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     return tuple(map(_feature, dict.fromkeys(names))) or tuple(FEATURES)
 
 
-def to_condition(text: str) -> Condition:
+def parse_condition(text: str) -> FacetCondition:
     """Return a condition: `tld=fr,be`, `month=2013-01..2013-12`, `type!=html`.
 
     Raises UsageError on what is none.
@@ -66,14 +66,14 @@ def to_condition(text: str) -> Condition:
     if DESCRIPTIONS[criterion].spans and ".." in rest:
         low, _, high = rest.partition("..")
         low, high = _end(criterion, low.strip()), _end(criterion, high.strip())
-        return Condition(criterion, low=low, high=high, negated=negated)
+        return FacetCondition(criterion, low=low, high=high, negated=negated)
     found = [value.replace("\\,", ",").strip() for value in _SEPARATOR.split(rest)]
     values = [one for value in found for one in _values(criterion, value)]
     if not all(values):
         raise UsageError(f"{text[:200]!r} has an empty value; write CRITERION=VALUE,VALUE")
     if len(values) > MAX_VALUES:
         raise UsageError(f"{criterion} has {len(values)} values; at most {MAX_VALUES} are taken")
-    return Condition(criterion, tuple(dict.fromkeys(values)), negated=negated)
+    return FacetCondition(criterion, tuple(dict.fromkeys(values)), negated=negated)
 
 
 def _criterion(text: str) -> Criterion:

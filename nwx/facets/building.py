@@ -21,7 +21,7 @@ from nwx.facets.frames import encode
 from nwx.facets.ids import Ids
 from nwx.facets.labels import TABLES, Labels
 from nwx.facets.parts import IDS, Parts
-from nwx.facets.payloads import Columns, resolve, with_own
+from nwx.facets.payloads import PayloadColumns, resolve_revisits, with_own
 from nwx.facets.sites import Sites
 from nwx.facets.storing import store_combinations
 
@@ -38,7 +38,7 @@ class Frame:
     after: str
 
 
-class Source(Protocol):
+class FacetSource(Protocol):
     """Where captures come from: the captures index of an archive, or an export."""
 
     def stamp(self) -> str:
@@ -52,7 +52,7 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class BuildOptions:
+class FacetBuildOptions:
     """How to build: what is stored, which list of sites, how much memory, anew or what changed.
 
     Without `cube` only the columns are made.
@@ -66,7 +66,7 @@ class BuildOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class BuildProgress:
+class FacetBuildProgress:
     """How far a build is: what is being done, how much of it, and since when."""
 
     stage: str
@@ -76,7 +76,7 @@ class BuildProgress:
 
 
 @dataclass(frozen=True, slots=True)
-class BuildReport:
+class FacetBuildReport:
     """What a build did; `months` were made anew, others kept."""
 
     build: Build
@@ -92,17 +92,17 @@ class BuildReport:
         return sum(self.build.files.values())
 
 
-Show = Callable[[BuildProgress], object]
+Show = Callable[[FacetBuildProgress], object]
 
 
 def build_facets(
-    source: Source,
+    source: FacetSource,
     folder: Path,
-    options: BuildOptions,
+    options: FacetBuildOptions,
     progress: Show = lambda _: None,
     publish: Callable[[Build], object] = lambda _: None,
     expected: int = 0,
-) -> BuildReport:
+) -> FacetBuildReport:
     """Build the facets of a source in a folder, which is swapped for the build before at once.
 
     Only what changed since is read, and without a list of sites that of the
@@ -146,20 +146,20 @@ def _by_key(sites: Sites | None) -> dict[str, str]:
     return sites.by_key if sites else {}
 
 
-def _is_same(base: Build, checks: Mapping[str, str], options: BuildOptions) -> bool:
+def _is_same(base: Build, checks: Mapping[str, str], options: FacetBuildOptions) -> bool:
     """Tell whether a build is what would be built."""
     known = base.manifest
     wanted = not options.cube or (known["cube"] and known["least"] == options.least)
     return bool(wanted) and known["checks"] == checks
 
 
-def _restamped(base: Build, stamp: str, began: float) -> BuildReport:
+def _restamped(base: Build, stamp: str, began: float) -> FacetBuildReport:
     """Say of a build that it is that of now."""
     build = Build(base.folder, {**base.manifest, "stamp": stamp})
     write_manifest(base.folder, build.manifest)
     months = len(base.manifest["months"])
     seconds = time.monotonic() - began
-    return BuildReport(build, base.manifest["captures"], 0, months, base.combinations, seconds)
+    return FacetBuildReport(build, base.manifest["captures"], 0, months, base.combinations, seconds)
 
 
 @contextmanager
@@ -185,9 +185,9 @@ class _Builder:
 
     def __init__(
         self,
-        source: Source,
+        source: FacetSource,
         folder: Path,
-        options: BuildOptions,
+        options: FacetBuildOptions,
         base: Build | None,
         state: tuple[str, dict[str, str]],
         progress: Show,
@@ -236,12 +236,12 @@ class _Builder:
         frame = pl.concat(frames) if len(frames) > 1 else frames[0]
         self._parts.add(encode(frame, self._parts.labels, self._options.sites, seeds), after)
 
-    def finish(self) -> tuple[Draft, BuildReport]:
+    def finish(self) -> tuple[Draft, FacetBuildReport]:
         """Return the build, written but not yet in its place, and what was done."""
         draft = Draft(self._folder, self._base)
         months = self._month_columns(draft)
         labels = self._parts.labels
-        resolved = resolve(months, labels.values[Criterion.TYPE]) if months else {}
+        resolved = resolve_revisits(months, labels.values[Criterion.TYPE]) if months else {}
         for name, columns in resolved.items():
             months[name] = draft.month(name, _narrow(columns))
         captures = sum(len(columns["status"]) for columns in months.values())
@@ -266,7 +266,9 @@ class _Builder:
         )
         made = len({*draft.made})
         seconds = time.monotonic() - self._began
-        return draft, BuildReport(draft.build, captures, made, len(months) - made, stored, seconds)
+        return draft, FacetBuildReport(
+            draft.build, captures, made, len(months) - made, stored, seconds
+        )
 
     def _extended(self, draft: Draft) -> Build | None:
         """Return the build before where this one has all of it, and months beside."""
@@ -278,9 +280,9 @@ class _Builder:
         before = set(base.manifest["months"])
         return base if before == self._kept and not before & draft.made else None
 
-    def _month_columns(self, draft: Draft) -> dict[str, Columns]:
+    def _month_columns(self, draft: Draft) -> dict[str, PayloadColumns]:
         """Return the columns of all months, in order; those that changed are written."""
-        months: dict[str, Columns] = {}
+        months: dict[str, PayloadColumns] = {}
         for name in self._parts.months():
             months[name] = draft.month(name, _narrow(with_own(self._parts.month(name))))
         if self._base:
@@ -293,7 +295,7 @@ class _Builder:
         self._parts.remove()
 
     def _say(self, stage: str, done: int, total: int) -> None:
-        self._progress(BuildProgress(stage, done, total, time.monotonic() - self._began))
+        self._progress(FacetBuildProgress(stage, done, total, time.monotonic() - self._began))
 
 
 def _compare(checks: Mapping[str, str], base: Build | None) -> tuple[set[str], set[str]]:
@@ -334,5 +336,5 @@ def _base_labels(base: Build | None) -> dict[str, list[str]] | None:
     return {name: base.labels(name) for name in TABLES} if base else None
 
 
-def _narrow(columns: Columns) -> Columns:
+def _narrow(columns: PayloadColumns) -> PayloadColumns:
     return {name: narrow(column) for name, column in columns.items()}

@@ -119,7 +119,7 @@ def _recounted(opened: Opened, name: str, columns: Mapping[str, Array]) -> Itera
             allowed[criterion] = np.zeros(len(opened.labels(criterion)), dtype=bool)
             allowed[criterion][columns[criterion][row]] = True
         stored = Features(**{feature: int(columns[feature][row]) for feature in FEATURES})
-        found = counting.count(opened, list(counting.choose(opened, allowed)))
+        found = counting.count_features(opened, list(counting.choose(opened, allowed)))
         if found != stored:
             values = [opened.labels(c)[columns[c][row]] for c in criteria]
             yield " ".join(map(str, values)), f"{stored} is stored, {found} is counted"

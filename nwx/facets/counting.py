@@ -11,7 +11,7 @@ from nwx.engine.arrays import Array
 from nwx.engine.cube import FEATURES
 from nwx.facets.criteria import Criterion
 from nwx.facets.opened import Opened
-from nwx.facets.payloads import Columns
+from nwx.facets.payloads import PayloadColumns
 from nwx.facets.question import FacetRow, Features
 from nwx.facets.summing import sums, varied_bytes
 
@@ -33,7 +33,7 @@ class Chosen:
     """The captures of a month that were chosen: all of it where `rows` is None."""
 
     month: str
-    columns: Columns
+    columns: PayloadColumns
     rows: Array | None
 
     def __len__(self) -> int:
@@ -59,7 +59,7 @@ def choose(opened: Opened, allowed: Allowed) -> Iterator[Chosen]:
                 yield Chosen(month, columns, rows)
 
 
-def _rows(columns: Columns, conditions: Sequence[tuple[Criterion, Array]]) -> Array | None:
+def _rows(columns: PayloadColumns, conditions: Sequence[tuple[Criterion, Array]]) -> Array | None:
     """Return the rows that meet all conditions, None where all rows do."""
     mask: Array | None = None
     rows: Array | None = None
@@ -100,7 +100,7 @@ def _one_of(codes: Array, some: Array) -> Array:
     return found
 
 
-def count(opened: Opened, chosen: Sequence[Chosen]) -> Features:
+def count_features(opened: Opened, chosen: Sequence[Chosen]) -> Features:
     """Return the features of captures."""
     captures = sum(map(len, chosen))
     documents, urls = _together(
@@ -227,7 +227,7 @@ def count_groups(opened: Opened, chosen: Sequence[Chosen], by: Sequence[Criterio
 
 def _by_month(opened: Opened, chosen: Sequence[Chosen]) -> Grouped:
     months = opened.labels(Criterion.MONTH)
-    counted = [count(opened, [one]) for one in chosen]
+    counted = [count_features(opened, [one]) for one in chosen]
     codes = np.array([months.index(one.month) for one in chosen], dtype=np.int64)
     features = {
         name: np.array([getattr(one, name) for one in counted], dtype=np.int64) for name in FEATURES

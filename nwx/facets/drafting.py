@@ -13,7 +13,7 @@ from nwx.engine.arrays import Array, narrow, read_arrays, write_arrays
 from nwx.engine.cube import FORMAT, MANIFEST, Build, write_manifest, write_text
 from nwx.facets.criteria import FIELDS
 from nwx.facets.labels import Labels
-from nwx.facets.payloads import ROWS, Columns, document_sizes
+from nwx.facets.payloads import ROWS, PayloadColumns, document_sizes
 
 _KEPT_FILES = ("lock", MANIFEST, "seeds")
 
@@ -43,18 +43,18 @@ class Draft:
         """The build as it is going to be."""
         return Build(self._folder, self._manifest)
 
-    def month(self, name: str, columns: Columns) -> Columns:
+    def month(self, name: str, columns: PayloadColumns) -> PayloadColumns:
         """Write the columns of a month and return them as they are read."""
         self.made.add(name)
         return self._write_month(name, columns)
 
-    def _write_month(self, name: str, columns: Columns) -> Columns:
+    def _write_month(self, name: str, columns: PayloadColumns) -> PayloadColumns:
         rows = len(columns["status"])
         file = self._write(f"month-{name}", columns)
         self._manifest["months"][name] = {"file": file, "rows": rows}
         return read_arrays(self._folder / file)
 
-    def keep(self, name: str) -> Columns:
+    def keep(self, name: str) -> PayloadColumns:
         """Keep a month of the build before and return its columns."""
         assert self._base is not None
         self._manifest["months"][name] = self._base.manifest["months"][name]
@@ -74,7 +74,7 @@ class Draft:
             together = {key: np.concatenate([one[key] for one in new]) for key in new[0]}
             self._manifest["id_files"].append(self._write("ids", together))
 
-    def sizes(self, months: Mapping[str, Columns], documents: int) -> dict[str, Array]:
+    def sizes(self, months: Mapping[str, PayloadColumns], documents: int) -> dict[str, Array]:
         """Write the bytes of each document, and where they differ from capture to capture.
 
         Documents that differ have 0 bytes there; their captures are listed.

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from nwx.engine.selection import ALL, AllOf, Estimate, Filter, OneOf, Selection
+from nwx.engine.selection import ALL, AllOf, Estimate, LiveFilter, LiveSelection, OneOf
 from nwx.facets.criteria import (
     UNKNOWN,
     Criterion,
@@ -15,7 +15,7 @@ from nwx.facets.criteria import (
     tld_of,
 )
 from nwx.facets.filters import KNOWN_SIZE, own_filter
-from nwx.facets.question import Condition, FacetQuestion, FacetRow, Features
+from nwx.facets.question import FacetCondition, FacetQuestion, FacetRow, Features
 
 MOST_ROWS = 1_000
 """So many rows of a list are estimated, those of the most captures."""
@@ -36,7 +36,7 @@ _VALUES: dict[Criterion, tuple[str, Callable[[Any], str]]] = {
 
 
 def estimate(
-    selection: Selection, question: FacetQuestion
+    selection: LiveSelection, question: FacetQuestion
 ) -> tuple[Features, list[FacetRow], int | None]:
     """Return features of a question and of the rows of its list, and how many rows there are.
 
@@ -53,7 +53,7 @@ def estimate(
 
 
 def _values(
-    selection: Selection, wanted: Filter, by: Sequence[Criterion]
+    selection: LiveSelection, wanted: LiveFilter, by: Sequence[Criterion]
 ) -> tuple[Counter[Values], dict[str, set[str]]]:
     """Return how many captures each row of a list has, and the hops of each depth."""
     fields = [_VALUES[name][0] for name in by]
@@ -72,13 +72,13 @@ def _values(
     return counted, hops
 
 
-def _part(by: Sequence[Criterion], values: Values, hops: Mapping[str, set[str]]) -> Filter:
-    found: list[Filter] = []
+def _part(by: Sequence[Criterion], values: Values, hops: Mapping[str, set[str]]) -> LiveFilter:
+    found: list[LiveFilter] = []
     for name, value in zip(by, values, strict=True):
         if name is Criterion.DEPTH and value in hops:
             found.append(OneOf("hops", tuple(hops[value])))
         else:
-            found.append(own_filter(Condition(name, (value,))))
+            found.append(own_filter(FacetCondition(name, (value,))))
     return AllOf(tuple(found))
 
 

@@ -8,17 +8,7 @@ import math
 from collections.abc import Sequence
 from itertools import groupby
 
-from nwx.engine.selection import (
-    AllOf,
-    AnyOf,
-    Between,
-    Ending,
-    Filter,
-    Like,
-    Not,
-    OneOf,
-    Unset,
-)
+from nwx.engine.selection import AllOf, AnyOf, Between, Ending, Like, LiveFilter, Not, OneOf, Unset
 from nwx.facets.criteria import (
     DESCRIPTIONS,
     MAX_DEPTH,
@@ -30,7 +20,7 @@ from nwx.facets.criteria import (
     Criterion,
 )
 from nwx.facets.opened import in_span
-from nwx.facets.question import Condition
+from nwx.facets.question import FacetCondition
 
 KNOWN_SIZE = Between("content_length", 0, MAX_SIZE + 1)
 REVISIT = OneOf("record_type", ("revisit",))
@@ -44,7 +34,7 @@ _CLOSED_HOPS = Like("hops", r"[0-9]{1,4}\+.*")
 _AFTER_DIGITS = "~"
 
 
-def filter_of(conditions: Sequence[Condition], *, has_list: bool) -> Filter:
+def filter_of(conditions: Sequence[FacetCondition], *, has_list: bool) -> LiveFilter:
     """Return what all captures meet that meet all conditions.
 
     `has_list` tells that sites have names by a list, which no index knows.
@@ -60,7 +50,7 @@ def filter_of(conditions: Sequence[Condition], *, has_list: bool) -> Filter:
     )
 
 
-def own_filter(condition: Condition) -> Filter:
+def own_filter(condition: FacetCondition) -> LiveFilter:
     """Return what captures meet that meet a condition by what their own records say.
 
     Where hops were noted in short, more than these.
@@ -75,17 +65,17 @@ def own_filter(condition: Condition) -> Filter:
     return Not(found) if condition.negated else found
 
 
-def fits(condition: Condition, value: str) -> bool:
+def fits(condition: FacetCondition, value: str) -> bool:
     """Tell whether a value of the criterion meets a condition."""
     inside = in_span(value, condition) if condition.is_span else value in condition.values
     return inside != condition.negated
 
 
-def _values(condition: Condition) -> Filter:
+def _values(condition: FacetCondition) -> LiveFilter:
     values = condition.values
     if condition.criterion is Criterion.TLD:
         field = "public_suffix"
-        found: list[Filter] = [Ending(field, f".{value}") for value in values]
+        found: list[LiveFilter] = [Ending(field, f".{value}") for value in values]
     else:
         field, found = _FIELDS[condition.criterion], []
     # Some are unknown by name.
@@ -93,7 +83,7 @@ def _values(condition: Condition) -> Filter:
     return AnyOf((*found, Unset(field)) if UNKNOWN in values else tuple(found))
 
 
-def _months(condition: Condition) -> Filter:
+def _months(condition: FacetCondition) -> LiveFilter:
     """Return the filter of months; no index takes a capture without one."""
     if condition.is_span:
         low, high = condition.low.replace("-", ""), condition.high.replace("-", "")
@@ -102,9 +92,9 @@ def _months(condition: Condition) -> Filter:
     return AnyOf(tuple(Between("timestamp", one, one + _AFTER_DIGITS) for one in months))
 
 
-def _statuses(places: Sequence[int]) -> Filter:
+def _statuses(places: Sequence[int]) -> LiveFilter:
     field, ignored = "status_code", STATUSES.index("ignored")
-    found: list[Filter] = [
+    found: list[LiveFilter] = [
         Between(field, 200 + 100 * place, 300 + 100 * place) for place in places if place < ignored
     ]
     if ignored in places:
@@ -112,10 +102,10 @@ def _statuses(places: Sequence[int]) -> Filter:
     return AnyOf(tuple(found))
 
 
-def _sizes(places: Sequence[int]) -> Filter:
+def _sizes(places: Sequence[int]) -> LiveFilter:
     ends = [0, *(math.ceil(bound) for bound in SIZE_BOUNDS), MAX_SIZE + 1]
     unknown = SIZES.index(UNKNOWN)
-    found: list[Filter] = [
+    found: list[LiveFilter] = [
         Between("content_length", ends[place], ends[place + 1])
         for place in places
         if place < unknown
@@ -123,9 +113,9 @@ def _sizes(places: Sequence[int]) -> Filter:
     return AnyOf((*found, Not(KNOWN_SIZE)) if unknown in places else tuple(found))
 
 
-def _depths(places: Sequence[int]) -> Filter:
+def _depths(places: Sequence[int]) -> LiveFilter:
     known = [place for place in places if place <= MAX_DEPTH]
-    found: list[Filter] = [_CLOSED_HOPS] if known else []
+    found: list[LiveFilter] = [_CLOSED_HOPS] if known else []
     for _, run in groupby(enumerate(known), lambda item: item[1] - item[0]):
         depths = [depth for _, depth in run]
         highest = "" if depths[-1] == MAX_DEPTH else depths[-1]

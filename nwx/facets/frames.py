@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from nwx.engine.arrays import Array
-from nwx.engine.cube import ROW_FIELDS, Row
+from nwx.engine.cube import ROW_FIELDS, CaptureTuple
 from nwx.facets.criteria import (
     DEPTHS,
     MAX_DEPTH,
@@ -43,7 +43,7 @@ class Encoded:
     digest: tuple[Hashes, Hashes]
 
 
-def to_frame(rows: Sequence[Row]) -> pl.DataFrame:
+def to_frame(rows: Sequence[CaptureTuple]) -> pl.DataFrame:
     """Return captures in bulk from tuples."""
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 

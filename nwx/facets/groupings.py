@@ -35,7 +35,7 @@ _ORDER = (
 
 _COUNTED_AT_ONCE = 1 << 26
 
-Columns = Mapping[str, Array]
+GroupingColumns = Mapping[str, Array]
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,7 @@ class Holding:
             return opened
 
     def _made(self) -> Opened:
-        from nwx.facets.building import BuildOptions, build_facets
+        from nwx.facets.building import FacetBuildOptions, build_facets
         from nwx.facets.sources import CubeSource
 
         build = self._cube.fetch()
@@ -88,7 +88,7 @@ class Holding:
         with tempfile.TemporaryDirectory(prefix="nwx-facets-") as folder:
             if build:
                 _link(build, Path(folder))
-            options = BuildOptions(cube=False)
+            options = FacetBuildOptions(cube=False)
             report = build_facets(CubeSource(self._cube), Path(folder), options)
             return Opened.of_build(report.build, whole=True)
 

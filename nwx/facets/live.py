@@ -7,15 +7,15 @@ import numpy as np
 import polars as pl
 
 from nwx.engine.arrays import Array
-from nwx.engine.selection import AllOf, Filter, Groups, Not, OneOf, Selection
+from nwx.engine.selection import AllOf, Groups, LiveFilter, LiveSelection, Not, OneOf
 from nwx.facets.criteria import Criterion
 from nwx.facets.filters import REVISIT, filter_of
 from nwx.facets.frames import SCHEMA, Encoded, encode
 from nwx.facets.ids import Ids
 from nwx.facets.labels import Labels
 from nwx.facets.opened import Opened
-from nwx.facets.payloads import Columns, document_sizes, resolve, with_own
-from nwx.facets.question import Condition
+from nwx.facets.payloads import PayloadColumns, document_sizes, resolve_revisits, with_own
+from nwx.facets.question import FacetCondition
 from nwx.facets.sites import Sites
 
 MOST = 200_000
@@ -44,8 +44,8 @@ _ORIGINALS = ""
 
 
 def look_up(
-    selection: Selection,
-    where: Sequence[Condition],
+    selection: LiveSelection,
+    where: Sequence[FacetCondition],
     by: Sequence[Criterion],
     sites: Sites | None,
     also: Sequence[str] = (),
@@ -95,7 +95,7 @@ def _spread(groups: Groups, fields: Sequence[str]) -> pl.DataFrame:
     return frame[np.repeat(np.arange(len(counts)), counts)]
 
 
-def _originals(selection: Selection, captures: pl.DataFrame) -> pl.DataFrame:
+def _originals(selection: LiveSelection, captures: pl.DataFrame) -> pl.DataFrame:
     """Return the payloads that revisits may refer to, by their digests, and by digests and URLs."""
     revisits = captures.filter(
         pl.col("record_type") == "revisit", pl.col("digest").is_not_null()
@@ -109,7 +109,7 @@ def _originals(selection: Selection, captures: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(found) if found else captures.clear()
 
 
-def _keys(by_both: pl.DataFrame, *, with_url: bool) -> Iterator[Filter]:
+def _keys(by_both: pl.DataFrame, *, with_url: bool) -> Iterator[LiveFilter]:
     names = ["digest", "url"] if with_url else ["digest"]
     short = [pl.col(name).str.len_chars() <= _LOOKED_UP for name in names]
     keys = by_both.select(names).unique(maintain_order=True).filter(short)
@@ -117,7 +117,7 @@ def _keys(by_both: pl.DataFrame, *, with_url: bool) -> Iterator[Filter]:
         yield AllOf(tuple(OneOf(name, tuple(part[name].unique())) for name in names))
 
 
-def _payloads(selection: Selection, keys: Filter, fields: Sequence[str]) -> pl.DataFrame:
+def _payloads(selection: LiveSelection, keys: LiveFilter, fields: Sequence[str]) -> pl.DataFrame:
     """Return payloads, each once however often it is there."""
     found = selection.groups(AllOf((keys, Not(REVISIT))), fields)
     once = (Groups(groups.values, [1] * len(groups.values)) for groups in found)
@@ -139,18 +139,20 @@ def _opened(captures: pl.DataFrame, originals: pl.DataFrame, sites: Sites | None
     if len(originals):
         payloads = _numbered(encode(originals, labels, None, seeds), ids)
         payloads.pop(Criterion.MONTH)
-        resolved = resolve(months | {_ORIGINALS: with_own(payloads)}, labels.values[Criterion.TYPE])
+        resolved = resolve_revisits(
+            months | {_ORIGINALS: with_own(payloads)}, labels.values[Criterion.TYPE]
+        )
         months |= {name: found for name, found in resolved.items() if name != _ORIGINALS}
     sizes, _, varied = document_sizes(months, ids["digest"].count)
     return Opened(months, sizes, varied, ids["url"].count, labels.values.__getitem__, {})
 
 
-def _numbered(encoded: Encoded, ids: dict[str, Ids]) -> Columns:
+def _numbered(encoded: Encoded, ids: dict[str, Ids]) -> PayloadColumns:
     return encoded.columns | {
         "url": ids["url"].assign(*encoded.url),
         "digest": ids["digest"].assign(*encoded.digest),
     }
 
 
-def _part(columns: Columns, rows: Array) -> Columns:
+def _part(columns: PayloadColumns, rows: Array) -> PayloadColumns:
     return with_own({name: column[rows] for name, column in columns.items()})

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from nwx.engine.base import Engine
-from nwx.facets.building import BuildOptions, BuildReport, Show, Source, build_facets
+from nwx.facets.building import FacetBuildOptions, FacetBuildReport, FacetSource, Show, build_facets
 from nwx.facets.parquet import ParquetSource
 from nwx.facets.sources import CubeSource
 from nwx.model import IndexName
@@ -11,13 +11,13 @@ from nwx.model import IndexName
 
 def make_facets(
     engine: Engine,
-    options: BuildOptions,
+    options: FacetBuildOptions,
     progress: Show = lambda _: None,
     export: Path | None = None,
-) -> BuildReport:
+) -> FacetBuildReport:
     """Build the facets of an archive, from its captures or from an export of them."""
     cube = engine.cube()
-    source: Source = ParquetSource(export) if export else CubeSource(cube)
+    source: FacetSource = ParquetSource(export) if export else CubeSource(cube)
     cube.fetch()
     expected = engine.count(IndexName.CAPTURES)
     return build_facets(source, cube.folder, options, progress, cube.publish, expected)

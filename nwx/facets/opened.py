@@ -10,8 +10,8 @@ from nwx.engine.cube import Build
 from nwx.errors import UsageError
 from nwx.facets.criteria import DESCRIPTIONS, UNKNOWN, Criterion
 from nwx.facets.labels import TABLES
-from nwx.facets.payloads import ROWS, Columns
-from nwx.facets.question import Condition
+from nwx.facets.payloads import ROWS, PayloadColumns
+from nwx.facets.question import FacetCondition
 
 
 class Opened:
@@ -24,7 +24,7 @@ class Opened:
 
     def __init__(
         self,
-        months: dict[str, Columns],
+        months: dict[str, PayloadColumns],
         sizes: Array,
         varied: Mapping[str, Array],
         urls: int,
@@ -46,7 +46,7 @@ class Opened:
         of the build may then be removed.
         """
         manifest = build.manifest
-        months: dict[str, Columns] = {
+        months: dict[str, PayloadColumns] = {
             name: read_arrays(build.folder / month["file"])
             for name, month in manifest["months"].items()
         }
@@ -73,7 +73,7 @@ class Opened:
         """How many numbers of documents there are."""
         return len(self.sizes)
 
-    def allowed(self, criterion: Criterion, conditions: list[Condition]) -> Array:
+    def allowed(self, criterion: Criterion, conditions: list[FacetCondition]) -> Array:
         """Tell of each code of a criterion whether all conditions take it."""
         found = np.ones(len(self.labels(criterion)), dtype=bool)
         for condition in conditions:
@@ -81,7 +81,7 @@ class Opened:
             found &= ~fits if condition.negated else fits
         return found
 
-    def _fitting(self, condition: Condition) -> Array:
+    def _fitting(self, condition: FacetCondition) -> Array:
         labels = self.labels(condition.criterion)
         if condition.is_span:
             return np.array([in_span(value, condition) for value in labels], dtype=bool)
@@ -97,7 +97,7 @@ class Opened:
         return self._codes[criterion]
 
 
-def in_span(value: str, condition: Condition) -> bool:
+def in_span(value: str, condition: FacetCondition) -> bool:
     """Tell whether a value lies in the span of a condition; the unknown lies in none."""
     if value == UNKNOWN:
         return False

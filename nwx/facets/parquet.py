@@ -16,8 +16,8 @@ from nwx.errors import SourceError
 from nwx.facets.building import Frame
 from nwx.facets.criteria import month_of
 from nwx.facets.frames import SCHEMA
-from nwx.formats.mime import normal_type
 from nwx.model import DEFAULT_COLLECTION
+from nwx.values.media_types import normal_type
 
 COLUMNS: dict[str, tuple[str, Any]] = {
     "urlkey": ("url_surtkey", pl.String()),

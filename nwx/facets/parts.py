@@ -19,7 +19,7 @@ IDS = ("url", "digest")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CapturePart:
     """A stretch of captures in the order of their months.
 
     `after` is the source's mark of its end, `months` where each month
@@ -41,7 +41,7 @@ class Parts:
         self._folder = folder
         self.labels = labels
         self.ids = ids
-        self.parts: list[Part] = []
+        self.parts: list[CapturePart] = []
         if self._take_up(key):
             return
         shutil.rmtree(folder, ignore_errors=True)
@@ -71,7 +71,7 @@ class Parts:
         for kind in IDS:
             first, second = self.ids[kind].hashes(counts[kind])
             arrays |= {f"{kind}_first": first, f"{kind}_second": second}
-        part = Part(
+        part = CapturePart(
             after,
             len(months),
             _stretches(self.labels.values[Criterion.MONTH], months[order]),
@@ -116,7 +116,7 @@ class Parts:
         if kept != json.loads(json.dumps(key)):
             return False
         while (head := self._folder / f"{len(self.parts)}.json").exists():
-            part = Part(**json.loads(head.read_text(encoding="utf-8")))
+            part = CapturePart(**json.loads(head.read_text(encoding="utf-8")))
             for table in TABLES:
                 self.labels.codes(table, part.labels[table])
             arrays = read_arrays(self._path(len(self.parts)))
@@ -128,10 +128,10 @@ class Parts:
     def _path(self, number: int) -> Path:
         return self._folder / f"{number}.arrays"
 
-    def _write_head(self, part: Part) -> None:
+    def _write_head(self, part: CapturePart) -> None:
         head = self._folder / f"{len(self.parts)}.json"
         new = head.with_suffix(".new")
-        named = {name: getattr(part, name) for name in Part.__dataclass_fields__}
+        named = {name: getattr(part, name) for name in CapturePart.__dataclass_fields__}
         new.write_text(json.dumps(named), encoding="utf-8")
         new.rename(head)
 

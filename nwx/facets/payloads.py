@@ -13,7 +13,7 @@ import numpy as np
 from nwx.engine.arrays import Array
 from nwx.facets.criteria import SIZES, UNKNOWN
 
-Columns = dict[str, Array]
+PayloadColumns = dict[str, Array]
 
 ROWS = "rows-"
 """What the names of arrays begin with that list captures of documents of several sizes."""
@@ -27,9 +27,9 @@ class _Payloads:
     """Payloads in order, each key once; a key is digest and URL, or a digest."""
 
     keys: Array
-    columns: Columns
+    columns: PayloadColumns
 
-    def find(self, keys: Array) -> tuple[Array, Columns]:
+    def find(self, keys: Array) -> tuple[Array, PayloadColumns]:
         """Tell which keys there are, and give what is known of those."""
         places = np.searchsorted(self.keys, keys)
         there = places < len(self.keys)
@@ -37,7 +37,7 @@ class _Payloads:
         return there, {name: self.columns[name][places[there]] for name in _TAKEN}
 
 
-def with_own(columns: Columns) -> Columns:
+def with_own(columns: PayloadColumns) -> PayloadColumns:
     """Return the columns of a month with what its revisits say of themselves kept beside."""
     revisits = np.flatnonzero(columns["revisit"])
     kept = {name: column for name, column in columns.items() if name != "revisit"}
@@ -45,7 +45,9 @@ def with_own(columns: Columns) -> Columns:
     return kept | {"revisit_rows": revisits} | own
 
 
-def resolve(months: Mapping[str, Columns], types: list[str]) -> dict[str, Columns]:
+def resolve_revisits(
+    months: Mapping[str, PayloadColumns], types: list[str]
+) -> dict[str, PayloadColumns]:
     """Return the columns of those months whose revisits are to have another type or size.
 
     `types` are the values of the criterion by their codes.
@@ -60,7 +62,9 @@ def resolve(months: Mapping[str, Columns], types: list[str]) -> dict[str, Column
     return changed
 
 
-def _payloads(months: Mapping[str, Columns], types: list[str]) -> tuple[_Payloads, _Payloads]:
+def _payloads(
+    months: Mapping[str, PayloadColumns], types: list[str]
+) -> tuple[_Payloads, _Payloads]:
     """Return the payloads that revisits may refer to, by digest and URL and by digest."""
     size = 1 + max((int(one["digest"].max()) for one in months.values()), default=0)
     wanted = np.zeros(size, dtype=bool)
@@ -83,16 +87,16 @@ def _payloads(months: Mapping[str, Columns], types: list[str]) -> tuple[_Payload
     return _first(_both(found), found), _first(found["digest"].astype(np.int64), found)
 
 
-def _first(keys: Array, columns: Columns) -> _Payloads:
+def _first(keys: Array, columns: PayloadColumns) -> _Payloads:
     different, first = np.unique(keys, return_index=True)
     return _Payloads(different, {name: columns[name][first] for name in _TAKEN})
 
 
-def _both(columns: Columns) -> Array:
+def _both(columns: PayloadColumns) -> Array:
     return columns["digest"].astype(np.uint64) << np.uint64(32) | columns["url"].astype(np.uint64)
 
 
-def _resolved(columns: Columns, by_both: _Payloads, by_digest: _Payloads) -> Columns:
+def _resolved(columns: PayloadColumns, by_both: _Payloads, by_digest: _Payloads) -> PayloadColumns:
     rows = columns["revisit_rows"]
     own = {name: columns[f"own_{name}"].astype(np.int64) for name in _TAKEN}
     keys = {name: columns[name][rows] for name in ("digest", "url")}
@@ -109,7 +113,7 @@ def _resolved(columns: Columns, by_both: _Payloads, by_digest: _Payloads) -> Col
     return resolved
 
 
-def _take(own: Columns, there: Array, found: Columns) -> None:
+def _take(own: PayloadColumns, there: Array, found: PayloadColumns) -> None:
     """Put what is known of payloads in the place of what revisits say of themselves."""
     typed = np.flatnonzero(there)[found["type"] != 0]
     own["type"][typed] = found["type"][found["type"] != 0]
@@ -120,7 +124,7 @@ def _take(own: Columns, there: Array, found: Columns) -> None:
 
 
 def document_sizes(
-    months: Mapping[str, Columns], documents: int
+    months: Mapping[str, PayloadColumns], documents: int
 ) -> tuple[Array, Array, dict[str, Array]]:
     """Return the bytes of each document, and where they differ from capture to capture.
 

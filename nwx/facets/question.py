@@ -86,7 +86,7 @@ class Features:
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class FacetCondition:
     """What a criterion must be: one of `values`, or in the span `low` to `high`, or not so.
 
     Spans include both ends; "" is open. The unknown is in no span.
@@ -114,7 +114,7 @@ class FacetQuestion:
     cuts the list, None does not.
     """
 
-    where: tuple[Condition, ...] = ()
+    where: tuple[FacetCondition, ...] = ()
     by: tuple[Criterion, ...] = ()
     sort: Feature | None = None
     reverse: bool = False
@@ -178,7 +178,7 @@ def answer_json(answer: FacetAnswer, wanted: Sequence[Feature] = tuple(Feature))
     }
 
 
-def condition_text(condition: Condition) -> str:
+def condition_text(condition: FacetCondition) -> str:
     """Return a condition as people write it: `tld=fr,be`, `month=2013-01..2013-12`."""
     if condition.is_span:
         wanted = f"{condition.low}..{condition.high}"

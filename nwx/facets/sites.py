@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from nwx.errors import SourceError, UsageError
-from nwx.formats.surt import urlkey
+from nwx.values.urlkeys import urlkey
 
 _ALL_HOSTS = "*."
 _END = "\n"

@@ -10,15 +10,9 @@ from nwx.engine.cube import FEATURES, Build
 from nwx.facets.adding import Before
 from nwx.facets.criteria import CUBE, STATUSES, Criterion
 from nwx.facets.drafting import Draft
-from nwx.facets.groupings import (
-    Captures,
-    Grouping,
-    all_groupings,
-    heavy_combinations,
-    stored,
-)
+from nwx.facets.groupings import Captures, Grouping, all_groupings, heavy_combinations, stored
 from nwx.facets.labels import Labels
-from nwx.facets.payloads import Columns
+from nwx.facets.payloads import PayloadColumns
 
 Say = Callable[[str, int, int], None]
 Pieces = dict[str, list[dict[str, Array]]]
@@ -26,7 +20,7 @@ Pieces = dict[str, list[dict[str, Array]]]
 
 def store_combinations(
     draft: Draft,
-    months: Mapping[str, Columns],
+    months: Mapping[str, PayloadColumns],
     labels: Labels,
     sizes: Mapping[str, Array],
     least: int,
@@ -97,8 +91,8 @@ def _before(
     captures: Captures,
     known: Mapping[str, Mapping[str, Array]],
     status: int,
-    months: Mapping[str, Columns],
-    new: Mapping[str, Columns],
+    months: Mapping[str, PayloadColumns],
+    new: Mapping[str, PayloadColumns],
 ) -> Before:
     lengths = [int(np.count_nonzero(one["status"] == status)) for one in months.values()]
     is_new = np.repeat([name in new for name in months], lengths)
@@ -122,7 +116,7 @@ def _together(pieces: list[dict[str, Array]]) -> dict[str, Array]:
 
 
 def _captures(
-    status: int, months: Mapping[str, Columns], labels: Labels, sizes: Mapping[str, Array]
+    status: int, months: Mapping[str, PayloadColumns], labels: Labels, sizes: Mapping[str, Array]
 ) -> Captures:
     """Return the captures of a status, of all months together."""
     rows = {name: np.flatnonzero(one["status"] == status) for name, one in months.items()}
@@ -142,6 +136,6 @@ def _captures(
     )
 
 
-def _gathered(months: Mapping[str, Columns], rows: Mapping[str, Array], name: str) -> Array:
+def _gathered(months: Mapping[str, PayloadColumns], rows: Mapping[str, Array], name: str) -> Array:
     pieces = [columns[name][rows[month]] for month, columns in months.items()]
     return np.concatenate(pieces) if pieces else np.zeros(0, dtype=np.int64)

@@ -6,21 +6,21 @@ read; `reading` and `collecting` are what a worker does with a file.
 deduplicated, `excluding` says what became of exclusion lists.
 """
 
-from nwx.importing.excluding import ExclusionReport, report_exclusion
+from nwx.importing.exclusion_report import ExclusionReport, report_exclusion
+from nwx.importing.importer import import_files
 from nwx.importing.options import PARSERS, ImportOptions
-from nwx.importing.process import warm_up
-from nwx.importing.report import ImportReport, Outcome, Progress, report_json
-from nwx.importing.run import import_files
+from nwx.importing.report import ImportProgress, ImportReport, Outcome, import_report_json
+from nwx.importing.worker_process import warm_up
 
 __all__ = [
     "PARSERS",
     "ExclusionReport",
     "ImportOptions",
+    "ImportProgress",
     "ImportReport",
     "Outcome",
-    "Progress",
     "import_files",
+    "import_report_json",
     "report_exclusion",
-    "report_json",
     "warm_up",
 ]

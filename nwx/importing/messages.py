@@ -9,7 +9,7 @@ from typing import Any
 from nwx.errors import NwxError
 from nwx.importing.report import Outcome
 from nwx.model import Batch, Capture, Extract, Link, ReadError, SourceFile
-from nwx.sources import Source
+from nwx.warc.sources import ArchiveSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +21,14 @@ class FileTask:
     `path` is where the file lies as its owner knows it.
     """
 
-    source: Source
+    source: ArchiveSource
     path: str
     entry: SourceFile | None
     without_text: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FilePart:
     """A stretch of a file, ready to be written, and what it adds to the report."""
 
     batch: Batch
@@ -47,7 +47,7 @@ class Verdict:
     errors: tuple[ReadError, ...] = ()
 
 
-Message = Part | Verdict | NwxError
+Message = FilePart | Verdict | NwxError
 """What a worker says: parts of a file and a verdict, or why it cannot work."""
 
 

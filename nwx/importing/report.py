@@ -24,7 +24,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ImportProgress:
     """How far an import is; `bytes_total` is None while a size is unknown."""
 
     bytes: int
@@ -73,7 +73,7 @@ class ImportReport:
         return bool(self.records or self.outcomes.get(Outcome.SKIPPED)) or not self.errors_total
 
 
-def report_json(report: ImportReport) -> dict[str, Any]:
+def import_report_json(report: ImportReport) -> dict[str, Any]:
     """Return a report as programs read it."""
     fields = asdict(report)
     fields["seconds"] = round(report.seconds, 3)

@@ -9,16 +9,16 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from types import TracebackType
 
-from nwx.dedup.exclusion import ListFiles, ListLookup
+from nwx.bulk.gc_tuning import collect_rarely
+from nwx.bulk.retries import retry_unavailable
+from nwx.dedup.exclusion_lists import ListFiles, ListLookup
 from nwx.engine.open import open_engine
 from nwx.errors import NwxError
-from nwx.importing.collecting import Listed, Memory
-from nwx.importing.garbage import collect_rarely
+from nwx.importing.archive_file import import_file
+from nwx.importing.collector import ListLookupFunction, Memory
 from nwx.importing.messages import FileTask, Message
 from nwx.importing.options import ImportOptions
-from nwx.importing.patience import patiently
-from nwx.importing.process import Pulse
-from nwx.importing.reading import import_file
+from nwx.importing.worker_process import Pulse
 from nwx.settings import Settings
 
 
@@ -70,7 +70,7 @@ def work(
         with open_engine(settings, read_only=True) as engine, _looked_up(excluded) as listed:
 
             def known(ids: Collection[str]) -> dict[str, int]:
-                return patiently(lambda: engine.known(ids), options.patience_seconds)
+                return retry_unavailable(lambda: engine.known(ids), options.patience_seconds)
 
             while True:
                 task = connection.recv()
@@ -83,7 +83,7 @@ def work(
 
 
 @contextmanager
-def _looked_up(excluded: ListFiles | None) -> Iterator[Listed | None]:
+def _looked_up(excluded: ListFiles | None) -> Iterator[ListLookupFunction | None]:
     """Give what tells whether a capture is on the exclusion list, if there is one."""
     if excluded is None:
         yield None

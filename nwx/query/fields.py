@@ -45,7 +45,7 @@ _LOWER_CASE = frozenset(
 """Fields whose values are in lower case, however they are asked for."""
 
 
-class Kind(Enum):
+class QueryFieldKind(Enum):
     """What can be asked of a field."""
 
     TEXT = "text"
@@ -55,16 +55,16 @@ class Kind(Enum):
 
 
 _KINDS = {
-    "text": Kind.TEXT,
-    "keyword": Kind.KEYWORD,
-    "integer": Kind.NUMBER,
-    "long": Kind.NUMBER,
-    "date": Kind.DATE,
+    "text": QueryFieldKind.TEXT,
+    "keyword": QueryFieldKind.KEYWORD,
+    "integer": QueryFieldKind.NUMBER,
+    "long": QueryFieldKind.NUMBER,
+    "date": QueryFieldKind.DATE,
 }
 
 
 @cache
-def _fields() -> dict[str, Kind]:
+def _fields() -> dict[str, QueryFieldKind]:
     return {
         name: _KINDS[mapping["type"]]
         for name, mapping in properties(IndexName.DOCUMENTS).items()
@@ -72,7 +72,7 @@ def _fields() -> dict[str, Kind]:
     }
 
 
-def resolve(name: str) -> str | None:
+def resolve_field(name: str) -> str | None:
     """Return the field of a name or alias (any case), "date" for all dates, None if unknown."""
     name = name.lower()
     if name in DATE_FIELDS:
@@ -81,9 +81,9 @@ def resolve(name: str) -> str | None:
     return name if name in _fields() else None
 
 
-def kind(field: str) -> Kind:
+def kind(field: str) -> QueryFieldKind:
     """Return what a field is; the default fields ("") are text."""
-    return _fields()[field] if field else Kind.TEXT
+    return _fields()[field] if field else QueryFieldKind.TEXT
 
 
 def in_case(field: str, text: str) -> str:

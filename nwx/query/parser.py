@@ -16,20 +16,9 @@ from luqum.thread import parse as parse_lucene
 
 from nwx.errors import QueryError, TimestampError
 from nwx.query.dates import date_span
-from nwx.query.fields import Kind, in_case, kind, resolve, suggestion
-from nwx.query.taming import MAX_DEPTH, Tamed, tame
-from nwx.query.tree import (
-    All,
-    Bool,
-    Boost,
-    DateRange,
-    Fuzzy,
-    Node,
-    Phrase,
-    Range,
-    Term,
-    Wildcard,
-)
+from nwx.query.escapes import MAX_DEPTH, EscapedQuery, escape
+from nwx.query.fields import QueryFieldKind, in_case, kind, resolve_field, suggestion
+from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 # The standard tokenizer keeps runs of these scripts whole, which are written without blanks.
@@ -45,14 +34,14 @@ _EVERYTHING = ("", "*", "*:*")
 _TIMESTAMP = "%Y%m%d%H%M%S"
 
 
-def parse(query: str) -> Node:
+def parse_query(query: str) -> Node:
     """Return the tree of a query; an empty one asks for every document.
 
     Raises QueryError, which knows the place, for what cannot be read.
     """
     if query.strip() in _EVERYTHING:
         return All()
-    tamed = tame(query)
+    tamed = escape(query)
     if not tamed.text.strip():
         return All()
     try:
@@ -62,7 +51,7 @@ def parse(query: str) -> Node:
     return _Reader(query, tamed).node(parsed, "", 0)
 
 
-def _syntax_error(query: str, tamed: Tamed, message: str) -> QueryError:
+def _syntax_error(query: str, tamed: EscapedQuery, message: str) -> QueryError:
     found = _PLACE.search(message)
     place = tamed.place(int(found[1])) if found else None
     if place is None:
@@ -73,7 +62,7 @@ def _syntax_error(query: str, tamed: Tamed, message: str) -> QueryError:
 class _Reader:
     """Reads the tree of luqum; `field` is the one that is asked of."""
 
-    def __init__(self, query: str, tamed: Tamed) -> None:
+    def __init__(self, query: str, tamed: EscapedQuery) -> None:
         self._query = query
         self._tamed = tamed
 
@@ -106,7 +95,7 @@ class _Reader:
     def _field(self, found: Any, outer: str) -> str:
         if found.name == "*":
             return ""
-        field = resolve(found.name)
+        field = resolve_field(found.name)
         if field is None:
             hint = suggestion(found.name)
             also = f"did you mean {hint!r}?" if hint else "put text with a colon in quotation marks"
@@ -132,13 +121,13 @@ class _Reader:
     def _word(self, found: Any, word: str, field: str) -> Node:
         if not field and _ADDRESS.match(_unescaped(word)):
             field = "url"
-        textual = kind(field) is Kind.TEXT
+        textual = kind(field) is QueryFieldKind.TEXT
         if textual and word.endswith("?") and not _has_wildcard(word[:-1]):
             word = word[:-1]  # the end of a question
         if word == "*":
             return Wildcard(field, "*") if field else All()
         if _has_wildcard(word):
-            if kind(field) in (Kind.NUMBER, Kind.DATE):
+            if kind(field) in (QueryFieldKind.NUMBER, QueryFieldKind.DATE):
                 raise self._error(
                     f"{field} takes no wildcards; ask for a range [LOW TO HIGH]", found
                 )
@@ -148,15 +137,15 @@ class _Reader:
     def _exact(self, found: Any, text: str, field: str) -> Node:
         """Return the node of a text without wildcards."""
         match kind(field):
-            case Kind.TEXT:
+            case QueryFieldKind.TEXT:
                 if _is_punctuation(text):
                     return All()
                 if _UNBROKEN.search(text) and not re.search(r"\s", text):
                     return _and(list(_runs(field, text)))
                 return Phrase(field, text) if re.search(r"\s", text) else Term(field, text)
-            case Kind.NUMBER:
+            case QueryFieldKind.NUMBER:
                 return Term(field, self._whole_number(found, field, text))
-            case Kind.DATE:
+            case QueryFieldKind.DATE:
                 low, high = self._span(found, text)
                 return Range(field, low, high)
             case _:
@@ -169,12 +158,12 @@ class _Reader:
         if not field:
             raise self._error("a range needs a field: size:[1000 TO 2000]", found)
         match kind(field):
-            case Kind.TEXT:
+            case QueryFieldKind.TEXT:
                 raise self._error(f"{field} is text and has no ranges", found)
-            case Kind.NUMBER:
+            case QueryFieldKind.NUMBER:
                 low = low and self._whole_number(found, field, low)
                 high = high and self._whole_number(found, field, high)
-            case Kind.DATE:
+            case QueryFieldKind.DATE:
                 return Range(
                     field, *self._ends_of_span(found, low, high, include_low, include_high)
                 )
@@ -219,7 +208,7 @@ class _Reader:
 
     def _fuzzy(self, found: Any, field: str) -> Node:
         word = _unescaped(str(found.term.value))
-        if field == "date" or kind(field) in (Kind.NUMBER, Kind.DATE):
+        if field == "date" or kind(field) in (QueryFieldKind.NUMBER, QueryFieldKind.DATE):
             raise self._error(f"{field} takes no ~; ask for a range [LOW TO HIGH]", found)
         # Below 1 it is the similarity of old Lucene, of which only "like it" is left.
         degree = float(found.degree)
@@ -227,7 +216,7 @@ class _Reader:
         return Fuzzy(field, word, int(self._number(found, distance, 2, "distance", least=0)))
 
     def _proximity(self, found: Any, field: str) -> Node:
-        if kind(field) is not Kind.TEXT:
+        if kind(field) is not QueryFieldKind.TEXT:
             raise self._error(f"{field} is no text; only words in a text can be near", found)
         slop = self._number(found, int(found.degree), _MAX_SLOP, "distance", least=0)
         return Phrase(field, _unescaped(found.term.value[1:-1]), int(slop))

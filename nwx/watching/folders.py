@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nwx.errors import SourceError
-from nwx.sources import is_archive_name
+from nwx.warc.sources import is_archive_name
 
 
 class _State(NamedTuple):

@@ -1,5 +1,5 @@
 """ZipNum clusters: capture indexes in compressed blocks, for billions of lines."""
 
-from nwx.zipnum.cluster import Cluster, after, open_cluster
+from nwx.zipnum.cluster import Cluster, end_after, open_cluster
 
-__all__ = ["Cluster", "after", "open_cluster"]
+__all__ = ["Cluster", "end_after", "open_cluster"]

@@ -10,13 +10,13 @@ from typing import Self
 
 from isal import igzip_lib
 
+from nwx.cdx.files import MAX_LINE_BYTES
+from nwx.cdx.zipnum_index import ZipNumBlock
 from nwx.errors import FormatError, SourceError
-from nwx.formats.cdxfile import MAX_LINE_BYTES
-from nwx.formats.coding import INFLATE_ERRORS
-from nwx.formats.zipnum import Block
-from nwx.zipnum.blocks import BlockIndex
-from nwx.zipnum.places import INDEX_ENDS, Places, WaczPlaces
-from nwx.zipnum.stored import LocalFile, Paged, Stored, is_address, open_address
+from nwx.values.codings import INFLATE_ERRORS
+from nwx.zipnum.block_index import BlockIndex
+from nwx.zipnum.places import INDEX_ENDS, ClusterPlaces, WaczPlaces
+from nwx.zipnum.remote_bytes import LocalFile, Paged, StoredBytes, is_address, open_address
 
 MOST_INFLATED_BYTES = 1 << 28
 """Blocks that inflate to more are bombs."""
@@ -33,12 +33,14 @@ class Cluster:
     read SourceError, each when it is met.
     """
 
-    def __init__(self, index: BlockIndex, places: Places | WaczPlaces, stored: Stored) -> None:
+    def __init__(
+        self, index: BlockIndex, places: ClusterPlaces | WaczPlaces, stored: StoredBytes
+    ) -> None:
         self.index = index
         self.places = places
         self.name = index.name
         self._stored = stored
-        self._parts: dict[str, Stored] = {}
+        self._parts: dict[str, StoredBytes] = {}
         self._lock = Lock()
 
     def lines(self, start: bytes = b"", end: bytes | None = None) -> Iterator[bytes]:
@@ -48,12 +50,12 @@ class Cluster:
         """
         yield from self.lines_of(self.blocks(start, end), start, end)
 
-    def blocks(self, start: bytes = b"", end: bytes | None = None) -> Iterator[Block]:
+    def blocks(self, start: bytes = b"", end: bytes | None = None) -> Iterator[ZipNumBlock]:
         """Yield the blocks that can hold such lines, in order."""
         return self.index.blocks(start, end)
 
     def lines_of(
-        self, blocks: Iterator[Block], start: bytes = b"", end: bytes | None = None
+        self, blocks: Iterator[ZipNumBlock], start: bytes = b"", end: bytes | None = None
     ) -> Iterator[bytes]:
         """Yield the lines between `start` and `end` of some blocks."""
         for block, data in self._fetched(blocks):
@@ -61,14 +63,14 @@ class Cluster:
                 yield line
                 start = b""  # all that follow are behind it
 
-    def part(self, name: str) -> Stored:
+    def part(self, name: str) -> StoredBytes:
         """Return a data file, opened once."""
         with self._lock:
             if name not in self._parts:
                 self._parts[name] = self.places.open(name)
             return self._parts[name]
 
-    def read(self, block: Block) -> bytes:
+    def read(self, block: ZipNumBlock) -> bytes:
         """Return the bytes of a block as stored."""
         data = self.part(block.part).read(block.offset, block.length)
         if len(data) < block.length:
@@ -91,7 +93,7 @@ class Cluster:
         self._parts.clear()
         self._stored.close()
 
-    def _fetched(self, blocks: Iterator[Block]) -> Iterator[tuple[Block, bytes]]:
+    def _fetched(self, blocks: Iterator[ZipNumBlock]) -> Iterator[tuple[ZipNumBlock, bytes]]:
         """Yield blocks with their bytes: a read each here, ever more in one request from afar."""
         together = 1
         waiting = next(blocks, None)
@@ -105,14 +107,14 @@ class Cluster:
             if not isinstance(self.part(group[0].part), LocalFile):
                 together = min(2 * together, _MOST_BLOCKS_AT_ONCE)
 
-    def _read_together(self, group: list[Block]) -> Iterator[tuple[Block, bytes]]:
+    def _read_together(self, group: list[ZipNumBlock]) -> Iterator[tuple[ZipNumBlock, bytes]]:
         first = group[0]
         data = self.read(replace(first, length=group[-1].offset + group[-1].length - first.offset))
         for block in group:
             begin = block.offset - first.offset
             yield block, data[begin : begin + block.length]
 
-    def _place(self, block: Block) -> str:
+    def _place(self, block: ZipNumBlock) -> str:
         return f"{self.name}: block at {block.offset} of {block.part}"
 
     def __enter__(self) -> Self:
@@ -137,16 +139,16 @@ def open_cluster(place: str | Path, allowed: Sequence[str] = ()) -> Cluster:
     name = str(place)
     if is_address(name):
         index = name if name.endswith(INDEX_ENDS) else f"{name.rstrip('/')}/cluster.idx"
-        stored: Stored = Paged(open_address(index))
+        stored: StoredBytes = Paged(open_address(index))
     elif name.lower().endswith(".wacz"):
         return open_wacz(Path(name))
     else:
         index = str(index_file(Path(name)))
         stored = LocalFile(Path(index))
-    return _opened(stored, lambda: Places(index, allowed))
+    return _opened(stored, lambda: ClusterPlaces(index, allowed))
 
 
-def after(prefix: bytes) -> bytes | None:
+def end_after(prefix: bytes) -> bytes | None:
     """Return the first key behind all that begin with a prefix, None where nothing is."""
     kept = prefix.rstrip(b"\xff")
     return kept[:-1] + bytes([kept[-1] + 1]) if kept else None
@@ -174,7 +176,7 @@ def index_file(path: Path) -> Path:
     return found[0]
 
 
-def _opened(stored: Stored, places: Callable[[], Places | WaczPlaces]) -> Cluster:
+def _opened(stored: StoredBytes, places: Callable[[], ClusterPlaces | WaczPlaces]) -> Cluster:
     try:
         return Cluster(BlockIndex(stored), places(), stored)
     except (FormatError, SourceError):
@@ -232,7 +234,7 @@ def inflated(data: bytes, place: str) -> Iterator[bytes]:
             )
 
 
-def _is_next(group: list[Block], block: Block) -> bool:
+def _is_next(group: list[ZipNumBlock], block: ZipNumBlock) -> bool:
     """Return whether a block lies right behind others, and may be read with them."""
     last = group[-1]
     size = block.offset + block.length - group[0].offset

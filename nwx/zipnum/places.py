@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
+from nwx.cdx.zipnum_index import parse_locations
 from nwx.errors import SourceError
-from nwx.formats.zipnum import parse_locations
-from nwx.zipnum.stored import LocalFile, Stored, ZipEntry, is_address, open_address
+from nwx.zipnum.remote_bytes import LocalFile, StoredBytes, ZipEntry, is_address, open_address
 
 LOC = ".loc"
 INDEX_ENDS = (".idx", ".summary")
@@ -21,7 +21,7 @@ _WACZ_INDEX = re.compile(r"indexes/[^/]+\.idx")
 _MOST_LOCATIONS_BYTES = 1 << 26
 
 
-class Places:
+class ClusterPlaces:
     """The data files of the cluster whose index is at `index`, a path or an address.
 
     Only what lies in its folder, or in one of those `allowed` (folders or
@@ -35,7 +35,7 @@ class Places:
         self._allowed = (self._folder, *allowed)
         self.locations = self._load()
 
-    def open(self, part: str) -> Stored:
+    def open(self, part: str) -> StoredBytes:
         """Return the file of a part: the first of its places that can be opened.
 
         Raises SourceError with what was wrong with the last.
@@ -62,7 +62,7 @@ class Places:
             stored.close()
 
     @staticmethod
-    def _open(place: str) -> Stored:
+    def _open(place: str) -> StoredBytes:
         return open_address(place) if is_address(place) else LocalFile(Path(place))
 
     def _resolved(self, path: str, part: str) -> str:
@@ -90,7 +90,7 @@ class WaczPlaces:
         self._path = path
         self.locations: dict[str, tuple[str, ...]] = {}
 
-    def open_index(self) -> Stored:
+    def open_index(self) -> StoredBytes:
         """Return the index; raises SourceError where there is none."""
         try:
             with zipfile.ZipFile(self._path) as archive:
@@ -101,7 +101,7 @@ class WaczPlaces:
             raise SourceError(f"{self._path} has {len(found)} files indexes/*.idx; one is needed")
         return ZipEntry(self._path, found[0])
 
-    def open(self, part: str) -> Stored:
+    def open(self, part: str) -> StoredBytes:
         """Return the file of the blocks; raises SourceError."""
         if not re.fullmatch(r"[\w.-]+", part):
             raise SourceError(f"{self._path}: the part {part!r} is no name of a file in indexes/")

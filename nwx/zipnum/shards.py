@@ -7,9 +7,9 @@ from pathlib import Path
 
 from isal import igzip_lib
 
-from nwx.dedup.spill import writing
-from nwx.formats.zipnum import Block, format_index_line, key_of
-from nwx.zipnum.merging import Batch
+from nwx.bulk.sorted_merge import LineBatch
+from nwx.bulk.spill import writing
+from nwx.cdx.zipnum_index import ZipNumBlock, block_key, format_index_line
 
 _GENERATION = re.compile(r"cdx-\d+-(\d+)\.gz")
 
@@ -50,7 +50,7 @@ class ShardWriter:
         self._lines_a_block = lines_a_block
         self._even = even
         self._offset = 0
-        self._waiting: Batch = []
+        self._waiting: LineBatch = []
         self._paths = (folder / data, folder / index)
         self._unfinished = tuple(path.with_name(f"{path.name}.unfinished") for path in self._paths)
         with writing(self._unfinished[0]):
@@ -58,7 +58,7 @@ class ShardWriter:
         with writing(self._unfinished[1]):
             self._index = self._unfinished[1].open("wb")
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: LineBatch) -> None:
         """Write lines that follow those before."""
         size = self._lines_a_block
         waiting = [*self._waiting, *batch] if self._waiting else batch
@@ -84,14 +84,14 @@ class ShardWriter:
         if waiting:
             self._write(waiting)
 
-    def _write(self, lines: Batch) -> None:
+    def _write(self, lines: LineBatch) -> None:
         text = b"\n".join([*lines, b""])
         stored = igzip_lib.compress(text, LEVEL, igzip_lib.COMP_GZIP)
         self.lines += len(lines)
-        self._put(key_of(lines[0]), stored)
+        self._put(block_key(lines[0]), stored)
 
     def _put(self, key: bytes, stored: bytes) -> None:
-        block = Block(key, self.data, self._offset, len(stored))
+        block = ZipNumBlock(key, self.data, self._offset, len(stored))
         with writing(self._paths[0]):
             self._stream.write(stored)
             self._index.write(format_index_line(block))

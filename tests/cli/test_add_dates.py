@@ -260,14 +260,14 @@ def test_two_at_once_lose_nothing(engine: dict[str, str], into: str, tmp_path: P
 
 KILLED = """
 import os, signal, sys, threading
-import nwx.adding_dates
+import nwx.dedup.added_dates
 from nwx.cli import add_dates
 from nwx.dedup import dates
 
 # dates are added in as many steps as those of a long list
 dates.HELD_CHARACTERS, dates.AT_ONCE = 100_000, 1_000
 step, seconds = int(sys.argv[1]), float(sys.argv[2])
-read_dates = nwx.adding_dates.read_dates
+read_dates = nwx.dedup.added_dates.read_dates
 
 def killed_on_the_way(*arguments, **options):
     for number, stretch in enumerate(read_dates(*arguments, **options)):
@@ -278,7 +278,7 @@ def killed_on_the_way(*arguments, **options):
             os.kill(os.getpid(), signal.SIGKILL)
         yield stretch
 
-nwx.adding_dates.read_dates = killed_on_the_way
+nwx.dedup.added_dates.read_dates = killed_on_the_way
 sys.argv = ["add-dates", *sys.argv[3:]]
 add_dates.main()
 """

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from nwx.kibana import as_lines, saved_objects
+from nwx.exports.kibana import as_lines, saved_objects
 from tests.cli.conftest import run_nwx
 
 

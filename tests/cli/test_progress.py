@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from nwx.cli import bar, cdxlists, main
-from nwx.importing import Progress
+from nwx.cli import import_progress, list_commands, main
+from nwx.importing import ImportProgress
 from tests.cli.conftest import COMMAND, environment, run_nwx
 from tests.warcs import Page, html, many_pages, write_warc
 
 
-def progress(seconds: float, done: int = 500, total: int | None = 1_000) -> Progress:
-    return Progress(
+def progress(seconds: float, done: int = 500, total: int | None = 1_000) -> ImportProgress:
+    return ImportProgress(
         bytes=done,
         bytes_total=total,
         files=1,
@@ -34,8 +34,8 @@ def test_elsewhere_than_on_a_terminal_lines_come_now_and_then(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = 100.0
-    monkeypatch.setattr(bar.time, "monotonic", lambda: now)
-    with bar.shown_progress(quiet=False) as show:
+    monkeypatch.setattr(import_progress.time, "monotonic", lambda: now)
+    with import_progress.import_bar(quiet=False) as show:
         for _ in range(12):
             now += 1
             show(progress(now - 100, total=None if now > 105 else 1_000))
@@ -45,7 +45,7 @@ def test_elsewhere_than_on_a_terminal_lines_come_now_and_then(
 
 
 def test_quiet_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with bar.shown_progress(quiet=True) as show:
+    with import_progress.import_bar(quiet=True) as show:
         show(progress(100))
     assert capsys.readouterr().err == ""
 
@@ -121,7 +121,7 @@ def test_what_may_take_long_says_how_far_it_is(
     folder: Path, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("_QUIET_SECONDS", "_LINE_SECONDS"):
-        monkeypatch.setattr(cdxlists, name, 0.0)
+        monkeypatch.setattr(list_commands, name, 0.0)
     monkeypatch.chdir(folder)
     monkeypatch.setenv("NWX_ENGINE", "archive")
     ran = CliRunner().invoke(main.cli, command.split())

@@ -4,11 +4,11 @@ import hashlib
 from base64 import b32encode
 from collections.abc import Iterable
 
-from nwx.formats.mime import normal_type
-from nwx.formats.surt import urlkey
-from nwx.formats.urls import place_of
 from nwx.keys import document_id, document_key
 from nwx.model import Batch, Capture, Dates, Document, Extract
+from nwx.values.media_types import normal_type
+from nwx.values.urlkeys import urlkey
+from nwx.values.urls import url_parts
 
 COLLECTION = "web"
 
@@ -42,7 +42,7 @@ def capture(
 ) -> Capture:
     """Return a capture; the digest is that of `body`, the offset one of its own."""
     timestamp = full(timestamp)
-    place = place_of(url)
+    place = url_parts(url)
     if digest is None:
         digest = sha1(body or url)
     if offset is None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from nwx.cdxserver.opening import open_sources
-from nwx.cdxserver.sources import EngineSource, Source
-from nwx.formats.cdx import REVISIT, CdxLine, format_cdx
-from nwx.formats.cdxj import format_cdxj
+from nwx.cdx.cdxj import format_cdxj
+from nwx.cdx.lines import REVISIT, CdxLine, format_cdx
+from nwx.cdxserver.sources.from_arguments import open_sources
+from nwx.cdxserver.sources.merged import EngineSource, RowSource
 from nwx.model import Batch, Capture
 from tests.conformance.archive import COLLECTION, capture
 from tests.conformance.engines import new_archive
@@ -115,7 +115,7 @@ def write_cluster(folder: Path, lines: Sequence[bytes], size: int = 5) -> Path:
 @contextmanager
 def sources(
     kind: str, captures: Sequence[Capture], folder: Path, request: pytest.FixtureRequest
-) -> Iterator[list[Source]]:
+) -> Iterator[list[RowSource]]:
     """Give sources of a kind that hold captures; `several` have some of them twice."""
     if kind in ("embedded", "elastic"):
         with new_archive(kind, folder, request) as opener, opener() as engine:

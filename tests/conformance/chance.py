@@ -4,18 +4,7 @@ from random import Random
 
 from nwx.engine.base import FACET_FIELDS, SearchRequest
 from nwx.model import Batch, Collapse, Dates, Document, Sort
-from nwx.query.tree import (
-    All,
-    Bool,
-    Boost,
-    DateRange,
-    Fuzzy,
-    Node,
-    Phrase,
-    Range,
-    Term,
-    Wildcard,
-)
+from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
 from tests.conformance.archive import also, batch, page
 from tests.conformance.oracle import Shown
 

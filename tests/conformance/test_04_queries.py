@@ -4,18 +4,7 @@ import pytest
 
 from nwx.engine.base import Engine, SearchRequest
 from nwx.errors import QueryError
-from nwx.query.tree import (
-    All,
-    Bool,
-    Boost,
-    DateRange,
-    Fuzzy,
-    Node,
-    Phrase,
-    Range,
-    Term,
-    Wildcard,
-)
+from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
 from tests.conformance.archive import batch, page
 from tests.conformance.asking import ask
 

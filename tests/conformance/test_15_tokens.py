@@ -10,7 +10,7 @@ import pytest
 
 from nwx.engine.elastic.schema import FIRST, Schema
 from nwx.engine.elastic.server import Server
-from nwx.engine.embedded.analyzer import tokens
+from nwx.engine.embedded.documents.analyzer import tokens
 from nwx.model import IndexName
 from nwx.settings import ElasticSettings, Settings
 from tests.conformance.engines import remove_indices

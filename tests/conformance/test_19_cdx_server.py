@@ -8,13 +8,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from nwx.cdxserver.dialects import DIALECTS
-from nwx.cdxserver.parameters import parameters_of
+from nwx.cdxserver.query.dialects import DIALECTS
+from nwx.cdxserver.query.parameters import parameters_of
 from nwx.cdxserver.server import CdxServer
-from nwx.cdxserver.waybackxml import answer_xml
+from nwx.cdxserver.wayback_xml import answer_xml
 from nwx.errors import CdxQueryError
-from nwx.formats.digest import Form
 from nwx.model import Capture
+from nwx.values.digests import DigestForm
 from tests.conformance.archive import COLLECTION, sha1
 from tests.conformance.captures import CAPTURES, KINDS, sources
 
@@ -218,7 +218,7 @@ def test_digests_are_spelled_as_crawlers_want(server: CdxServer) -> None:
     question = f"{HOME}&fl=timestamp%2Cdigest&filter=%21mimetype%3Awarc%2Frevisit&limit=-1"
     normal = sha1("three")
     raw = b32decode(normal[5:])
-    for form, digest in ((Form.BARE_HEX, raw.hex()), (Form.BARE_BASE32, normal[5:])):
+    for form, digest in ((DigestForm.BARE_HEX, raw.hex()), (DigestForm.BARE_BASE32, normal[5:])):
         assert ask(server, "ia", question, digest=form) == f"20090601120000 {digest}\n"
     assert ask(server, "outback", f"{question}&digest=hex") == f"20090601120000 {raw.hex()}\n"
 
@@ -271,8 +271,8 @@ def test_resume_keys_in_json(server: CdxServer) -> None:
 
 
 def test_pages_hold_every_capture_once(server: CdxServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nwx.cdxserver.sources.BLOCK_LINES", 5)
-    monkeypatch.setattr("nwx.cdxserver.files._BLOCK_BYTES", 600)
+    monkeypatch.setattr("nwx.cdxserver.sources.merged.BLOCK_LINES", 5)
+    monkeypatch.setattr("nwx.cdxserver.sources.files._BLOCK_BYTES", 600)
     for question, expected in (
         ("url=*.example.org", begins("org,example)/", "org,example,")),
         (HOME, HOMES),

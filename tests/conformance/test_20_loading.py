@@ -5,16 +5,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from nwx.cdxserver.loading import load, unload
-from nwx.checking import check
+from nwx.cdxserver.loaded_lines import load_lines, unload_lines
+from nwx.checks import check
 from nwx.engine.base import Engine
-from nwx.engine.spans import Span
+from nwx.engine.spans import CdxSpan
 from nwx.errors import CdxError
 from nwx.model import Batch, Capture
 from tests.conformance.archive import capture, sha1
 from tests.conformance.engines import Opener, new_archive
 
-EVERYTHING = Span("", "\U0010ffff")
+EVERYTHING = CdxSpan("", "\U0010ffff")
 DIGEST = sha1("page")
 CDX11 = f"- 20200101000000 http://a.example/ text/html 200 {DIGEST[5:]} - - 333 5 x.warc.gz"
 LINES = {
@@ -71,7 +71,9 @@ def held(engine: Engine) -> list[Capture]:
 
 
 def loaded(engine: Engine, *lines: str, skip_bad: bool = False) -> list[Capture]:
-    load(engine, [f"{line}\n".encode() for line in lines], "web", skip_bad=skip_bad, name="post")
+    load_lines(
+        engine, [f"{line}\n".encode() for line in lines], "web", skip_bad=skip_bad, name="post"
+    )
     return held(engine)
 
 
@@ -123,7 +125,7 @@ def test_one_bad_line_and_nothing_is_stored(engine: Engine, case: str) -> None:
 
 def test_bad_lines_are_skipped_when_that_is_wanted(engine: Engine) -> None:
     lines = [f"{line}\n".encode() for line in (*BAD.values(), CDX11)]
-    done = load(engine, lines, "web", skip_bad=True, name="post")
+    done = load_lines(engine, lines, "web", skip_bad=True, name="post")
     assert (done.lines, done.changed, done.bad_lines) == (1, 1, len(BAD))
     assert [error.line for error in done.errors] == list(range(1, len(BAD) + 1))
     assert len(held(engine)) == 1
@@ -132,7 +134,7 @@ def test_bad_lines_are_skipped_when_that_is_wanted(engine: Engine) -> None:
 def test_what_is_known_stays_as_it_is(engine: Engine) -> None:
     loaded(engine, CDX11)
     changed = CDX11.replace(" 200 ", " 404 ").encode()
-    again = load(engine, [changed], "web", skip_bad=False, name="post")
+    again = load_lines(engine, [changed], "web", skip_bad=False, name="post")
     assert (again.lines, again.changed) == (1, 0)
     assert [one.status_code for one in held(engine)] == [200]
 
@@ -152,13 +154,16 @@ def test_loaded_captures_need_no_documents(engine: Engine) -> None:
 def test_captures_are_taken_back(engine: Engine) -> None:
     other = CDX11.replace(" 5 x", " 6 x")
     loaded(engine, CDX11, other)
-    done = unload(engine, [CDX11.encode(), b"bad"], "web", skip_bad=True, name="post")
+    done = unload_lines(engine, [CDX11.encode(), b"bad"], "web", skip_bad=True, name="post")
     assert (done.changed, done.bad_lines) == (1, 1)
     assert [one.source_file_offset for one in held(engine)] == [6]
     with pytest.raises(CdxError):
-        unload(engine, [other.encode(), b"bad"], "web", skip_bad=False, name="post")
+        unload_lines(engine, [other.encode(), b"bad"], "web", skip_bad=False, name="post")
     assert len(held(engine)) == 1
-    assert unload(engine, [other.encode()], "elsewhere", skip_bad=False, name="post").changed == 0
+    assert (
+        unload_lines(engine, [other.encode()], "elsewhere", skip_bad=False, name="post").changed
+        == 0
+    )
 
 
 def test_a_load_makes_the_archive_and_an_import_goes_on_with_it(open_archive: Opener) -> None:

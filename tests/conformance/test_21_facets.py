@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from nwx.engine.base import Engine
-from nwx.facets.answering import Facets
-from nwx.facets.asking import to_question
-from nwx.facets.building import BuildOptions
+from nwx.facets.answering import FacetAnswers
+from nwx.facets.asking import parse_facet_question
+from nwx.facets.building import FacetBuildOptions
 from nwx.facets.criteria import CUBE, DEPTHS, DESCRIPTIONS, FIELDS, SIZES, Criterion
 from nwx.facets.making import make_facets
 from nwx.facets.opened import in_span
-from nwx.facets.question import AnsweredBy, Condition, FacetAnswer, FacetQuestion, Feature
+from nwx.facets.question import AnsweredBy, FacetAnswer, FacetCondition, FacetQuestion, Feature
 from nwx.model import Capture, IndexName
 from tests.conformance.engines import Opener
 from tests.facets import Counted, batch, by_chance, counted, features, groups
@@ -33,7 +33,7 @@ def written(engine: Engine, captures: list[Capture]) -> list[Counted]:
     return counted(captures)
 
 
-def meets(one: Counted, condition: Condition) -> bool:
+def meets(one: Counted, condition: FacetCondition) -> bool:
     value = one.values[condition.criterion]
     inside = in_span(value, condition) if condition.is_span else value in condition.values
     return inside != condition.negated
@@ -43,7 +43,7 @@ def numbers(answer: FacetAnswer) -> dict[str, int]:
     return {name: getattr(answer.total, name) for name in features([])}
 
 
-def check(facets: Facets, question: FacetQuestion, all_of: list[Counted]) -> AnsweredBy:
+def check(facets: FacetAnswers, question: FacetQuestion, all_of: list[Counted]) -> AnsweredBy:
     """Compare an answer with what plain Python counts, and return how it was found."""
     answer = facets.answer(question)
     some = [one for one in all_of if all(meets(one, each) for each in question.where)]
@@ -67,35 +67,35 @@ def ask(chance: random.Random, all_of: list[Counted]) -> FacetQuestion:
     criteria = chance.sample(list(Criterion), chance.randrange(4))
     where = tuple(condition(chance, criterion, all_of) for criterion in criteria)
     if chance.random() < 0.5:
-        where = (Condition(Criterion.STATUS, ("ok",)), *where)
+        where = (FacetCondition(Criterion.STATUS, ("ok",)), *where)
     by = tuple(chance.sample(list(Criterion), chance.randrange(3)))
     sort = chance.choice([None, Feature.CAPTURES, Feature.BYTES, Feature.UNIQUE_URLS])
     return FacetQuestion(where, by, sort, limit=chance.choice([None, 1, 3]))
 
 
-def condition(chance: random.Random, criterion: Criterion, all_of: list[Counted]) -> Condition:
+def condition(chance: random.Random, criterion: Criterion, all_of: list[Counted]) -> FacetCondition:
     there = sorted({one.values[criterion] for one in all_of})
     negated = chance.random() < 0.2
     if DESCRIPTIONS[criterion].spans and chance.random() < 0.5:
         order = {Criterion.SIZE: SIZES, Criterion.DEPTH: DEPTHS}.get(criterion, tuple(there))
         low, high = sorted(chance.sample(range(len(order) - 1), 2))
-        return Condition(criterion, low=order[low], high=order[high], negated=negated)
+        return FacetCondition(criterion, low=order[low], high=order[high], negated=negated)
     values = tuple(chance.sample(there, min(chance.choice([1, 1, 2, 3]), len(there))))
-    return Condition(criterion, values, negated=negated)
+    return FacetCondition(criterion, values, negated=negated)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_answers_are_what_plain_python_counts(engine: Engine, seed: int) -> None:
     all_of = written(engine, by_chance(seed, 250))
-    make_facets(engine, BuildOptions(least=10))
-    facets, chance = Facets(engine), random.Random(seed)
+    make_facets(engine, FacetBuildOptions(least=10))
+    facets, chance = FacetAnswers(engine), random.Random(seed)
     ways = {check(facets, ask(chance, all_of), all_of) for _ in range(QUESTIONS)}
     assert ways == {AnsweredBy.STORED, AnsweredBy.COLUMNS}
 
 
 def test_answers_are_the_same_without_a_build(engine: Engine) -> None:
     all_of = written(engine, by_chance(7, 200))
-    facets, chance = Facets(engine), random.Random(7)
+    facets, chance = FacetAnswers(engine), random.Random(7)
     ways = {check(facets, ask(chance, all_of), all_of) for _ in range(QUESTIONS)}
     assert ways == {AnsweredBy.LIVE}
 
@@ -103,13 +103,13 @@ def test_answers_are_the_same_without_a_build(engine: Engine) -> None:
 def test_answers_are_of_what_was_imported_since_the_build(engine: Engine) -> None:
     captures = by_chance(8, 300)
     written(engine, captures[:200])
-    make_facets(engine, BuildOptions(least=5))
-    facets, chance = Facets(engine), random.Random(8)
+    make_facets(engine, FacetBuildOptions(least=5))
+    facets, chance = FacetAnswers(engine), random.Random(8)
     assert numbers(facets.answer(FacetQuestion())) == features(counted(captures[:200]))
     all_of = [*counted(captures)]
     written(engine, captures)
     assert {check(facets, ask(chance, all_of), all_of) for _ in range(20)} == {AnsweredBy.LIVE}
-    make_facets(engine, BuildOptions(least=5))
+    make_facets(engine, FacetBuildOptions(least=5))
     ways = {check(facets, ask(chance, all_of), all_of) for _ in range(20)}
     assert AnsweredBy.LIVE not in ways
 
@@ -117,7 +117,7 @@ def test_answers_are_of_what_was_imported_since_the_build(engine: Engine) -> Non
 def test_deleted_captures_are_not_counted(engine: Engine) -> None:
     captures = by_chance(9, 120)
     written(engine, captures)
-    make_facets(engine, BuildOptions(least=5))
+    make_facets(engine, FacetBuildOptions(least=5))
     gone = captures[::3]
     engine.delete(
         IndexName.CAPTURES,
@@ -125,14 +125,14 @@ def test_deleted_captures_are_not_counted(engine: Engine) -> None:
     )
     engine.refresh()
     left = counted([one for one in captures if one not in gone])
-    assert numbers(Facets(engine).answer(FacetQuestion())) == features(left)
-    make_facets(engine, BuildOptions(least=5))
-    check(Facets(engine), to_question(by="month"), left)
+    assert numbers(FacetAnswers(engine).answer(FacetQuestion())) == features(left)
+    make_facets(engine, FacetBuildOptions(least=5))
+    check(FacetAnswers(engine), parse_facet_question(by="month"), left)
 
 
 def test_the_index_holds_all_combinations(engine: Engine) -> None:
     all_of = written(engine, by_chance(10, 60))
-    make_facets(engine, BuildOptions(least=1))
+    make_facets(engine, FacetBuildOptions(least=1))
     stored = {entry["id"]: dict(entry) for entry in engine.scan(IndexName.FACETS)}
     number = 0
     for size in range(len(CUBE) + 1):
@@ -145,7 +145,7 @@ def test_the_index_holds_all_combinations(engine: Engine) -> None:
                 assert stored[id] == known
                 number += 1
     assert engine.count(IndexName.FACETS) == number == len(stored)
-    make_facets(engine, BuildOptions(least=30))
+    make_facets(engine, FacetBuildOptions(least=30))
     assert engine.count(IndexName.FACETS) == sum(
         entry["captures"] >= 30 for entry in stored.values()
     )
@@ -154,26 +154,29 @@ def test_the_index_holds_all_combinations(engine: Engine) -> None:
 def test_captures_behind_an_answer(engine: Engine) -> None:
     captures = by_chance(11, 150)
     written(engine, captures)
-    make_facets(engine, BuildOptions())
-    where = (Condition(Criterion.STATUS, ("ok",)), Condition(Criterion.MONTH, low="2013-02"))
+    make_facets(engine, FacetBuildOptions())
+    where = (
+        FacetCondition(Criterion.STATUS, ("ok",)),
+        FacetCondition(Criterion.MONTH, low="2013-02"),
+    )
     wanted = [
         one for one in captures if 200 <= (one.status_code or 0) < 300 and one.timestamp >= "201302"
     ]
     found: list[Capture] = []
-    while page := Facets(engine).captures(where, len(found), 20)[1]:
+    while page := FacetAnswers(engine).captures(where, len(found), 20)[1]:
         found += page
     key = lambda one: (one.collection, one.source_file_offset)  # noqa: E731
     assert sorted(found, key=key) == sorted(wanted, key=key)
     assert [one.timestamp[:6] for one in found] == sorted(one.timestamp[:6] for one in wanted)
-    assert Facets(engine).captures(where, 0, 5)[0] == len(wanted)
+    assert FacetAnswers(engine).captures(where, 0, 5)[0] == len(wanted)
 
 
 def test_two_archives_at_once_read_a_build(open_archive: Opener) -> None:
     with open_archive() as first, open_archive() as second:
         first.create()
         all_of = written(first, by_chance(12, 80))
-        make_facets(first, BuildOptions(least=2))
-        other = Facets(second)
+        make_facets(first, FacetBuildOptions(least=2))
+        other = FacetAnswers(second)
         check(other, FacetQuestion(by=(Criterion.TYPE,)), all_of)
-        make_facets(first, BuildOptions(least=3, anew=True))
+        make_facets(first, FacetBuildOptions(least=3, anew=True))
         check(other, FacetQuestion(by=(Criterion.TYPE,)), all_of)

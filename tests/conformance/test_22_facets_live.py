@@ -8,11 +8,11 @@ import pytest
 from nwx.engine.base import Engine
 from nwx.errors import EngineError
 from nwx.facets import estimating, holding, live
-from nwx.facets.answering import Facets
-from nwx.facets.building import BuildOptions
+from nwx.facets.answering import FacetAnswers
+from nwx.facets.building import FacetBuildOptions
 from nwx.facets.criteria import Criterion
 from nwx.facets.making import make_facets
-from nwx.facets.question import AnsweredBy, Condition, FacetQuestion, Feature
+from nwx.facets.question import AnsweredBy, FacetCondition, FacetQuestion, Feature
 from nwx.facets.sites import Sites
 from nwx.model import Capture
 from tests.conformance.archive import capture
@@ -45,18 +45,18 @@ def looked_up(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Engine:
 @pytest.mark.parametrize("seed", range(2))
 def test_answers_without_a_build_are_what_plain_python_counts(looked_up: Engine, seed: int) -> None:
     all_of = written(looked_up, captures_by_chance(seed, 240))
-    facets, chance = Facets(looked_up), random.Random(seed)
+    facets, chance = FacetAnswers(looked_up), random.Random(seed)
     ways = {check(facets, ask(chance, all_of), all_of) for _ in range(30)}
     assert ways == {AnsweredBy.LIVE}
 
 
 def test_each_value_is_found_alone_and_left_out(looked_up: Engine) -> None:
     all_of = written(looked_up, captures_by_chance(5, 120))
-    facets = Facets(looked_up)
+    facets = FacetAnswers(looked_up)
     for criterion in Criterion:
         for value in sorted({one.values[criterion] for one in all_of})[-3:]:
             for negated in (False, True):
-                where = (Condition(criterion, (value,), negated=negated),)
+                where = (FacetCondition(criterion, (value,), negated=negated),)
                 check(facets, FacetQuestion(where, (criterion,)), all_of)
 
 
@@ -71,10 +71,10 @@ def test_lists_of_sites_name_what_came_after_the_build(looked_up: Engine) -> Non
 
     captures = captures_by_chance(6, 160)
     written(looked_up, captures[:100])
-    make_facets(looked_up, BuildOptions(sites=Sites(names)))
+    make_facets(looked_up, FacetBuildOptions(sites=Sites(names)))
     written(looked_up, captures)
-    facets, all_of = Facets(looked_up), named(captures)
-    for where in ((), (Condition(Criterion.SITE, ("Ones", "The French")),)):
+    facets, all_of = FacetAnswers(looked_up), named(captures)
+    for where in ((), (FacetCondition(Criterion.SITE, ("Ones", "The French")),)):
         for by in (Criterion.SITE, Criterion.TYPE):
             assert check(facets, FacetQuestion(where, (by,)), all_of) is AnsweredBy.LIVE
 
@@ -82,11 +82,14 @@ def test_lists_of_sites_name_what_came_after_the_build(looked_up: Engine) -> Non
 def test_captures_behind_an_answer_without_a_build(looked_up: Engine) -> None:
     captures = captures_by_chance(8, 90)
     all_of = written(looked_up, captures)
-    where = (Condition(Criterion.TYPE, ("html", "image")), Condition(Criterion.TLD, ("fr", "uk")))
+    where = (
+        FacetCondition(Criterion.TYPE, ("html", "image")),
+        FacetCondition(Criterion.TLD, ("fr", "uk")),
+    )
     pairs = zip(captures, all_of, strict=True)
     wanted = [one for one, known in pairs if all(meets(known, each) for each in where)]
     found: list[Capture] = []
-    while page := Facets(looked_up).captures(where, len(found), 7)[1]:
+    while page := FacetAnswers(looked_up).captures(where, len(found), 7)[1]:
         found += page
     key = lambda one: (one.collection, one.source_file_offset)  # noqa: E731
     assert sorted(found, key=key) == sorted(wanted, key=key)
@@ -98,18 +101,18 @@ def test_many_captures_are_read_once_or_refused(
 ) -> None:
     monkeypatch.setattr(live, "MOST", 20)
     all_of = written(engine, captures_by_chance(9, 80))
-    facets, chance = Facets(engine), random.Random(9)
+    facets, chance = FacetAnswers(engine), random.Random(9)
     ways = {check(facets, ask(chance, all_of), all_of) for _ in range(20)}
     assert ways == {AnsweredBy.LIVE}
     monkeypatch.setattr(holding, "MOST_READ", 79)
     with pytest.raises(EngineError, match="nwx build-facets"):
-        Facets(engine).answer(EVERYTHING)
+        FacetAnswers(engine).answer(EVERYTHING)
 
 
 def test_an_empty_archive_has_nothing(looked_up: Engine) -> None:
     looked_up.create()
     for approximate in (False, True):
-        answer = Facets(looked_up).answer(
+        answer = FacetAnswers(looked_up).answer(
             FacetQuestion(by=(Criterion.SITE,)), approximate=approximate
         )
         assert numbers(answer) == features([])
@@ -118,9 +121,9 @@ def test_an_empty_archive_has_nothing(looked_up: Engine) -> None:
 
 def test_estimates_are_said_to_be_such_and_near(engine: Engine) -> None:
     all_of = written(engine, [one for one in by_chance(3, 300) if one.record_type != "revisit"])
-    facets = Facets(engine)
+    facets = FacetAnswers(engine)
     for by in ((), (Criterion.SIZE,), (Criterion.MONTH, Criterion.TLD), (Criterion.DEPTH,)):
-        where = (Condition(Criterion.STATUS, ("ok", "ignored")), _months("2013-02", "2013-04"))
+        where = (FacetCondition(Criterion.STATUS, ("ok", "ignored")), _months("2013-02", "2013-04"))
         some = [one for one in all_of if all(meets(one, each) for each in where)]
         question = FacetQuestion(where, by, Feature.CAPTURES)
         answer = facets.answer(question, approximate=True)
@@ -143,7 +146,7 @@ def test_long_lists_of_estimates_are_cut(engine: Engine, monkeypatch: pytest.Mon
     written(engine, [capture(f"http://s{n}.example/{n}", "2010") for n in (1, 2, 2, 3, 3, 3)])
     engine.write(batch([capture("http://s3.example/", "2011")]))
     engine.refresh()
-    answer = Facets(engine).answer(FacetQuestion(by=(Criterion.SITE,)), approximate=True)
+    answer = FacetAnswers(engine).answer(FacetQuestion(by=(Criterion.SITE,)), approximate=True)
     if engine.cube().selecting() is not None:
         assert len(answer.rows) == 2
         assert answer.found is None
@@ -151,11 +154,11 @@ def test_long_lists_of_estimates_are_cut(engine: Engine, monkeypatch: pytest.Mon
 
 def test_where_a_build_is_of_now_nothing_is_estimated(engine: Engine) -> None:
     all_of = written(engine, by_chance(4, 60))
-    make_facets(engine, BuildOptions())
-    answer = Facets(engine).answer(EVERYTHING, approximate=True)
+    make_facets(engine, FacetBuildOptions())
+    answer = FacetAnswers(engine).answer(EVERYTHING, approximate=True)
     assert answer.answered_by in (AnsweredBy.STORED, AnsweredBy.COLUMNS)
     assert numbers(answer) == features(all_of)
 
 
-def _months(low: str, high: str) -> Condition:
-    return Condition(Criterion.MONTH, low=low, high=high)
+def _months(low: str, high: str) -> FacetCondition:
+    return FacetCondition(Criterion.MONTH, low=low, high=high)

@@ -8,8 +8,8 @@ import pytest
 
 from nwx.engine.base import Engine
 from nwx.facets import counting
-from nwx.facets.answering import Facets
-from nwx.facets.building import BuildOptions
+from nwx.facets.answering import FacetAnswers
+from nwx.facets.building import FacetBuildOptions
 from nwx.facets.checking import check_facets
 from nwx.facets.criteria import Criterion
 from nwx.facets.making import make_facets
@@ -27,7 +27,7 @@ GB = 1 << 30
 
 
 def rows(engine: Engine, criterion: Criterion) -> dict[str, Features]:
-    answer = Facets(engine).answer(FacetQuestion(by=(criterion,)))
+    answer = FacetAnswers(engine).answer(FacetQuestion(by=(criterion,)))
     assert sum(row.features.captures for row in answer.rows) == answer.total.captures
     return {row.values[0]: row.features for row in answer.rows}
 
@@ -36,7 +36,7 @@ def both_ways(engine: Engine, captures: list[Capture], criterion: Criterion) -> 
     """Return a list by a criterion, which is the same before facets are built and after."""
     written(engine, captures)
     live = rows(engine, criterion)
-    make_facets(engine, BuildOptions(least=1))
+    make_facets(engine, FacetBuildOptions(least=1))
     assert rows(engine, criterion) == live
     assert list(check_facets(engine)) == []
     assert sum(found.captures for found in live.values()) == len(captures)
@@ -123,7 +123,7 @@ def build(engine: Engine, folder: Path, columns: dict[str, object]) -> None:
     frame = pl.DataFrame(columns, strict=False)
     digests = "sha1:" + pl.int_range(pl.len()).cast(pl.String)
     frame.with_columns(content_digest=digests).write_parquet(export / "a.parquet")
-    make_facets(engine, BuildOptions(), export=folder / "export")
+    make_facets(engine, FacetBuildOptions(), export=folder / "export")
 
 
 def built(engine: Engine) -> Opened:

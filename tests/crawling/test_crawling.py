@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from nwx.formats.reader import ArchiveReader, CaptureRecord
 from nwx.model import Capture
 from nwx.settings import ElasticSettings, Settings
-from nwx.sources import Source
+from nwx.warc.reader import ArchiveReader, CaptureRecord
+from nwx.warc.sources import ArchiveSource
 from tests.cli.conftest import run_nwx
 from tests.conformance.engines import KINDS, remove_indices
 from tests.crawling.service import Place
@@ -68,7 +68,7 @@ def captures_of(folder: Path) -> list[Capture]:
     return [
         item.capture
         for path in sorted(folder.iterdir())
-        for item in ArchiveReader(Source(path.name, str(path), None), "default")
+        for item in ArchiveReader(ArchiveSource(path.name, str(path), None), "default")
         if isinstance(item, CaptureRecord)
     ]
 

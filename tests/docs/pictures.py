@@ -15,9 +15,9 @@ import waitress
 from playwright.sync_api import Browser, sync_playwright
 
 from nwx.charts import theme
-from nwx.charts.drawing import picture
 from nwx.charts.fields import Spec
 from nwx.charts.panels import PANELS, Panel, specification
+from nwx.charts.pictures import draw_picture
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.model import IndexName
@@ -66,7 +66,7 @@ def draw(panel: Panel, hits: list[dict[str, Any]]) -> bytes:
     """Return the picture of a panel, as large as on the dashboard."""
     sized: Spec = {"width": 480, "height": 220, "autosize": {"type": "fit", "contains": "padding"}}
     spec = {**specification(panel, {"values": hits}), **sized}
-    return picture(spec, theme.config("light", ground=True), "svg")
+    return draw_picture(spec, theme.config("light", ground=True), "svg")
 
 
 def photograph(engine: Engine, pages: dict[str, tuple[str, str, dict[str, int]]]) -> None:

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 import vl_convert
 
-from nwx.charts.panels import PANELS, Form, Panel
+from nwx.charts.panels import PANELS, Panel, PanelForm
 from nwx.engine.base import Engine
 from nwx.engine.elastic.server import Server
 from nwx.engine.open import open_engine
-from nwx.facets.answering import Facets
+from nwx.exports.kibana import saved_objects
+from nwx.facets.answering import FacetAnswers
 from nwx.facets.criteria import FIELDS, Criterion
-from nwx.facets.question import Condition, FacetQuestion, Features
-from nwx.kibana import saved_objects
+from nwx.facets.question import FacetCondition, FacetQuestion, Features
 from nwx.model import IndexName
 from nwx.settings import ElasticSettings, Settings
 from tests.cli.conftest import run_nwx
@@ -83,9 +83,9 @@ def _hits(archive: Archive, spec: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _expected(archive: Archive, panel: Panel) -> dict[tuple[str, ...], Features]:
-    where = (Condition(Criterion.STATUS, (panel.status,)),) if panel.status else ()
+    where = (FacetCondition(Criterion.STATUS, (panel.status,)),) if panel.status else ()
     question = FacetQuestion(where, panel.criteria, sort=panel.feature)
-    answer = Facets(archive.engine).answer(question)
+    answer = FacetAnswers(archive.engine).answer(question)
     return {row.values: row.features for row in answer.rows}
 
 
@@ -114,7 +114,7 @@ def test_a_chart_is_drawn_from_the_answer(archive: Archive, panel: Panel) -> Non
     del source["url"], source["format"]
     source["values"] = hits
     spec |= {"width": 480, "height": 220}
-    if panel.form is Form.TREEMAP:
+    if panel.form is PanelForm.TREEMAP:
         svg = vl_convert.vega_to_svg(spec, allowed_base_urls=[])
     else:
         svg = vl_convert.vegalite_to_svg(spec, vl_version=KIBANAS_VEGA_LITE, allowed_base_urls=[])

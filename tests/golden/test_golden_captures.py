@@ -13,11 +13,11 @@ import pytest
 from surt import surt
 
 from nwx.captures import NOTE_SCHEMES
-from nwx.formats.digest import normal_digest
-from nwx.formats.reader import ArchiveReader, CaptureRecord
-from nwx.formats.surt import urlkey
 from nwx.model import Capture, ReadError
-from nwx.sources import Source, expand
+from nwx.values.digests import normal_digest
+from nwx.values.urlkeys import urlkey
+from nwx.warc.reader import ArchiveReader, CaptureRecord
+from nwx.warc.sources import ArchiveSource, expand
 from tests.conftest import SHARED_DATA
 
 GOOD = ("warc", "arc", "wacz", "serp")
@@ -65,17 +65,17 @@ def _line(text: str) -> Line:
     return Line(key, stamp, url, mime, status, digest, length, int(offset))
 
 
-def _relative(source: Source) -> str:
+def _relative(source: ArchiveSource) -> str:
     path = str(Path(source.path).relative_to(SHARED_DATA))
     return f"{path}/{source.member}" if source.member else path
 
 
-def _sources(folders: tuple[str, ...]) -> list[Source]:
+def _sources(folders: tuple[str, ...]) -> list[ArchiveSource]:
     found = expand(str(SHARED_DATA / folder) for folder in folders)
-    return [source for source in found if isinstance(source, Source)]
+    return [source for source in found if isinstance(source, ArchiveSource)]
 
 
-def _read(source: Source) -> tuple[dict[int, Capture], list[ReadError]]:
+def _read(source: ArchiveSource) -> tuple[dict[int, Capture], list[ReadError]]:
     captures: dict[int, Capture] = {}
     errors = []
     for found in ArchiveReader(source, "test"):
@@ -184,7 +184,7 @@ DAMAGED = {
 def test_damaged_files_give_at_least_what_the_best_tool_finds(name: str) -> None:
     path = SHARED_DATA / "malformed" / name
     (source,) = expand([str(path)])
-    assert isinstance(source, Source)
+    assert isinstance(source, ArchiveSource)
     captures, errors = _read(source)
     expected, kinds = DAMAGED[name]
     assert (len(captures), {error.kind for error in errors}) == (expected, kinds)
@@ -230,7 +230,7 @@ def test_urlkeys_of_all_golden_urls_are_those_of_the_package() -> None:
 @pytest.mark.usefixtures("shared_data")
 def test_requests_and_metadata_enrich_their_captures() -> None:
     (source,) = expand([str(SHARED_DATA / "warc/IAH-20080430204825-00000-blackbook.warc.gz")])
-    assert isinstance(source, Source)
+    assert isinstance(source, ArchiveSource)
     captures, _ = _read(source)
     robots = next(c for c in captures.values() if c.url == "http://www.archive.org/robots.txt")
     assert (robots.via, robots.hops) == ("http://www.archive.org/", "P")

@@ -10,12 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from nwx.formats.indexlines import Form
-from nwx.indexing import IndexOptions, header_of, index_together
-from nwx.sources import Source, expand
+from nwx.indexing.cdx_files import IndexOptions, header_of, index_together
+from nwx.indexing.index_lines import IndexLineForm
+from nwx.warc.sources import ArchiveSource, expand
 from tests.conftest import SHARED_DATA
 
-FOLDERS = {Form.CDX11: "pywb-cdx11", Form.CDX9: "pywb-cdx9", Form.CDXJ: "cdxj-indexer"}
+FOLDERS = {
+    IndexLineForm.CDX11: "pywb-cdx11",
+    IndexLineForm.CDX9: "pywb-cdx9",
+    IndexLineForm.CDXJ: "cdxj-indexer",
+}
 # Both tools take the second word of `HTTP/1.1 HTTP/1.1 200 OK`, a slip of some
 # crawler, for the status; we take the number.
 DOUBLED = re.compile(rb'(?<= )HTTP/1\.1(?= )|(?<="status": ")HTTP/1\.1(?=")')
@@ -24,7 +28,7 @@ DOUBLED = re.compile(rb'(?<= )HTTP/1\.1(?= )|(?<="status": ")HTTP/1\.1(?=")')
 UNREADABLE = "cc2008-small-sample-1213893279526_0.arc"
 
 
-def _golden(source: Source, form: Form) -> bytes | None:
+def _golden(source: ArchiveSource, form: IndexLineForm) -> bytes | None:
     relative = str(Path(source.path).relative_to(SHARED_DATA))
     if source.member:
         relative += f"/{source.member}"
@@ -35,7 +39,7 @@ def _golden(source: Source, form: Form) -> bytes | None:
     return None
 
 
-def _written(source: Source, form: Form) -> bytes:
+def _written(source: ArchiveSource, form: IndexLineForm) -> bytes:
     output = io.BytesIO()
     report = index_together([source], output, IndexOptions(form))
     assert not report.errors, source
@@ -43,12 +47,12 @@ def _written(source: Source, form: Form) -> bytes:
 
 
 @pytest.mark.usefixtures("shared_data")
-@pytest.mark.parametrize("form", list(Form))
-def test_lines_are_those_of_the_tool_of_each_form(form: Form) -> None:
+@pytest.mark.parametrize("form", list(IndexLineForm))
+def test_lines_are_those_of_the_tool_of_each_form(form: IndexLineForm) -> None:
     compared = 0
     folders = [str(SHARED_DATA / folder) for folder in ("warc", "arc", "wacz", "serp")]
     for source in expand(folders):
-        if not isinstance(source, Source) or source.name == UNREADABLE:
+        if not isinstance(source, ArchiveSource) or source.name == UNREADABLE:
             continue
         expected = _golden(source, form)
         if expected is None:
@@ -69,9 +73,9 @@ def test_lines_are_those_of_the_tool_of_each_form(form: Form) -> None:
 @pytest.mark.usefixtures("shared_data")
 def test_an_arc_that_pywb_cannot_read_has_the_lines_of_its_repaired_copy() -> None:
     (source,) = expand([str(SHARED_DATA / "arc" / UNREADABLE)])
-    assert isinstance(source, Source)
+    assert isinstance(source, ArchiveSource)
     path = SHARED_DATA / "golden" / "pywb-cdx11-repaired" / "arc" / f"{UNREADABLE}.cdx"
-    assert _written(source, Form.CDX11) == path.read_bytes()
+    assert _written(source, IndexLineForm.CDX11) == path.read_bytes()
 
 
 @pytest.mark.usefixtures("shared_data")
@@ -80,6 +84,6 @@ def test_all_files_in_one_index_are_in_order() -> None:
     output = io.BytesIO()
     report = index_together(sources, output, IndexOptions(), jobs=2)
     header, *lines = output.getvalue().splitlines(keepends=True)
-    assert header == header_of(Form.CDX11)
+    assert header == header_of(IndexLineForm.CDX11)
     assert lines == sorted(lines)
     assert len(lines) == report.lines

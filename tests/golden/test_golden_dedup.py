@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from nwx.captures import names_capture
+from nwx.cdx.lines import Layout
+from nwx.cdx.raw_blocks import CdxSource
+from nwx.dedup.capture_filter import CaptureFilter
 from nwx.dedup.duplicates import find_duplicates
-from nwx.dedup.hashing import Key
-from nwx.dedup.rawblocks import CdxSource
+from nwx.dedup.key_hashes import Key
 from nwx.dedup.revisits import find_revisits
-from nwx.dedup.selection import Selection
 from nwx.errors import DigestError
-from nwx.formats.cdx import Layout
-from nwx.formats.digest import normal_digest
+from nwx.values.digests import normal_digest
 
 # url ip date mime length file offset md5, in NetarchiveSuite's order
 LAYOUTS = {"fyensdk.cdx": Layout("aebmSgVk")}
@@ -96,7 +96,7 @@ def test_duplicates_are_those_of_sort_and_awk(shared_data: Path, key: Key, kind:
             continue
         output = io.BytesIO()
         source = CdxSource(str(path), LAYOUTS.get(path.name))
-        report = find_duplicates([source], output, Selection(key=key))
+        report = find_duplicates([source], output, CaptureFilter(key=key))
         found = _listed(output.getvalue().decode("utf-8", "surrogateescape"))
         # awk also lists what the line of the capture that is kept names
         assert not found - expected, name
@@ -120,6 +120,6 @@ def test_revisits_are_those_of_awk(shared_data: Path) -> None:
 
 def test_lines_at_the_borders_of_zipnum_members_are_read(shared_data: Path) -> None:
     source = CdxSource(str(shared_data / "zipnum" / "pywb" / GLUED))
-    report = find_duplicates([source], io.BytesIO(), Selection())
+    report = find_duplicates([source], io.BytesIO(), CaptureFilter())
     assert report.lines == 188
     assert report.problems_total == 0

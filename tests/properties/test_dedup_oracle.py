@@ -10,11 +10,12 @@ from unittest.mock import patch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nwx.dedup import duplicates, planning, rawblocks, runs, work
+from nwx.cdx import raw_blocks
+from nwx.cdx.raw_blocks import CdxSource
+from nwx.dedup import duplicates, input_plan, sorted_input, tasks
+from nwx.dedup.capture_filter import CaptureFilter, Keep
 from nwx.dedup.duplicates import find_duplicates
-from nwx.dedup.hashing import Key
-from nwx.dedup.rawblocks import CdxSource
-from nwx.dedup.selection import Keep, Selection
+from nwx.dedup.key_hashes import Key
 
 DIGESTS = ("A" * 32, "sha1:" + "A" * 32, "B" * 32, "sha256:" + "0" * 64, "odd", "-")
 HOSTS = ("a.org", "b.org", "b.org/" + "x" * 70)
@@ -118,12 +119,12 @@ def test_duplicates_are_those_of_a_dictionary(
     size = -(-len(lines) // files) or 1
     with (
         TemporaryDirectory() as folder,
-        patch.object(rawblocks, "BLOCK_BYTES", block_bytes),
-        patch.object(planning, "_LEAST_TASK_BYTES", task_bytes),
-        patch.object(planning, "_TASK_BYTES", task_bytes),
-        patch.object(work, "ENTRIES_AT_ONCE", at_once),
-        patch.object(runs, "ENTRIES_AT_ONCE", at_once),
-        patch.object(rawblocks, "LONGEST_RUN_BYTES", longest_run),
+        patch.object(raw_blocks, "BLOCK_BYTES", block_bytes),
+        patch.object(input_plan, "_LEAST_TASK_BYTES", task_bytes),
+        patch.object(input_plan, "_TASK_BYTES", task_bytes),
+        patch.object(tasks, "ENTRIES_AT_ONCE", at_once),
+        patch.object(sorted_input, "ENTRIES_AT_ONCE", at_once),
+        patch.object(raw_blocks, "LONGEST_RUN_BYTES", longest_run),
         patch.object(duplicates, "seem_in_order", lambda _, key: by_runs and key is not Key.DIGEST),
     ):
         sources = []
@@ -133,7 +134,7 @@ def test_duplicates_are_those_of_a_dictionary(
             path.write_bytes(gzip.compress(content) if packed else content)
             sources.append(CdxSource(str(path)))
         output = io.BytesIO()
-        report = find_duplicates(sources, output, Selection(key=key, keep=keep))
+        report = find_duplicates(sources, output, CaptureFilter(key=key, keep=keep))
     assert output.getvalue().decode().splitlines() == _expected(captures, key, keep)
     assert report.lines == len(captures)
     assert report.problems_total == 0

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from surt import surt
 
 from nwx.errors import FormatError, UrlError
-from nwx.formats.digest import Form, digest_of, normal_digest, spell
-from nwx.formats.surt import urlkey
-from nwx.formats.timestamp import normal_timestamp, parse_timestamp, to_timestamp
-from nwx.formats.urls import clean_url, place_of
+from nwx.values.digests import DigestForm, digest_of, normal_digest, spell
+from nwx.values.timestamps import normal_timestamp, parse_timestamp, to_timestamp
+from nwx.values.urlkeys import urlkey
+from nwx.values.urls import clean_url, url_parts
 
 INSTANTS = st.datetimes(min_value=datetime(1, 1, 1), timezones=st.just(UTC)).map(
     lambda instant: instant.replace(microsecond=0)
@@ -59,14 +59,14 @@ def test_any_text_is_a_date_or_an_error(text: str) -> None:
     assert to_timestamp(parse_timestamp(digits)) == digits
 
 
-@given(ALGORITHMS, st.binary(max_size=20), st.sampled_from(list(Form)))
+@given(ALGORITHMS, st.binary(max_size=20), st.sampled_from(list(DigestForm)))
 def test_digests_go_round_in_every_spelling_that_names_the_algorithm(
-    algorithm: str, data: bytes, form: Form
+    algorithm: str, data: bytes, form: DigestForm
 ) -> None:
     raw = hashlib.new(algorithm, data, usedforsecurity=False).digest()
     normal = digest_of(algorithm, raw)
     spelled = spell(normal, form)
-    if form not in (Form.BARE, Form.BARE_HEX, Form.BARE_BASE32):
+    if form not in (DigestForm.BARE, DigestForm.BARE_HEX, DigestForm.BARE_BASE32):
         assert normal_digest(spelled) == normal
     for text in (base64.b64encode(raw), base64.b32encode(raw), raw.hex().encode()):
         assert normal_digest(f"{algorithm}:{text.decode()}") == normal
@@ -104,6 +104,6 @@ def test_any_bytes_are_a_url_fit_for_a_field_or_an_error(raw: bytes) -> None:
     assert url
     assert not any(character.isspace() and character.isascii() for character in url)
     assert clean_url(url) == url or url.startswith("<")
-    place = place_of(url)
+    place = url_parts(url)
     assert place.host.endswith(place.domain)
     assert place.domain.endswith(place.public_suffix)

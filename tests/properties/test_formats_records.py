@@ -7,9 +7,9 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nwx.formats.coding import dechunk, decode_content
-from nwx.formats.http import response_head
-from nwx.formats.reader import ArchiveReader, CaptureRecord
+from nwx.values.codings import dechunk, decode_content
+from nwx.values.http import response_head
+from nwx.warc.reader import ArchiveReader, CaptureRecord
 from tests.unit.formats.making import Stored, http, read, sha1, warc
 
 BODIES = st.binary(max_size=2000)

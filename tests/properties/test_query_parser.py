@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nwx.errors import QueryError
-from nwx.query.parser import parse
+from nwx.query.parser import parse_query
 from nwx.query.tree import Bool, Boost, Node
 
 _SIGNS = """a b AND OR NOT TO ( ) [ ] { } : title: year: http://x.org/ ~ ^ * ? \\ + - ! && || / '
@@ -21,7 +21,7 @@ def leaves(node: Node) -> int:
 @given(st.one_of(st.text(max_size=80), st.lists(_PIECES, max_size=25).map("".join)))
 def test_any_text_is_a_query_or_an_error(query: str) -> None:
     try:
-        node = parse(query)
+        node = parse_query(query)
     except QueryError as error:
         assert str(error)
         assert error.position is None or 0 <= error.position <= len(query)
@@ -31,5 +31,5 @@ def test_any_text_is_a_query_or_an_error(query: str) -> None:
 
 @given(st.lists(st.from_regex(r"[a-z]{1,9}", fullmatch=True), min_size=1, max_size=6))
 def test_plain_words_must_all_be_found(words: list[str]) -> None:
-    node = parse(" ".join(words))
+    node = parse_query(" ".join(words))
     assert leaves(node) == len(words)

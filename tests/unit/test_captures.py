@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from nwx.captures import is_captured, names_capture
-from nwx.dedup.blocks import Reading, blocks
-from nwx.dedup.columns import Columns
-from nwx.dedup.rawblocks import CdxSource, Piece
+from nwx.cdx.blocks import FileReading, blocks
+from nwx.cdx.columns import CdxColumns
+from nwx.cdx.raw_blocks import CdxSource, FilePiece
 from tests.cdxlines import ALL_RECORDS, CAPTURED, FIELDS_OF_ALL
 
 
@@ -42,7 +42,7 @@ def test_records(record_type: str, content_type: str, url: str, captured: bool) 
 def test_columns_have_the_rule_of_single_lines(tmp_path: Path) -> None:
     path = tmp_path / "all.cdx"
     path.write_text(ALL_RECORDS)
-    (block,) = blocks(Piece(CdxSource(str(path))), Reading(str(path)))
-    columns = Columns(block, Reading(str(path)))
+    (block,) = blocks(FilePiece(CdxSource(str(path))), FileReading(str(path)))
+    columns = CdxColumns(block, FileReading(str(path)))
     columns.keep(columns.names_captures())
     assert [url.decode() for url in columns.texts("a")] == list(CAPTURED)

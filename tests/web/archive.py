@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from nwx.formats.surt import urlkey
-from nwx.formats.urls import place_of
 from nwx.keys import document_id, document_key
 from nwx.model import Batch, Capture, Dates, Document, Extract, Link, SourceFile
+from nwx.values.urlkeys import urlkey
+from nwx.values.urls import url_parts
 
 FILE = "example-00000.warc.gz"
 HOSTILE_TITLE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
@@ -16,7 +16,7 @@ HOSTILE_TEXT = "Quarry text </p><script>alert(4)</script> & <b>bold</b> {{ 7*7 }
 def capture(url: str, timestamp: str, text: str, offset: int, **values: object) -> Capture:
     """Return a capture of a page with a text."""
     digest = "sha1:" + document_id(text)[:32].upper()
-    place = place_of(url)
+    place = url_parts(url)
     base: dict[str, object] = {
         "collection": "default",
         "source_file": FILE,

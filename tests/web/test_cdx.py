@@ -10,7 +10,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from tests.web.archive import FILE
-from webapp.cdx_service import EXTENSION
+from webapp.cdx.service import EXTENSION
 
 HOME = "/cdx?url=http://www.example.org/"
 ALL_TIMES = [
@@ -131,7 +131,7 @@ def test_long_answers_are_packed_for_those_who_take_it(client: FlaskClient) -> N
 def test_only_so_many_long_answers_at_once(
     app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webapp.cdx_streams.WHOLE_BYTES", 1)
+    monkeypatch.setattr("webapp.cdx.streams.WHOLE_BYTES", 1)
     monkeypatch.setattr(app.extensions[EXTENSION], "streams", threading.BoundedSemaphore(1))
     address = "/cdx/ia?url=*.example.com"
     first = client.get(address, buffered=False)

@@ -7,13 +7,13 @@ import pytest
 from flask import Flask
 from werkzeug.test import Client
 
+from nwx.cdx.rows import CdxRow
 from nwx.cdxserver.server import CdxServer
-from nwx.engine.spans import Span
-from nwx.formats.cdxrow import Row
-from webapp.cdx_alone import create_cdx_app
-from webapp.cdx_gate import Gate
-from webapp.cdx_service import CdxService
-from webapp.cdx_streams import WHOLE_BYTES
+from nwx.engine.spans import CdxSpan
+from webapp.cdx.gate import Gate
+from webapp.cdx.service import CdxService
+from webapp.cdx.streams import WHOLE_BYTES
+from webapp.server.cdx_alone import create_cdx_app
 
 HOME = "url=http://www.example.org/"
 
@@ -61,13 +61,13 @@ class Endless:
     def __init__(self) -> None:
         self.taken = 0
 
-    def rows(self, span: Span) -> Iterator[Row]:
+    def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
         for number in count():
             self.taken += 1
             place = (f"example,a)/{number:09}", "20100101000000", f"http://a.example/{number}")
-            yield Row(*place, "text/html", "200", "-", "-", "-", "1", str(number), "f", "web")
+            yield CdxRow(*place, "text/html", "200", "-", "-", "-", "1", str(number), "f", "web")
 
-    def marks(self, span: Span) -> Iterator[str]:
+    def marks(self, span: CdxSpan) -> Iterator[str]:
         return iter(())
 
     def collections(self) -> Sequence[str]:

@@ -7,16 +7,16 @@ import pytest
 from flask.testing import FlaskClient
 
 from nwx.cdxserver.server import CdxServer
-from nwx.cdxserver.sources import EngineSource
+from nwx.cdxserver.sources.merged import EngineSource
 from nwx.engine.base import Engine
 from nwx.errors import EngineUnavailableError
-from nwx.formats.digest import Form, spell
 from nwx.model import Batch, SourceFile
+from nwx.values.digests import DigestForm, spell
 from tests.conformance.archive import capture, sha1
 from tests.conformance.engines import KINDS, new_archive
 from webapp import create_app
-from webapp.cdx_alone import create_cdx_app
-from webapp.cdx_service import CdxService
+from webapp.cdx.service import CdxService
+from webapp.server.cdx_alone import create_cdx_app
 
 SAME = sha1("payload")
 OWN, OTHER = "http://a.example/page?x=1&y=2", "http://b.example/copy"
@@ -60,9 +60,9 @@ def ask(client: FlaskClient, code: int = 200, **asked: object) -> dict[str, obje
     return found
 
 
-@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("form", DigestForm)
 def test_a_digest_is_found_in_any_spelling_and_given_back_in_it(
-    client: FlaskClient, form: Form
+    client: FlaskClient, form: DigestForm
 ) -> None:
     digest = spell(SAME, form)
     assert ask(client, digest=digest, url=OWN, max_age=100_000) == {

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp import differences
-from webapp.differences import MAX_LINES, MAX_TEXT, Difference, difference
+from webapp.search import differences
+from webapp.search.differences import MAX_LINES, MAX_TEXT, Difference, difference
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "long line of words", "x y", "x z"]), max_size=30)
 

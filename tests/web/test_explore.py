@@ -15,14 +15,14 @@ from flask.testing import FlaskClient
 
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.facets.asking import to_condition
+from nwx.facets.asking import parse_condition
 from nwx.facets.criteria import Criterion, month_of, size_category, status_category
 from nwx.model import Batch, Capture
 from tests.web.holdings import HOSTILE_SITE, batch, holdings
 from tests.web.html import Element, Page
 from webapp import create_app
-from webapp.explore_answers import MOST_COLUMNS
-from webapp.explore_labels import values_of
+from webapp.explore.answers import MOST_COLUMNS
+from webapp.explore.labels import value_labels
 
 pytestmark = pytest.mark.xdist_group("explore")
 
@@ -319,7 +319,7 @@ def test_values_beyond_one_list_are_still_compared(client: FlaskClient) -> None:
     ],
 )
 def test_conditions_in_few_words(where: str, words: str) -> None:
-    assert values_of(to_condition(where)) == words
+    assert value_labels(parse_condition(where)) == words
 
 
 def test_the_forms_narrow_and_compare(client: FlaskClient) -> None:

@@ -9,8 +9,8 @@ from flask.testing import FlaskClient
 
 from nwx.engine.base import Engine
 from nwx.model import Collapse, Hit
-from nwx.searching import Question
-from webapp import exports
+from nwx.searching.questions import Question
+from webapp.search import exports
 
 
 def test_csv_has_a_line_a_result_in_the_order_of_the_pages(client: FlaskClient) -> None:

@@ -16,9 +16,10 @@ from nwx.engine.base import Engine
 from nwx.model import Batch
 from tests.conformance.engines import KINDS, new_archive
 from tests.web.test_replay import OPENER, REVISIT_PROFILE, fetch, import_file, warc
-from webapp import create_app, replay
-from webapp.listening import address_of, listen
-from webapp.replay import ReplayProcess
+from webapp import create_app
+from webapp.replay import process
+from webapp.replay.process import ReplayProcess
+from webapp.server.sockets import address_of, listen
 
 pytestmark = pytest.mark.xdist_group("replay")
 
@@ -128,7 +129,7 @@ def test_a_revisit_plays_any_original_of_its_payload(service: str) -> None:
 def test_a_file_that_was_moved_plays_from_its_new_place(
     archive: tuple[Engine, Path], service: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(replay, "MISSED_SECONDS", 0.0)
+    monkeypatch.setattr(process, "MISSED_SECONDS", 0.0)
     engine, folder = archive
     later = folder / "later.warc.gz"
     later.write_bytes(

@@ -21,13 +21,13 @@ from playwright.sync_api import Browser
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.extract import extract
-from nwx.formats.reader import ArchiveReader, CaptureRecord
 from nwx.keys import document_key, makes_document
 from nwx.model import Batch, Dates, Document, SourceFile
-from nwx.sources import Source
+from nwx.warc.reader import ArchiveReader, CaptureRecord
+from nwx.warc.sources import ArchiveSource
 from webapp import create_app
-from webapp.listening import address_of, listen
-from webapp.replay import PathIndex, ReplayError, ReplayProcess, path_line
+from webapp.replay.process import PathIndex, ReplayError, ReplayProcess, path_line
+from webapp.server.sockets import address_of, listen
 
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -77,7 +77,7 @@ RECORDS = (
 def import_file(engine: Engine, path: Path, collection: str = "default") -> None:
     """Put the captures of an archive file into an engine."""
     captures, documents, dates = [], [], []
-    for found in ArchiveReader(Source(path.name, str(path), None), collection):
+    for found in ArchiveReader(ArchiveSource(path.name, str(path), None), collection):
         assert isinstance(found, CaptureRecord), found
         capture = found.capture
         captures.append(capture)
@@ -382,7 +382,7 @@ import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 from nwx.engine.embedded import EmbeddedEngine
-from webapp.service import ServiceSettings, serve
+from webapp.server.service import ServiceSettings, serve
 with EmbeddedEngine(Path(sys.argv[1]), read_only=True) as engine:
     serve(engine, ServiceSettings(port=0), lambda at: print(at.search, at.replay, flush=True))
 """

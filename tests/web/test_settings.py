@@ -5,7 +5,7 @@ from flask.testing import FlaskClient
 
 from nwx.model import Collapse
 from tests.web.html import Page
-from webapp.preferences import Preferences, Theme, from_cookie, to_cookie
+from webapp.site.preferences import Preferences, Theme, from_cookie, to_cookie
 
 
 def _save(client: FlaskClient, **values: str) -> None:

@@ -9,9 +9,9 @@ import pytest
 import zstandard
 
 from nwx.errors import SourceError
-from nwx.formats.reader import ArchiveReader, CaptureRecord
-from nwx.sources import Source
-from webapp.stored import open_record, stored_address
+from nwx.warc.reader import ArchiveReader, CaptureRecord
+from nwx.warc.sources import ArchiveSource
+from webapp.replay.stored_records import open_record, stored_address
 
 
 def record(url: str, body: bytes) -> bytes:
@@ -55,7 +55,7 @@ def test_every_record_is_found_in_every_kind_of_file(tmp_path: Path, name: str) 
     content, member = _files()[name]
     path = tmp_path / f"odd name, 100% \u00e9#?{name}"
     path.write_bytes(content)
-    found = list(ArchiveReader(Source(name, str(path), None, member), "default"))
+    found = list(ArchiveReader(ArchiveSource(name, str(path), None, member), "default"))
     captures = [each.capture for each in found if isinstance(each, CaptureRecord)]
     assert len(captures) == len(RECORDS)
     address = stored_address(str(path), member)
@@ -68,7 +68,7 @@ def test_records_that_share_members_with_others_are_found_or_refused(tmp_path: P
     """The reader numbers such records on where offsets would not grow: those are beyond recall."""
     path = tmp_path / "pairs.warc.gz"
     path.write_bytes(gzip.compress(b"".join(RECORDS[:2])) + gzip.compress(b"".join(RECORDS[2:])))
-    found = list(ArchiveReader(Source(path.name, str(path), None), "default"))
+    found = list(ArchiveReader(ArchiveSource(path.name, str(path), None), "default"))
     offsets = [each.capture.source_file_offset for each in found if isinstance(each, CaptureRecord)]
     address = stored_address(str(path), "")
     for offset, expected in zip(offsets[:2], RECORDS, strict=False):

@@ -3,7 +3,7 @@
 import pytest
 
 from nwx.model import Total
-from webapp import words
+from webapp.site import words
 
 
 @pytest.mark.parametrize(

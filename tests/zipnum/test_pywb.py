@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from nwx.dedup.planning import Resources
-from nwx.dedup.rawblocks import CdxSource
-from nwx.zipnum.building import BuildOptions, build
-from nwx.zipnum.repairing import repair
-from nwx.zipnum.updating import merge
+from nwx.cdx.raw_blocks import CdxSource
+from nwx.dedup.input_plan import Resources
+from nwx.zipnum.builds import ClusterBuildOptions, build_cluster
+from nwx.zipnum.merges import merge_lines
+from nwx.zipnum.repairs import repair_cluster
 from tests.zipnum.pywb import Pywb, running_pywb
 
 HOST = "org,example"
@@ -44,8 +44,8 @@ LINES = sorted([*PAGES, *ONE, *OTHERS])
 def _build(folder: Path, lines: list[bytes], work: Path) -> None:
     source = work / f"{folder.parent.name}.cdxj"
     source.write_bytes(b"\n".join([*lines, b""]))
-    options = BuildOptions(shards=3, lines_a_block=LINES_A_BLOCK)
-    build(folder, [CdxSource(str(source))], options, Resources(workers=1))
+    options = ClusterBuildOptions(shards=3, lines_a_block=LINES_A_BLOCK)
+    build_cluster(folder, [CdxSource(str(source))], options, Resources(workers=1))
 
 
 @pytest.fixture(scope="module")
@@ -59,10 +59,10 @@ def pywb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pywb]:
     _build(folders[1], LINES[::2], root)
     (root / "more.cdxj").write_bytes(b"\n".join([*LINES[1::2], b""]))
     more = [CdxSource(str(root / "more.cdxj"))]
-    merge(folders[1], more, Resources(workers=1), lines_a_block=LINES_A_BLOCK)
+    merge_lines(folders[1], more, Resources(workers=1), lines_a_block=LINES_A_BLOCK)
     _build(folders[2], LINES, root)
     (folders[2] / "cluster.idx").unlink()
-    repair(folders[2], Resources(workers=1))
+    repair_cluster(folders[2], Resources(workers=1))
     with running_pywb(root) as running:
         yield running
 

@@ -4,14 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nwx.engine.elastic.server import (
-    BUSY_ATTEMPTS,
-    Server,
-    error_reason,
-    pause,
-    to_json,
-    to_lines,
-)
+from nwx.engine.elastic.server import BUSY_ATTEMPTS, Server, error_reason, pause, to_json, to_lines
 from nwx.errors import EngineFullError, EngineUnavailableError
 
 CHUNK_ITEMS = 1_000

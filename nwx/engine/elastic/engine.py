@@ -5,27 +5,22 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
+from nwx.cdx.rows import CdxRow
 from nwx.engine.base import DatesBuilder, Engine, SearchRequest
-from nwx.engine.elastic import cdx
 from nwx.engine.elastic.bulk import Action, send
-from nwx.engine.elastic.bydigest import captures_by_digest
-from nwx.engine.elastic.cube import ElasticCube
-from nwx.engine.elastic.dating import DatesIndex
-from nwx.engine.elastic.documenting import DocumentsIndex
-from nwx.engine.elastic.paging import count, pages
-from nwx.engine.elastic.parallel import ParallelIndices
-from nwx.engine.elastic.range import captures_between
+from nwx.engine.elastic.captures import cdx_rows
+from nwx.engine.elastic.captures.by_digest import captures_by_digest
+from nwx.engine.elastic.captures.ranges import captures_between
+from nwx.engine.elastic.dates.indices import ElasticDatesIndices
+from nwx.engine.elastic.dates.store import DatesIndex
+from nwx.engine.elastic.documents.search import Searching
+from nwx.engine.elastic.documents.store import DocumentsIndex
+from nwx.engine.elastic.facets.store import ElasticCube
+from nwx.engine.elastic.pages import count_hits, pages
 from nwx.engine.elastic.schema import Schema
-from nwx.engine.elastic.searching import Searching
 from nwx.engine.elastic.server import Body, Server, quoted
-from nwx.engine.entries import (
-    capture_entry,
-    file_entry,
-    file_from_entry,
-    merged_entries,
-)
-from nwx.engine.spans import Span
-from nwx.formats.cdxrow import Row
+from nwx.engine.entries import capture_entry, file_entry, file_from_entry, merged_entries
+from nwx.engine.spans import CdxSpan
 from nwx.keys import document_key
 from nwx.model import (
     MAIN_DATES,
@@ -59,7 +54,7 @@ class ElasticEngine(Engine):
         self._name = self._schema.name
         self._documents = DocumentsIndex(self._server, self._name(IndexName.DOCUMENTS))
         self._dates = DatesIndex(self._server, self._name(IndexName.DATES))
-        self._parallel = ParallelIndices(self._server, self._schema)
+        self._parallel = ElasticDatesIndices(self._server, self._schema)
         self._searching = Searching(self._server, self._schema, self._parallel)
         self._settings = settings
 
@@ -103,22 +98,22 @@ class ElasticEngine(Engine):
     def captures_by_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
         return captures_by_digest(self._server, self._name(IndexName.CAPTURES), digest, urlkey)
 
-    def cdx_rows(self, span: Span) -> Iterator[Row]:
-        return cdx.rows(self._server, self._name(IndexName.CAPTURES), span)
+    def cdx_rows(self, span: CdxSpan) -> Iterator[CdxRow]:
+        return cdx_rows.cdx_rows(self._server, self._name(IndexName.CAPTURES), span)
 
-    def cdx_marks(self, span: Span, every: int) -> Iterator[str]:
+    def cdx_marks(self, span: CdxSpan, every: int) -> Iterator[str]:
         span = replace(span, newest_first=False)
-        return cdx.marks(self._server, self._name(IndexName.CAPTURES), span, every)
+        return cdx_rows.cdx_marks(self._server, self._name(IndexName.CAPTURES), span, every)
 
     def collections(self) -> list[str]:
-        return cdx.collections(self._server, self._name(IndexName.CAPTURES))
+        return cdx_rows.capture_collections(self._server, self._name(IndexName.CAPTURES))
 
     def load_captures(self, batches: Iterable[Sequence[Capture]]) -> int:
         self._schema.create()
-        return cdx.load(self._server, self._name(IndexName.CAPTURES), batches)
+        return cdx_rows.load_captures(self._server, self._name(IndexName.CAPTURES), batches)
 
     def unload_captures(self, ids: Iterable[str]) -> int:
-        return cdx.unload(self._server, self._name(IndexName.CAPTURES), ids)
+        return cdx_rows.unload_captures(self._server, self._name(IndexName.CAPTURES), ids)
 
     def append_dates(self, dates: Sequence[Dates], into: str = MAIN_DATES) -> int:
         if not self._schema.is_made(IndexName.DATES):
@@ -150,7 +145,7 @@ class ElasticEngine(Engine):
         return self._searching.scroll(request)
 
     def count(self, index: IndexName) -> int:
-        return count(self._server, self._name(index), _EVERYTHING)
+        return count_hits(self._server, self._name(index), _EVERYTHING)
 
     def scan(self, index: IndexName) -> Iterator[Mapping[str, Any]]:
         if index is IndexName.DATES:

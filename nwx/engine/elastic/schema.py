@@ -5,7 +5,7 @@ from typing import Any
 
 from nwx import mappings
 from nwx.engine.elastic.server import Server, StatusError, quoted
-from nwx.engine.entries import Entry
+from nwx.engine.entries import IndexEntry
 from nwx.errors import EngineError, EngineVersionError
 from nwx.keys import document_id
 from nwx.model import IndexName
@@ -138,7 +138,7 @@ def _bounded(field: dict[str, Any]) -> dict[str, Any]:
     return field
 
 
-def own_of_document(entry: Entry) -> Entry:
+def own_of_document(entry: IndexEntry) -> IndexEntry:
     """Return an entry of documents with this engine's fields."""
     number = number_of(entry["id"])
     return entry | {
@@ -150,7 +150,7 @@ def own_of_document(entry: Entry) -> Entry:
     }
 
 
-def own_of_dates(entry: Entry) -> Entry:
+def own_of_dates(entry: IndexEntry) -> IndexEntry:
     """Return an entry of dates with this engine's fields."""
     return entry | {
         NUMBER: number_of(entry["id"]),

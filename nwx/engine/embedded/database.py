@@ -113,12 +113,12 @@ def attached(db: sqlite3.Connection) -> dict[str, str]:
     return dict(db.execute("SELECT name, address FROM attached ORDER BY name"))
 
 
-def count(db: sqlite3.Connection, name: str) -> int:
+def count_rows(db: sqlite3.Connection, name: str) -> int:
     """Return a counter."""
     row = db.execute("SELECT value FROM counters WHERE name = ?", (str(name),)).fetchone()
     return int(row[0])
 
 
-def add(db: sqlite3.Connection, name: str, number: int) -> None:
+def add_rows(db: sqlite3.Connection, name: str, number: int) -> None:
     """Add to a counter."""
     db.execute("UPDATE counters SET value = value + ? WHERE name = ?", (number, str(name)))

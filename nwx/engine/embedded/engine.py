@@ -7,21 +7,23 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from nwx.cdx.rows import CdxRow
 from nwx.engine.base import DatesBuilder, Engine, SearchRequest
-from nwx.engine.embedded import bydigest, cdx, reading, searching
-from nwx.engine.embedded.attached import keep_joined
-from nwx.engine.embedded.cube import EmbeddedCube
+from nwx.engine.embedded import reader
+from nwx.engine.embedded.captures import by_digest, cdx_rows
+from nwx.engine.embedded.captures.loader import Loader
 from nwx.engine.embedded.database import connect
-from nwx.engine.embedded.datesfolder import DatesWriter
+from nwx.engine.embedded.dates.attached import keep_joined
+from nwx.engine.embedded.dates.folder import DatesWriter
+from nwx.engine.embedded.dates.indices import EmbeddedDatesIndices
+from nwx.engine.embedded.documents import search
+from nwx.engine.embedded.documents.view import ArchiveViews
+from nwx.engine.embedded.facets.store import EmbeddedCube
 from nwx.engine.embedded.folder import Folder
-from nwx.engine.embedded.loading import Loader
-from nwx.engine.embedded.parallel import ParallelIndices
-from nwx.engine.embedded.view import Viewer
-from nwx.engine.embedded.writing import Writer
+from nwx.engine.embedded.writer import ArchiveWriter
 from nwx.engine.entries import merged_dates, merged_entries
-from nwx.engine.spans import Span
+from nwx.engine.spans import CdxSpan
 from nwx.errors import EngineBusyError, EngineError
-from nwx.formats.cdxrow import Row
 from nwx.model import (
     MAIN_DATES,
     Batch,
@@ -54,10 +56,10 @@ class EmbeddedEngine(Engine):
         self._folder = Folder(path)
         self._read_only = read_only
         self._guard = threading.RLock()
-        self._viewer = Viewer(self._folder)
-        self._writer: Writer | None = None
+        self._viewer = ArchiveViews(self._folder)
+        self._writer: ArchiveWriter | None = None
         self._main_dates = DatesWriter(self._folder)
-        self._parallel = ParallelIndices(self._folder, self._reading, self._altering)
+        self._parallel = EmbeddedDatesIndices(self._folder, self._reading, self._altering)
         if read_only:
             self._folder.check()
 
@@ -69,49 +71,49 @@ class EmbeddedEngine(Engine):
 
     def known(self, ids: Collection[str]) -> dict[str, int]:
         with self._reading() as db:
-            return reading.known(db, ids)
+            return reader.known(db, ids)
 
     def documents(self, ids: Sequence[str]) -> dict[str, Document]:
         with self._reading() as db:
-            nums = reading.nums(db, ids)
+            nums = reader.nums(db, ids)
         self._commit()
         view = self._viewer.view()
         with self._folder.our_errors():
-            return reading.documents(view.searcher, nums)
+            return reader.stored_documents(view.searcher, nums)
 
     def dates(self, ids: Sequence[str]) -> dict[str, Dates]:
         with self._reading() as db:
-            found = reading.dates(db, ids)
+            found = reader.stored_dates(db, ids)
         return merged_dates([found, *self._viewer.further_dates(ids)])
 
     def captures(self, urlkey: str, end: str | None = None) -> Iterator[Capture]:
         with self._streaming() as db:
-            yield from reading.captures(db, urlkey, end)
+            yield from reader.stored_captures(db, urlkey, end)
 
     def captures_by_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
         with self._reading() as db:
-            first = bydigest.first_captures(db, digest, urlkey)
+            first = by_digest.first_captures(db, digest, urlkey)
         yield from first
-        if len(first) == bydigest.FIRST:
+        if len(first) == by_digest.FIRST:
             with self._streaming() as db:
-                yield from bydigest.further_captures(db, digest, urlkey)
+                yield from by_digest.further_captures(db, digest, urlkey)
 
-    def cdx_rows(self, span: Span) -> Iterator[Row]:
+    def cdx_rows(self, span: CdxSpan) -> Iterator[CdxRow]:
         # Few rows, nearly always all, without a connection of their own.
         with self._reading() as db:
-            first = cdx.first_rows(db, span)
+            first = cdx_rows.first_rows(db, span)
         yield from first
-        if len(first) == cdx.FIRST_ROWS:
+        if len(first) == cdx_rows.FIRST_ROWS:
             with self._streaming() as db:
-                yield from cdx.rows_behind(db, span, first[-1])
+                yield from cdx_rows.rows_behind(db, span, first[-1])
 
-    def cdx_marks(self, span: Span, every: int) -> Iterator[str]:
+    def cdx_marks(self, span: CdxSpan, every: int) -> Iterator[str]:
         with self._streaming() as db:
-            yield from cdx.marks(db, span, every)
+            yield from cdx_rows.marks(db, span, every)
 
     def collections(self) -> list[str]:
         with self._reading() as db:
-            return cdx.collections(db)
+            return cdx_rows.collections(db)
 
     def load_captures(self, batches: Iterable[Sequence[Capture]]) -> int:
         with self._loading() as loader:
@@ -130,7 +132,7 @@ class EmbeddedEngine(Engine):
             if self._writer is not None:
                 raise EngineBusyError(f"an import into {self.address} is not closed yet")
             if not self._folder.exists():
-                Writer(self._folder).close()
+                ArchiveWriter(self._folder).close()
         # The folder's lock is enough: whoever reads need not wait.
         with closing(Loader(self._folder, _APPEND_WAIT_SECONDS)) as loader:
             yield loader
@@ -139,7 +141,7 @@ class EmbeddedEngine(Engine):
         with self._guard:
             self._check_writable()
             if self._writer is None and not self._folder.exists():
-                Writer(self._folder, _APPEND_WAIT_SECONDS).close()
+                ArchiveWriter(self._folder, _APPEND_WAIT_SECONDS).close()
             if into != MAIN_DATES:
                 return self._parallel.append(into, dates)
             if self._writer is not None:
@@ -170,18 +172,18 @@ class EmbeddedEngine(Engine):
     def search(self, request: SearchRequest) -> SearchResult:
         view = self._viewer.view()
         with self._folder.our_errors():
-            return searching.search(view, request)
+            return search.search_documents(view, request)
 
     def scroll(self, request: SearchRequest) -> Iterator[Hit]:
         view = self._viewer.view()
         with self._folder.our_errors():
-            yield from searching.scroll(view, request)
+            yield from search.scroll_documents(view, request)
 
     def count(self, index: IndexName) -> int:
         if index is IndexName.FACETS:
             return self.cube().combinations()
         with self._reading() as db:
-            return reading.entries(db, index)
+            return reader.entries(db, index)
 
     def scan(self, index: IndexName) -> Iterator[Mapping[str, Any]]:
         if index is IndexName.FACETS:
@@ -189,19 +191,19 @@ class EmbeddedEngine(Engine):
             return
         with self._streaming() as db:
             if index is IndexName.DOCUMENTS:
-                yield from reading.document_entries(db, self._viewer.view().searcher)
+                yield from reader.document_entries(db, self._viewer.view().searcher)
             elif index is IndexName.DATES:
                 others = self._parallel.scan_attached()
-                yield from merged_entries([reading.entries_of(db, index), *others])
+                yield from merged_entries([reader.stored_entries_of(db, index), *others])
             else:
-                yield from reading.entries_of(db, index)
+                yield from reader.stored_entries_of(db, index)
 
     def delete(self, index: IndexName, ids: Collection[str]) -> int:
         return self._writing().delete(index, ids)
 
     def files(self) -> list[SourceFile]:
         with self._reading() as db:
-            return reading.files(db)
+            return reader.files(db)
 
     def cube(self) -> EmbeddedCube:
         return EmbeddedCube(self._folder.path / "facets", self._streaming)
@@ -211,7 +213,7 @@ class EmbeddedEngine(Engine):
         with self._reading() as db:
             stats = {
                 index: IndexStats(
-                    reading.entries(db, index), reading.stored_bytes(db, self._folder, index)
+                    reader.entries(db, index), reader.stored_bytes(db, self._folder, index)
                 )
                 for index in IndexName
             }
@@ -233,12 +235,12 @@ class EmbeddedEngine(Engine):
             finally:
                 self._viewer.close()
 
-    def _writing(self) -> Writer:
+    def _writing(self) -> ArchiveWriter:
         """Return the writer, made when it is first needed."""
         with self._guard:
             self._check_writable()
             if self._writer is None:
-                self._writer = Writer(self._folder)
+                self._writer = ArchiveWriter(self._folder)
             return self._writer
 
     def _check_writable(self) -> None:

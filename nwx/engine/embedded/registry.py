@@ -7,8 +7,8 @@ from itertools import count, islice
 from operator import attrgetter
 from typing import Any
 
-from nwx.engine.embedded.database import CAPTURE_COLUMNS, DOCUMENT_FACETS, add
-from nwx.engine.entries import Entry, clean_text
+from nwx.engine.embedded.database import CAPTURE_COLUMNS, DOCUMENT_FACETS, add_rows
+from nwx.engine.entries import IndexEntry, clean_text
 from nwx.keys import document_id
 from nwx.model import Capture, Dates, IndexName
 
@@ -57,7 +57,9 @@ class Registry:
         """Return the precedence of those that documents have."""
         return {id: rank for id, (_, rank) in find_documents(self._db, ids).items()}
 
-    def add_documents(self, entries: Sequence[tuple[int, Entry]], replaced: Sequence[int]) -> None:
+    def add_documents(
+        self, entries: Sequence[tuple[int, IndexEntry]], replaced: Sequence[int]
+    ) -> None:
         """Store what is known of documents beside their text."""
         groups: dict[tuple[str, int], int] = {}
         rows = [self._document_row(num, entry, groups) for num, entry in entries]
@@ -65,10 +67,10 @@ class Registry:
         self._db.executemany(
             f"INSERT OR REPLACE INTO documents ({columns}) VALUES ({_DOCUMENT_PLACES})", rows
         )
-        add(self._db, IndexName.DOCUMENTS, len(rows) - len(replaced))
+        add_rows(self._db, IndexName.DOCUMENTS, len(rows) - len(replaced))
 
     def _document_row(
-        self, num: int, entry: Entry, groups: dict[tuple[str, int], int]
+        self, num: int, entry: IndexEntry, groups: dict[tuple[str, int], int]
     ) -> tuple[int, ...]:
         url_hash = _hash(entry.get("url", ""))
         text_hash = _hash(entry["signature"]) if entry.get("signature") else 0
@@ -116,7 +118,7 @@ class Registry:
     def forget(self, nums: Collection[int]) -> int:
         """Delete what is known of documents."""
         deleted = self._deleted("DELETE FROM documents WHERE num = ?", [(num,) for num in nums])
-        add(self._db, IndexName.DOCUMENTS, -deleted)
+        add_rows(self._db, IndexName.DOCUMENTS, -deleted)
         return deleted
 
     def add_dates(self, dates: Iterable[Dates]) -> int:
@@ -136,7 +138,7 @@ class Registry:
             ]
         )
         new = self._changed("INSERT OR IGNORE INTO dates VALUES (?, ?)", keys)
-        add(self._db, IndexName.DATES, new)
+        add_rows(self._db, IndexName.DATES, new)
         command = "INSERT OR IGNORE INTO seen (num, timestamp, collection) VALUES (?, ?, ?)"
         return self._changed(command, list(pairs))
 
@@ -161,7 +163,7 @@ class Registry:
             new = self._changed(command, rows)
         except UnicodeEncodeError:
             new = self._changed(command, [tuple(map(_clean, row)) for row in rows])
-        add(self._db, IndexName.CAPTURES, new)
+        add_rows(self._db, IndexName.CAPTURES, new)
         return new
 
     def _source(self, capture: Capture) -> int:
@@ -192,7 +194,7 @@ class Registry:
             )
         else:
             deleted = self._deleted("DELETE FROM facets WHERE id = ?", [(id,) for id in ids])
-        add(self._db, index, -deleted)
+        add_rows(self._db, index, -deleted)
         return deleted
 
     def _delete_dates(self, ids: Collection[str]) -> int:
@@ -203,7 +205,7 @@ class Registry:
     def _deleted(self, command: str, rows: Sequence[tuple[object, ...]]) -> int:
         deleted = self._changed(command, rows)
         if deleted:
-            add(self._db, "deletions", 1)
+            add_rows(self._db, "deletions", 1)
         return deleted
 
 

@@ -8,16 +8,17 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from nwx.dedup import duplicates, planning, rawblocks
+from nwx.cdx import raw_blocks
+from nwx.cdx.lines import CdxLine, Layout
+from nwx.cdx.raw_blocks import CdxSource
+from nwx.dedup import duplicates, input_plan
+from nwx.dedup.capture_filter import CaptureFilter, Keep, Revisits
 from nwx.dedup.duplicates import find_duplicates
-from nwx.dedup.hashing import Key
-from nwx.dedup.planning import Resources
-from nwx.dedup.rawblocks import CdxSource
-from nwx.dedup.report import DedupReport
+from nwx.dedup.input_plan import Resources
+from nwx.dedup.key_hashes import Key
+from nwx.dedup.reports import DedupReport
 from nwx.dedup.revisits import find_revisits
-from nwx.dedup.selection import Keep, Revisits, Selection
 from nwx.errors import CdxError, SourceError
-from nwx.formats.cdx import CdxLine, Layout
 
 A, B, C = "A" * 32, "B" * 32, "C" * 32
 URL = "http://www.example.org/"
@@ -36,10 +37,10 @@ def _write(tmp_path: Path, *lines: str, name: str = "in.cdx", header: str = "") 
 
 
 def _found(
-    *sources: CdxSource, selection: Selection | None = None, **more: object
+    *sources: CdxSource, selection: CaptureFilter | None = None, **more: object
 ) -> tuple[list[str], DedupReport]:
     output = io.BytesIO()
-    report = find_duplicates(sources, output, selection or Selection(), **more)  # type: ignore[arg-type]
+    report = find_duplicates(sources, output, selection or CaptureFilter(), **more)  # type: ignore[arg-type]
     return output.getvalue().decode().splitlines(), report
 
 
@@ -83,7 +84,7 @@ def test_no_line_names_the_capture_that_is_kept(
         _line("2016", A, size="100"),
         name="2",
     )
-    listed, report = _found(one, two, selection=Selection(keep=keep))
+    listed, report = _found(one, two, selection=CaptureFilter(keep=keep))
     dates = {line.split()[0] for line in listed}
     assert dates == ({"2016"} if keep in (Keep.OLDEST, Keep.ORIGINAL) else {"2015", "20150101"})
     assert (len(listed), report.duplicates, report.spared, report.keys) == (2, 2, 1, 1)
@@ -93,7 +94,7 @@ def test_another_url_of_the_same_second_is_listed(tmp_path: Path) -> None:
     other = URL.replace("http:", "https:")
     source = _write(tmp_path, _line("2015", A), _line("2015", A, other), _line("2015", A))
     for key in (Key.URLKEY_DIGEST, Key.DIGEST):
-        listed, report = _found(source, selection=Selection(key=key))
+        listed, report = _found(source, selection=CaptureFilter(key=key))
         assert listed == [f"2015 {A} {other}"]
         assert (report.keys, report.spared) == (1, 1)
 
@@ -125,7 +126,7 @@ def test_digests_are_compared_by_value_and_written_as_they_came(tmp_path: Path) 
 def test_what_makes_a_duplicate(tmp_path: Path, key: Key, expected: list[str]) -> None:
     other = _line("2018", A, "http://other.org/").replace("org,example)/", "org,other)/")
     lines = [_line("2015", A), _line("2016", A, "http://example.org/"), _line("2017", A), other]
-    found, _ = _found(_write(tmp_path, *lines), selection=Selection(key=key))
+    found, _ = _found(_write(tmp_path, *lines), selection=CaptureFilter(key=key))
     assert [line.split()[0] for line in found] == expected
 
 
@@ -146,20 +147,20 @@ def test_which_capture_is_kept(tmp_path: Path, keep: Keep, kept: str) -> None:
         _line("2016", A, size="300"),
         _line("2018", A, size="-"),
     ]
-    found, _ = _found(_write(tmp_path, *lines), selection=Selection(keep=keep))
+    found, _ = _found(_write(tmp_path, *lines), selection=CaptureFilter(keep=keep))
     assert {line.split()[0] for line in found} == {"2014", "2015", "2016", "2017", "2018"} - {kept}
 
 
 @pytest.mark.parametrize(
     ("selection", "expected"),
     [
-        (Selection(min_bytes=100), ["2017"]),
-        (Selection(mime_in=("text/*",)), ["2016", "2017"]),
-        (Selection(mime_out=("text/*",)), []),
-        (Selection(revisits=Revisits.OUT), ["2016", "2017"]),
+        (CaptureFilter(min_bytes=100), ["2017"]),
+        (CaptureFilter(mime_in=("text/*",)), ["2016", "2017"]),
+        (CaptureFilter(mime_out=("text/*",)), []),
+        (CaptureFilter(revisits=Revisits.OUT), ["2016", "2017"]),
     ],
 )
-def test_what_is_looked_at(tmp_path: Path, selection: Selection, expected: list[str]) -> None:
+def test_what_is_looked_at(tmp_path: Path, selection: CaptureFilter, expected: list[str]) -> None:
     lines = [
         _line("2014", A, mime="warc/revisit"),
         _line("2015", A, mime="Text/HTML", size="100"),
@@ -223,7 +224,7 @@ def test_captures_of_an_engine_can_be_held(tmp_path: Path) -> None:
 def test_what_is_held_is_not_filtered(tmp_path: Path) -> None:
     new = _write(tmp_path, _line("2015", A, mime="image/png"))
     held = _write(tmp_path, f"2014 {A} {URL}", name="held.dup")
-    selection = Selection(mime_in=("image/*",), min_bytes=50)
+    selection = CaptureFilter(mime_in=("image/*",), min_bytes=50)
     found, _ = _found(new, CdxSource(held.path, held=True), selection=selection)
     assert found == [f"2015 {A} {URL}"]
 
@@ -253,7 +254,7 @@ def test_bytes_that_are_no_utf8_are_written_as_they_came(tmp_path: Path) -> None
     line = _line("2015", A).encode().replace(b"example.org", b"\xff\xc3")
     path.write_bytes(line + b"\n" + line.replace(b"2015", b"2016") + b"\n")
     output = io.BytesIO()
-    find_duplicates([CdxSource(str(path))], output, Selection())
+    find_duplicates([CdxSource(str(path))], output, CaptureFilter())
     assert output.getvalue() == f"2016 {A} ".encode() + b"http://www.\xff\xc3/\n"
 
 
@@ -267,7 +268,7 @@ def test_a_url_is_the_same_in_utf8_and_in_latin1(tmp_path: Path, key: Key, keep:
     path = tmp_path / "in.cdx"
     path.write_bytes(b"\n".join([*coded, f"- 2018 {URL}cafe - - {B} - - 10 5 f".encode()]))
     output = io.BytesIO()
-    report = find_duplicates([CdxSource(str(path))], output, Selection(key=key, keep=keep))
+    report = find_duplicates([CdxSource(str(path))], output, CaptureFilter(key=key, keep=keep))
     assert (report.lines, report.keys) == (4, 2)
     listed = [line for line in coded if line[2:6] != (b"2017" if keep is Keep.NEWEST else b"2015")]
     wanted = [b"%b %b %b\n" % (line[2:6], A.encode(), line.split(b" ")[2]) for line in listed]
@@ -278,7 +279,7 @@ def test_a_url_without_urlkey_stands_for_itself(tmp_path: Path) -> None:
     impossible = "http://example.org:99999/"
     lines = [f"{impossible} {A} 2015", f"{impossible} {A} 2016", f"{URL} {A} 2017"]
     source = CdxSource(_write(tmp_path, *lines).path, Layout("akb"))
-    found, report = _found(source, selection=Selection(key=Key.URLKEY_DIGEST))
+    found, report = _found(source, selection=CaptureFilter(key=Key.URLKEY_DIGEST))
     assert found == [f"2016 {A} {impossible}"]
     assert report.keys == 2
 
@@ -296,7 +297,7 @@ def test_strict_stops_at_the_first_broken_line(tmp_path: Path) -> None:
     source = _write(tmp_path, _line("2015", A), _line("2016", A), "broken")
     output = io.BytesIO()
     with pytest.raises(CdxError, match=r"in\.cdx:3: 1 fields"):
-        find_duplicates([source], output, Selection(), strict=True)
+        find_duplicates([source], output, CaptureFilter(), strict=True)
     assert output.getvalue() == b""
 
 
@@ -308,9 +309,9 @@ def test_a_file_cut_in_pieces_gives_the_same(
     lines[30] = "broken"
     source = _write(tmp_path, *lines, header=" CDX N b a m s k r M S V g\n")
     whole = _found(source)
-    monkeypatch.setattr(planning, "_LEAST_TASK_BYTES", 300)
-    monkeypatch.setattr(planning, "_TASK_BYTES", 300)
-    monkeypatch.setattr(rawblocks, "BLOCK_BYTES", 250)
+    monkeypatch.setattr(input_plan, "_LEAST_TASK_BYTES", 300)
+    monkeypatch.setattr(input_plan, "_TASK_BYTES", 300)
+    monkeypatch.setattr(raw_blocks, "BLOCK_BYTES", 250)
     pieces = _found(source)
     assert whole[0] == pieces[0]
     assert len(pieces[0]) == 42
@@ -326,8 +327,8 @@ def test_another_header_further_down_is_followed_over_all_pieces(
         tmp_path, *first, " CDX a b k r", *second, header=" CDX N b a m s k r M S V g\n"
     )
     whole = _found(source)
-    monkeypatch.setattr(planning, "_LEAST_TASK_BYTES", 300)
-    monkeypatch.setattr(planning, "_TASK_BYTES", 300)
+    monkeypatch.setattr(input_plan, "_LEAST_TASK_BYTES", 300)
+    monkeypatch.setattr(input_plan, "_TASK_BYTES", 300)
     assert _found(source)[0] == whole[0]
     assert len(whole[0]) == 23
     assert whole[1].problems_total == 0
@@ -340,7 +341,7 @@ def test_processes_share_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ]
     source = _write(tmp_path, *lines)
     alone = _found(source, resources=Resources(workers=1))
-    monkeypatch.setattr(planning, "_LEAST_TASK_BYTES", 20_000)
+    monkeypatch.setattr(input_plan, "_LEAST_TASK_BYTES", 20_000)
     shared = _found(source, resources=Resources(workers=2))
     assert shared == alone
     assert len(alone[0]) == 909

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from nwx.dedup.hashing import Key
-from nwx.dedup.rawblocks import CdxSource
+from nwx.cdx.raw_blocks import CdxSource
+from nwx.dedup.capture_filter import CaptureFilter
+from nwx.dedup.key_hashes import Key
 from nwx.dedup.savings import USUAL_REVISIT_BYTES, measure_savings
-from nwx.dedup.selection import Selection
 from nwx.errors import CdxError
-from nwx.formats.surt import urlkey
+from nwx.values.urlkeys import urlkey
 
 HOSTS = ("a", "www.a", "b")
 TYPES = ("text/html", "image/png", "warc/revisit")
@@ -64,7 +64,7 @@ def test_policies_count_what_brute_force_does(tmp_path: Path, seed: int, in_orde
     looked_at = [line for line in lines if line.mime != "warc/revisit" and line.length >= 300]
     revisits = [line for line in lines if line.mime == "warc/revisit"]
     report = measure_savings(
-        write(tmp_path / "a.cdx", lines, in_order=in_order), list(Key), Selection(min_bytes=300)
+        write(tmp_path / "a.cdx", lines, in_order=in_order), list(Key), CaptureFilter(min_bytes=300)
     )
     assert report.count == len(looked_at)
     assert report.captures.bytes == sum(line.length for line in looked_at)
@@ -95,12 +95,12 @@ def test_revisit_records_are_taken_off(tmp_path: Path) -> None:
         for n in range(4)
     ]
     report = measure_savings(
-        write(tmp_path / "a.cdx", pages, in_order=True), [Key.URL_DIGEST], Selection()
+        write(tmp_path / "a.cdx", pages, in_order=True), [Key.URL_DIGEST], CaptureFilter()
     )
     assert report.net_bytes(Key.URL_DIGEST) == 3 * (2_000 - USUAL_REVISIT_BYTES)
     pages.append(Line("http://a.example/", 20110101000000, "warc/revisit", "A" * 32, 700))
     report = measure_savings(
-        write(tmp_path / "b.cdx", pages, in_order=True), [Key.URL_DIGEST], Selection()
+        write(tmp_path / "b.cdx", pages, in_order=True), [Key.URL_DIGEST], CaptureFilter()
     )
     assert report.net_bytes(Key.URL_DIGEST) == 3 * (2_000 - 700)
 
@@ -113,16 +113,16 @@ def test_files_without_lengths_and_broken_lines(tmp_path: Path) -> None:
         "example,a)/ 20110101000000 http://a.example/ text/html 200 " + "A" * 32 + " - 2 a.gz\n"
         "broken\n"
     )
-    report = measure_savings([CdxSource(str(path))], [Key.DIGEST], Selection())
+    report = measure_savings([CdxSource(str(path))], [Key.DIGEST], CaptureFilter())
     assert (report.count, report.without_length) == (2, 2)
     assert report.policies[Key.DIGEST].duplicates == 1
     assert report.net_bytes(Key.DIGEST) == 0
     assert [problem.line for problem in report.reading.problems] == [4]
     with pytest.raises(CdxError, match=r"a\.cdx:4"):
-        measure_savings([CdxSource(str(path))], [Key.DIGEST], Selection(), strict=True)
+        measure_savings([CdxSource(str(path))], [Key.DIGEST], CaptureFilter(), strict=True)
 
 
 def test_nothing_to_read(tmp_path: Path) -> None:
     (tmp_path / "a.cdx").touch()
-    report = measure_savings([CdxSource(str(tmp_path / "a.cdx"))], list(Key), Selection())
+    report = measure_savings([CdxSource(str(tmp_path / "a.cdx"))], list(Key), CaptureFilter())
     assert (report.count, report.net_bytes(Key.DIGEST)) == (0, 0)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from nwx.engine.cube import read_build
 from nwx.engine.open import open_engine
-from nwx.exporting import export_captures
-from nwx.facets.building import BuildOptions, build_facets
+from nwx.exports.captures import export_captures
+from nwx.facets.building import FacetBuildOptions, build_facets
 from nwx.facets.parquet import ParquetSource
 from nwx.model import Capture
 from nwx.settings import Settings
@@ -57,8 +57,8 @@ def test_killed_builds_leave_the_one_before_and_are_gone_on_with(tmp_path: Path)
     early = export(tmp_path / "early", [one for one in captures if one.timestamp < "201303"])
     late = export(tmp_path / "late", captures)
     folder, whole = tmp_path / "facets", tmp_path / "whole"
-    build_facets(ParquetSource(early), folder, BuildOptions(3))
-    build_facets(ParquetSource(late), whole, BuildOptions(3))
+    build_facets(ParquetSource(early), folder, FacetBuildOptions(3))
+    build_facets(ParquetSource(late), whole, FacetBuildOptions(3))
     before, after = entries(folder), entries(whole)
     killed, parts = 0, set()
     for files in (2, 5, 9, 13, 17, 21, 0):

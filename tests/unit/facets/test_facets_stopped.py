@@ -7,8 +7,8 @@ import pytest
 from nwx.engine.cube import read_build
 from nwx.engine.open import open_engine
 from nwx.errors import EngineBusyError, EngineError
-from nwx.exporting import export_captures
-from nwx.facets.building import BuildOptions, BuildProgress, build_facets
+from nwx.exports.captures import export_captures
+from nwx.facets.building import FacetBuildOptions, FacetBuildProgress, build_facets
 from nwx.facets.making import make_facets
 from nwx.facets.parquet import ParquetSource
 from nwx.settings import Settings
@@ -24,7 +24,7 @@ def export(tmp_path: Path) -> Path:
     with open_engine(Settings(str(tmp_path / "archive"))) as engine:
         engine.write(batch(by_chance(1, 400)))
         engine.refresh()
-        make_facets(engine, BuildOptions(least=3))
+        make_facets(engine, FacetBuildOptions(least=3))
         export_captures(engine, tmp_path / "export")
     return tmp_path / "export"
 
@@ -40,10 +40,10 @@ def test_a_stopped_build_goes_on(
     tmp_path: Path, export: Path, stage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nwx.facets.building._FEWEST_AT_ONCE", 50)
-    options = BuildOptions(least=3, memory_bytes=1)
+    options = FacetBuildOptions(least=3, memory_bytes=1)
     seen = 0
 
-    def stop(progress: BuildProgress) -> None:
+    def stop(progress: FacetBuildProgress) -> None:
         nonlocal seen
         seen += progress.stage == stage
         if seen == 4:
@@ -55,7 +55,7 @@ def test_a_stopped_build_goes_on(
     assert read_build(folder) is None
     read: list[int] = []
 
-    def note(progress: BuildProgress) -> None:
+    def note(progress: FacetBuildProgress) -> None:
         if progress.stage == "reading":
             read.append(progress.done)
 
@@ -70,17 +70,17 @@ def test_a_stopped_build_goes_on(
 def test_two_builds_at_once(tmp_path: Path, export: Path) -> None:
     folder = tmp_path / "facets"
 
-    def again(_: BuildProgress) -> None:
-        build_facets(ParquetSource(export), folder, BuildOptions())
+    def again(_: FacetBuildProgress) -> None:
+        build_facets(ParquetSource(export), folder, FacetBuildOptions())
 
     with pytest.raises(EngineBusyError):
-        build_facets(ParquetSource(export), folder, BuildOptions(), again)
+        build_facets(ParquetSource(export), folder, FacetBuildOptions(), again)
 
 
 def test_an_export_builds_what_its_archive_builds(tmp_path: Path, export: Path) -> None:
     with open_engine(Settings(str(tmp_path / "archive"))) as engine:
         before = entries(tmp_path / "archive" / "facets")
-        report = make_facets(engine, BuildOptions(least=3, anew=True), export=export)
+        report = make_facets(engine, FacetBuildOptions(least=3, anew=True), export=export)
         assert report.captures == 400
         assert report.build.stamp == engine.cube().stamp()
     assert entries(tmp_path / "archive" / "facets") == before

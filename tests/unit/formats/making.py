@@ -7,8 +7,8 @@ import io
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from nwx.formats.reader import ArchiveReader, CaptureRecord
 from nwx.model import Capture, ReadError
+from nwx.warc.reader import ArchiveReader, CaptureRecord
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ import zlib
 import pytest
 import zstandard
 
-from nwx.formats.placed import record_at
-from nwx.formats.reader import ArchiveReader, CaptureRecord, Limits
 from nwx.model import ReadError
+from nwx.warc.placed_record import record_at
+from nwx.warc.reader import ArchiveReader, CaptureRecord, ReadLimits
 from tests.unit.formats.making import Piped, Stored, http, pages, read, warc, zipped
 
 PAGE = http(b"<p>hello</p>")
@@ -252,7 +252,7 @@ def test_a_bomb_in_a_member_is_read_in_little_memory(kind: str) -> None:
 
     bomb = COMPRESS[kind](warc(http(b"\0" * (64 << 20))))
     assert len(bomb) < 1 << 20
-    limits = Limits(body_bytes=1 << 20, payload_bytes=1 << 20)
+    limits = ReadLimits(body_bytes=1 << 20, payload_bytes=1 << 20)
     tracemalloc.start()
     captures, errors = read(bomb + COMPRESS[kind](pages(1)[0]), limits=limits)
     peak = tracemalloc.get_traced_memory()[1]

@@ -8,7 +8,7 @@ from nwx.importing.report import (
     ErrorLog,
     ImportReport,
     Outcome,
-    report_json,
+    import_report_json,
 )
 from nwx.model import ReadError
 
@@ -41,7 +41,7 @@ def test_a_report_is_json() -> None:
         errors_total=1,
         seconds=1.23456,
     )
-    found = json.loads(json.dumps(report_json(report)))
+    found = json.loads(json.dumps(import_report_json(report)))
     assert found["errors"] == [{"file": "a", "offset": None, "kind": "gzip", "message": "cut off"}]
     assert found["outcomes"] == {"imported": 1}
     assert found["seconds"] == 1.235

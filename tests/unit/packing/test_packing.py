@@ -17,13 +17,13 @@ from warcio.archiveiterator import ArchiveIterator
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.errors import SourceError
+from nwx.exports import PackOptions, PackReport, WaczSelection, pack
 from nwx.importing import ImportOptions, import_files
 from nwx.model import IndexName
-from nwx.packing import PackOptions, PackReport, Selection, pack
 from nwx.settings import Settings
-from nwx.sources import expand
+from nwx.warc.sources import expand
 from nwx.zipnum import open_cluster
-from nwx.zipnum.verifying import verify
+from nwx.zipnum.verification import verify_cluster
 from tests.warcs import Page, html, warc_record, write_warc
 
 SAMPLE = Path(__file__).parent.parent.parent.parent / "sample" / "archive"
@@ -47,8 +47,8 @@ def load(engine: Engine, folder: Path, *files: Path, collection: str = "first") 
     engine.refresh()
 
 
-def packed(engine: Engine, out: Path, selection: Selection | None = None) -> PackReport:
-    return pack(engine, selection or Selection(), out, PackOptions(title="A title"))
+def packed(engine: Engine, out: Path, selection: WaczSelection | None = None) -> PackReport:
+    return pack(engine, selection or WaczSelection(), out, PackOptions(title="A title"))
 
 
 def index_of(out: Path) -> list[tuple[str, str, dict[str, Any]]]:
@@ -106,7 +106,7 @@ def test_every_line_of_the_index_leads_to_its_record(tmp_path: Path, engine: Eng
     load(engine, tmp_path, SAMPLE)
     out = tmp_path / "all.wacz"
     packed(engine, out)
-    assert verify(str(out)).counts == {}
+    assert verify_cluster(str(out)).counts == {}
     index = index_of(out)
     assert len(index) == 493
     for _, timestamp, values in index[::7]:
@@ -188,7 +188,7 @@ def test_pages_have_title_and_text(tmp_path: Path, engine: Engine) -> None:
     ]
     assert "Slate from the quarry" in listed[0]["text"]
     assert report.pages == 2
-    pack(engine, Selection(), tmp_path / "bare.wacz", PackOptions(text=False))
+    pack(engine, WaczSelection(), tmp_path / "bare.wacz", PackOptions(text=False))
     assert all("text" not in page for page in pages_of(tmp_path / "bare.wacz"))
 
 
@@ -202,21 +202,21 @@ def two_collections(tmp_path: Path, engine: Engine) -> Engine:
 @pytest.mark.parametrize(
     ("selection", "expected"),
     [
-        (Selection(), [A, A_AGAIN, B, B_AS_A]),
-        (Selection(query="quarry"), [A, A_AGAIN]),
-        (Selection(query="marble"), [B]),
-        (Selection(query="from", date_to="20151231235959"), [A]),
-        (Selection(urls=(B.url,)), [B]),
-        (Selection(urls=("http://B.example:80/#x", "http://nowhere.example/")), [B]),
-        (Selection(urls=(B.url,), query="quarry"), [A, A_AGAIN, B]),
-        (Selection(collections=("first",)), [A, A_AGAIN]),
+        (WaczSelection(), [A, A_AGAIN, B, B_AS_A]),
+        (WaczSelection(query="quarry"), [A, A_AGAIN]),
+        (WaczSelection(query="marble"), [B]),
+        (WaczSelection(query="from", date_to="20151231235959"), [A]),
+        (WaczSelection(urls=(B.url,)), [B]),
+        (WaczSelection(urls=("http://B.example:80/#x", "http://nowhere.example/")), [B]),
+        (WaczSelection(urls=(B.url,), query="quarry"), [A, A_AGAIN, B]),
+        (WaczSelection(collections=("first",)), [A, A_AGAIN]),
         # revisits bring what they repeat, from wherever it is
-        (Selection(urls=(A.url,), date_from="20160101000000"), [A, A_AGAIN]),
-        (Selection(collections=("second",)), [A, B, B_AS_A]),
+        (WaczSelection(urls=(A.url,), date_from="20160101000000"), [A, A_AGAIN]),
+        (WaczSelection(collections=("second",)), [A, B, B_AS_A]),
     ],
 )
 def test_only_what_is_selected_is_packed(
-    tmp_path: Path, two_collections: Engine, selection: Selection, expected: list[Page]
+    tmp_path: Path, two_collections: Engine, selection: WaczSelection, expected: list[Page]
 ) -> None:
     packed(two_collections, tmp_path / "out.wacz", selection)
     assert found(tmp_path / "out.wacz") == {(page.url, page.timestamp) for page in expected}
@@ -224,7 +224,7 @@ def test_only_what_is_selected_is_packed(
 
 def test_nothing_selected_writes_nothing(tmp_path: Path, two_collections: Engine) -> None:
     with pytest.raises(SourceError, match="no capture"):
-        packed(two_collections, tmp_path / "out.wacz", Selection(query="absent"))
+        packed(two_collections, tmp_path / "out.wacz", WaczSelection(query="absent"))
     assert not (tmp_path / "out.wacz").exists()
 
 
@@ -258,7 +258,7 @@ def test_damaged_records_are_told_and_the_rest_is_packed(
 
 def test_a_url_that_is_none_is_told(tmp_path: Path, two_collections: Engine) -> None:
     nested = "http://a.example/%" + "25" * 100
-    report = packed(two_collections, tmp_path / "out.wacz", Selection(urls=(nested, B.url)))
+    report = packed(two_collections, tmp_path / "out.wacz", WaczSelection(urls=(nested, B.url)))
     assert [error.kind for error in report.errors] == ["url"]
     assert report.captures == 1
 
@@ -275,7 +275,7 @@ def test_names_inside_are_ours_alone(tmp_path: Path, engine: Engine) -> None:
 def test_large_selections_have_several_warcs(
     tmp_path: Path, two_collections: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nwx.packing.wacz.WARC_BYTES", 500)
+    monkeypatch.setattr("nwx.exports.wacz.WARC_BYTES", 500)
     packed(two_collections, tmp_path / "out.wacz")
     with zipfile.ZipFile(tmp_path / "out.wacz") as archive:
         warcs = [name for name in archive.namelist() if name.startswith("archive/")]
@@ -287,8 +287,8 @@ def test_large_selections_have_several_warcs(
 def test_an_index_of_many_blocks(
     tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nwx.packing.wacz.LINES_A_BLOCK", 10)
+    monkeypatch.setattr("nwx.exports.wacz.LINES_A_BLOCK", 10)
     load(engine, tmp_path, SAMPLE)
     packed(engine, tmp_path / "out.wacz")
-    report = verify(str(tmp_path / "out.wacz"))
+    report = verify_cluster(str(tmp_path / "out.wacz"))
     assert (report.blocks, report.lines, dict(report.counts)) == (50, 493, {})

@@ -3,20 +3,9 @@
 import pytest
 
 from nwx.errors import QueryError
-from nwx.query.parser import parse
-from nwx.query.taming import MAX_CHARACTERS
-from nwx.query.tree import (
-    All,
-    Bool,
-    Boost,
-    DateRange,
-    Fuzzy,
-    Node,
-    Phrase,
-    Range,
-    Term,
-    Wildcard,
-)
+from nwx.query.escapes import MAX_CHARACTERS
+from nwx.query.parser import parse_query
+from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
 
 A, B, C = Term("", "a"), Term("", "b"), Term("", "c")
 FIRST, LAST = "20100101000000", "20101231235959"
@@ -120,14 +109,14 @@ ERRORS = {
 
 @pytest.mark.parametrize("query", SYNTAX | AS_TYPED)
 def test_a_query_has_its_tree(query: str) -> None:
-    assert parse(query) == (SYNTAX | AS_TYPED)[query]
+    assert parse_query(query) == (SYNTAX | AS_TYPED)[query]
 
 
 @pytest.mark.parametrize("query", ERRORS)
 def test_an_error_knows_its_place(query: str) -> None:
     place, words = ERRORS[query]
     with pytest.raises(QueryError, match=words) as caught:
-        parse(query)
+        parse_query(query)
     assert (caught.value.query, caught.value.position) == (query, place)
 
 
@@ -137,7 +126,7 @@ def test_an_error_knows_its_place(query: str) -> None:
 )
 def test_queries_have_bounds(query: str) -> None:
     try:
-        parse(query)
+        parse_query(query)
     except QueryError as error:
         assert len(str(error)) < 200
     else:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nwx.errors import SourceConflictError, SourceError
-from nwx.watching.moving import place
+from nwx.watching.file_moves import move_file
 
 
 @pytest.fixture
@@ -33,10 +33,10 @@ def no_links(monkeypatch: pytest.MonkeyPatch, code: int = errno.EXDEV) -> None:
 
 
 def test_a_file_has_both_names_until_the_old_one_is_given_up(file: Path, done: Path) -> None:
-    target = place(file, done)
+    target = move_file(file, done)
     assert target == done / "a.warc.gz"
     assert target.samefile(file)
-    assert place(file, done) == target, "again, as after a kill"
+    assert move_file(file, done) == target, "again, as after a kill"
 
 
 @pytest.mark.parametrize("code", [errno.EXDEV, errno.EPERM])
@@ -45,11 +45,11 @@ def test_across_disks_it_is_copied(
 ) -> None:
     os.utime(file, (1_000_000_000, 1_000_000_000))
     no_links(monkeypatch, code)
-    target = place(file, done)
+    target = move_file(file, done)
     assert target.read_bytes() == b"content"
     assert target.stat().st_mtime == 1_000_000_000
     assert [path.name for path in done.iterdir()] == ["a.warc.gz"]
-    assert place(file, done) == target
+    assert move_file(file, done) == target
 
 
 def test_a_copy_that_was_killed_is_made_anew(
@@ -59,9 +59,9 @@ def test_a_copy_that_was_killed_is_made_anew(
     with monkeypatch.context() as broken:
         broken.setattr(os, "fsync", _killed)
         with pytest.raises(KeyboardInterrupt):
-            place(file, done)
+            move_file(file, done)
     assert not (done / "a.warc.gz").exists()
-    place(file, done)
+    move_file(file, done)
     assert [path.name for path in done.iterdir()] == ["a.warc.gz"]
 
 
@@ -75,11 +75,11 @@ def test_another_file_of_the_same_name_is_not_overwritten(
 ) -> None:
     (done / "a.warc.gz").write_bytes(content)
     with pytest.raises(SourceConflictError, match="another file of the same name"):
-        place(file, done)
+        move_file(file, done)
     assert (done / "a.warc.gz").read_bytes() == content
     assert file.read_bytes() == b"content"
 
 
 def test_a_folder_that_is_gone_is_told(file: Path, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="cannot be written: No such file"):
-        place(file, tmp_path / "gone")
+        move_file(file, tmp_path / "gone")

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from nwx.checking import check
+from nwx.checks import check
 from nwx.engine.open import open_engine
 from nwx.errors import EngineUnavailableError, SourceError
 from nwx.importing import ImportOptions
 from nwx.model import IndexName, SourceFile
 from nwx.settings import Settings
-from nwx.watching import Event, EventKind, WatchOptions, run, watch
+from nwx.watching import Event, EventKind, WatchOptions, watch, watcher
 from tests.warcs import Page, html, many_pages, write_warc
 
 IMPORTS = ImportOptions(jobs=1, patience_seconds=0.1)
@@ -106,16 +106,16 @@ def _kill_at(killing: pytest.MonkeyPatch, moment: str) -> None:
     def killed(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    place = run.place
+    place = watcher.place
 
     def killed_after(*arguments: Any) -> Any:
         place(*arguments)
         raise KeyboardInterrupt
 
     if moment == "before the name":
-        killing.setattr(run, "place", killed)
+        killing.setattr(watcher, "place", killed)
     elif moment == "after the name":
-        killing.setattr(run, "place", killed_after)
+        killing.setattr(watcher, "place", killed_after)
     else:
         killing.setattr(Path, "unlink", killed)
 
@@ -222,8 +222,8 @@ def test_while_the_archive_is_away_the_watch_waits_and_says_so(
             raise EngineUnavailableError("the server is away")
         return open_engine(*arguments, **options)
 
-    monkeypatch.setattr(run, "open_engine", away)
-    monkeypatch.setattr(run, "_pauses", lambda: iter((0.01, 0.02)))
+    monkeypatch.setattr(watcher, "open_engine", away)
+    monkeypatch.setattr(watcher, "_pauses", lambda: iter((0.01, 0.02)))
     options = replace(ONCE, once=False)
     events = _until(archive, options, lambda events: EventKind.LOADED in kinds(events))
     assert kinds(events) == [
@@ -246,7 +246,7 @@ def test_once_an_archive_that_is_away_is_an_error(
         raise EngineUnavailableError("the server is away")
         yield
 
-    monkeypatch.setattr(run, "open_engine", away)
+    monkeypatch.setattr(watcher, "open_engine", away)
     with pytest.raises(EngineUnavailableError):
         archive.watch()
 
@@ -254,7 +254,7 @@ def test_once_an_archive_that_is_away_is_an_error(
 def test_while_another_process_writes_the_watch_waits(
     archive: Archive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "_pauses", lambda: iter((0.01,) * 1000))
+    monkeypatch.setattr(watcher, "_pauses", lambda: iter((0.01,) * 1000))
     write_warc(archive.incoming / "a.warc.gz", many_pages(3))
     options = replace(ONCE, once=False)
     with open_engine(archive.settings) as other:

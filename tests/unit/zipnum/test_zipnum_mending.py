@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from nwx.dedup.planning import Resources
-from nwx.dedup.rawblocks import CdxSource
+from nwx.cdx.raw_blocks import CdxSource
+from nwx.dedup.input_plan import Resources
 from nwx.errors import SourceError, UsageError
 from nwx.zipnum import open_cluster
-from nwx.zipnum.building import BuildOptions, build
-from nwx.zipnum.converting import to_cluster, to_wacz_form
-from nwx.zipnum.publishing import WORK
-from nwx.zipnum.repairing import RepairReport, repair
-from nwx.zipnum.verifying import VerifyReport, verify
+from nwx.zipnum.builds import ClusterBuildOptions, build_cluster
+from nwx.zipnum.conversion import to_cluster, to_wacz_form
+from nwx.zipnum.publication import WORK
+from nwx.zipnum.repairs import RepairReport, repair_cluster
+from nwx.zipnum.verification import VerifyReport, verify_cluster
 from tests.unit.zipnum.making import cdxj_lines, write_cluster, write_wacz_index
 
 LINES = cdxj_lines(600)
@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
     """A sound cluster of three files of ten blocks or so."""
     (tmp_path / "in.cdxj").write_bytes(b"\n".join([*LINES, b""]))
     sources = [CdxSource(str(tmp_path / "in.cdxj"))]
-    build(tmp_path / "out", sources, BuildOptions(3, 20), Resources(workers=1))
+    build_cluster(tmp_path / "out", sources, ClusterBuildOptions(3, 20), Resources(workers=1))
     return tmp_path / "out"
 
 
@@ -36,11 +36,11 @@ def read(folder: Path) -> list[bytes]:
 
 
 def repaired(folder: Path) -> RepairReport:
-    return repair(folder, Resources(workers=1), lines_a_block=20)
+    return repair_cluster(folder, Resources(workers=1), lines_a_block=20)
 
 
 def kinds(folder: Path) -> dict[str, int]:
-    return dict(verify(str(folder)).counts)
+    return dict(verify_cluster(str(folder)).counts)
 
 
 def edit(path: Path, change: Callable[[bytes], bytes]) -> None:
@@ -68,14 +68,14 @@ def two_swapped(index: bytes) -> bytes:
 
 
 def test_a_sound_cluster_is_all_well(folder: Path) -> None:
-    report = verify(str(folder))
+    report = verify_cluster(str(folder))
     assert (report.files, report.lines, report.blocks) == (3, 600, 30)
     assert not report.faults
 
 
 def test_real_clusters_are_all_well_but_for_what_they_lack(shared_data: Path) -> None:
     assert kinds(shared_data / "zipnum" / "cc") == {"loc": 1}
-    found = verify(str(shared_data / "zipnum" / "pywb" / "zipnum-sample.idx"))
+    found = verify_cluster(str(shared_data / "zipnum" / "pywb" / "zipnum-sample.idx"))
     assert (found.lines, dict(found.counts)) == (188, {})
 
 
@@ -142,7 +142,7 @@ def test_torn_blocks_are_found_and_the_rest_is_saved(folder: Path) -> None:
         return data[:1200] + bytes(40) + data[1240:]
 
     edit(folder / "cdx-00001.gz", tear)
-    found = verify(str(folder))
+    found = verify_cluster(str(folder))
     torn = found.counts["torn"]
     assert torn in (1, 2)
     assert all(fault.file == "cdx-00001.gz" for fault in found.faults)
@@ -202,9 +202,9 @@ def test_a_summary_of_another_index_is_told(folder: Path) -> None:
 
 def test_digests_of_wacz_indexes_are_checked(tmp_path: Path) -> None:
     place = write_wacz_index(tmp_path, LINES)
-    assert verify(str(place)).counts == {}
+    assert verify_cluster(str(place)).counts == {}
     edit(place, lambda index: index.replace(b"sha256:", b"sha256:0", 1))
-    report: VerifyReport = verify(str(place))
+    report: VerifyReport = verify_cluster(str(place))
     assert report.counts == {"digest": 1}
     with pytest.raises(UsageError, match="convert it first"):
         repaired(place)
@@ -215,7 +215,7 @@ def test_from_a_cluster_to_a_wacz_index_and_back(folder: Path, tmp_path: Path) -
         done = to_wacz_form(cluster, tmp_path / "indexes")
     assert done.blocks == 30
     assert (tmp_path / "indexes" / "index.idx").read_bytes().startswith(b'!meta 0 {"format"')
-    assert verify(str(tmp_path / "indexes" / "index.idx")).counts == {}
+    assert verify_cluster(str(tmp_path / "indexes" / "index.idx")).counts == {}
     data = gzip.decompress((tmp_path / "indexes" / "index.cdx.gz").read_bytes())
     assert data.splitlines() == LINES
     with open_cluster(tmp_path / "indexes") as cluster:

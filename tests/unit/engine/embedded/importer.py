@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from nwx.engine.embedded import EmbeddedEngine, writing
+from nwx.engine.embedded import EmbeddedEngine, writer
 from nwx.model import Dates
 from tests.unit.engine.embedded.making import batch, page
 
@@ -17,7 +17,7 @@ COMMIT_SECONDS = 0.02
 
 def main() -> None:
     """Write what is missing."""
-    writing.COMMIT_SECONDS = COMMIT_SECONDS
+    writer.COMMIT_SECONDS = COMMIT_SECONDS
     with EmbeddedEngine(Path(sys.argv[1])) as engine:
         engine.create()
         files = engine.files()

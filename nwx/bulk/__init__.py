@@ -1,0 +1,1 @@
+"""How large work is done: worker processes, sorting on disk, whole files, retries."""

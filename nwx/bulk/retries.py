@@ -1,0 +1,39 @@
+"""Waiting for an engine that went away."""
+
+import time
+from collections.abc import Callable
+from itertools import chain, repeat
+from typing import TypeVar
+
+from nwx.errors import EngineUnavailableError
+
+T = TypeVar("T")
+
+
+def retry_unavailable(
+    call: Callable[[], T], seconds: float, give_up: Callable[[], bool] = lambda: False
+) -> T:
+    """Return what `call` returns, trying again for `seconds` while its engine is unavailable.
+
+    Ends earlier when `give_up` says so. Raises the last error then.
+    """
+    until = time.monotonic() + seconds
+    pauses = chain((0.5, 1, 2, 4), repeat(8))
+    while True:
+        try:
+            return call()
+        except EngineUnavailableError:
+            if not _rest(min(next(pauses), until - time.monotonic()), give_up):
+                raise
+
+
+def _rest(seconds: float, give_up: Callable[[], bool]) -> bool:
+    """Sleep; return whether there is a reason to go on."""
+    if seconds <= 0:
+        return False
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        if give_up():
+            return False
+        time.sleep(min(left, 0.2))
+    return not give_up()

@@ -1,0 +1,1 @@
+"""Lines of capture indexes: CDX, CDXJ and ZipNum, one by one and in columns."""

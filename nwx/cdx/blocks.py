@@ -1,0 +1,215 @@
+"""CDX files cut into blocks of clean lines, for reading by column.
+
+In a clean block every line has the same fields, one delimiter between
+them and a newline behind them. Most blocks of most files are clean as
+they are; of the others each line is looked at by itself.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nwx.cdx.cdxj import is_cdxj
+from nwx.cdx.files import CdxParser, lines_of, open_cdx
+from nwx.cdx.lines import (
+    CDX11,
+    DATE_FIRST,
+    DATE_LAST,
+    LAYOUTS,
+    LIST_LAYOUTS,
+    REVISIT,
+    Layout,
+    format_cdx,
+    is_revisit,
+    parse_header,
+    without_file_is_revisit,
+)
+from nwx.cdx.raw_blocks import PAD_BYTES, CdxSource, FilePiece, padded, raw_blocks
+from nwx.errors import CdxError
+
+_NEWLINE = 10
+_BLANK = 32
+_BRACE = 123
+_NEVER = Layout("")
+_SOME_FILE = "unknown"
+_LINES_TO_LOOK_AT = 1000
+
+
+@dataclass(slots=True)
+class FileReading:
+    """What came up while the lines of a piece were read; `line` counts within the piece."""
+
+    file: str
+    line: int = 0
+    problems: list[CdxError] = field(default_factory=list)
+    problems_total: int = 0
+    layout_changed: bool = False
+
+    def add(self, error: CdxError, listed: int = 100) -> None:
+        """Note a broken line; the first ones are kept."""
+        self.problems_total += 1
+        if len(self.problems) < listed:
+            self.problems.append(error)
+
+
+class LineBlock(NamedTuple):
+    """Clean lines: their bytes with a pad behind, and where each field ends, a row a line."""
+
+    data: bytes
+    ends: NDArray[np.int64]
+    layout: Layout
+    lines: Sequence[int]
+
+
+def blocks(piece: FilePiece, reading: FileReading, *, by_run: bool = False) -> Iterator[LineBlock]:
+    """Stream the lines of a piece in clean blocks.
+
+    With `by_run` no run of lines with the same first field is cut, by a
+    block or by the end of the piece. Raises SourceError where the file
+    cannot be read, LongRunError where a run is too long to be held.
+    """
+    source = piece.source
+    start = start_of(source)
+    parser = CdxParser(source.shown, start.parsed, begun=piece.start > 0)
+    with open_cdx(source.path) as stream:
+        for data in raw_blocks(stream, piece, by_run=by_run):
+            if reading.line == 0 and piece.start == 0:
+                data = _without_header(data, parser, reading)
+            ends = _clean_ends(data, start.clean) if parser.layout == start.fast else None
+            if ends is None:
+                data, lines = _repaired(data, parser, start, reading)
+                ends = _clean_ends(data, start.clean)
+            else:
+                lines = range(reading.line + 1, reading.line + 1 + len(ends))
+                reading.line += len(ends)
+            if ends is not None:
+                yield LineBlock(data, ends, start.clean, lines)
+    reading.layout_changed = parser.layout != start.parsed
+
+
+class Start(NamedTuple):
+    """How the lines of a file are read.
+
+    `parsed` is the layout by which single lines are read (None: by their
+    number of fields), `clean` that of clean blocks, `fast` the one that
+    `parsed` must be for raw lines to be clean.
+    """
+
+    parsed: Layout | None
+    clean: Layout
+    fast: Layout | None
+
+
+def start_of(source: CdxSource) -> Start:
+    """Return how the lines of a source are read, by its first lines."""
+    layout = source.layout
+    with open_cdx(source.path) as stream:
+        for _, line in zip(range(_LINES_TO_LOOK_AT), lines_of(stream), strict=False):
+            line = line.rstrip(b"\r\n")
+            found = _header_of(line)
+            if found is not None:
+                return _start(found)
+            if line and not line.startswith(b"!") and (layout or _tells(line, source.held)):
+                return _start(layout) if layout else _by_fields(line, source.held)
+    return _start(layout) if layout else Start(None, CDX11, None)
+
+
+def _header_of(line: bytes) -> Layout | None:
+    try:
+        return parse_header(line) if b"CDX" in line[:4] else None
+    except CdxError:
+        return None  # it is reported when the lines are read
+
+
+def _start(layout: Layout) -> Start:
+    clean = Layout(layout.letters)
+    return Start(layout, clean, clean)
+
+
+def _tells(line: bytes, held: bool) -> bool:
+    """Return whether a line can be one of the known layouts; a broken one tells nothing."""
+    fields = line.count(b" ") + 1
+    is_listed = held and fields == len(DATE_FIRST.letters)
+    return fields in LAYOUTS or is_listed or is_cdxj(line)
+
+
+def _by_fields(line: bytes, held: bool) -> Start:
+    if is_cdxj(line):
+        return Start(None, CDX11, _NEVER)
+    fields = line.split(b" ")
+    if held and len(fields) == len(DATE_FIRST.letters):
+        return _start(DATE_FIRST if fields[0].isdigit() else DATE_LAST)
+    return Start(None, LAYOUTS.get(len(fields), CDX11), None)
+
+
+def _without_header(data: bytes, parser: CdxParser, reading: FileReading) -> bytes:
+    line, _, rest = data.partition(b"\n")
+    if _header_of(line.rstrip(b"\r")) != parser.layout or parser.layout is None:
+        return data
+    reading.line += 1
+    return rest
+
+
+def _clean_ends(data: bytes, layout: Layout) -> NDArray[np.int64] | None:
+    """Return where each field of each line ends, or None if a line is not clean."""
+    fields = len(layout.letters)
+    content = np.frombuffer(data, np.uint8, len(data) - PAD_BYTES)
+    blanks = np.flatnonzero(content <= _BLANK)
+    if not len(blanks) or len(blanks) % fields:
+        return None
+    ends = blanks.reshape(-1, fields)
+    newlines = content[ends[:, -1]] == _NEWLINE
+    if not newlines.all() or np.count_nonzero(content[blanks] == _BLANK) != len(blanks) - len(ends):
+        return None
+    if blanks[0] == 0 or (blanks[1:] - blanks[:-1]).min(initial=2) < 2:
+        return None  # an empty field
+    if (content[ends[:, 1] + 1] == _BRACE).any():
+        return None  # CDXJ that happens to have as many blanks
+    if layout in LIST_LAYOUTS and not _dates_in_place(content, ends, layout):
+        return None
+    return ends
+
+
+def _dates_in_place(content: NDArray[np.uint8], ends: NDArray[np.int64], layout: Layout) -> bool:
+    """Return whether all lines of a list have their date where the layout says."""
+    first = content[np.append(0, ends[:-1, -1] + 1)] - np.uint8(ord("0")) < 10
+    return bool(first.all() if layout == DATE_FIRST else not first.any())
+
+
+def _repaired(
+    data: bytes, parser: CdxParser, start: Start, reading: FileReading
+) -> tuple[bytes, Sequence[int]]:
+    """Return clean lines with a pad for those that can be read, and their numbers."""
+    clean = re.compile(rb"[^\x00-\x20]+(?: [^\x00-\x20]+){%d}" % (len(start.clean.letters) - 1))
+    lines, numbers = [], []
+    for line in data[: len(data) - PAD_BYTES].split(b"\n")[:-1]:
+        reading.line += 1
+        line = line.rstrip(b"\r")
+        usual = parser.layout == start.fast and start.clean not in LIST_LAYOUTS
+        if not (usual and clean.fullmatch(line) and not is_cdxj(line)):
+            line = _parsed(line, parser, start.clean, reading)
+        if line:
+            lines.append(line)
+            numbers.append(reading.line)
+    return padded(b"".join([line + b"\n" for line in lines])), numbers
+
+
+def _parsed(line: bytes, parser: CdxParser, layout: Layout, reading: FileReading) -> bytes:
+    try:
+        found = parser.parse(line, reading.line)
+    except CdxError as error:
+        reading.add(error)
+        return b""
+    if found is None:
+        return b""
+    of_line = None if is_cdxj(line) else parser.layout or LAYOUTS.get(line.count(b" ") + 1)
+    # revisits stay revisits, and others do not become any, in the clean layout
+    if is_revisit(found, of_line):
+        found = replace(found, content_type=REVISIT)
+    elif without_file_is_revisit(layout) and not found.source_file:
+        found = replace(found, source_file=_SOME_FILE)
+    return format_cdx(found, layout).encode("utf-8", "surrogateescape")

@@ -1,0 +1,225 @@
+"""Files of CDX and CDXJ lines: plain, gzip or zstd, with or without headers."""
+
+import io
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import zstandard
+from isal import isal_zlib
+
+from nwx.cdx.cdxj import is_cdxj, parse_cdxj
+from nwx.cdx.lines import (
+    LAYOUTS,
+    LIST_LAYOUTS,
+    CdxLine,
+    Layout,
+    parse_cdx,
+    parse_header,
+    parse_listed,
+)
+from nwx.errors import CdxError, SourceError
+
+STANDARD_INPUT = "-"
+MAX_LINE_BYTES = 1 << 20
+"""Longer lines are no CDX; they are reported and passed over."""
+
+BUFFER_BYTES = 1 << 20
+
+_MEMBER_BYTES = 1 << 18
+_GZIP = b"\x1f\x8b"
+_DAMAGE = (OSError, EOFError, cast(type[Exception], isal_zlib.error), zstandard.ZstdError)
+_ZSTD = (b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18")
+
+
+class CdxParser:
+    """Reads the lines of one file one after the other and follows its headers.
+
+    `begun` says that lines were before which are not seen here.
+    """
+
+    def __init__(self, file: str, layout: Layout | None = None, *, begun: bool = False) -> None:
+        self.file = file
+        self.layout = layout
+        self._begun = begun
+
+    def parse(self, line: bytes, number: int) -> CdxLine | None:
+        """Return what a line says, None for headers, `!` lines and empty ones.
+
+        Raises CdxError with the name of the file and `number`.
+        """
+        line = line.rstrip(b"\r\n")
+        try:
+            return self._parse(line)
+        except CdxError as error:
+            raise CdxError(str(error), self.file, number) from error
+
+    def _parse(self, line: bytes) -> CdxLine | None:
+        if not line or line.startswith(b"!"):
+            return None
+        if len(line) > MAX_LINE_BYTES:
+            raise CdxError(f"a line of {len(line)} bytes; {MAX_LINE_BYTES} are taken")
+        if b"CDX" in line[:4]:
+            layout = parse_header(line)
+            if layout is not None:
+                self._follow(layout)
+                return None
+        self._begun = True
+        if self.layout in LIST_LAYOUTS:
+            return parse_listed(line)
+        return parse_cdxj(line) if is_cdxj(line) else parse_cdx(line, self.layout)
+
+    def _follow(self, layout: Layout) -> None:
+        # Files put one behind the other, or shuffled: a usual header among
+        # lines that are told by their number of fields says nothing new.
+        usual = LAYOUTS.get(len(layout.letters)) == layout
+        if self.layout is not None or not usual or not self._begun:
+            self.layout = layout
+
+
+def read_cdx(
+    path: str,
+    on_error: Callable[[CdxError], None],
+    layout: Layout | None = None,
+    on_line: Callable[[int], None] = lambda size: None,
+) -> Iterator[CdxLine]:
+    """Stream the lines of a file (`-`: standard input); broken ones go to `on_error`.
+
+    `on_line` is called with the bytes of each line, broken ones too.
+    Raises SourceError where the file cannot be read.
+    """
+    parser = CdxParser(path, layout)
+    with open_cdx(path) as stream:
+        for number, line in enumerate(lines_of(stream), 1):
+            on_line(len(line))
+            try:
+                found = parser.parse(line, number)
+            except CdxError as error:
+                on_error(error)
+                continue
+            if found is not None:
+                yield found
+
+
+def lines_of(stream: BinaryIO) -> Iterator[bytes]:
+    """Stream lines; of one beyond MAX_LINE_BYTES only the start, longer than allowed."""
+    while line := stream.readline(MAX_LINE_BYTES + 2):
+        yield line
+        while len(line) == MAX_LINE_BYTES + 2 and not line.endswith(b"\n"):
+            line = stream.readline(MAX_LINE_BYTES + 2)
+
+
+def open_cdx(path: str) -> io.BufferedReader:
+    """Return the decompressed bytes of a file, or of standard input for `-`.
+
+    Raises SourceError, also later when reading.
+    """
+    raw = sys.stdin.buffer if path == STANDARD_INPUT else _opened(path)
+    return io.BufferedReader(_Decompressed(cast(io.BufferedReader, raw), path), BUFFER_BYTES)
+
+
+def compression(path: str) -> str:
+    """Return `gzip`, `zstd` or "" by the first bytes of a file."""
+    with _opened(path) as stream:
+        return _compression(stream.peek(4))
+
+
+def _opened(path: str) -> io.BufferedReader:
+    try:
+        return io.BufferedReader(Path(path).open("rb", buffering=0), BUFFER_BYTES)
+    except OSError as error:
+        raise SourceError(f"{path} cannot be opened: {error.strerror}") from error
+
+
+def _compression(start: bytes) -> str:
+    if start.startswith(_GZIP):
+        return "gzip"
+    return "zstd" if start.startswith(_ZSTD) else ""
+
+
+class _Decompressed(io.RawIOBase):
+    """What a file holds, whatever its compression; its faults as SourceError."""
+
+    def __init__(self, raw: io.BufferedReader, path: str) -> None:
+        self._raw = raw
+        self._path = path
+        self._stream: Any = raw
+        kind = _compression(raw.peek(4))
+        if kind == "gzip":
+            self._stream = _Members(raw)
+        elif kind == "zstd":
+            self._stream = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self._stream is self._raw and self._raw.seekable()
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self._raw.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._raw.tell()
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            return cast(int, self._stream.readinto(buffer))
+        except _DAMAGE as error:
+            raise SourceError(
+                f"{self._path} cannot be read on: {error}; is it cut short or damaged?"
+            ) from error
+
+    def close(self) -> None:
+        if not self.closed:
+            self._raw.close()
+        super().close()
+
+
+class _Members:
+    """The lines of a gzip file, member after member.
+
+    A member without a newline at its end, as in pywb's ZipNum files, is
+    given one.
+    """
+
+    def __init__(self, raw: io.BufferedReader) -> None:
+        self._raw = raw
+        self._rest = b""
+        self._member: Any = None
+        self._ended = True
+
+    def readinto(self, buffer: Any) -> int:
+        data = b""
+        while not data:
+            if self._member is None:
+                if not self._begin():
+                    return 0
+                if not self._ended:
+                    data = b"\n"
+            data = data or self._decompress(len(buffer))
+        self._ended = data.endswith(b"\n")
+        buffer[: len(data)] = data
+        return len(data)
+
+    def _decompress(self, size: int) -> bytes:
+        data = cast(bytes, self._member.decompress(self._rest, size))
+        self._rest = self._member.unconsumed_tail
+        if self._member.eof:
+            self._rest = self._member.unused_data
+            self._member = None
+        elif not data and not self._rest:
+            self._rest = self._raw.read1(_MEMBER_BYTES)
+            if not self._rest:
+                raise EOFError("the data end inside a gzip member")
+        return data
+
+    def _begin(self) -> bool:
+        while not self._rest.lstrip(b"\0"):  # some writers pad with zeros
+            self._rest = self._raw.read1(_MEMBER_BYTES)
+            if not self._rest:
+                return False
+        self._rest = self._rest.lstrip(b"\0")
+        self._member = isal_zlib.decompressobj(wbits=31)
+        return True

@@ -1,0 +1,175 @@
+"""Captures out of CDX lines that somebody sends, as OutbackCDX takes them."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import islice
+
+from nwx.captures import names_capture
+from nwx.cdx.files import CdxParser
+from nwx.cdx.lines import CdxLine, Layout, is_revisit
+from nwx.engine.base import Engine
+from nwx.errors import CdxError, EngineBusyError, FormatError
+from nwx.keys import capture_id, document_id, document_key
+from nwx.model import Capture
+from nwx.values.digests import normal_digest
+from nwx.values.media_types import normal_type
+from nwx.values.method_query import METHODS_WITH_QUERY
+from nwx.values.timestamps import normal_timestamp
+from nwx.values.urlkeys import urlkey
+from nwx.values.urls import clean_url, url_parts
+
+_AT_ONCE = 1_000
+_ERRORS_KEPT = 20
+_METHOD = "__wb_method="
+_LONGEST_METHOD = 20
+_UNKNOWN = "unk"
+
+
+@dataclass(slots=True)
+class Loaded:
+    """What became of lines: taken, new or gone, of no captures, bad; and the first errors."""
+
+    lines: int = 0
+    changed: int = 0
+    not_captures: int = 0
+    bad_lines: int = 0
+    errors: list[CdxError] = field(default_factory=list)
+
+
+def make_ready(engine: Engine) -> None:
+    """Make the archive where there is none yet, so that questions before the first load find it."""
+    # Another writer has made it already.
+    with suppress(EngineBusyError):
+        engine.load_captures(())
+
+
+def load_lines(
+    engine: Engine, lines: Iterable[bytes], collection: str, *, skip_bad: bool, name: str
+) -> Loaded:
+    """Store the captures of CDX or CDXJ lines: all, or where one line is bad, none.
+
+    Lines of records that are no captures are counted and left out, with
+    `skip_bad` bad ones too. `name` stands for
+    the lines in errors. Raises CdxError on a bad line.
+    """
+    loaded = Loaded()
+    captures = _captures(lines, collection, loaded, name, skip_bad=skip_bad, every=False)
+    loaded.changed = engine.load_captures(_batches(captures))
+    return loaded
+
+
+def unload_lines(
+    engine: Engine, lines: Iterable[bytes], collection: str, *, skip_bad: bool, name: str
+) -> Loaded:
+    """Delete the captures whose records CDX or CDXJ lines name; as `load` otherwise.
+
+    Lines of no captures count too: earlier versions loaded them.
+    """
+    loaded = Loaded()
+    captures = _captures(lines, collection, loaded, name, skip_bad=skip_bad, every=True)
+    loaded.changed = engine.unload_captures(
+        capture_id(collection, one.source_file, one.source_file_offset) for one in captures
+    )
+    return loaded
+
+
+def _captures(
+    lines: Iterable[bytes],
+    collection: str,
+    loaded: Loaded,
+    name: str,
+    *,
+    skip_bad: bool,
+    every: bool,
+) -> Iterator[Capture]:
+    parser = CdxParser(name)
+    for number, line in enumerate(lines, 1):
+        try:
+            found = parser.parse(line, number)
+            if found is None:
+                continue
+            if every or names_capture(found.content_type, found.status_code, found.url):
+                capture = capture_of(found, parser.layout, collection)
+                loaded.lines += 1
+                yield capture
+            else:
+                loaded.not_captures += 1
+        except CdxError as error:
+            placed = error if error.line else CdxError(str(error), name, number)
+            if not skip_bad:
+                raise placed from error
+            loaded.bad_lines += 1
+            if len(loaded.errors) < _ERRORS_KEPT:
+                loaded.errors.append(placed)
+
+
+def _batches(captures: Iterator[Capture]) -> Iterator[list[Capture]]:
+    while batch := list(islice(captures, _AT_ONCE)):
+        yield batch
+
+
+def capture_of(line: CdxLine, layout: Layout | None, collection: str) -> Capture:
+    """Return the capture that a line stands for; its urlkey is computed anew.
+
+    Raises CdxError where the line does not tell one record from others.
+    """
+    if not line.source_file or line.source_file_offset is None:
+        raise CdxError("the line names no file and offset, which a capture is told by")
+    revisit = is_revisit(line, layout)
+    content_type = "" if revisit else line.content_type.partition(";")[0].lower()
+    try:
+        url = clean_url(line.url)
+        digest = normal_digest(line.digest) if line.digest else ""
+        key = _key(url, line)
+        timestamp = normal_timestamp(line.timestamp)
+    except FormatError as error:
+        raise CdxError(str(error)) from error
+    place = url_parts(url)
+    return Capture(
+        collection=collection,
+        source_file=line.source_file,
+        source_file_offset=line.source_file_offset,
+        record_length=line.record_length,
+        record_type="revisit" if revisit else "response",
+        url=url,
+        urlkey=key,
+        host=place.host,
+        domain=place.domain,
+        public_suffix=place.public_suffix,
+        timestamp=timestamp,
+        digest=digest,
+        document_id=document_id(document_key(url, digest)) if digest else "",
+        status_code=_status(line.status_code),
+        content_type="" if content_type == _UNKNOWN else content_type,
+        content_type_norm=normal_type(content_type, url),
+        content_length=None,
+        redirect_to=line.redirect_to,
+        method=_method(line),
+    )
+
+
+def _status(text: str) -> int | None:
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) < 6):
+        raise CdxError(f"the status {text[:40]!r} is no number")
+    return int(text)
+
+
+def _key(url: str, line: CdxLine) -> str:
+    """Return the urlkey of a URL, with the body of a POST behind it as the line has it."""
+    method = line.extra.get("method", "GET").upper()
+    if method in METHODS_WITH_QUERY:
+        body = line.extra.get("requestBody", "")
+        query = f"{_METHOD}{method}" + (f"&{body}" if body else "")
+        return urlkey(f"{url}{'&' if '?' in url else '?'}{query}")
+    # CDX has no fields for them: the key of --post-append is all that tells.
+    return line.urlkey if _METHOD in line.urlkey else urlkey(url)
+
+
+def _method(line: CdxLine) -> str:
+    method = line.extra.get("method", "")
+    if not method and _METHOD in line.urlkey:
+        method = line.urlkey.partition(_METHOD)[2].partition("&")[0]
+    return method.upper()[:_LONGEST_METHOD] or "GET"

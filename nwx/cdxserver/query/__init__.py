@@ -1,0 +1,1 @@
+"""Parameters of a CDX query, parsed by the rules of a dialect."""

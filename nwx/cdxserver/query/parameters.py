@@ -1,0 +1,115 @@
+"""The parameters of a question as they came, each checked where it is read."""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from urllib.parse import parse_qsl
+
+from nwx.errors import CdxQueryError, TimestampError
+from nwx.values.timestamps import parse_timestamp
+
+MOST_PARAMETERS = 200
+MOST_CHARACTERS = 16_384
+MOST_LINES = 1_000_000_000
+"""The largest limit that makes sense to ask for."""
+
+_TRUE, _FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off", "")
+_DIGITS = re.compile(r"[0-9]+")
+_LOWEST = "00000101000000"
+
+
+class Parameters:
+    """Names and values of a query string; texts are UTF-8."""
+
+    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
+        self._values: dict[str, list[str]] = {}
+        for name, value in pairs:
+            self._values.setdefault(name, []).append(value)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
+    def others(self, names: Collection[str]) -> tuple[tuple[str, str], ...]:
+        """Return names and values of all parameters but these."""
+        return tuple(
+            (name, value)
+            for name, values in self._values.items()
+            if name not in names
+            for value in values
+        )
+
+    def all(self, name: str) -> Sequence[str]:
+        """Return all values of a parameter that say anything."""
+        return [value for value in self._values.get(name, ()) if value]
+
+    def text(self, name: str, default: str = "") -> str:
+        """Return the first value of a parameter."""
+        return next(iter(self._values.get(name, ())), "") or default
+
+    def truth(self, name: str) -> bool:
+        """Return whether a switch is on."""
+        text = self.text(name).lower()
+        if text not in (*_TRUE, *_FALSE):
+            raise CdxQueryError(f"{name} is {text[:40]!r}; write true or false")
+        return text in _TRUE
+
+    def number(self, name: str, default: int | None, low: int, high: int) -> int | None:
+        """Return a whole number between two others."""
+        text = self.text(name).strip()
+        if not text:
+            return default
+        digits = text.removeprefix("-")
+        plain = _DIGITS.fullmatch(digits) is not None and len(digits) < 19
+        if not plain or not low <= int(text) <= high:
+            raise CdxQueryError(
+                f"{name} is {text[:40]!r}; write a whole number from {low} to {high}"
+            )
+        return int(text)
+
+    def date(self, *names: str) -> str:
+        """Return the digits of a date, as many as were given up to 14, "" for none."""
+        for name in names:
+            text = self.text(name)
+            if text and not (_DIGITS.fullmatch(text) and len(text) < 18):
+                raise CdxQueryError(f"{name} is {text[:40]!r}; write up to 14 digits, as 2010")
+            if text:
+                return text[:14]
+        return ""
+
+    def moment(self, name: str) -> str:
+        """Return a date as 14 digits, parts left out at their lowest, "" for none."""
+        text = self.date(name)
+        if not text:
+            return ""
+        full = text + _LOWEST[len(text) :]
+        try:
+            parse_timestamp(full)
+        except TimestampError as error:
+            raise CdxQueryError(f"{name} is {text!r}: {error}") from error
+        return full
+
+
+def parameters_of(query_string: str) -> Parameters:
+    """Return the parameters of a query string.
+
+    Raises CdxQueryError on too many, on overlong ones, and on bytes that
+    are no UTF-8.
+    """
+    try:
+        pairs = parse_qsl(
+            query_string,
+            keep_blank_values=True,
+            errors="surrogateescape",
+            max_num_fields=MOST_PARAMETERS,
+        )
+    except ValueError as error:
+        raise CdxQueryError(f"more than {MOST_PARAMETERS} parameters are not taken") from error
+    for name, value in pairs:
+        if len(value) > MOST_CHARACTERS:
+            raise CdxQueryError(
+                f"{name[:40]} has {len(value)} characters; {MOST_CHARACTERS} are taken"
+            )
+        if any("\udc80" <= sign <= "\udcff" for sign in value) and not value.isascii():
+            raise CdxQueryError(
+                f"{name[:40]!r} is no UTF-8; write the percent signs of a URL as %25"
+            )
+    return Parameters(pairs)

@@ -1,0 +1,284 @@
+"""The captures that a question asks for, in its order; as few are held in memory as that takes."""
+
+import heapq
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain, groupby, islice
+
+from nwx.cdx.rows import NOTHING, CdxRow, is_revisit_row
+from nwx.cdxserver.query.digest_spelling import normal_or_same
+from nwx.cdxserver.query.filters import Collapsing
+from nwx.cdxserver.query.model import CdxQuery, Resume, RowOrder
+from nwx.cdxserver.sources.merged import RowSource, cdx_place
+from nwx.engine.spans import CdxSpan
+from nwx.errors import TimestampError
+from nwx.values.timestamps import parse_timestamp
+
+_NEVER = 1 << 60
+_LOWEST = "00000101000000"
+
+
+Seen = Callable[[Sequence[CdxRow]], None]
+
+
+class SelectedRows:
+    """The captures of an answer, to be gone through once.
+
+    `resume` is, after the last one, where a further question can go on;
+    None where nothing is left or nobody wants to know. `seen` is told
+    the captures of an answer with originals before the first is given.
+    """
+
+    def __init__(self, query: CdxQuery, source: RowSource, seen: Seen | None = None) -> None:
+        self._query = query
+        self._source = source
+        self._seen = seen
+        self.resume: Resume | None = None
+
+    def __iter__(self) -> Iterator[CdxRow]:
+        if not self._query.with_originals:
+            return self._rows()
+        rows = _with_originals(list(self._rows()), self._query, self._source)
+        if self._seen is not None:
+            self._seen(rows)
+        return iter(rows)
+
+    def _rows(self) -> Iterator[CdxRow]:
+        query = self._query
+        if query.newest:
+            return iter(_newest(query, self._source))
+        if query.order is RowOrder.CLOSEST:
+            return _cut(_closest(query, self._source), query)
+        if query.show_resume_key:
+            return self._resumable()
+        return _cut(_in_order(query, self._source), query)
+
+    def _resumable(self) -> Iterator[CdxRow]:
+        """Stream rows up to the limit, and remember where the last one stands."""
+        counted = _Counted(_raw(self._query, self._source), self._query.resume)
+        rows = islice(_kept(counted, self._query), self._query.offset, None)
+        limit = self._query.limit
+        for number, row in enumerate(rows, 1):
+            here = counted.here()
+            yield row
+            if number == limit:
+                self.resume = here if next(rows, None) is not None else None
+                return
+
+
+class _Counted:
+    """Rows, and how many were read of those with one key and time."""
+
+    def __init__(self, rows: Iterable[CdxRow], resume: Resume | None) -> None:
+        self._rows = rows
+        self._place = (resume.urlkey, resume.timestamp) if resume else ("", "")
+        # The row that was read last comes again: what is collapsed depends on it.
+        self._read = max(resume.read - 1, 0) if resume else 0
+
+    def __iter__(self) -> Iterator[CdxRow]:
+        for row in self._rows:
+            if row[:2] != self._place:
+                self._place, self._read = (row.urlkey, row.timestamp), 0
+            self._read += 1
+            yield row
+
+    def here(self) -> Resume:
+        return Resume(*self._place, self._read)
+
+
+def _cut(rows: Iterator[CdxRow], query: CdxQuery) -> Iterator[CdxRow]:
+    if query.limit is None:
+        return islice(rows, query.offset, None) if query.offset else rows
+    return islice(rows, query.offset, query.offset + query.limit)
+
+
+def _in_order(query: CdxQuery, source: RowSource) -> Iterator[CdxRow]:
+    return _kept(_raw(query, source), query)
+
+
+def _raw(query: CdxQuery, source: RowSource) -> Iterator[CdxRow]:
+    """Stream all rows from the start, or from where an earlier answer ended."""
+    span = narrowed(query)
+    if query.order is RowOrder.REVERSE:
+        span = replace(span, newest_first=True)
+    resume = query.resume
+    if resume is None:
+        return source.rows(span)
+    start = max(f"{resume.urlkey} {resume.timestamp}", span.start)
+    return _skipping(source.rows(replace(span, start=start)), resume)
+
+
+def _skipping(rows: Iterator[CdxRow], resume: Resume) -> Iterator[CdxRow]:
+    """Pass over the rows that were read before the one that an answer ended with."""
+    skipped = 0
+    for row in rows:
+        if skipped < resume.read - 1 and row[:2] == (resume.urlkey, resume.timestamp):
+            skipped += 1
+            continue
+        yield row
+        break
+    yield from rows
+
+
+def _kept(rows: Iterable[CdxRow], query: CdxQuery) -> Iterator[CdxRow]:
+    """Stream rows of the right time that pass the filters, less what is collapsed."""
+    kept = _matching(rows, query)
+    if query.collapsing:
+        kept = _collapsed(kept, query.collapsing)
+    if query.resume is not None and query.resume.read:
+        return _after(kept, query.resume)
+    return kept
+
+
+def _after(rows: Iterator[CdxRow], resume: Resume) -> Iterator[CdxRow]:
+    """Leave out the row that the answer before ended with."""
+    first = next(rows, None)
+    if first is not None and first[:2] != (resume.urlkey, resume.timestamp):
+        yield first
+    yield from rows
+
+
+def _matching(rows: Iterable[CdxRow], query: CdxQuery) -> Iterator[CdxRow]:
+    tests = [*_date_tests(query), *(condition.keeps for condition in query.filters)]
+    if not tests:
+        return iter(rows)
+    if len(tests) == 1:
+        return filter(tests[0], rows)
+    return (row for row in rows if all(test(row) for test in tests))
+
+
+def _date_tests(query: CdxQuery) -> Iterator[Callable[[CdxRow], bool]]:
+    """Give the tests of a time that the span of many URLs does not hold itself."""
+    if query.urlkey:
+        return
+    first, last = query.date_from, query.date_to
+    if first:
+        yield lambda row: row.timestamp >= first
+    if last:
+        yield lambda row: row.timestamp[: len(last)] <= last
+
+
+def narrowed(query: CdxQuery) -> CdxSpan:
+    """Return the span of a question; that of one URL is cut to the time asked for."""
+    span = query.span
+    if not query.urlkey or not (query.date_from or query.date_to):
+        return span
+    # `:` comes after the digits, so that a year as the end takes in all of it.
+    end = f"{query.urlkey} {query.date_to}:" if query.date_to else span.end
+    return replace(span, start=f"{query.urlkey} {query.date_from}", end=end)
+
+
+def _collapsed(rows: Iterator[CdxRow], collapsing: Sequence[Collapsing]) -> Iterator[CdxRow]:
+    for one in collapsing:
+        rows = _last_of_each(rows, one) if one.last else _first_of_each(rows, one)
+    return rows
+
+
+def _first_of_each(rows: Iterator[CdxRow], collapsing: Collapsing) -> Iterator[CdxRow]:
+    before: str | None = None
+    for row in rows:
+        value = collapsing.value(row)
+        if value != before:
+            yield row
+        before = value
+
+
+def _last_of_each(rows: Iterator[CdxRow], collapsing: Collapsing) -> Iterator[CdxRow]:
+    for _, group in groupby(rows, key=collapsing.value):
+        *_, last = deque(group, maxlen=1)
+        yield last
+
+
+def _newest(query: CdxQuery, source: RowSource) -> list[CdxRow]:
+    """Return the newest originals, filled up with revisits where there are too few.
+
+    Who asks for the newest captures wants to know what a new one repeats:
+    a revisit has no payload to be repeated.
+    """
+    found = _newest_collapsed(query, source) if query.collapsing else _newest_read(query, source)
+    found.sort(key=cdx_place, reverse=query.order is RowOrder.REVERSE)
+    return found
+
+
+def _newest_read(query: CdxQuery, source: RowSource) -> list[CdxRow]:
+    limit = query.limit or 0
+    span = replace(narrowed(query), newest_first=True)
+    found: list[CdxRow] = []
+    kinds = (False,) if any(one.refuses_revisits for one in query.filters) else (False, True)
+    for revisits in kinds:
+        wanted = limit - len(found)
+        if wanted:
+            rows = source.rows(replace(span, revisits=revisits))
+            found += islice(_matching(rows, query), wanted)
+    found.reverse()
+    return found
+
+
+def _newest_collapsed(query: CdxQuery, source: RowSource) -> list[CdxRow]:
+    """Go through all captures in order, as what is collapsed depends on it."""
+    limit = query.limit or 0
+    originals: deque[CdxRow] = deque(maxlen=limit)
+    revisits: deque[CdxRow] = deque(maxlen=limit)
+    for row in _in_order(replace(query, order=RowOrder.DEFAULT), source):
+        (revisits if is_revisit_row(row) else originals).append(row)
+    missing = limit - len(originals)
+    return [*originals, *(list(revisits)[-missing:] if missing else ())]
+
+
+def _with_originals(rows: list[CdxRow], query: CdxQuery, source: RowSource) -> list[CdxRow]:
+    """Add the first originals of those revisits that have none among the rows.
+
+    Whoever plays a revisit looks for a capture of the same digest in the
+    same answer.
+    """
+    wanted = {normal_or_same(row.digest) for row in rows if is_revisit_row(row)}
+    wanted -= {normal_or_same(row.digest) for row in rows if not is_revisit_row(row)} | {NOTHING}
+    found: dict[str, CdxRow] = {}
+    originals = source.rows(replace(query.span, revisits=False)) if wanted else iter(())
+    for row in originals:
+        digest = normal_or_same(row.digest)
+        if digest in wanted:
+            found.setdefault(digest, row)
+        if len(found) == len(wanted):
+            break
+    return rows + [found[digest] for digest in sorted(found)]
+
+
+def _closest(query: CdxQuery, source: RowSource) -> Iterator[CdxRow]:
+    if not query.urlkey or query.collapsing:
+        rows = _in_order(replace(query, order=RowOrder.DEFAULT), source)
+        wanted = (query.limit or 0) + query.offset
+        return iter(heapq.nsmallest(wanted, rows, key=_distance_from(query.closest)))
+    return _matching(_from_the_middle(query, source), query)
+
+
+def _from_the_middle(query: CdxQuery, source: RowSource) -> Iterator[CdxRow]:
+    """Stream the captures of one URL by their distance from a time, earlier ones first."""
+    span = narrowed(query)
+    middle = f"{query.urlkey} {query.closest}:"
+    before = replace(span, end=min(span.end, middle), newest_first=True)
+    behind = replace(span, start=max(span.start, middle))
+    earlier = _oldest_first_at_once(source.rows(before)) if before.start < before.end else ()
+    later = source.rows(behind) if behind.start < behind.end else ()
+    return heapq.merge(earlier, later, key=_distance_from(query.closest))
+
+
+def _oldest_first_at_once(rows: Iterator[CdxRow]) -> Iterator[CdxRow]:
+    """Turn captures of one moment, which come last first, into their usual order."""
+    groups = groupby(rows, key=lambda row: row.timestamp)
+    return chain.from_iterable(reversed(list(group)) for _, group in groups)
+
+
+def _distance_from(timestamp: str) -> Callable[[CdxRow], float]:
+    instant = parse_timestamp(timestamp)
+
+    def distance(row: CdxRow) -> float:
+        digits = row.timestamp
+        try:
+            moment = parse_timestamp(digits + _LOWEST[len(digits) :])
+        except TimestampError:
+            return _NEVER
+        return abs((moment - instant).total_seconds())
+
+    return distance

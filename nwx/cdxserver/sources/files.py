@@ -1,0 +1,212 @@
+"""Plain files of sorted CDX or CDXJ lines, looked up by halving."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nwx.cdx.files import MAX_LINE_BYTES, compression
+from nwx.cdx.lines import Layout, parse_header
+from nwx.cdx.rows import CdxRow, row_parser
+from nwx.cdxserver.sources.sorted_lines import LineReader, backwards, in_order, place_of_line
+from nwx.engine.spans import CdxSpan
+from nwx.errors import CdxError, SourceError
+from nwx.values.urlkeys import urlkey
+
+_PROBE_BYTES = 1 << 12
+_NEXT_BYTES = 1 << 18
+_BLOCK_BYTES = 600_000
+"""About what 3,000 lines take: the distance of marks."""
+_PROBES = 200
+
+
+class _Handle:
+    """An open file that is closed when nobody reads it any more."""
+
+    def __init__(self, path: Path) -> None:
+        self.number = -1
+        self.number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+    def read(self, size: int, offset: int) -> bytes:
+        """Return bytes at an offset, wherever others read at the same time."""
+        return os.pread(self.number, size, offset)
+
+    def __del__(self) -> None:
+        if self.number >= 0:
+            os.close(self.number)
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A file as it was when it was opened, and where its lines begin."""
+
+    handle: _Handle
+    state: tuple[int, int, int]
+    size: int
+    begin: int
+    reader: LineReader
+
+
+class CdxFileSource:
+    """A sorted file; it may grow or be replaced while it is asked.
+
+    Raises SourceError where it cannot be looked up: it is compressed, not
+    sorted, or its keys are no SURT.
+    """
+
+    def __init__(self, path: Path, collection: str) -> None:
+        self.path = path
+        self._collection = collection
+        self._opened = self._open()
+        self._check()
+
+    def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
+        """Stream the captures of a span in its order."""
+        if span.collection not in ("", self._collection):
+            return iter(())
+        opened = self._current()
+        lines = self._lines(opened, span)
+        if span.newest_first:
+            lines = backwards(lines)
+        return opened.reader.rows(lines, span.revisits)
+
+    def marks(self, span: CdxSpan) -> Iterator[str]:
+        """Stream the place of the first capture, and of one about every 600,000 bytes."""
+        if span.collection not in ("", self._collection):
+            return
+        opened = self._current()
+        offset = _find(opened, _bytes(span.start))
+        end = _find(opened, _bytes(span.end))
+        while offset < end:
+            line = next(_read(opened, offset), b"")
+            yield place_of_line(line).decode("utf-8", "surrogateescape")
+            offset = _line_start(opened, offset + _BLOCK_BYTES)
+
+    def collections(self) -> Sequence[str]:
+        """Return the collection that the lines were given to."""
+        return (self._collection,)
+
+    def close(self) -> None:
+        """Leave the file to those who still read it: with the last of them it is closed."""
+
+    def _open(self) -> _Opened:
+        try:
+            if compression(str(self.path)):
+                raise SourceError(
+                    f"{self.path} is compressed, which cannot be looked up;"
+                    " decompress it, or make a cluster of it with nwx zipnum build"
+                )
+            handle = _Handle(self.path)
+        except OSError as error:
+            raise SourceError(f"{self.path} cannot be opened: {error.strerror}") from error
+        state = os.fstat(handle.number)
+        layout, begin = self._header(handle)
+        reader = LineReader(str(self.path), row_parser(layout, self._collection))
+        return _Opened(handle, _state(state), state.st_size, begin, reader)
+
+    def _header(self, handle: _Handle) -> tuple[Layout | None, int]:
+        """Return the layout that the first line tells, and where the first capture may stand."""
+        first = handle.read(_PROBE_BYTES, 0).partition(b"\n")[0]
+        try:
+            layout = parse_header(first.rstrip(b"\r"))
+        except CdxError as error:
+            raise SourceError(f"{self.path}: {error}") from error
+        if layout is not None and layout.delimiter != " ":
+            raise SourceError(f"{self.path}: the fields are not apart by blanks; write it anew so")
+        return layout, len(first) + 1 if layout is not None else 0
+
+    def _current(self) -> _Opened:
+        """Return the file, opened anew where another one, or more, stands there by now."""
+        opened = self._opened
+        try:
+            state = self.path.stat()
+        except OSError as error:
+            raise SourceError(f"{self.path} cannot be read: {error.strerror}") from error
+        if _state(state) != opened.state:
+            # Whoever still reads the file of before keeps it open.
+            opened = self._opened = self._open()
+        return opened
+
+    def _check(self) -> None:
+        """Raise SourceError where samples show that the file is not sorted, or not by SURT."""
+        opened = self._opened
+        step = max(1, (opened.size - opened.begin) // _PROBES)
+        before = b""
+        for offset in range(opened.begin, opened.size, step):
+            line = next(_read(opened, _line_start(opened, offset)), b"")
+            if not line:
+                continue
+            list(in_order((before, line), str(self.path)))
+            before = place_of_line(line)
+            self._check_key(opened, line)
+
+    def _check_key(self, opened: _Opened, line: bytes) -> None:
+        for row in opened.reader.rows([line], None):
+            if b")" not in line.partition(b" ")[0] and ")" in urlkey(row.url):
+                raise SourceError(
+                    f"{self.path} is not sorted by SURT: {row.urlkey[:80]!r} stands for"
+                    f" {row.url[:80]!r}; write it anew with nwx cdx"
+                )
+
+    def _lines(self, opened: _Opened, span: CdxSpan) -> Iterator[bytes]:
+        end = _bytes(span.end)
+        offset = _find(opened, _bytes(span.start))
+        for line in in_order(_read(opened, offset), str(self.path)):
+            if line >= end:
+                return
+            yield line
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _state(found: os.stat_result) -> tuple[int, int, int]:
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _find(opened: _Opened, wanted: bytes) -> int:
+    """Return the offset of the first line that does not stand before a place."""
+    low, high = opened.begin, opened.size
+    while high - low > _PROBE_BYTES:
+        middle = _line_start(opened, (low + high) // 2)
+        if middle < high and next(_read(opened, middle), wanted) < wanted:
+            low = middle
+        else:
+            high = (low + high) // 2
+    offset = low if low == opened.begin else _line_start(opened, low)
+    for line in _read(opened, offset):
+        if line >= wanted:
+            break
+        offset += len(line) + 1
+    return offset
+
+
+def _line_start(opened: _Opened, offset: int) -> int:
+    """Return where the first line at or behind an offset begins; the size where none does."""
+    if offset <= opened.begin:
+        return opened.begin
+    position = offset - 1
+    while position < opened.size:
+        block = opened.handle.read(_PROBE_BYTES, position)
+        found = block.find(b"\n")
+        if found >= 0:
+            return min(position + found + 1, opened.size)
+        if not block:
+            break
+        position += len(block)
+    return opened.size
+
+
+def _read(opened: _Opened, offset: int) -> Iterator[bytes]:
+    """Stream the lines from an offset on, without newlines; more and more is read at once."""
+    rest, size = b"", _PROBE_BYTES
+    while block := opened.handle.read(min(size, opened.size - offset), offset):
+        offset += len(block)
+        *lines, rest = (rest + block).split(b"\n")
+        if len(rest) > MAX_LINE_BYTES:
+            raise SourceError(f"a line before byte {offset} is longer than {MAX_LINE_BYTES} bytes")
+        yield from lines
+        size = min(size * 4, _NEXT_BYTES)
+    if rest:
+        yield rest

@@ -1,0 +1,119 @@
+"""Where the rows of an answer come from: several sources as one, in order, repeats left out."""
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from nwx.cdx.rows import NOTHING, CdxRow, row_is_capture
+from nwx.engine.base import Engine
+from nwx.engine.spans import CdxSpan
+
+BLOCK_LINES = 3_000
+"""The captures between two marks, as in the blocks of a ZipNum cluster."""
+
+
+class RowSource(Protocol):
+    """An index of captures that is in order."""
+
+    def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
+        """Stream the captures of a span in its order."""
+
+    def marks(self, span: CdxSpan) -> Iterator[str]:
+        """Stream the places (`urlkey timestamp`) of captures about 3,000 apart, from the first."""
+
+    def collections(self) -> Sequence[str]:
+        """Return the names of the collections that have captures here."""
+
+    def close(self) -> None:
+        """Let go of the files that were opened for it; closing twice is harmless."""
+
+
+class EngineSource:
+    """The captures of an archive."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
+        """Stream the captures of a span in its order."""
+        return self._engine.cdx_rows(span)
+
+    def marks(self, span: CdxSpan) -> Iterator[str]:
+        """Stream the place of every 3,000th capture."""
+        return self._engine.cdx_marks(span, BLOCK_LINES)
+
+    def collections(self) -> Sequence[str]:
+        """Return the names of the collections of the archive."""
+        return self._engine.collections()
+
+    def close(self) -> None:
+        """Leave the engine open: whoever opened it closes it."""
+
+
+class Sources:
+    """Several sources as one."""
+
+    def __init__(self, sources: Sequence[RowSource]) -> None:
+        self._sources = tuple(sources)
+
+    def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
+        """Stream the captures of all sources in the order of a span, each once.
+
+        Indexes of all records, and archives that were filled from such,
+        have rows of requests, metadata and the like: these are left out.
+        """
+        streams = [filter(row_is_capture, source.rows(span)) for source in self._sources]
+        if len(streams) == 1:
+            return without_repeats(streams[0])
+        return without_repeats(heapq.merge(*streams, key=cdx_place, reverse=span.newest_first))
+
+    def marks(self, span: CdxSpan) -> Iterator[str]:
+        """Stream the marks of all sources, in order."""
+        before = ""
+        streams = [source.marks(replace(span, newest_first=False)) for source in self._sources]
+        for mark in heapq.merge(*streams):
+            if mark != before:
+                yield mark
+            before = mark
+
+    def collections(self) -> Sequence[str]:
+        """Return the names of all collections."""
+        return sorted({name for source in self._sources for name in source.collections()})
+
+    def close(self) -> None:
+        """Close all sources."""
+        for source in self._sources:
+            source.close()
+
+
+def cdx_place(row: CdxRow) -> tuple[bytes, str]:
+    """Return what rows are in the order of."""
+    return row.urlkey.encode("utf-8", "surrogateescape"), row.timestamp
+
+
+def without_repeats(rows: Iterator[CdxRow]) -> Iterator[CdxRow]:
+    """Leave out captures that come again: the same record of the same file in a collection.
+
+    Lines without a file are the same when all their fields are.
+    """
+    before: CdxRow | None = None
+    seen: set[tuple[str, ...]] = set()
+    for row in rows:
+        if before is None or row[1] != before[1] or row[0] != before[0]:
+            before = row
+            seen.clear()
+        else:
+            if not seen:
+                seen.add(_identity(before))
+            identity = _identity(row)
+            if identity in seen:
+                continue
+            seen.add(identity)
+        yield row
+
+
+def _identity(row: CdxRow) -> tuple[str, ...]:
+    if row.filename == NOTHING:
+        return row
+    return (row.filename, row.offset, row.collection)

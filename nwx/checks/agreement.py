@@ -1,0 +1,151 @@
+"""Whether the indices of an archive agree with each other and with the import ledger."""
+
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from nwx.bulk.progress import StepProgress, no_progress
+from nwx.engine.base import Engine, SearchRequest
+from nwx.engine.entries import capture_from_entry, document_from_entry
+from nwx.facets.checking import check_facets
+from nwx.keys import capture_key, document_id, document_key, makes_document, precedence
+from nwx.model import UNDEDUPLICATED, Capture, Collapse, IndexName
+from nwx.query.tree import All
+
+_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """Something that does not agree; `kind` is one word a cause."""
+
+    kind: str
+    index: str
+    id: str
+    message: str
+
+
+def check(engine: Engine, progress: StepProgress = no_progress) -> Iterator[Disagreement]:
+    """Yield what is wrong with an archive, nothing where all agrees.
+
+    Reads each index once, in stretches: memory does not grow with them.
+    """
+    yield from _documents(engine, progress)
+    yield from _dates(engine, progress)
+    held: Counter[tuple[str, str]] = Counter()
+    yield from _captures(engine, held, progress)
+    yield from _ledger(engine, held)
+    yield from (_wrong("facets", IndexName.FACETS, *problem) for problem in check_facets(engine))
+
+
+def _documents(engine: Engine, progress: StepProgress) -> Iterator[Disagreement]:
+    """Each document has a date of its own capture, is registered, and can be searched."""
+    read = 0
+    for entries in _stretches(engine, IndexName.DOCUMENTS, progress):
+        read += len(entries)
+        ids = [entry["id"] for entry in entries]
+        known, dates = engine.known(ids), engine.dates(ids)
+        for entry in entries:
+            id, capture = entry["id"], document_from_entry(entry).capture
+            seen = dates[id].seen if id in dates else ()
+            if (capture.timestamp, capture.collection) not in seen:
+                yield _wrong("undated", IndexName.DOCUMENTS, id, "dates lacks its capture")
+            if known.get(id) != precedence(capture):
+                yield _wrong("unregistered", IndexName.DOCUMENTS, id, "the registry differs")
+            keys = document_key(capture.url, capture.digest), capture_key(capture)
+            if id not in map(document_id, keys):
+                yield _wrong("id", IndexName.DOCUMENTS, id, "the id is not that of its key")
+    everything = SearchRequest(All(), collapse=Collapse.NONE, limit=0, snippets=False)
+    found, counted = engine.search(everything).documents, engine.count(IndexName.DOCUMENTS)
+    if found.relation == "eq" and not read == found.value == counted:
+        message = f"{read} entries, {counted} counted, {found.value} found by a search"
+        yield _wrong("count", IndexName.DOCUMENTS, "*", message)
+
+
+def _dates(engine: Engine, progress: StepProgress) -> Iterator[Disagreement]:
+    for entries in _stretches(engine, IndexName.DATES, progress):
+        for entry in entries:
+            if entry["id"] != document_id(entry["key"]):
+                yield _wrong("id", IndexName.DATES, entry["id"], "the id is not that of its key")
+
+
+def _captures(
+    engine: Engine, held: Counter[tuple[str, str]], progress: StepProgress
+) -> Iterator[Disagreement]:
+    """Each imported capture with a digest has its date, and its document where it makes one.
+
+    Captures of files that were never imported came from CDX lines, without texts.
+    """
+    files = engine.files()
+    imported = {(file.collection, file.name) for file in files}
+    separate = {
+        (file.collection, file.name)
+        for file in files
+        if 0 < file.counts.get("captures", 0) == file.counts.get(UNDEDUPLICATED)
+    }
+    for entries in _stretches(engine, IndexName.CAPTURES, progress):
+        captures = {entry["id"]: capture_from_entry(entry) for entry in entries}
+        held.update((c.collection, c.source_file) for c in captures.values())
+        ids = list({c.document_id for c in captures.values() if c.document_id})
+        dates = {id: set(found.seen) for id, found in engine.dates(ids).items()}
+        known = engine.known(ids)
+        yield from _separate(engine, captures, known, separate)
+        for id, capture in captures.items():
+            document = capture.document_id
+            if (capture.collection, capture.source_file) not in imported:
+                continue
+            if document and (capture.timestamp, capture.collection) not in dates.get(document, ()):
+                yield _wrong("undated", IndexName.CAPTURES, id, f"dates of {document} lack it")
+            if makes_document(capture) and known.get(document, -1) < precedence(capture):
+                yield _wrong("undocumented", IndexName.CAPTURES, id, _lacking(capture))
+
+
+def _separate(
+    engine: Engine,
+    captures: Mapping[str, Capture],
+    known: Mapping[str, int],
+    separate: Container[tuple[str, str]],
+) -> Iterator[Disagreement]:
+    """Each capture of files without deduplication has its own document, if not that of its key."""
+    own = {
+        document_id(capture_key(capture)): id
+        for id, capture in captures.items()
+        if (capture.collection, capture.source_file) in separate
+        and makes_document(capture)
+        and known.get(capture.document_id) != precedence(capture)
+    }
+    there = engine.known(own) if own else {}
+    for document, id in own.items():
+        if document not in there:
+            yield _wrong("undocumented", IndexName.CAPTURES, id, f"document {document} is missing")
+
+
+def _lacking(capture: Capture) -> str:
+    return f"document {capture.document_id} is missing, or made of a later capture"
+
+
+def _ledger(engine: Engine, held: Counter[tuple[str, str]]) -> Iterator[Disagreement]:
+    """Each finished file has as many captures as were counted in it."""
+    for file in engine.files():
+        found, counted = held[file.collection, file.name], file.counts.get("captures", 0)
+        if file.finished and found != counted:
+            id = f"{file.collection}/{file.name}"
+            message = f"{counted} captures were imported, {found} are held"
+            yield _wrong("ledger", IndexName.FILES, id, message)
+
+
+def _stretches(
+    engine: Engine, index: IndexName, progress: StepProgress
+) -> Iterator[list[Mapping[str, Any]]]:
+    done, total = 0, engine.count(index)
+    remaining = engine.scan(index)
+    while stretch := list(islice(remaining, _AT_ONCE)):
+        yield stretch
+        done += len(stretch)
+        progress(f"checking {index}", done, max(done, total))
+
+
+def _wrong(kind: str, index: IndexName, id: str, message: str) -> Disagreement:
+    return Disagreement(kind, index.value, id, message)

@@ -1,0 +1,314 @@
+"""What CDX files say was captured, compared with what an archive holds."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+from pathlib import Path
+
+from nwx.bulk.progress import StepProgress, no_progress
+from nwx.captures import names_capture
+from nwx.cdx.files import compression, read_cdx
+from nwx.cdx.lines import REVISIT, CdxLine
+from nwx.engine.base import Engine
+from nwx.errors import CdxError, DigestError, UrlError
+from nwx.keys import document_id, document_key, is_browsed
+from nwx.model import EXCLUDED, Capture, SourceFile
+from nwx.values.digests import normal_digest
+from nwx.values.timestamps import normal_timestamp
+from nwx.values.urlkeys import urlkey
+from nwx.values.urls import clean_url
+
+_AT_ONCE = 1_000
+_PROBLEMS_LISTED = 100
+_EXPANSION = 8
+_NAME = re.compile(r"[#/\\]")
+
+FileCoverage = Callable[[str, str, str], bool]
+"""Tells whether a capture (URL, digest, timestamp) is on an exclusion list."""
+
+
+class Cause(StrEnum):
+    """Why a capture is missing."""
+
+    EXCLUDED = "excluded"  # on an exclusion list
+    NOT_IMPORTED = "not-imported"  # its file is not in the archive
+    UNFINISHED = "unfinished"  # its file was read, but not so far
+    DIGEST = "digest"  # at that moment the archive has another content
+    ORIGINAL = "original"  # a revisit of what the archive does not hold
+    UNDOCUMENTED = "undocumented"  # its date is there, its document is not
+    UNDATED = "undated"  # its document is there, its date is not
+    UNREAD = "unread"  # its file was read to the end and gave no such capture
+    UNKNOWN = "unknown"  # the line names no file
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A capture that the archive does not hold; `message` says what is known about it."""
+
+    cause: Cause
+    timestamp: str
+    digest: str
+    url: str
+    file: str
+    offset: int | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A line with its values in the form that the archive has them; `id` is that of its key."""
+
+    line: CdxLine
+    url: str
+    timestamp: str
+    digest: str
+    id: str
+
+    @property
+    def keys(self) -> list[str]:
+        """The urlkeys its capture may have: that of the URL, and that of a POST request."""
+        return list(dict.fromkeys(key for key in (urlkey(self.url), self.line.urlkey) if key))
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _State:
+    """What an archive has of a capture: its date, and its document where it needs one."""
+
+    is_dated: bool = False
+    is_known: bool = False
+
+
+_HELD = _State(is_dated=True, is_known=True)
+
+
+class Comparison:
+    """The captures that CDX files name, looked up in an archive.
+
+    `collection` is the one to look in, "" any. `covers` tells what was
+    left out on purpose. While `missing` is streamed, `lines` counts the
+    captures compared, `held` those the archive has, `not_captures` the
+    lines of other records, `problems` lists the first broken lines and
+    `problems_total` counts all.
+    """
+
+    def __init__(
+        self, engine: Engine, collection: str = "", covers: FileCoverage | None = None
+    ) -> None:
+        self.lines = self.held = self.not_captures = self.problems_total = self._bytes = 0
+        self.problems: list[CdxError] = []
+        self._engine, self._collection, self._covers = engine, collection, covers
+        self._files: defaultdict[str, list[SourceFile]] = defaultdict(list)
+        for file in engine.files():
+            if self._is_ours(file.collection):
+                self._files[_file_name(file.name)].append(file)
+
+    def missing(
+        self, paths: Sequence[str], progress: StepProgress = no_progress
+    ) -> Iterator[Missing]:
+        """Yield what the archive does not hold, in the order of the files.
+
+        A capture is held when the archive has its date, and its document
+        where it is of something people browse; of a revisit it may be that
+        of the URL it refers to. Raises SourceError where a
+        file cannot be read.
+        """
+        total = sum(map(_inflated_bytes, paths))
+        for path in paths:
+            lines = read_cdx(path, self._note, on_line=self._count)
+            while some := list(islice(lines, _AT_ONCE)):
+                wanted = [_wanted(line) for line in some if _is_capture(line)]
+                others = self.not_captures
+                found = list(self._missing(wanted))
+                compared = len(wanted) - (self.not_captures - others)
+                self.not_captures += len(some) - len(wanted)
+                self.lines += compared
+                self.held += compared - len(found)
+                yield from found
+                progress("comparing", self._bytes, max(self._bytes, total))
+
+    def _count(self, size: int) -> None:
+        self._bytes += size
+
+    def _note(self, problem: CdxError) -> None:
+        self.problems_total += 1
+        if len(self.problems) < _PROBLEMS_LISTED:
+            self.problems.append(problem)
+
+    def _missing(self, lines: Sequence[_Wanted]) -> Iterator[Missing]:
+        states = self._states((one.id, one.timestamp, one.url) for one in lines if one.id)
+        unclear: list[_Wanted] = []
+        for one in lines:
+            state = states.get((one.id, one.timestamp), _State())
+            if state == _HELD:
+                continue
+            cause = self._cause_by_file(one)
+            if cause and one.id:
+                yield _missing(one, state, *cause)
+            else:
+                unclear.append(one)
+        for one, there in zip(unclear, self._captures(unclear), strict=True):
+            same = [capture for capture in there if _may_be(one.digest, capture.digest)]
+            found = self._states((c.document_id, c.timestamp, c.url) for c in same if c.digest)
+            if _HELD in found.values() or any(not capture.digest for capture in same):
+                continue
+            if any(state.is_dated for state in found.values()) and self._has_original(same):
+                continue
+            if self._is_metadata(one, there):
+                self.not_captures += 1
+                continue
+            state = max(*found.values(), states.get((one.id, one.timestamp), _State()), _State())
+            cause = self._cause_by_file(one) or self._cause(one, there, same, state)
+            yield _missing(one, state, *cause)
+
+    def _is_metadata(self, one: _Wanted, there: Iterable[Capture]) -> bool:
+        """Tell whether a line must be of a metadata record, which some indexers list.
+
+        The line does not say so, but where a file was read to its end
+        without an error, what has no status and gave no capture is one.
+        """
+        line = one.line
+        files = self._files.get(_file_name(line.source_file), [])
+        if line.status_code or line.content_type == REVISIT or not is_browsed(one.url):
+            return False
+        if any(capture.source_file_offset == line.source_file_offset for capture in there):
+            return False
+        return bool(files) and all(_has_metadata(file) for file in files)
+
+    def _has_original(self, captures: Iterable[Capture]) -> bool:
+        """Tell whether one of the captures is a revisit of another URL that the archive holds."""
+        keys = [
+            document_key(capture.refers_to_url, capture.digest)
+            for capture in captures
+            if capture.refers_to_url
+        ]
+        return bool(keys and self._engine.known(list(map(document_id, keys))))
+
+    def _states(self, wanted: Iterable[tuple[str, str, str]]) -> dict[tuple[str, str], _State]:
+        """Return what there is of documents at moments; given are id, timestamp and URL."""
+        wanted = list(wanted)
+        ids = list({id for id, _, _ in wanted})
+        dates = self._engine.dates(ids) if ids else {}
+        known = self._engine.known(ids) if ids else {}
+        seen = {
+            id: {timestamp for timestamp, collection in found.seen if self._is_ours(collection)}
+            for id, found in dates.items()
+        }
+        return {
+            (id, timestamp): _State(
+                is_dated=timestamp in seen.get(id, ()), is_known=id in known or not is_browsed(url)
+            )
+            for id, timestamp, url in wanted
+        }
+
+    def _is_ours(self, collection: str) -> bool:
+        return self._collection in ("", collection)
+
+    def _captures(self, lines: Sequence[_Wanted]) -> list[list[Capture]]:
+        """Return for each line the captures of its URL, in any spelling, at its moment."""
+        moments: defaultdict[str, set[str]] = defaultdict(set)
+        for one in lines:
+            for key in one.keys:
+                moments[key].add(one.timestamp)
+        found: defaultdict[tuple[str, str], list[Capture]] = defaultdict(list)
+        for key, timestamps in moments.items():
+            for capture in self._engine.captures(key):
+                if capture.timestamp in timestamps and self._is_ours(capture.collection):
+                    found[key, capture.timestamp].append(capture)
+        return [[c for key in one.keys for c in found[key, one.timestamp]] for one in lines]
+
+    def _cause_by_file(self, one: _Wanted) -> tuple[Cause, str] | None:
+        """Return the cause where the list, or the ledger alone, tells it."""
+        if self._covers and self._covers(one.url, one.digest or one.line.digest, one.timestamp):
+            return Cause.EXCLUDED, "it is on the exclusion list"
+        name, offset = one.line.source_file, one.line.source_file_offset
+        files = self._files.get(_file_name(name), []) if name else []
+        if name and not files:
+            return Cause.NOT_IMPORTED, f"{name} is not in the archive"
+        if files and all(_is_ahead(file, offset) for file in files):
+            return Cause.UNFINISHED, f"{name} was read up to {files[0].done_to} only"
+        return None
+
+    def _cause(
+        self, one: _Wanted, there: Sequence[Capture], same: Sequence[Capture], state: _State
+    ) -> tuple[Cause, str]:
+        files = self._files.get(_file_name(one.line.source_file), [])
+        if there and not same:
+            return Cause.DIGEST, f"the archive has {there[0].digest} of that moment"
+        if state.is_dated:
+            revisit = one.line.content_type == REVISIT or any(
+                capture.record_type == "revisit" for capture in same
+            )
+            if revisit:
+                return Cause.ORIGINAL, "it is a revisit of what the archive does not hold"
+            if not same and any(file.counts.get(EXCLUDED) for file in files):
+                return Cause.EXCLUDED, f"a list left it out of {one.line.source_file}"
+            return Cause.UNDOCUMENTED, "its date is there, its document is not"
+        if same or (state.is_known and not files):
+            return Cause.UNDATED, "its date is not there"
+        if files:
+            errors = sum(file.counts.get("errors", 0) for file in files)
+            read = f"{one.line.source_file} was read and gave no such capture"
+            return Cause.UNREAD, f"{read}, but {errors:,} errors" if errors else read
+        return Cause.UNKNOWN, "the archive has nothing of that moment"
+
+
+def _inflated_bytes(path: str) -> int:
+    """Return about how many bytes a file has when it is decompressed, 0 for a stream."""
+    if not Path(path).is_file():
+        return 0
+    return Path(path).stat().st_size * (_EXPANSION if compression(path) else 1)
+
+
+def _missing(one: _Wanted, state: _State, cause: Cause, message: str) -> Missing:
+    line = one.line
+    if state.is_known and not state.is_dated and is_browsed(one.url):
+        message += "; its document is there, from another moment"
+    digest = one.digest or line.digest or "-"
+    place = line.source_file, line.source_file_offset
+    return Missing(cause, one.timestamp, digest, one.url, *place, message)
+
+
+def _wanted(line: CdxLine) -> _Wanted:
+    url = _cleaned(line.url)
+    try:
+        digest = normal_digest(line.digest) if line.digest else ""
+    except DigestError:
+        digest = ""
+    id = document_id(document_key(url, digest)) if digest else ""
+    return _Wanted(line, url, normal_timestamp(line.timestamp), digest, id)
+
+
+def _cleaned(url: str) -> str:
+    try:
+        return clean_url(url.encode("utf-8", "surrogateescape"))
+    except UrlError:
+        return url
+
+
+def _file_name(path: str) -> str:
+    """Return the last part of a file's name, which is all that indexers agree on."""
+    return _NAME.split(path)[-1]
+
+
+def _has_metadata(file: SourceFile) -> bool:
+    """Tell whether all of a file was read, and metadata records among that."""
+    counts = file.counts
+    return bool(file.finished and counts.get("metadata") and not counts.get("errors"))
+
+
+def _is_capture(line: CdxLine) -> bool:
+    return names_capture(line.content_type, line.status_code, line.url)
+
+
+def _is_ahead(file: SourceFile, offset: int | None) -> bool:
+    return not file.finished and (offset is None or offset >= file.done_to)
+
+
+def _may_be(digest: str, other: str) -> bool:
+    """Tell whether digests may be of one content: those of two algorithms cannot be compared."""
+    if not digest or not other or digest == other:
+        return True
+    return digest.partition(":")[0] != other.partition(":")[0]

@@ -1,0 +1,175 @@
+"""Dates added to an archive from lists, and dates indices built anew."""
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby, islice
+from pathlib import Path
+from typing import Any
+
+from nwx.bulk.progress import StepProgress, no_progress
+from nwx.cdx.raw_blocks import CdxSource
+from nwx.dedup.date_lists import ListsRead, Stretch, read_dates
+from nwx.dedup.input_plan import temporary_folder
+from nwx.engine.base import Engine
+from nwx.engine.entries import dates_from_entry
+from nwx.keys import document_id
+from nwx.model import DEFAULT_COLLECTION, MAIN_DATES, Dates, IndexName
+
+_AT_ONCE = 20_000
+_ID_DIGITS = 4
+_WHOLE = 16**_ID_DIGITS
+
+Keyed = tuple[str, Dates]
+
+
+@dataclass(frozen=True, slots=True)
+class DatesLists:
+    """Lists of dates, and the collection that they are of.
+
+    `folder` is for temporary files, None the system's; if `strict` the
+    first line that cannot be read ends the work before anything is added.
+    """
+
+    sources: Sequence[CdxSource]
+    collection: str = DEFAULT_COLLECTION
+    folder: Path | None = None
+    strict: bool = False
+
+
+@dataclass(slots=True)
+class DatesReport:
+    """What came of lists; `orphans` counts the keys without a document.
+
+    `new` are the dates that were not known, `known` the lines that said
+    what was known or said before. `left_out` are keys that a new index was
+    to do without.
+    """
+
+    lists: ListsRead = field(default_factory=ListsRead)
+    keys: int = 0
+    new: int = 0
+    known: int = 0
+    orphans: int = 0
+    left_out: int = 0
+
+
+def add_dates(
+    engine: Engine,
+    lists: DatesLists,
+    into: str = MAIN_DATES,
+    progress: StepProgress = no_progress,
+) -> DatesReport:
+    """Add the dates of lists to a dates index of an archive.
+
+    Doing it again changes nothing. Where it is stopped, a part is added:
+    doing it again adds the rest.
+    """
+    report = DatesReport()
+    with temporary_folder(lists.folder) as folder:
+        for ids, dates in _read(lists, folder, report, progress):
+            report.new += engine.append_dates(dates, into)
+            report.keys += len(ids)
+            report.orphans += len(ids) - len(engine.known(ids))
+    engine.refresh()
+    report.known = report.lists.lines - report.new
+    return report
+
+
+def build_dates(
+    engine: Engine,
+    sources: Sequence[str],
+    dest: str,
+    lists: DatesLists,
+    *,
+    documents_only: bool = False,
+    progress: StepProgress = no_progress,
+) -> DatesReport:
+    """Build a dates index from others, by name or address, and lists, and swap it in whole.
+
+    The archive's documents are the keys; with `documents_only` what is
+    dated without being one is left out, else it is kept and counted.
+    """
+    report = DatesReport()
+    with temporary_folder(lists.folder) as folder, engine.build_dates(dest) as builder:
+        read = _read(lists, folder, report, progress)
+        listed = (keyed for stretch in read for keyed in zip(*stretch, strict=True))
+        streams = [_keyed(engine.scan_dates(source)) for source in sources]
+        every = _merged([*streams, listed])
+        while stretch := list(islice(every, _AT_ONCE)):
+            known = engine.known([id for id, _ in stretch])
+            share = _share(stretch[-1][0])
+            report.orphans += len(stretch) - len(known)
+            if documents_only:
+                report.left_out += len(stretch) - len(known)
+                stretch = [(id, one) for id, one in stretch if id in known]
+            report.keys += len(stretch)
+            report.new += builder.append([one for _, one in stretch])
+            progress("building", share, _WHOLE)
+    engine.refresh()
+    return report
+
+
+def _share(id: str) -> int:
+    """Return how far an id lies on the way through all; being hashes, they lie evenly."""
+    return int(id[:_ID_DIGITS], 16)
+
+
+def orphans(engine: Engine, progress: StepProgress = no_progress) -> Iterator[Dates]:
+    """Yield the dates, in all indices, of keys that have no document."""
+    entries = engine.scan(IndexName.DATES)
+    while stretch := list(islice(entries, _AT_ONCE)):
+        known = engine.known([entry["id"] for entry in stretch])
+        yield from (dates_from_entry(entry) for entry in stretch if entry["id"] not in known)
+        progress("looking up keys", _share(stretch[-1]["id"]), _WHOLE)
+
+
+def dates_report_json(report: DatesReport) -> dict[str, Any]:
+    """Return a report as programs read it."""
+    return {
+        "lines": report.lists.lines,
+        "keys": report.keys,
+        "dates_new": report.new,
+        "dates_known": report.known,
+        "keys_without_document": report.orphans,
+        "keys_left_out": report.left_out,
+        "not_captures": report.lists.not_captures,
+        "without_digest": report.lists.without_digest,
+        "problems_total": report.lists.problems_total,
+        "problems": [
+            {"file": each.file, "line": each.line, "message": str(each)}
+            for each in report.lists.problems
+        ],
+    }
+
+
+def _read(
+    lists: DatesLists, folder: Path, report: DatesReport, progress: StepProgress
+) -> Iterator[Stretch]:
+    return read_dates(
+        lists.sources,
+        lists.collection,
+        folder,
+        report.lists,
+        strict=lists.strict,
+        progress=progress,
+    )
+
+
+def _keyed(dates: Iterator[Dates]) -> Iterator[Keyed]:
+    return ((document_id(one.key), one) for one in dates)
+
+
+def _merged(streams: Sequence[Iterator[Keyed]]) -> Iterator[Keyed]:
+    """Return the dates of several streams, each in the order of ids, each key once."""
+    for id, group in groupby(heapq.merge(*streams, key=_id), key=_id):
+        several = [one for _, one in group]
+        if len(several) == 1:
+            yield id, several[0]
+        else:
+            pairs = {pair for one in several for pair in one.seen}
+            yield id, Dates(several[0].key, tuple(sorted(pairs)))
+
+
+def _id(keyed: Keyed) -> str:
+    return keyed[0]

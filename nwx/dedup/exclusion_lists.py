@@ -1,0 +1,311 @@
+"""Exclusion lists of any length, asked capture by capture.
+
+Each line becomes a number of 128 bits for its URL, digest and date. They
+lie sorted on disk, in parts that fit in memory while they are made, and
+are looked up where they lie, by any number of processes: the memory taken
+is what the system keeps of the files in its cache. Beside them lies a byte
+a line for whether it was met, so that processes can note it at once.
+"""
+
+import mmap
+import secrets
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+from nwx.bulk.pool import Pool, keep_memory
+from nwx.bulk.progress import StepProgress, no_progress
+from nwx.bulk.spill import KEY, KEY_REST, Entries, Segment, Spill, read_segments, writing
+from nwx.cdx.blocks import FileReading, blocks
+from nwx.cdx.columns import CdxColumns
+from nwx.cdx.lines import CdxLine
+from nwx.cdx.raw_blocks import CdxSource, FilePiece
+from nwx.dedup.capture_filter import CaptureFilter
+from nwx.dedup.input_plan import (
+    MEMORY_BYTES,
+    Input,
+    Resources,
+    part_bits,
+    ready_inputs,
+    temporary_folder,
+    tried,
+    workers_for,
+)
+from nwx.dedup.key_hashes import Key, KeyHash
+from nwx.dedup.reports import DedupReport, Problems
+from nwx.dedup.tasks import ENTRIES_AT_ONCE, DedupPlan, ReadTask
+from nwx.errors import CdxError
+from nwx.values.timestamps import normal_timestamp
+
+_WORDS = 2
+_WORD_BITS = 64
+_MET_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ListFiles:
+    """Where the numbers of a list lie; other processes may look them up there."""
+
+    seed: int
+    bits: int
+    paths: tuple[Path | None, ...]
+    counts: tuple[int, ...]
+    met: Path
+
+
+class ListLookup:
+    """A look into the files of a list, for as long as the list is not closed."""
+
+    def __init__(self, files: ListFiles) -> None:
+        self._keys = KeyHash(Key.URL_DIGEST, files.seed)
+        self._shift = _WORD_BITS - files.bits
+        self._starts = list(accumulate(files.counts, initial=0))
+        with ExitStack() as stack:
+            self._parts = [stack.enter_context(_Part(path)) for path in files.paths]
+            with files.met.open("r+b") as stream:
+                self._met = stack.enter_context(mmap.mmap(stream.fileno(), 0))
+            self._stack = stack.pop_all()
+
+    def covers(self, url: str, digest: str, timestamp: str) -> bool:
+        """Return whether a capture is on the list, and note that it was met.
+
+        The spelling of the digest and the precision of the dates in the
+        list do not matter; "" stands for a missing digest.
+        """
+        key, rest = self._keys.of_capture(
+            url.encode("utf-8", "surrogateescape"),
+            digest.encode("utf-8", "surrogateescape") or b"-",
+            int(normal_timestamp(timestamp)),
+        )
+        place = self._place(key, rest)
+        if place < 0:
+            return False
+        self._met[place] = 1
+        return True
+
+    def _place(self, key: int, rest: int) -> int:
+        """Return which number of the list this is, or -1."""
+        part = key >> self._shift
+        place = self._parts[part].place(key, rest)
+        return place if place < 0 else self._starts[part] + place
+
+    @property
+    def met(self) -> int:
+        """Return how many different entries were met, by whatever process."""
+        blocks = range(0, len(self._met), _MET_BYTES)
+        return sum(self._met[start : start + _MET_BYTES].count(1) for start in blocks)
+
+    def were_met(self, columns: CdxColumns) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Return which lines of the list were met."""
+        keys, rests = self._keys.with_timestamps(columns)
+        pairs = zip(keys.tolist(), rests.tolist(), strict=True)
+        return np.fromiter((self._met[self._place(*pair)] for pair in pairs), np.bool_, len(keys))
+
+    def close(self) -> None:
+        """Let go of the files; closing twice is harmless."""
+        self._stack.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class ExclusionList(ListLookup):
+    """Captures to be left out, by URL, digest and date.
+
+    `lines` counts the lines read, `entries` the different ones, `problems`
+    lists the first broken lines and `problems_total` counts all. It keeps
+    `files` in a temporary folder until it is closed.
+    """
+
+    def __init__(self, made: "_Made", stack: ExitStack) -> None:
+        self.lines = made.lines
+        self.entries = sum(made.files.counts)
+        self.problems: Sequence[CdxError] = made.problems
+        self.problems_total = made.problems_total
+        self.files = made.files
+        self._inputs = made.inputs
+        super().__init__(made.files)
+        stack.callback(self._stack.close)
+        self._stack = stack.pop_all()
+
+    @classmethod
+    def load(
+        cls,
+        paths: Sequence[str],
+        tmp: Path | None = None,
+        progress: StepProgress = no_progress,
+        memory_bytes: int = MEMORY_BYTES,
+    ) -> Self:
+        """Read lists, of either order of fields, plain, gzip or zstd.
+
+        `tmp` is the folder for temporary files, 25 bytes a line. Raises
+        SourceError where a list cannot be read or a file not be written.
+        """
+        with ExitStack() as stack:
+            folder = stack.enter_context(temporary_folder(tmp))
+            return cls(_make(paths, folder, Resources(memory_bytes, tmp), progress), stack)
+
+    def unmet(self) -> Iterator[CdxLine]:
+        """Stream the lines that were never met, values as written, in the order of the lists."""
+        for each in self._inputs:
+            reading = FileReading(each.source.shown)
+            for block in blocks(FilePiece(each.source), reading):
+                columns = CdxColumns(block, reading)
+                columns.keep(~self.were_met(columns))
+                texts = (columns.texts("b"), columns.texts("kc"), columns.texts("a"))
+                for fields in zip(*texts, strict=True):
+                    date, digest, url = (text.decode("utf-8", "surrogateescape") for text in fields)
+                    yield CdxLine("", date, url, digest=digest)
+
+
+class _Part:
+    """Sorted numbers in a file: all first halves, then all second halves."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._map: mmap.mmap | None = None
+        self._words = memoryview(b"").cast("Q")
+        if path is not None:
+            with path.open("rb") as stream:
+                self._map = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+            self._words = memoryview(self._map).cast("Q")
+        self._count = len(self._words) // _WORDS
+
+    def place(self, key: int, rest: int) -> int:
+        """Return where a number lies, or -1."""
+        place = bisect_left(self._words, key, 0, self._count)
+        while place < self._count and self._words[place] == key:
+            if self._words[self._count + place] == rest:
+                return place
+            place += 1
+        return -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._words.release()
+        if self._map is not None:
+            self._map.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    files: ListFiles
+    inputs: list[Input]
+    lines: int
+    problems: list[CdxError]
+    problems_total: int
+
+
+def _make(
+    paths: Sequence[str], folder: Path, resources: Resources, progress: StepProgress
+) -> _Made:
+    inputs = ready_inputs([CdxSource(path, held=True) for path in paths], folder)
+    workers = workers_for(inputs, resources)
+    bits = part_bits(inputs, resources, workers)
+    plan = DedupPlan(CaptureFilter(), secrets.randbits(64), bits, folder)
+    with Pool(workers) as pool:
+        report, segments = tried(
+            plan, inputs, workers, lambda plan, tasks: _spill_all(plan, tasks, pool, progress)
+        )
+        work = [(folder / f"part-{part}", segments[part]) for part in sorted(segments)]
+        counts = [0] * (1 << bits)
+        files: list[Path | None] = [None] * (1 << bits)
+        sorted_parts = zip(sorted(segments), work, pool.map(_sort_part, work), strict=True)
+        for done, (part, (path, _), count) in enumerate(sorted_parts, 1):
+            files[part], counts[part] = path, count
+            progress("sorting", done, len(work))
+    met = folder / "met"
+    with writing(met), met.open("wb") as stream:
+        # written, not left as a hole: a full disk can be told now, not later
+        for start in range(0, max(1, sum(counts)), _MET_BYTES):
+            stream.write(bytes(min(_MET_BYTES, max(1, sum(counts)) - start)))
+    return _Made(
+        files=ListFiles(plan.seed, bits, tuple(files), tuple(counts), met),
+        inputs=inputs,
+        lines=report.lines,
+        problems=report.problems,
+        problems_total=report.problems_total,
+    )
+
+
+@dataclass(slots=True)
+class _Spilled:
+    lines: int
+    readings: list[FileReading]
+    segments: list[Segment]
+
+
+def _spill_all(
+    plan: DedupPlan, tasks: list[ReadTask], pool: Pool, progress: StepProgress
+) -> tuple[DedupReport, dict[int, list[Segment]]]:
+    report = DedupReport()
+    problems = Problems(report, strict=False)
+    segments: dict[int, list[Segment]] = {}
+    done, total = 0, sum(task.size for task in tasks)
+    work = [(plan, task) for task in tasks]
+    for task, spilled in zip(tasks, pool.map(_spill, work), strict=True):
+        problems.add(task, spilled.readings)
+        report.lines += spilled.lines
+        for segment in spilled.segments:
+            segments.setdefault(segment.part, []).append(segment)
+        done += task.size
+        progress("reading", done, total)
+    return report, segments
+
+
+def _spill(plan: DedupPlan, task: ReadTask) -> _Spilled:
+    """Read the lines of a task and leave their numbers on disk, by part."""
+    keep_memory()
+    spill = Spill(plan.folder / f"entries-{task.number}", plan.bits)
+    keys = KeyHash(Key.URL_DIGEST, plan.seed)
+    spilled = _Spilled(0, [], spill.segments)
+    waiting: list[Entries] = []
+    held = 0
+    for piece in task.pieces:
+        reading = FileReading(piece.source.shown)
+        spilled.readings.append(reading)
+        for block in blocks(piece, reading):
+            waiting.append(np.stack(keys.with_timestamps(CdxColumns(block, reading)), axis=1))
+            held += len(waiting[-1])
+            if held >= ENTRIES_AT_ONCE:
+                spill.add(np.concatenate(waiting))
+                spilled.lines += held
+                waiting, held = [], 0
+    if waiting:
+        spill.add(np.concatenate(waiting))
+        spilled.lines += held
+    return spilled
+
+
+def _sort_part(path: Path, segments: Sequence[Segment]) -> int:
+    """Write the numbers of a part in order, each once; return how many there are."""
+    keep_memory()
+    entries = read_segments(segments, _WORDS)
+    order = np.argsort(entries[:, KEY])
+    entries = entries[order]
+    same = entries[1:, KEY] == entries[:-1, KEY]
+    again = np.zeros(len(entries), np.bool_)
+    if same.any():
+        entries = entries[np.lexsort((entries[:, KEY_REST], entries[:, KEY]))]
+        again[1:] = (entries[1:] == entries[:-1]).all(axis=1)
+        entries = entries[~again]
+    with writing(path), path.open("wb") as stream:
+        entries[:, KEY].tofile(stream)
+        entries[:, KEY_REST].tofile(stream)
+    return len(entries)

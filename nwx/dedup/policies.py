@@ -1,0 +1,117 @@
+"""Crawl-time deduplication: whether what was just fetched need not be written again."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from fnmatch import fnmatchcase
+
+from nwx.model import Capture
+from nwx.values.timestamps import parse_timestamp, to_timestamp
+from nwx.values.urlkeys import urlkey
+
+_FIRST = "19000101000000"
+
+DigestLookup = Callable[[str, str], Iterator[Capture]]
+"""`Engine.captures_by_digest`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Which payloads may be written as revisits, and of which originals.
+
+    An original has the URL of what was fetched (in any spelling that gives
+    the same urlkey), or with `any_url` whatever URL. MIME types may have
+    wildcards (`image/*`). `collections` are those whose captures count,
+    none for all. With `original_there` the file that holds an original must
+    still be where the archive knows it.
+    """
+
+    any_url: bool = False
+    min_bytes: int = 0
+    mime_in: tuple[str, ...] = ()
+    mime_out: tuple[str, ...] = ()
+    max_age_days: float | None = None
+    collections: tuple[str, ...] = ()
+    original_there: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A payload that a crawler has fetched, by its digest in normal form.
+
+    `timestamp` says when (14 digits). What is not known of it ("" or None)
+    is taken from the original, which has the same payload.
+    """
+
+    digest: str
+    timestamp: str
+    url: str = ""
+    content_type: str = ""
+    content_length: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundOriginal:
+    """The original that a revisit may refer to, or why there is none."""
+
+    original: Capture | None
+    reason: str = ""
+
+
+def find_original(
+    lookup: DigestLookup, fetched: Fetched, policy: Policy, is_there: Callable[[Capture], bool]
+) -> FoundOriginal:
+    """Return the newest original that a policy allows, one of the same URL before all others."""
+    earliest = _earliest(fetched.timestamp, policy)
+    where = " of this URL" if fetched.url and not policy.any_url else ""
+    reason = ""
+    for capture in _candidates(lookup, fetched, policy):
+        if policy.collections and capture.collection not in policy.collections:
+            continue
+        problem = _problem(capture, fetched, policy)
+        if problem:
+            return FoundOriginal(None, problem)
+        if capture.timestamp < earliest:
+            reason = reason or f"the original is of {capture.timestamp}, and too old"
+        elif policy.original_there and not is_there(capture):
+            reason = reason or f"the file of the original, {capture.source_file}, has gone"
+        else:
+            return FoundOriginal(capture)
+    return FoundOriginal(None, reason or f"no capture{where} holds this payload")
+
+
+def _candidates(lookup: DigestLookup, fetched: Fetched, policy: Policy) -> Iterator[Capture]:
+    """Yield the originals, those of the same URL first, each group from the newest on."""
+    key = urlkey(fetched.url) if fetched.url else ""
+    if key:
+        yield from lookup(fetched.digest, key)
+    if policy.any_url or not key:
+        for capture in lookup(fetched.digest, ""):
+            if capture.urlkey != key:
+                yield capture
+
+
+def _problem(capture: Capture, fetched: Fetched, policy: Policy) -> str:
+    """Return why a payload is not deduplicated, "" where nothing is against it."""
+    size = fetched.content_length
+    size = capture.content_length if size is None else size
+    if size is not None and size < policy.min_bytes:
+        return f"the payload has {size} bytes, fewer than {policy.min_bytes}"
+    mime = (fetched.content_type or capture.content_type).lower()
+    wanted = not policy.mime_in or _fits(mime, policy.mime_in)
+    if not wanted or _fits(mime, policy.mime_out):
+        return f"payloads of type {mime or 'unknown'} are not deduplicated"
+    return ""
+
+
+def _fits(mime: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(mime, pattern) for pattern in patterns)
+
+
+def _earliest(timestamp: str, policy: Policy) -> str:
+    if policy.max_age_days is None:
+        return _FIRST
+    try:
+        return to_timestamp(parse_timestamp(timestamp) - timedelta(days=policy.max_age_days))
+    except OverflowError:
+        return _FIRST

@@ -1,0 +1,173 @@
+"""Duplicates of an input that is in order, found while it is read once.
+
+In order means: all captures of a URL lie in one run of lines with the same
+urlkey. Nothing has to promise it. The numbers of the URLs of each run go
+to disk, and if in the end one of them is found in two runs, the input was
+not in order, and is read again as one that is not.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nwx.bulk.pool import keep_memory
+from nwx.bulk.spill import KEY, RANK, Segment, Spill, contest, read_segments, writing
+from nwx.cdx.blocks import FileReading, blocks, start_of
+from nwx.cdx.columns import CdxColumns, Mask, load_columns
+from nwx.cdx.files import lines_of, open_cdx
+from nwx.cdx.raw_blocks import CdxSource
+from nwx.dedup.capture_filter import Passed, keep_selected, numbered_entries
+from nwx.dedup.key_hashes import Key, KeyHash, Words
+from nwx.dedup.list_lines import list_lines
+from nwx.dedup.tasks import ENTRIES_AT_ONCE, DedupPlan, ReadTask, Savings, add_savings
+
+_FIRST_LINES = 5000
+_WORD = 8
+_COMPARED_BYTES = 64
+_FULL = np.uint64(0x0101010101010101)
+
+
+@dataclass(slots=True)
+class RunsFound:
+    """What `collect_runs` found in a task; its lines are in a file."""
+
+    path: Path
+    lines: int = 0
+    keys: int = 0
+    spared: int = 0
+    readings: list[FileReading] = field(default_factory=list)
+    passed: Passed = field(default_factory=Passed)
+    savings: Savings = field(default_factory=Savings)
+    segments: list[Segment] = field(default_factory=list)
+
+
+def seem_in_order(sources: Sequence[CdxSource], key: Key) -> bool:
+    """Return whether reading by runs is worth a try, by the first lines of each file."""
+    if key is Key.DIGEST or any(source.held for source in sources):
+        return False
+    firsts: list[bytes] = []
+    for source in sources:
+        if start_of(source).clean.place("NA") != 0:
+            return False
+        before = b""
+        with open_cdx(source.path) as stream:
+            for _, line in zip(range(_FIRST_LINES), lines_of(stream), strict=False):
+                urlkey = line.partition(b" ")[0]
+                if not urlkey or urlkey.startswith(b"!"):
+                    continue  # a header
+                if urlkey < before:
+                    return False
+                firsts += [] if before else [urlkey]
+                before = urlkey
+    return all(first <= second for first, second in pairwise(firsts))
+
+
+def collect_runs(plan: DedupPlan, task: ReadTask) -> RunsFound:
+    """Read the lines of a task by runs, and write those that are duplicates in their run."""
+    keep_memory()
+    found = RunsFound(plan.folder / f"lines-{task.number}")
+    spill = Spill(plan.folder / f"urls-{task.number}", plan.bits)
+    keys = KeyHash(plan.selection.key, plan.seed)
+    waiting: list[Words] = []
+    count = 0
+    with writing(found.path), found.path.open("wb") as stream:
+        for columns in _selected(plan, task, found):
+            same = same_as_before(columns)
+            urls = keys.of_url(columns)
+            waiting.append(_distinct(urls, same))
+            count += len(waiting[-1])
+            several = same.copy()
+            several[:-1] |= same[1:]
+            found.keys += len(columns) - int(np.count_nonzero(several))
+            columns.keep(several)
+            _keep_beaten(plan, keys, urls[several], columns, found)
+            stream.write(list_lines(columns))
+            if plan.summary:
+                add_savings(found.savings, columns)
+            if count >= ENTRIES_AT_ONCE:
+                spill.add(np.concatenate(waiting)[:, None])
+                waiting, count = [], 0
+    if waiting:
+        spill.add(np.concatenate(waiting)[:, None])
+    found.segments = spill.segments
+    return found
+
+
+def all_different(segments: Sequence[Segment]) -> bool:
+    """Return whether no number is there twice."""
+    keep_memory()
+    numbers = np.sort(read_segments(segments, 1)[:, KEY])
+    return not (numbers[1:] == numbers[:-1]).any()
+
+
+def _selected(plan: DedupPlan, task: ReadTask, found: RunsFound) -> Iterator[CdxColumns]:
+    for piece in task.pieces:
+        reading = FileReading(piece.source.shown)
+        found.readings.append(reading)
+        for block in blocks(piece, reading, by_run=True):
+            columns = CdxColumns(block, reading)
+            keep_selected(columns, plan.selection, found.passed)
+            if len(columns):
+                yield columns
+            if plan.strict and reading.problems:
+                return
+
+
+def _keep_beaten(
+    plan: DedupPlan, keys: KeyHash, urls: Words, columns: CdxColumns, found: RunsFound
+) -> None:
+    """Leave only the duplicates in `columns`, and count."""
+    if len(columns):
+        selection = plan.selection
+        entries = numbered_entries(columns, keys.with_url(urls, columns), keys, selection)
+        by = -1 if selection.named else RANK
+        beaten, number, spared = contest(entries, selection.ranks, by)
+        columns.keep(beaten)
+        found.keys += number
+        found.spared += spared
+        found.lines += len(columns)
+
+
+def _distinct(urls: Words, same: Mask) -> Words:
+    """Return the numbers of the URLs of each run, each once."""
+    other = np.ones(len(urls), np.bool_)
+    other[1:] = urls[1:] != urls[:-1]
+    mixed = same & other
+    if not mixed.any():
+        return urls[~same]
+    runs = np.cumsum(~same)
+    in_mixed = np.isin(runs, runs[mixed])
+    pairs = np.unique(np.stack((runs[in_mixed].astype(np.uint64), urls[in_mixed])), axis=1)
+    return np.concatenate((urls[~same & ~in_mixed], pairs[1]))
+
+
+def same_as_before(columns: CdxColumns) -> Mask:
+    """Return which lines have the urlkey of the line before."""
+    lengths, starts = columns.lengths("NA"), columns.starts("NA")
+    same = np.zeros(len(columns), np.bool_)
+    head = load_columns(columns.data, starts, _COMPARED_BYTES).view(np.uint64)
+    tail = load_columns(columns.data, starts + np.maximum(lengths - _WORD, 0), _WORD).view(
+        np.uint64
+    )[:, 0]
+    equal = (head[1:] == head[:-1]).view(np.uint64)[:, 0]
+    needed = _WHOLE_WORDS[np.minimum(lengths // _WORD, _WORD)][1:]
+    same[1:] = (lengths[1:] == lengths[:-1]) & (equal & needed == needed)
+    same[1:] &= (tail[1:] == tail[:-1]) | (lengths[1:] < _WORD)
+    unsure = same & ((lengths > _COMPARED_BYTES) | (lengths < _WORD))
+    if unsure.any():
+        rows = np.flatnonzero(unsure)
+        pairs = zip(columns.texts("NA", rows), columns.texts("NA", rows - 1), strict=True)
+        same[rows] = [one == other for one, other in pairs]
+    return same
+
+
+def _whole_words() -> NDArray[np.uint64]:
+    """Return for each number of words the bytes of a word of which as many must be 1."""
+    return np.array([(1 << 8 * words) - 1 for words in range(_WORD + 1)], np.uint64) & _FULL
+
+
+_WHOLE_WORDS = _whole_words()

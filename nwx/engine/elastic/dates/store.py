@@ -1,0 +1,93 @@
+"""Dates on the server: sets that only grow, however many write at once."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from nwx.engine.elastic.bulk import Action, send
+from nwx.engine.elastic.pages import entries_by_id
+from nwx.engine.elastic.schema import own_of_dates
+from nwx.engine.elastic.server import Body, Server, pause
+from nwx.engine.entries import dates_entry, dates_from_entry
+from nwx.errors import EngineBusyError
+from nwx.keys import document_id
+from nwx.model import Dates
+
+ATTEMPTS = 20
+CHUNK = 1_000
+
+Pair = tuple[str, str]
+
+
+class DatesIndex:
+    """The index of dates.
+
+    An entry is written only over the state that was read, or not at all:
+    who comes second reads again and adds to what is there then.
+    """
+
+    def __init__(self, server: Server, index: str) -> None:
+        self._server = server
+        self._index = index
+
+    def read(self, ids: Sequence[str]) -> dict[str, Dates]:
+        """Return the dates of these ids."""
+        found = entries_by_id(self._server, self._index, ids, "true")
+        return {id: dates_from_entry(entry["_source"]) for id, entry in found.items()}
+
+    def add(self, dates: Iterable[Dates]) -> int:
+        """Add dates and return how many pairs of timestamp and collection were new."""
+        return sum(self._add_chunk(chunk) for chunk in _chunks(_merged(dates)))
+
+    def _add_chunk(self, wanted: dict[str, Dates]) -> int:
+        new = 0
+        for attempt in range(ATTEMPTS):
+            if attempt:
+                pause(min(attempt, 4))
+            known = entries_by_id(self._server, self._index, list(wanted), "key,seen")
+            changes = dict(_changes(wanted, known))
+            actions = [
+                _action(self._index, id, union, known.get(id)) for id, (union, _) in changes.items()
+            ]
+            outcomes = zip(changes, send(self._server, actions), strict=True)
+            done = {id for id, outcome in outcomes if outcome != "conflict"}
+            new += sum(changes[id][1] for id in done)
+            wanted = {id: wanted[id] for id in changes if id not in done}
+            if not wanted:
+                return new
+        raise EngineBusyError(
+            f"others keep writing the dates of {len(wanted)} documents "
+            f"at {self._server.address}; try again later"
+        )
+
+
+def _merged(dates: Iterable[Dates]) -> dict[str, Dates]:
+    pairs: dict[str, set[Pair]] = {}
+    for one in dates:
+        pairs.setdefault(one.key, set()).update(one.seen)
+    return {
+        document_id(key): Dates(key, tuple(sorted(seen))) for key, seen in pairs.items() if seen
+    }
+
+
+def _chunks(dates: dict[str, Dates]) -> Iterator[dict[str, Dates]]:
+    ids = list(dates)
+    for start in range(0, len(ids), CHUNK):
+        yield {id: dates[id] for id in ids[start : start + CHUNK]}
+
+
+def _changes(
+    wanted: Mapping[str, Dates], known: Mapping[str, Body]
+) -> Iterator[tuple[str, tuple[Dates, int]]]:
+    """Give the new state, and how many pairs it has more, of the entries that change."""
+    for id, dates in wanted.items():
+        old = set(dates_from_entry(known[id]["_source"]).seen) if id in known else set()
+        union = old.union(dates.seen)
+        if len(union) > len(old):
+            yield id, (Dates(dates.key, tuple(sorted(union))), len(union) - len(old))
+
+
+def _action(index: str, id: str, dates: Dates, known: Body | None) -> Action:
+    entry = own_of_dates(dates_entry(dates))
+    if known is None:
+        return Action(index, id, entry, operation="create")
+    control = (("if_seq_no", known["_seq_no"]), ("if_primary_term", known["_primary_term"]))
+    return Action(index, id, entry, control=control)

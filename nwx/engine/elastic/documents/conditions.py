@@ -1,0 +1,82 @@
+"""Conditions on the dates of a document, which its entry in documents knows one of."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from nwx.engine.base import SearchRequest
+from nwx.engine.elastic.documents.compile import NOTHING, Query, digits_range
+from nwx.errors import QueryError
+
+Span = tuple[str, str]
+_YEAR = re.compile(r"\d{4}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class DateCondition:
+    """One (timestamp, collection) of a document lies in a span, and is of a collection.
+
+    None of the spans is any, and so is no collection.
+    """
+
+    spans: tuple[Span, ...] | None = None
+    collections: tuple[str, ...] = ()
+
+    def own(self) -> Query:
+        """Return the query of documents whose own capture is such a one."""
+        parts: list[Query] = []
+        if self.spans is not None:
+            parts.append(_any(digits_range("crawl_date", *span) for span in self.spans))
+        if self.collections:
+            parts.append({"terms": {"collection": list(self.collections)}})
+        return {"bool": {"filter": parts}}
+
+    def seen(self, among: Query) -> Query:
+        """Return the query of those of some entries of dates that have such a one."""
+        return {"bool": {"filter": [among, self._seen()]}}
+
+    def _seen(self) -> Query:
+        spans = (("", ""),) if self.spans is None else self.spans
+        if not self.collections:
+            return _any(digits_range("dates", *span) for span in spans)
+        return _any(
+            {
+                "range": {
+                    "seen": {"gte": f"{name}/{low or '0'}", "lte": f"{name}/{high or '9' * 14}"}
+                }
+            }
+            for name in self.collections
+            for low, high in spans
+        )
+
+
+def request_condition(request: SearchRequest) -> DateCondition | None:
+    """Return the condition that filters and dates of a request make together, if any."""
+    collections = tuple(request.filters.get("collection", ()))
+    years = tuple(request.filters.get("year", ()))
+    if not (collections or years or request.date_from or request.date_to):
+        return None
+    spans: tuple[Span, ...] | None = None
+    if request.date_from or request.date_to:
+        spans = ((request.date_from, request.date_to),)
+    if years:
+        spans = tuple(_parts(spans[0] if spans else ("", ""), years))
+    return DateCondition(spans, collections)
+
+
+def _parts(whole: Span, years: Iterable[str]) -> Iterator[Span]:
+    """Give the parts of a span that lie in the years."""
+    for year in years:
+        if not _YEAR.fullmatch(year):
+            raise QueryError(f"{year[:40]!r} is no year; write four digits")
+        low = max(whole[0], f"{year}0101000000")
+        high = min(whole[1] or "9" * 14, f"{year}1231235959")
+        if low <= high:
+            yield low, high
+
+
+def _any(queries: Iterable[Query]) -> Query:
+    parts = list(queries)
+    if not parts:
+        return NOTHING
+    return parts[0] if len(parts) == 1 else {"bool": {"should": parts, "minimum_should_match": 1}}

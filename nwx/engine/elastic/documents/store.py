@@ -1,0 +1,68 @@
+"""Documents on the server: of several captures the earliest wins, whoever comes first."""
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from nwx.engine.elastic.bulk import Action, send
+from nwx.engine.elastic.pages import entries_by_id
+from nwx.engine.elastic.schema import own_of_document
+from nwx.engine.elastic.server import Server
+from nwx.engine.entries import IndexEntry, document_entry, document_from_entry
+from nwx.errors import EngineBusyError
+from nwx.model import Document
+
+_ATTEMPTS = 20
+_FORGETTING_SECONDS = 0.25
+
+
+class DocumentsIndex:
+    """The index of documents. The version of an entry is the precedence of its capture."""
+
+    def __init__(self, server: Server, index: str) -> None:
+        self._server = server
+        self._index = index
+
+    def known(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return the precedence of those that are there."""
+        found = entries_by_id(self._server, self._index, ids, "false")
+        return {id: entry["_version"] for id, entry in found.items()}
+
+    def read(self, ids: Sequence[str]) -> dict[str, Document]:
+        """Return the documents of these ids."""
+        found = entries_by_id(self._server, self._index, ids, "true")
+        return {id: document_from_entry(entry["_source"]) for id, entry in found.items()}
+
+    def write(self, documents: Iterable[Document]) -> Counter[str]:
+        """Write documents and count the outcomes: created, updated, conflict (known)."""
+        wanted = _first_of_each(documents)
+        counts: Counter[str] = Counter()
+        for _ in range(_ATTEMPTS):
+            outcomes = dict(zip(wanted, send(self._server, self._actions(wanted)), strict=True))
+            counts.update(outcomes.values())
+            refused = [id for id, outcome in outcomes.items() if outcome == "conflict"]
+            known = self.known(refused)
+            wanted = {id: wanted[id] for id in refused if id not in known}
+            if not wanted:
+                return counts
+            # Deleted a moment ago: the server has not yet forgotten their versions.
+            counts["conflict"] -= len(wanted)
+            time.sleep(_FORGETTING_SECONDS)
+        raise EngineBusyError(
+            f"others keep deleting {len(wanted)} documents at {self._server.address} "
+            f"while they are written; try again later"
+        )
+
+    def _actions(self, entries: dict[str, IndexEntry]) -> Iterable[Action]:
+        for id, entry in entries.items():
+            version = (("version", entry["precedence"]), ("version_type", "external"))
+            yield Action(self._index, id, entry, control=version)
+
+
+def _first_of_each(documents: Iterable[Document]) -> dict[str, IndexEntry]:
+    best: dict[str, IndexEntry] = {}
+    for entry in map(document_entry, documents):
+        known = best.get(entry["id"])
+        if known is None or known["precedence"] < entry["precedence"]:
+            best[entry["id"]] = own_of_document(entry)
+    return best

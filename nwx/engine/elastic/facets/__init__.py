@@ -1,0 +1,1 @@
+"""What facet questions need: captures in bulk, and stored builds."""

@@ -1,0 +1,1 @@
+"""The captures of an archive, in CDX order and by digest."""

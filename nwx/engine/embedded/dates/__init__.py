@@ -1,0 +1,1 @@
+"""The dates indices of an archive."""

@@ -1,0 +1,231 @@
+"""Dates of other indices, joined with the documents of an archive.
+
+An index numbers its ids in its own way. Which of its numbers is which of
+the archive's is looked up once for each id that both have, and again only
+for ids that are new on either side.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from nwx.engine.embedded import reader
+from nwx.engine.embedded.database import attached, connect, count_rows
+from nwx.engine.embedded.dates.folder import dates_folder, locked
+from nwx.engine.embedded.dates.lookup_file import LookedUp, load_lookup, nothing, save_lookup
+from nwx.engine.embedded.documents.stored_columns import Ints
+from nwx.engine.embedded.folder import Folder
+from nwx.errors import EngineError
+from nwx.model import Dates
+
+# The first time all ids are walked in order, on both sides.
+_ALL_HERE = (
+    "SELECT ids.num, other.num FROM ids CROSS JOIN archive.ids AS other ON other.id = ids.id"
+    " WHERE +ids.num > ? AND +other.num < ?"
+)
+_NEW_HERE = (
+    "SELECT ids.num, other.num FROM ids CROSS JOIN archive.ids AS other ON other.id = ids.id"
+    " WHERE ids.num > ? AND other.num < ?"
+)
+_NEW_THERE = (
+    "SELECT ids.num, other.num FROM archive.ids AS other CROSS JOIN ids ON ids.id = other.id"
+    " WHERE other.num >= ? AND other.num < ? AND ids.num <= ?"
+)
+_SEEN = "SELECT rowid, num, timestamp, collection FROM seen WHERE rowid > ?"
+
+
+class Seen(NamedTuple):
+    """Dates by the number of the id, in the order of number and time."""
+
+    nums: Ints
+    timestamps: Ints
+    collections: Ints
+
+
+def merged_dates(parts: Sequence[Seen]) -> Seen:
+    """Return the dates of several indices, each once."""
+    nums, timestamps, collections = map(np.concatenate, zip(*parts, strict=True))
+    order = np.lexsort((collections, timestamps, nums))
+    found = Seen(nums[order], timestamps[order], collections[order])
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = False
+    for column in found:
+        new[1:] |= column[1:] != column[:-1]
+    return Seen(*(column[new] for column in found))
+
+
+class AttachedIndex:
+    """One index that is attached to an archive, open for reading."""
+
+    def __init__(self, name: str, folder: Folder, archive: Folder) -> None:
+        self._name = name
+        self._folder = folder
+        self._path = folder.database
+        self._file = joined_file(archive, name)
+        self._known: LookedUp | None = None
+        self._version = -1
+        with self._our_errors():
+            self._db = connect(folder.database, read_only=True)
+            self._db.execute("ATTACH DATABASE ? AS archive", (str(archive.database),))
+
+    def is_current(self) -> bool:
+        """Tell whether the database that is open is still the one that counts."""
+        with self._our_errors():
+            self._folder.check()
+            return self._folder.database == self._path
+
+    def has_changed(self) -> bool:
+        """Tell whether there is something that was not read yet."""
+        with self._our_errors():
+            (version,) = self._db.execute("PRAGMA main.data_version").fetchone()
+            return bool(version != self._version)
+
+    def read(self, size: int, codes: dict[str, int]) -> Seen:
+        """Return the dates of the ids that have a number below `size` in the archive.
+
+        `codes` are those of collections; names that are new are added.
+        """
+        with self._our_errors():
+            (self._version,) = self._db.execute("PRAGMA main.data_version").fetchone()
+            self._db.execute("BEGIN")
+            try:
+                known = self._known = self._read(size)
+                names = dict(self._db.execute("SELECT code, name FROM collections"))
+            finally:
+                self._db.execute("COMMIT")
+        translated = np.zeros(max(names, default=0) + 1, dtype=np.int64)
+        for code, name in names.items():
+            translated[code] = codes.setdefault(name, max(codes.values(), default=0) + 1)
+        nums = known.numbers[known.rows[:, 1]]
+        there = nums > 0
+        return Seen(nums[there], known.rows[there, 2], translated[known.rows[there, 3]])
+
+    def _read(self, size: int) -> LookedUp:
+        deletions = count_rows(self._db, "deletions")
+        before = self._known or load_lookup(self._file, self._db)
+        if before is None or before.deletions != deletions:
+            before = nothing(deletions)
+        (last,) = self._db.execute("SELECT coalesce(max(num), 0) FROM ids").fetchone()
+        numbers = np.zeros(last + 1, dtype=np.int64)
+        numbers[: len(before.numbers)] = before.numbers
+        new_here = _NEW_HERE if before.last else _ALL_HERE
+        for command, bounds in (
+            (new_here, (before.last, size)),
+            (_NEW_THERE, (before.size, size, before.last)),
+        ):
+            pairs = _rows(self._db, command, bounds)
+            numbers[pairs[:, 0]] = pairs[:, 1]
+        new = _rows(self._db, _SEEN, (before.seen,))
+        seen = int(new[:, 0].max()) if len(new) else before.seen
+        rows = np.concatenate([before.rows, new]) if len(new) else before.rows
+        return LookedUp(deletions, last, seen, size, rows, numbers)
+
+    def keep(self, size: int) -> None:
+        """Write down what was looked up, where much has come since that was last done."""
+        with self._our_errors():
+            before = load_lookup(self._file, self._db) or nothing(-1)
+            self.read(size, {})
+            if self._known is not None and self._known.is_worth_keeping(before):
+                save_lookup(self._file, self._db, self._known)
+
+    def dates(self, ids: Sequence[str]) -> dict[str, Dates]:
+        """Return the dates of ids."""
+        with self._our_errors():
+            return reader.stored_dates(self._db, ids)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._db.close()
+
+    @contextmanager
+    def _our_errors(self) -> Iterator[None]:
+        with named_errors(self._name), self._folder.our_errors():
+            yield
+
+
+class Attached:
+    """The indices that are attached to an archive, as they are now."""
+
+    def __init__(self, archive: Folder) -> None:
+        self._archive = archive
+        self._addresses: dict[str, str] = {}
+        self._open: list[AttachedIndex] = []
+
+    def look(self, db: sqlite3.Connection) -> None:
+        """Open what the archive says is attached."""
+        addresses = attached(db)
+        if addresses == self._addresses and all(one.is_current() for one in self._open):
+            return
+        self.close()
+        for name, address in addresses.items():
+            with named_errors(name):
+                folder = dates_folder(self._archive.path / address)
+            self._open.append(AttachedIndex(name, folder, self._archive))
+        self._addresses = addresses
+
+    def have_changed(self) -> bool:
+        """Tell whether one of them has something that was not read yet."""
+        return any(not one.is_current() or one.has_changed() for one in self._open)
+
+    def read(self, size: int, codes: dict[str, int]) -> list[Seen]:
+        """Return the dates of each, as `AttachedIndex.read` does."""
+        return [one.read(size, codes) for one in self._open]
+
+    def keep(self, db: sqlite3.Connection) -> None:
+        """Write down what was looked up, so that opening the archive takes no time."""
+        self.look(db)
+        (size,) = db.execute("SELECT coalesce(max(num), 0) + 1 FROM ids").fetchone()
+        for one in self._open:
+            one.keep(size)
+
+    def dates(self, ids: Sequence[str]) -> list[dict[str, Dates]]:
+        """Return the dates of ids in each."""
+        return [one.dates(ids) for one in self._open]
+
+    def close(self) -> None:
+        """Let go of all of them."""
+        for one in self._open:
+            one.close()
+        self._open, self._addresses = [], {}
+
+
+def keep_joined(archive: Folder) -> None:
+    """Write down what is looked up of attached indices, unless somebody writes to the archive."""
+    if not archive.exists():
+        return
+    with (
+        suppress(EngineError),  # it only saves time, and whoever asks is told
+        archive.our_errors(),
+        closing(connect(archive.database, read_only=True)) as db,
+    ):
+        if attached(db):
+            with locked(archive, 0.0), closing(Attached(archive)) as indices:
+                indices.keep(db)
+
+
+def joined_file(archive: Folder, name: str) -> Path:
+    """Return the file that spares looking up what an attached index and the archive share."""
+    return archive.path / f"joined-{name}.npz"
+
+
+@contextmanager
+def named_errors(name: str) -> Iterator[None]:
+    """Say of an error which dates index it is about, and how to go on without it."""
+    try:
+        yield
+    except EngineError as error:
+        raise type(error)(
+            f"the dates index {name!r} cannot be read: {error}; "
+            f"put it back, or go on without it (`nwx dates detach {name}`)"
+        ) from error
+
+
+def _rows(db: sqlite3.Connection, command: str, bounds: tuple[int, ...]) -> Ints:
+    cursor = db.execute(command, bounds)
+    width = len(cursor.description)
+    return np.fromiter(chain.from_iterable(cursor), dtype=np.int64).reshape(-1, width)

@@ -1,0 +1,221 @@
+"""Dates indices in folders of their own, and what adds to them, or to an archive's own dates.
+
+Such a folder has the tables that an archive has for its dates, and none of
+the others: an archive is a dates index too, for others that attach it.
+"""
+
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from nwx import mappings
+from nwx.engine.base import DatesBuilder
+from nwx.engine.embedded.database import connect, make_dates_tables
+from nwx.engine.embedded.documents.stored_columns import save_columns_file
+from nwx.engine.embedded.folder import LOCK, Folder
+from nwx.engine.embedded.registry import Registry
+from nwx.errors import EngineBusyError, EngineError, EngineVersionError
+from nwx.model import Dates, IndexName
+
+FORMAT = 1
+"""The layout of the folder; raise it when an older nwx could not read a new one."""
+
+_MANIFEST = "dates.json"
+_DATABASE = "dates-{}.sqlite"
+_WAIT_SECONDS = 60.0
+
+
+class DatesFolder(Folder):
+    """A dates index by itself: `dates.json`, which names the database that counts, and that.
+
+    A version that is built anew has a database of its own: whoever reads
+    the one before is not disturbed.
+    """
+
+    def exists(self) -> bool:
+        """Tell whether there is a dates index."""
+        return (self.path / _MANIFEST).exists()
+
+    def check(self) -> None:
+        """Look which database counts; raises EngineError where there is none that can be read."""
+        try:
+            found = json.loads((self.path / _MANIFEST).read_text(encoding="utf-8"))
+            form, version = int(found["format"]), int(found["mapping"])
+            self.number = int(found["number"])
+        except FileNotFoundError as error:
+            raise EngineError(f"no dates index at {self.path}") from error
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise EngineError(
+                f"{self.path / _MANIFEST} is damaged ({error}); restore it from a copy"
+            ) from error
+        if (form, version) != (FORMAT, mappings.version(IndexName.DATES)):
+            raise EngineVersionError(
+                f"the dates index at {self.path} was made by another version of nwx "
+                f"(format {form}, here {FORMAT}); build it anew with add-dates"
+            )
+        self.database = self.path / _DATABASE.format(self.number)
+
+    def make(self, number: int = 1) -> None:
+        """Make an empty database of a number, which does not count yet."""
+        self.number = number
+        self.database = self.path / _DATABASE.format(number)
+        self.remove_database(number)
+        with self.our_errors(), closing(connect(self.database, read_only=False)) as db:
+            make_dates_tables(db)
+
+    def finish(self) -> None:
+        """Say that the database of now is the one that counts."""
+        manifest = self.path / f"{_MANIFEST}.new"
+        version = mappings.version(IndexName.DATES)
+        text = json.dumps({"format": FORMAT, "mapping": version, "number": self.number})
+        with self.our_errors():
+            manifest.write_text(f"{text}\n", encoding="utf-8")
+            manifest.rename(self.path / _MANIFEST)
+
+    def remove_database(self, number: int) -> None:
+        """Remove the database of a number, where there is one."""
+        for suffix in ("", "-wal", "-shm"):
+            (self.path / f"{_DATABASE.format(number)}{suffix}").unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """Remove the index."""
+        handle = self.lock()
+        try:
+            with self.our_errors():
+                (self.path / _MANIFEST).unlink(missing_ok=True)
+                shutil.rmtree(self.path)
+        finally:
+            os.close(handle)
+
+    def leave(self) -> None:
+        """Remove what locking made where there is no index, and nothing else."""
+        with suppress(OSError):
+            (self.path / LOCK).unlink()
+            self.path.rmdir()
+
+    def _of_documents(self, error: Exception) -> EngineError:
+        if self.is_full():
+            return self._full()
+        return EngineError(f"{self.path} cannot be used ({error}); see to it, or take another")
+
+
+def dates_folder(path: Path) -> Folder:
+    """Return the folder of a dates index, or of an archive, whose own dates are one.
+
+    Raises EngineError where there is neither.
+    """
+    for folder in (DatesFolder(path), Folder(path)):
+        if folder.exists():
+            folder.check()
+            return folder
+    raise EngineError(f"no dates index at {path}, and no archive; build one with add-dates")
+
+
+def make_dates_folder(path: Path) -> None:
+    """Make an empty dates index where there is none."""
+    folder = DatesFolder(path)
+    with locked(folder):
+        if not folder.exists():
+            folder.make()
+            folder.finish()
+
+
+class DatesWriter:
+    """What adds dates to an index; others may do so in between."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self._path: Path | None = None
+        self._db: sqlite3.Connection | None = None
+
+    def append(self, dates: Sequence[Dates]) -> int:
+        """Add dates; return how many pairs of timestamp and collection were new."""
+        with self.transaction() as db:
+            return Registry(db).add_dates(dates)
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Give the database to change it; others wait until that is committed."""
+        with locked(self._folder), self._folder.our_errors():
+            db = self._connected()
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                yield db
+                db.execute("COMMIT")
+            except BaseException:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                raise
+
+    def _connected(self) -> sqlite3.Connection:
+        self._folder.check()
+        if self._db is None or self._path != self._folder.database:
+            self.close()
+            self._path = self._folder.database
+            self._db = connect(self._path, read_only=False)
+        return self._db
+
+    def close(self, columns: Path | None = None) -> None:
+        """Let go of the database, and bring an archive's file of columns up to date."""
+        db, self._db = self._db, None
+        if db is None:
+            return
+        with closing(db), suppress(EngineBusyError):  # who is busy there sees to the file
+            if columns is not None:
+                with locked(self._folder, 0.0), self._folder.our_errors():
+                    save_columns_file(columns, db)
+
+
+@contextmanager
+def building(path: Path) -> Iterator["FolderBuilder"]:
+    """Give what builds the next version of a dates index, which counts when the context ends.
+
+    Nobody else can add to it until then.
+    """
+    folder = DatesFolder(path)
+    with locked(folder):
+        old = 0
+        if folder.exists():
+            folder.check()
+            old = folder.number
+        folder.make(old + 1)
+        try:
+            with (
+                folder.our_errors(),
+                closing(connect(folder.database, read_only=False)) as db,
+            ):
+                yield FolderBuilder(db)
+            folder.finish()
+        except BaseException:
+            folder.remove_database(old + 1)
+            if not old:
+                folder.leave()
+            raise
+        folder.remove_database(old)
+
+
+class FolderBuilder(DatesBuilder):
+    """A database while it is filled, a transaction a call."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def append(self, dates: Sequence[Dates]) -> int:
+        self._db.execute("BEGIN IMMEDIATE")
+        new = Registry(self._db).add_dates(dates)
+        self._db.execute("COMMIT")
+        return new
+
+
+@contextmanager
+def locked(folder: Folder, wait_seconds: float = _WAIT_SECONDS) -> Iterator[None]:
+    """Keep other writers out of a folder within the context."""
+    handle = folder.lock(wait_seconds)
+    try:
+        yield
+    finally:
+        os.close(handle)

@@ -1,0 +1,218 @@
+"""Questions and their answers."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+
+import numpy as np
+from tantivy import Query
+
+from nwx.engine.base import RESULT_WINDOW, SearchRequest
+from nwx.engine.embedded.documents import tantivy_index
+from nwx.engine.embedded.documents.columns import Bools, DocumentColumns, Folds
+from nwx.engine.embedded.documents.compile import (
+    Known,
+    all_of,
+    compile_node,
+    has_scores,
+    values_query,
+)
+from nwx.engine.embedded.documents.conditions import (
+    DateCondition,
+    range_condition,
+    request_condition,
+    without_conditions,
+)
+from nwx.engine.embedded.documents.counts import read_facets
+from nwx.engine.embedded.documents.near import are_near, near_candidates
+from nwx.engine.embedded.documents.order import OrderedHits, by_date, by_score
+from nwx.engine.embedded.documents.snippets import Highlighter, Piece
+from nwx.engine.embedded.documents.stored_columns import Ints
+from nwx.engine.embedded.documents.view import ArchiveView
+from nwx.engine.entries import IndexEntry
+from nwx.errors import WindowError
+from nwx.model import Hit, SearchResult, Sort, Total
+from nwx.query.tree import All, DateRange
+
+_JOINED = ("collection", "year")
+_SCROLL_CHUNK = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a question finds: a query of these documents at least, and their numbers.
+
+    `allowed` tells them apart where the query finds more. All scores are
+    equal unless `scored`.
+    """
+
+    query: Query
+    nums: Ints
+    allowed: Bools | None
+    scored: bool
+
+
+def search_documents(view: ArchiveView, request: SearchRequest) -> SearchResult:
+    """Answer a question, as `Engine.search` does."""
+    started = time.perf_counter()
+    wanted = request.offset + request.limit
+    if wanted > RESULT_WINDOW:
+        raise WindowError(
+            f"pages reach {RESULT_WINDOW} hits, {wanted} were asked for; "
+            f"ask a narrower question, or stream all hits (scroll)"
+        )
+    found = _find(view, request)
+    folds = view.columns.folds(request.collapse)
+    total = len(found.nums) if folds is None else folds.count(found.nums)
+    page: Sequence[OrderedHits] = ()
+    if request.offset < total and request.limit:
+        page = _first(view, request, found, folds, wanted)[request.offset :]
+    return SearchResult(
+        total=Total(total),
+        documents=Total(len(found.nums)),
+        hits=tuple(_hits(view, request, page, found.nums, folds)),
+        facets=read_facets(view.columns, found.nums, request.facets, request.facet_size),
+        took_ms=(time.perf_counter() - started) * 1000,
+    )
+
+
+def scroll_documents(view: ArchiveView, request: SearchRequest) -> Iterator[Hit]:
+    """Stream every hit, as `Engine.scroll` does."""
+    found = _find(view, request)
+    nums = iter(found.nums.tolist())
+    while chunk := list(islice(nums, _SCROLL_CHUNK)):
+        query = all_of([found.query, Query.const_score_query(tantivy_index.nums_query(chunk), 0.0)])
+        hits = view.searcher.search(query, len(chunk), count=False).hits
+        hits.sort(key=lambda hit: (hit[1].segment_ord, hit[1].doc))
+        addresses = [address for _, address in hits]
+        for num, (score, address) in zip(
+            tantivy_index.nums_of(view.searcher, addresses), hits, strict=True
+        ):
+            yield _hit(
+                view.columns,
+                OrderedHits(num, score),
+                tantivy_index.head_of(view.searcher.doc(address)),
+            )
+
+
+def _find(view: ArchiveView, request: SearchRequest) -> Found:
+    """Return what a question finds: tantivy answers what it knows, the columns tell the rest."""
+    node, conditions = without_conditions(request.query)
+
+    known = Known(partial(_dated, view), view.terms, partial(_near, view))
+    chosen = tuple(
+        (field, tuple(values))
+        for field, values in request.filters.items()
+        if values and field not in _JOINED
+    )
+    filters = [values_query(field, values) for field, values in chosen]
+    scored = has_scores(node)
+    matching = all_of([compile_node(node, replace(known, scored=False)), *filters])
+    query = matching
+    if scored and request.sort is Sort.RELEVANCE:
+        query = all_of([compile_node(node, known), *filters])
+    everything = isinstance(node, All) and not filters
+    nums = view.all_nums() if everything else view.remembered((node, chosen), matching)
+    allowed = None
+    own = request_condition(request)
+    for condition in (*conditions, *([own] if own else [])):
+        fits = _seen(view.columns, condition)
+        allowed = fits if allowed is None else allowed & fits
+    if allowed is not None:
+        nums = nums[allowed[nums]]
+    elif view.searcher.num_docs != view.columns.entries:
+        allowed = view.columns.is_document
+    return Found(query, nums, allowed, scored)
+
+
+def _dated(view: ArchiveView, node: DateRange) -> Query:
+    """Return the query of documents with a date in a range, told by the smaller side."""
+    fits = _seen(view.columns, range_condition(node)) & view.columns.is_document
+    nums = np.flatnonzero(fits)
+    if 2 * len(nums) <= len(fits):
+        found = tantivy_index.nums_query(nums.tolist())
+    else:
+        others = tantivy_index.nums_query(np.flatnonzero(~fits).tolist())
+        found = Query.all_query().and_must_not_match(others)
+    return Query.const_score_query(found, 1.0)
+
+
+def _near(view: ArchiveView, field: str, words: Sequence[str], slop: int) -> Query:
+    """Return the query of documents with words near each other, which are looked at one by one."""
+    query = near_candidates(field, words, slop)
+    found = [
+        num
+        for num, document in tantivy_index.documents_by_num(
+            view.searcher, view.nums(query).tolist()
+        )
+        if are_near(words, tantivy_index.texts_of(document, field), slop)
+    ]
+    return all_of([query, Query.const_score_query(tantivy_index.nums_query(found), 0.0)])
+
+
+def _seen(columns: DocumentColumns, condition: DateCondition) -> Bools:
+    found = columns.seen_in(condition.spans, condition.collections)
+    return found if condition.wanted else ~found
+
+
+def _first(
+    view: ArchiveView, request: SearchRequest, found: Found, folds: Folds | None, wanted: int
+) -> list[OrderedHits]:
+    groups = None if folds is None else folds.groups
+    if request.sort is Sort.RELEVANCE and found.scored:
+        return by_score(view, found.query, found.allowed, groups, wanted)
+    return by_date(view.columns, found.nums, groups, wanted, request.sort)
+
+
+def _hits(
+    view: ArchiveView,
+    request: SearchRequest,
+    page: Sequence[OrderedHits],
+    nums: Ints,
+    folds: Folds | None,
+) -> Iterator[Hit]:
+    unplaced = [one.num for one in page if one.address is None]
+    addresses = tantivy_index.addresses(view.searcher, unplaced)
+    versions = {} if folds is None else folds.versions([one.num for one in page], nums)
+    highlighter = Highlighter(request.query) if request.snippets else None
+    for one in page:
+        address = one.address or addresses.get(one.num)
+        if address is None:
+            continue  # deleted a moment ago
+        document = view.searcher.doc(address)
+        head = tantivy_index.head_of(document)
+        snippet: tuple[Piece, ...] = ()
+        if highlighter is not None:
+            text = tantivy_index.content_of(document) or head.get("description", "")
+            snippet = highlighter.snippet(text)
+        yield _hit(view.columns, one, head, versions.get(one.num, 1), snippet)
+
+
+def _hit(
+    columns: DocumentColumns,
+    listed: OrderedHits,
+    head: IndexEntry,
+    versions: int = 1,
+    snippet: tuple[Piece, ...] = (),
+) -> Hit:
+    dates, collections = columns.dates(listed.num)
+    return Hit(
+        id=head["id"],
+        url=head.get("url", ""),
+        digest=head.get("digest", ""),
+        title=head.get("title", ""),
+        dates=dates,
+        score=listed.score,
+        snippet=snippet,
+        versions=versions,
+        host=head.get("host", ""),
+        domain=head.get("domain", ""),
+        collections=collections,
+        status_code=head.get("status_code"),
+        content_type=head.get("content_type", ""),
+        content_type_norm=head.get("content_type_norm", ""),
+        content_language=head.get("content_language", ""),
+        content_length=head.get("content_length"),
+    )

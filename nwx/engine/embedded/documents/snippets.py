@@ -1,0 +1,200 @@
+"""Snippets: the place of a text where a query matches, and the matches in it."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from nwx.engine.embedded.documents.analyzer import fold, tokens
+from nwx.engine.embedded.documents.compile import field_kind
+from nwx.engine.embedded.documents.patterns import follows, pattern_pieces
+from nwx.query.tree import Bool, Boost, Fuzzy, Node, Phrase, Term, Wildcard
+
+Piece = tuple[str, bool]
+
+SNIPPET_CHARACTERS = 300
+_BEFORE = 80
+_TO_BLANK = 24
+_WORD = re.compile(r"\w+")
+_BLANKS = re.compile(r"\s+")
+_SCANNED_CHARACTERS = 1_000_000
+_PLACES = 16
+
+
+class Highlighter:
+    """What makes the snippets of a query."""
+
+    def __init__(self, query: Node) -> None:
+        leaves = list(_text_parts(query))
+        self._words = sorted({word for leaf in leaves for word in _words(leaf)}, key=len)[::-1]
+        self._patterns = [_pattern(leaf) for leaf in leaves if isinstance(leaf, Wildcard)]
+        self._fuzzy = [
+            (word, leaf.distance)
+            for leaf in leaves
+            if isinstance(leaf, Fuzzy)
+            for word in tokens(leaf.text)
+        ]
+
+    def snippet(self, text: str) -> tuple[Piece, ...]:
+        """Return the part of a text with the first matches, or else its beginning."""
+        start = self._start(text[:_SCANNED_CHARACTERS])
+        shown = _BLANKS.sub(" ", text[start : _end(text, start + SNIPPET_CHARACTERS)])
+        return tuple(_pieces(shown, _merged(self._spans(_aligned(shown)))))
+
+    def _start(self, text: str) -> int:
+        """Return where to begin, so that the best match is shown with what stands before it."""
+        folded = text.lower()
+        # To fold takes much longer, and most words are there as they were asked for.
+        if not text.isascii() and not self._finds_all(folded, len(text)):
+            folded = _aligned(text)
+        first = self._first(folded)
+        if first is None:
+            first = next((start for start, _ in self._looser_spans(folded)), 0)
+        if first <= _BEFORE:
+            return 0
+        start = first - _BEFORE
+        blank = _BLANKS.search(text, start, start + _TO_BLANK)
+        return blank.end() if blank else start
+
+    def _finds_all(self, lower: str, length: int) -> bool:
+        """Tell whether a lower-cased text will do, as long as it was and with all words in it."""
+        plain = not self._patterns and not self._fuzzy and len(lower) == length
+        return plain and all(word in lower for word in self._words)
+
+    def _first(self, folded: str) -> int | None:
+        """Return the first place of the passage where the most, and the rarest, words meet."""
+        places = [found for word in self._words if (found := _places(folded, word, _PLACES))]
+        if len(places) < 2:
+            return places[0][0] if places else None
+        best, first = 0.0, None
+        for start in sorted(place for found in places for place in found):
+            end = start + SNIPPET_CHARACTERS - _BEFORE
+            weight = 0.0
+            for found in places:
+                nearest = bisect_left(found, start)
+                if nearest < len(found) and found[nearest] < end:
+                    weight += 1 / len(found)
+            if weight > best:
+                best, first = weight, start
+        return first
+
+    def _spans(self, folded: str) -> list[tuple[int, int]]:
+        spans = [
+            (place, place + len(word))
+            for word in self._words
+            for place in _places(folded, word, SNIPPET_CHARACTERS)
+        ]
+        return [*spans, *self._looser_spans(folded)]
+
+    def _looser_spans(self, folded: str) -> Iterator[tuple[int, int]]:
+        if not self._patterns and not self._fuzzy:
+            return
+        for found in _WORD.finditer(folded):
+            word = found[0]
+            if any(follows(pattern, word) for pattern in self._patterns) or any(
+                _is_near(word, wanted, distance) for wanted, distance in self._fuzzy
+            ):
+                yield found.span()
+
+
+def _text_parts(node: Node) -> Iterator[Term | Phrase | Wildcard | Fuzzy]:
+    """Give the parts of a tree that look for words, apart from those ruled out."""
+    match node:
+        case Boost():
+            yield from _text_parts(node.node)
+        case Bool():
+            for part in (*node.must, *node.should):
+                yield from _text_parts(part)
+        case Term() | Phrase() | Wildcard() | Fuzzy():
+            if not node.field or field_kind(node.field) == "text":
+                yield node
+
+
+def _words(leaf: Term | Phrase | Wildcard | Fuzzy) -> list[str]:
+    return tokens(leaf.text) if isinstance(leaf, Term | Phrase) else []
+
+
+def _pattern(leaf: Wildcard) -> list[str]:
+    return [fold(piece) for piece in pattern_pieces(leaf.pattern)]
+
+
+class _Folds(dict[int, str]):
+    """Each character as tokens have it, where that is one character too."""
+
+    def __missing__(self, code: int) -> str:
+        folded = fold(chr(code))
+        self[code] = kept = folded if len(folded) == 1 else chr(code)
+        return kept
+
+
+_FOLDS = _Folds()
+
+
+def _aligned(text: str) -> str:
+    """Return a text folded character by character, so that places are kept."""
+    return text.lower() if text.isascii() else text.translate(_FOLDS)
+
+
+def _places(folded: str, word: str, most: int) -> list[int]:
+    """Return the first places where a word stands by itself."""
+    found: list[int] = []
+    place = folded.find(word)
+    alone = len(word) == 1 and ord(word) > 0x2E7F  # an ideograph needs no blanks around it
+    while place >= 0 and len(found) < most:
+        end = place + len(word)
+        if alone or not (
+            _is_letter(folded[place - 1 : place]) or _is_letter(folded[end : end + 1])
+        ):
+            found.append(place)
+        place = folded.find(word, end)
+    return found
+
+
+def _is_letter(character: str) -> bool:
+    return character.isalnum() and character < "\u2e80"
+
+
+def _is_near(word: str, wanted: str, distance: int) -> bool:
+    """Tell whether one word becomes the other by so few edits, swaps of neighbours included."""
+    if abs(len(word) - len(wanted)) > distance:
+        return False
+    before: list[int] = []
+    row = list(range(len(wanted) + 1))
+    for i, one in enumerate(word, 1):
+        older, before = before, row
+        row = [i]
+        for j, other in enumerate(wanted, 1):
+            best = min(before[j] + 1, row[-1] + 1, before[j - 1] + (one != other))
+            if i > 1 and j > 1 and one == wanted[j - 2] and word[i - 2] == other:
+                best = min(best, older[j - 2] + 1)
+            row.append(best)
+        if min(row) > distance:
+            return False
+    return row[-1] <= distance
+
+
+def _end(text: str, end: int) -> int:
+    if end >= len(text):
+        return len(text)
+    blank = text.rfind(" ", end - _TO_BLANK, end)
+    return blank if blank > 0 else end
+
+
+def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _pieces(text: str, spans: list[tuple[int, int]]) -> Iterator[Piece]:
+    done = 0
+    for start, end in spans:
+        if start > done:
+            yield text[done:start], False
+        yield text[start:end], True
+        done = end
+    if done < len(text):
+        yield text[done:], False

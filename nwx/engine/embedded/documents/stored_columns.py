@@ -1,0 +1,135 @@
+"""Columns of the archive's database as arrays, and the file that spares reading them anew."""
+
+import os
+import sqlite3
+import zipfile
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nwx.engine.embedded.database import DOCUMENT_FACETS, count_rows
+
+Ints = npt.NDArray[np.int64]
+
+_WIDE = ("url_group", "text_group", "id_start")
+_COLUMNS = (*_WIDE, *DOCUMENT_FACETS)
+_KEPT_NUMBERS = ("deletions", "seq", "seen", "stamp")
+_WORTH_KEEPING = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class StoredColumns:
+    """Documents by the number of the id, and dates in the order of number and time.
+
+    `seq` and `seen` tell up to which rows of the database that is so, while
+    nothing has been deleted since. `stamp` is the file's, 0 where there is none.
+    """
+
+    deletions: int
+    seq: int
+    seen: int
+    stamp: int
+    documents: dict[str, Ints]
+    seen_nums: Ints
+    timestamps: Ints
+    collections: Ints
+
+    @property
+    def size(self) -> int:
+        """The first number that has no place in the arrays."""
+        return len(self.documents["url_group"])
+
+
+def read_columns(db: sqlite3.Connection, before: StoredColumns | None) -> StoredColumns:
+    """Return the columns of now; of those of `before` only what is new is read."""
+    deletions = count_rows(db, "deletions")
+    if before is None or before.deletions != deletions:
+        before = _nothing(deletions)
+    (size,) = db.execute("SELECT coalesce(max(num), 0) + 1 FROM ids").fetchone()
+    seq, documents = _documents(db, before, size)
+    rows = _rows(
+        db, "SELECT rowid, num, timestamp, collection FROM seen WHERE rowid > ?", before.seen
+    )
+    nums, timestamps, collections = before.seen_nums, before.timestamps, before.collections
+    if len(rows):
+        nums = np.concatenate([nums, rows[:, 1]])
+        timestamps = np.concatenate([timestamps, rows[:, 2]])
+        order = np.lexsort((timestamps, nums))
+        nums, timestamps = nums[order], timestamps[order]
+        collections = np.concatenate([collections, rows[:, 3]])[order]
+    seen = int(rows[:, 0].max()) if len(rows) else before.seen
+    return StoredColumns(
+        deletions, seq, seen, before.stamp, documents, nums, timestamps, collections
+    )
+
+
+def _nothing(deletions: int) -> StoredColumns:
+    none = np.zeros(0, dtype=np.int64)
+    return StoredColumns(deletions, 0, 0, 0, dict.fromkeys(_COLUMNS, none), none, none, none)
+
+
+def _documents(
+    db: sqlite3.Connection, before: StoredColumns, size: int
+) -> tuple[int, dict[str, Ints]]:
+    command = f"SELECT seq, num, {', '.join(_COLUMNS)} FROM documents WHERE seq > ?"
+    rows = _rows(db, command, before.seq)
+    documents: dict[str, Ints] = {}
+    for place, name in enumerate(_COLUMNS, 2):
+        column: npt.NDArray[Any] = np.zeros(size, dtype=np.int64 if name in _WIDE else np.int32)
+        column[: before.size] = before.documents[name]
+        column[rows[:, 1]] = rows[:, place]
+        documents[name] = column
+    return (int(rows[:, 0].max()) if len(rows) else before.seq), documents
+
+
+def _rows(db: sqlite3.Connection, command: str, last: int) -> Ints:
+    cursor = db.execute(command, (last,))
+    width = len(cursor.description)
+    return np.fromiter(chain.from_iterable(cursor), dtype=np.int64).reshape(-1, width)
+
+
+def load_columns_file(file: Path, db: sqlite3.Connection) -> StoredColumns | None:
+    """Return the columns of a file, None where it is of no use to this database."""
+    try:
+        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as found:
+            arrays = dict(found)
+        kept = dict(zip(_KEPT_NUMBERS, arrays.pop("kept").tolist(), strict=True))
+        dates = [arrays.pop(name) for name in ("seen_nums", "timestamps", "collections")]
+        documents = {name: arrays[name] for name in _COLUMNS}
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return None
+    if kept["stamp"] != count_rows(db, "stamp"):
+        return None
+    return StoredColumns(**kept, documents=documents, seen_nums=dates[0], timestamps=dates[1],
+                  collections=dates[2])  # fmt: skip
+
+
+def save_columns_file(file: Path, db: sqlite3.Connection) -> None:
+    """Write the columns to a file, where enough has come since that was last done."""
+    before = load_columns_file(file, db)
+    known = before.seq + before.seen if before is not None else 0
+    (all_rows,) = db.execute(
+        "SELECT (SELECT coalesce(max(seq), 0) FROM documents)"
+        " + (SELECT coalesce(max(rowid), 0) FROM seen)"
+    ).fetchone()
+    if all_rows - known <= _WORTH_KEEPING * all_rows:
+        return
+    stored = read_columns(db, before)
+    # Whoever reads the file trusts it only with the stamp that the database has.
+    stamp = int.from_bytes(os.urandom(7), "big") or 1
+    numbers = np.array([stored.deletions, stored.seq, stored.seen, stamp], dtype=np.int64)
+    new = file.with_suffix(".new.npz")
+    arrays: dict[str, Any] = {
+        "kept": numbers,
+        "seen_nums": stored.seen_nums,
+        "timestamps": stored.timestamps,
+        "collections": stored.collections,
+        **stored.documents,
+    }
+    np.savez(new, **arrays)
+    new.rename(file)
+    db.execute("UPDATE counters SET value = ? WHERE name = 'stamp'", (stamp,))

@@ -1,0 +1,306 @@
+"""Documents in tantivy: its schema, drawn from the mapping, and entries on their way in and out."""
+
+import json
+import os
+import threading
+from collections.abc import Collection, Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+import tantivy
+import zstandard
+
+from nwx import mappings
+from nwx.engine.embedded.documents.analyzer import ANALYZER, text_analyzer, tokenized, tokens
+from nwx.engine.entries import IndexEntry
+from nwx.model import IndexName
+from nwx.query.tree import DEFAULT_FIELDS
+
+NUM = "_num"
+SLOT, BIT = "_slot", "_bit"
+BITS = 52  # what the sum of a double tells apart
+FIELDS = "_fields"
+WORDS = "_words"
+_HEAD, _CONTENT, _LINKS = "_head", "_content", "_links"
+_LINK_FIELDS = ("links", "links_text", "links_kind", "links_domains")
+
+_RAW = "raw"
+_MAX_TERM_BYTES = 32_766  # Lucene's limit, where a mapping sets none
+VALUES_APART = 100  # Elasticsearch's position_increment_gap
+_LEVEL = 3
+_HEAP_BYTES = 192_000_000
+_FEW = 100
+_NOBODY = 0  # numbers of documents begin at 1
+
+
+@cache
+def field_kinds() -> dict[str, str]:
+    """Return the types of the fields of documents that can be searched."""
+    return {
+        name: field["type"]
+        for name, field in mappings.properties(IndexName.DOCUMENTS).items()
+        if field.get("index", True)
+    }
+
+
+@cache
+def schema() -> tantivy.Schema:
+    """Return the schema: searched fields, and each entry as it was in three stored pieces.
+
+    Some fields are tantivy's alone: the number of the document's id, by which
+    all else is joined; the names of the fields that have a value; the words of
+    all default fields, so that one look tells which documents have a word; and
+    the number again as one bit of a slot, so that sums of bits tell all the
+    numbers of a large result (nwx.engine.embedded.documents.view).
+    """
+    builder = tantivy.SchemaBuilder()
+    for name, kind in field_kinds().items():
+        if kind == "text":
+            builder.add_text_field(name, tokenizer_name=ANALYZER)
+        elif kind == "keyword":
+            builder.add_text_field(name, tokenizer_name=_RAW, index_option="basic")
+        else:
+            builder.add_integer_field(name, indexed=True, fast=True)
+    builder.add_unsigned_field(NUM, indexed=True, fast=True)
+    builder.add_unsigned_field(SLOT, fast=True)
+    builder.add_unsigned_field(BIT, fast=True)
+    builder.add_text_field(WORDS, tokenizer_name=ANALYZER, index_option="basic")
+    builder.add_text_field(FIELDS, tokenizer_name=_RAW, index_option="basic")
+    for piece in (_HEAD, _CONTENT, _LINKS):
+        builder.add_bytes_field(piece, stored=True)
+    return builder.build()
+
+
+def open_index(folder: Path) -> tantivy.Index:
+    """Return the index of a folder, made where there is none."""
+    index = tantivy.Index(schema(), str(folder))
+    index.register_tokenizer(ANALYZER, text_analyzer())
+    index.config_reader("manual")
+    return index
+
+
+class TextWriter:
+    """What adds documents to the index of a folder, and deletes them."""
+
+    def __init__(self, folder: Path) -> None:
+        self._index = open_index(folder)
+        self._writer: tantivy.IndexWriter | None = None
+        self._changed = False
+
+    def count(self) -> int:
+        """Return the number of documents committed."""
+        self._index.reload()
+        return self._index.searcher().num_docs
+
+    def nums(self) -> set[int]:
+        """Return the numbers of all documents committed."""
+        searcher = self._index.searcher()
+        most = max(searcher.num_docs, 1)
+        found = searcher.search(
+            tantivy.Query.all_query(), most, order_by_field=NUM, order=tantivy.Order.Asc
+        )
+        return {int(num) for num, _ in found.hits}
+
+    def add(self, documents: Iterable[tantivy.Document]) -> None:
+        """Add documents with the next commit."""
+        for document in documents:
+            self._open_writer().add_document(document)
+            self._changed = True
+
+    def delete(self, nums: Collection[int]) -> None:
+        """Delete the documents of these numbers, those added before included."""
+        if nums:
+            self._open_writer().delete_documents_by_query(nums_query(nums))
+            self._changed = True
+
+    def commit(self) -> None:
+        """Make what was added and deleted safe on disk."""
+        if self._writer is not None and self._changed:
+            self._writer.commit()
+            self._changed = False
+
+    def finish(self) -> None:
+        """Wait until segments are merged."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.wait_merging_threads()
+
+    def drop(self) -> None:
+        """Forget what was not committed."""
+        self._writer = None
+        self._changed = False
+
+    def _open_writer(self) -> tantivy.IndexWriter:
+        if self._writer is None:
+            threads = max(1, min(4, (os.cpu_count() or 1) // 2))
+            self._writer = self._index.writer(_HEAP_BYTES, num_threads=threads)
+            # Files of a killed writer would be in the way of new ones of the same name.
+            self._writer.garbage_collect_files()
+            # tantivy gives a new writer's first operation the stamp of the last commit over
+            # again, and merges of segments of that commit can miss it: let it be no loss.
+            self._writer.delete_documents_by_query(nums_query([_NOBODY]))
+        return self._writer
+
+
+class Packer:
+    """What turns entries into tantivy's documents; for one thread."""
+
+    def __init__(self) -> None:
+        self._squeeze = zstandard.ZstdCompressor(_LEVEL).compress
+        self._limits = {
+            name: field.get("ignore_above")
+            for name, field in mappings.properties(IndexName.DOCUMENTS).items()
+        }
+
+    def document(self, num: int, entry: IndexEntry) -> tantivy.Document:
+        """Return an entry as a document."""
+        document = tantivy.Document()
+        document.add_unsigned(NUM, num)
+        document.add_unsigned(SLOT, num // BITS)
+        document.add_unsigned(BIT, 1 << num % BITS)
+        words: set[str] = set()
+        for name, kind in field_kinds().items():
+            value = entry.get(name)
+            if value is None:
+                continue
+            if kind == "text":
+                found = _add_text(document, name, value)
+                if name in DEFAULT_FIELDS:
+                    words.update(found)
+            elif kind == "keyword":
+                if not self._add_keywords(document, name, value):
+                    continue
+            else:
+                document.add_integer(name, date_number(value) if kind == "date" else value)
+            document.add_text(FIELDS, name)
+        document.add_text(WORDS, " ".join(words))
+        self._store(document, entry)
+        return document
+
+    def _add_keywords(
+        self, document: tantivy.Document, name: str, value: str | list[str]
+    ) -> list[str]:
+        values = [value] if isinstance(value, str) else value
+        kept = [one for one in values if self._fits(name, one)]
+        for one in kept:
+            document.add_text(name, one)
+        return kept
+
+    def _fits(self, name: str, value: str) -> bool:
+        limit = self._limits[name]
+        if limit is not None and len(value) > limit:
+            return False
+        return len(value) * 4 <= _MAX_TERM_BYTES or len(value.encode()) <= _MAX_TERM_BYTES
+
+    def _store(self, document: tantivy.Document, entry: IndexEntry) -> None:
+        head = {
+            name: value
+            for name, value in entry.items()
+            if name != "content" and name not in _LINK_FIELDS
+        }
+        document.add_bytes(_HEAD, _json(head))
+        if content := entry.get("content"):
+            document.add_bytes(_CONTENT, self._squeeze(content.encode()))
+        if entry.get("links"):
+            links = {name: entry[name] for name in _LINK_FIELDS if name in entry}
+            document.add_bytes(_LINKS, self._squeeze(_json(links)))
+
+
+def _add_text(document: tantivy.Document, name: str, value: str | list[str]) -> list[str]:
+    """Add a text, or several with room between them; return the words of it."""
+    if isinstance(value, str):
+        found = tokenized(value)
+        document.add_text(name, found)
+        return found.split()
+    words: list[str] = []
+    placed, position = [], 0
+    for text in value:
+        found_here = tokens(text)
+        placed += [tantivy.Token(one, position + n, 0, 0) for n, one in enumerate(found_here)]
+        position += len(found_here) + VALUES_APART
+        words += found_here
+    document.add_pre_tokenized_text(name, tantivy.PreTokenizedString("", placed))
+    return words
+
+
+def head_of(document: tantivy.Document) -> IndexEntry:
+    """Return an entry without its content and links."""
+    found: IndexEntry = json.loads(document.get_first(_HEAD) or b"")
+    return found
+
+
+def content_of(document: tantivy.Document) -> str:
+    """Return the content of an entry."""
+    squeezed = document.get_first(_CONTENT)
+    return "" if squeezed is None else _unsqueezed(squeezed).decode()
+
+
+def texts_of(document: tantivy.Document, field: str) -> list[str]:
+    """Return the texts of a field of an entry."""
+    value = content_of(document) if field == "content" else head_of(document).get(field, [])
+    return [value] if isinstance(value, str) else value
+
+
+def entry_of(document: tantivy.Document) -> IndexEntry:
+    """Return a whole entry."""
+    entry = head_of(document)
+    if content := content_of(document):
+        entry["content"] = content
+    links = document.get_first(_LINKS)
+    if links is not None:
+        entry |= json.loads(_unsqueezed(links))
+    return entry
+
+
+def nums_query(nums: Collection[int]) -> tantivy.Query:
+    """Return the query of documents by the numbers of their ids."""
+    if len(nums) > _FEW:
+        return tantivy.Query.term_set_query(schema(), NUM, list(nums))
+    each = [tantivy.Query.term_query(schema(), NUM, num, "basic") for num in nums]
+    return tantivy.Query.boolean_query([(tantivy.Occur.Should, one) for one in each])
+
+
+def addresses(searcher: tantivy.Searcher, nums: Collection[int]) -> dict[int, tantivy.DocAddress]:
+    """Return where the documents of these numbers are, of those that there are."""
+    if not nums:
+        return {}
+    found = searcher.search(
+        nums_query(nums), len(nums), count=False, order_by_field=NUM, order=tantivy.Order.Asc
+    )
+    return {int(num): address for num, address in found.hits}
+
+
+def nums_of(searcher: tantivy.Searcher, places: list[tantivy.DocAddress]) -> list[int]:
+    """Return the numbers of the documents at these places."""
+    return [int(num or 0) for num in searcher.fast_field_values(NUM, places)]
+
+
+def documents_by_num(
+    searcher: tantivy.Searcher, nums: Collection[int]
+) -> Iterator[tuple[int, tantivy.Document]]:
+    """Give the documents of these numbers that there are."""
+    for num, address in addresses(searcher, nums).items():
+        yield num, searcher.doc(address)
+
+
+def date_number(text: str) -> int:
+    """Return the 14 digits of a date as the mapping has it, as a number."""
+    return int("".join(filter(str.isdigit, text)))
+
+
+def _json(entry: IndexEntry) -> bytes:
+    return json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+class _OfThread(threading.local):
+    """What one thread must not share with others."""
+
+    def __init__(self) -> None:
+        self.decompressor = zstandard.ZstdDecompressor()
+
+
+_of_thread = _OfThread()
+
+
+def _unsqueezed(squeezed: bytes) -> bytes:
+    return _of_thread.decompressor.decompress(squeezed)

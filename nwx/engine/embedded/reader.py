@@ -1,0 +1,144 @@
+"""What SQLite and tantivy hold, as records and as entries."""
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import groupby, islice
+from typing import Any
+
+import tantivy
+
+from nwx.engine.embedded.database import CAPTURE_COLUMNS, TABLES, count_rows
+from nwx.engine.embedded.documents import tantivy_index
+from nwx.engine.embedded.folder import Folder
+from nwx.engine.embedded.registry import find_documents, find_nums, id_bytes
+from nwx.engine.entries import (
+    IndexEntry,
+    capture_entry,
+    dates_entry,
+    document_from_entry,
+    file_from_entry,
+)
+from nwx.model import Capture, Dates, Document, IndexName, SourceFile
+
+_CHUNK = 500
+
+SELECT_CAPTURES = (
+    f"SELECT collection, name, {', '.join(CAPTURE_COLUMNS)}"
+    " FROM captures JOIN sources ON sources.code = source"
+)
+
+
+def known(db: sqlite3.Connection, ids: Collection[str]) -> dict[str, int]:
+    """Return the precedence of those that are documents."""
+    found = find_documents(db, map(id_bytes, ids))
+    return {id.hex(): rank for id, (_, rank) in found.items()}
+
+
+def nums(db: sqlite3.Connection, ids: Collection[str]) -> list[int]:
+    """Return the numbers of those that are documents."""
+    return [num for num, _ in find_documents(db, map(id_bytes, ids)).values()]
+
+
+def stored_documents(searcher: tantivy.Searcher, nums: list[int]) -> dict[str, Document]:
+    """Return documents by their numbers."""
+    found = (
+        tantivy_index.entry_of(one) for _, one in tantivy_index.documents_by_num(searcher, nums)
+    )
+    return {entry["id"]: document_from_entry(entry) for entry in found}
+
+
+def stored_dates(db: sqlite3.Connection, ids: Collection[str]) -> dict[str, Dates]:
+    """Return the dates of these ids."""
+    by_num = {num: id.hex() for id, num in find_nums(db, map(id_bytes, ids)).items()}
+    return {by_num[num]: one for num, one in _dates(db, list(by_num))}
+
+
+def _dates(db: sqlite3.Connection, nums: Sequence[int]) -> Iterator[tuple[int, Dates]]:
+    for start in range(0, len(nums), _CHUNK):
+        chunk = nums[start : start + _CHUNK]
+        rows = db.execute(
+            "SELECT num, key, timestamp, name FROM dates JOIN seen USING (num)"
+            " JOIN collections ON code = collection"
+            f" WHERE num IN ({','.join('?' * len(chunk))}) ORDER BY num, timestamp, name",
+            chunk,
+        )
+        for num, group in groupby(rows, key=lambda row: row[0]):
+            run = list(group)
+            seen = tuple((f"{timestamp:014}", name) for _, _, timestamp, name in run)
+            yield num, Dates(run[0][1], seen)
+
+
+def stored_captures(db: sqlite3.Connection, urlkey: str, end: str | None) -> Iterator[Capture]:
+    """Stream captures of a urlkey, or from it up to `end`."""
+    order = "ORDER BY urlkey, timestamp, name, source_file_offset, collection"
+    if end is None:
+        rows = db.execute(f"{SELECT_CAPTURES} WHERE urlkey = ? {order}", (urlkey,))
+    else:
+        rows = db.execute(
+            f"{SELECT_CAPTURES} WHERE urlkey >= ? AND urlkey < ? {order}", (urlkey, end)
+        )
+    return map(capture_of_row, rows)
+
+
+def capture_of_row(row: tuple[Any, ...]) -> Capture:
+    """Return the capture of a row of SELECT_CAPTURES."""
+    collection, source_file, *values = row
+    fields = dict(zip(CAPTURE_COLUMNS, values, strict=True))
+    return Capture(collection=collection, source_file=source_file, **fields)
+
+
+def document_entries(db: sqlite3.Connection, searcher: tantivy.Searcher) -> Iterator[IndexEntry]:
+    """Stream the entries of documents in the order of their ids."""
+    rows = db.execute("SELECT num FROM ids JOIN documents USING (num) ORDER BY id")
+    while chunk := [num for (num,) in islice(rows, _CHUNK)]:
+        found = dict(tantivy_index.documents_by_num(searcher, chunk))
+        yield from (tantivy_index.entry_of(found[num]) for num in chunk if num in found)
+
+
+def stored_entries_of(db: sqlite3.Connection, index: IndexName) -> Iterator[IndexEntry]:
+    """Stream the entries of another index in the order of their ids."""
+    if index is IndexName.CAPTURES:
+        order = "ORDER BY collection || '/' || name || '@' || source_file_offset"
+        return (
+            capture_entry(capture_of_row(row)) for row in db.execute(f"{SELECT_CAPTURES} {order}")
+        )
+    if index is IndexName.DATES:
+        return _dates_entries(db)
+    order = "collection || '/' || name" if index is IndexName.FILES else "id"
+    rows = db.execute(f"SELECT entry FROM {index} ORDER BY {order}")
+    return (json.loads(entry) for (entry,) in rows)
+
+
+def _dates_entries(db: sqlite3.Connection) -> Iterator[IndexEntry]:
+    rows = db.execute("SELECT num FROM ids JOIN dates USING (num) ORDER BY id")
+    while chunk := [num for (num,) in islice(rows, _CHUNK)]:
+        found = dict(_dates(db, chunk))
+        yield from (dates_entry(found[num]) for num in chunk if num in found)
+
+
+def files(db: sqlite3.Connection) -> list[SourceFile]:
+    """Return the import ledger, by collection and name."""
+    rows: Iterable[tuple[str]] = db.execute("SELECT entry FROM files ORDER BY collection, name")
+    return [file_from_entry(json.loads(entry)) for (entry,) in rows]
+
+
+def entries(db: sqlite3.Connection, index: IndexName) -> int:
+    """Return the number of entries of an index."""
+    return count_rows(db, index)
+
+
+def stored_bytes(db: sqlite3.Connection, folder: Folder, index: IndexName) -> int | None:
+    """Return the bytes that an index takes, None where SQLite was built without `dbstat`."""
+    names = TABLES[index]
+    try:
+        (stored,) = db.execute(
+            "SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE aggregate = 1 AND name IN"
+            f" (SELECT name FROM sqlite_master WHERE tbl_name IN ({','.join('?' * len(names))}))",
+            names,
+        ).fetchone()
+    except sqlite3.OperationalError:
+        return None
+    if index is IndexName.DOCUMENTS:
+        stored += sum(file.stat().st_size for file in folder.documents.iterdir())
+    return int(stored)

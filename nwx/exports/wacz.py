@@ -1,0 +1,264 @@
+"""The way of a selection into a WACZ: records, their index, pages, and the list of all files."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from tempfile import SpooledTemporaryFile, TemporaryDirectory
+from typing import BinaryIO
+
+from isal import igzip_lib
+
+from nwx import __version__
+from nwx.bulk.whole_files import whole_file
+from nwx.cdx.cdxj import format_cdxj
+from nwx.cdx.lines import REVISIT, CdxLine
+from nwx.cdx.zipnum_index import ZipNumBlock, block_key, format_meta, format_wacz_line
+from nwx.engine.base import Engine
+from nwx.errors import FormatError, SourceError
+from nwx.exports.wacz_container import WaczWriter, ZipFileEntry
+from nwx.exports.wacz_records import copied_record, new_record
+from nwx.exports.wacz_selection import Catalogue, WaczSelection, select_captures
+from nwx.model import Capture, Document, ReadError, SourceFile
+from nwx.values.timestamps import parse_timestamp
+from nwx.warc.members import READ_FAILURES
+from nwx.warc.sources import ArchiveSource
+
+PackProgress = Callable[[str, int, int], None]
+
+LINES_A_BLOCK = 300
+"""As cdxj-indexer has them in WACZ files."""
+WARC_BYTES = 1 << 30
+"""A WARC in a WACZ that has grown to this is followed by another."""
+
+_SPOOLED_BYTES = 16 << 20
+_COPIED_BYTES = 1 << 20
+_LEVEL = 2
+_DOCUMENTS_AT_ONCE = 200
+_PAGE_TYPES = frozenset(("html", "pdf", "text", "word"))
+_MEMBER = ".wacz#"
+
+
+@dataclass(frozen=True, slots=True)
+class PackOptions:
+    """What the WACZ says of itself, and whether its pages come with their text."""
+
+    title: str = ""
+    description: str = ""
+    text: bool = True
+
+
+@dataclass(slots=True)
+class PackReport:
+    """What was packed. `missing` counts captures whose record could not be had."""
+
+    captures: int = 0
+    pages: int = 0
+    files: int = 0
+    bytes: int = 0
+    missing: int = 0
+    errors: list[ReadError] = field(default_factory=list)
+
+
+def pack(
+    engine: Engine,
+    selection: WaczSelection,
+    out: Path,
+    options: PackOptions,
+    progress: PackProgress = lambda step, done, total: None,
+) -> PackReport:
+    """Write a selection of an archive as a WACZ, which appears when it is whole.
+
+    Records that cannot be had are in the report, and so is what was wrong.
+    Raises SourceError where nothing can be packed, and QueryError.
+    """
+    report = PackReport()
+    with (
+        TemporaryDirectory(prefix="nwx-") as scratch,
+        closing(Catalogue(Path(scratch) / "catalogue.sqlite")) as catalogue,
+    ):
+        total = catalogue.add(select_captures(engine, selection, report.errors))
+        if not total:
+            raise SourceError("no capture is in the selection; there is nothing to pack")
+        with whole_file(out) as stream:
+            made = datetime.now(UTC)
+            with closing(WaczWriter(stream, made)) as wacz:
+                records = _Records(wacz, catalogue, report)
+                records.write(engine.files(), lambda done: progress("records", done, total))
+                if not report.captures:
+                    raise SourceError(_nothing(report))
+                _write_index(wacz, catalogue)
+                _write_pages(wacz, engine, catalogue, report, text=options.text)
+                about = {"title": options.title, "description": options.description}
+                wacz.finish({"software": f"nwx {__version__}", **about})
+        report.bytes = out.stat().st_size
+    return report
+
+
+def _nothing(report: PackReport) -> str:
+    first = report.errors[0]
+    return (
+        f"none of {report.missing:,} captures can be packed;"
+        f" the first fault: {first.file}: {first.message}"
+    )
+
+
+class _Records:
+    """Writes records into WARCs, and notes where they are now."""
+
+    def __init__(self, wacz: WaczWriter, catalogue: Catalogue, report: PackReport) -> None:
+        self._wacz = wacz
+        self._catalogue = catalogue
+        self._report = report
+        self._warc: ZipFileEntry | None = None
+        self._name = ""
+        self._number = 0
+        self._open = ExitStack()
+
+    def write(self, ledger: list[SourceFile], done: Callable[[int], None]) -> None:
+        """Write the records of all captures, file by file."""
+        sources = {(file.collection, file.name): _source(file) for file in ledger}
+        passed = 0
+        with self._open:
+            for collection, name, count in self._catalogue.files():
+                source = sources.get((collection, name))
+                if source is None:
+                    message = "no archive file of this name was imported"
+                    self._miss(ReadError(name, None, "missing", message), count)
+                else:
+                    self._write_file(source, collection, count)
+                passed += count
+                done(passed)
+
+    def _write_file(self, source: ArchiveSource, collection: str, count: int) -> None:
+        before = self._report.captures + self._report.missing
+        try:
+            with source.open() as handle:
+                self._report.files += 1
+                for capture in self._catalogue.captures(collection, source.name):
+                    self._write_record(source, handle, capture)
+        except (SourceError, *READ_FAILURES) as error:
+            left = count - (self._report.captures + self._report.missing - before)
+            self._miss(ReadError(source.name, None, "missing", str(error)), left)
+
+    def _write_record(self, source: ArchiveSource, handle: BinaryIO, capture: Capture) -> None:
+        # A record is first read whole, so that no half of one is ever in the WARC.
+        with SpooledTemporaryFile(_SPOOLED_BYTES) as whole:
+            try:
+                whole.writelines(copied_record(source, handle, capture))
+            except FormatError as error:
+                offset = capture.source_file_offset
+                self._miss(ReadError(source.name, offset, "record", str(error)), 1)
+                return
+            length = whole.tell()
+            whole.seek(0)
+            warc = self._warc_with_room()
+            offset = warc.size
+            while block := whole.read(_COPIED_BYTES):
+                warc.write(block)
+        self._note(capture, offset, length)
+
+    def _warc_with_room(self) -> ZipFileEntry:
+        if self._warc is None or self._warc.size >= WARC_BYTES:
+            self._open.close()
+            self._name = f"data-{self._number:05d}.warc.gz"
+            self._number += 1
+            self._warc = self._open.enter_context(self._wacz.entry(f"archive/{self._name}"))
+            info = f"software: nwx {__version__}\r\nformat: WARC File Format 1.1\r\n".encode()
+            fields = {
+                "WARC-Date": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+                "WARC-Filename": self._name,
+                "Content-Type": "application/warc-fields",
+            }
+            self._warc.write(new_record("warcinfo", fields, info))
+        return self._warc
+
+    def _note(self, capture: Capture, offset: int, length: int) -> None:
+        self._report.captures += 1
+        self._catalogue.add_line(_index_line(capture, self._name, offset, length))
+        if _is_page(capture):
+            self._catalogue.add_page(capture)
+
+    def _miss(self, error: ReadError, captures: int) -> None:
+        self._report.missing += captures
+        self._report.errors.append(error)
+
+
+def _source(file: SourceFile) -> ArchiveSource:
+    member = file.name.partition("#")[2] if _MEMBER in file.name else ""
+    return ArchiveSource(file.name, file.path, file.size, member)
+
+
+def _index_line(capture: Capture, file: str, offset: int, length: int) -> bytes:
+    line = CdxLine(
+        urlkey=capture.urlkey,
+        timestamp=capture.timestamp,
+        url=capture.url,
+        content_type=REVISIT if capture.record_type == "revisit" else capture.content_type,
+        status_code="" if capture.status_code is None else str(capture.status_code),
+        digest=capture.digest,
+        record_length=length,
+        source_file_offset=offset,
+        source_file=file,
+        extra={} if capture.method == "GET" else {"method": capture.method},
+    )
+    return format_cdxj(line).encode("utf-8", "surrogateescape")
+
+
+def _is_page(capture: Capture) -> bool:
+    return (
+        bool(capture.document_id)
+        and capture.record_type != "revisit"
+        and capture.method == "GET"
+        and capture.content_type_norm in _PAGE_TYPES
+        and capture.status_code in (200, None)
+    )
+
+
+def _write_index(wacz: WaczWriter, catalogue: Catalogue) -> None:
+    """Write the index of all records as a ZipNum cluster of one file."""
+    lines = catalogue.lines()
+    index = [format_meta("index.cdx.gz")]
+    with wacz.entry("indexes/index.cdx.gz") as entry:
+        while block := list(islice(lines, LINES_A_BLOCK)):
+            text = b"\n".join([*block, b""])
+            stored = igzip_lib.compress(text, _LEVEL, igzip_lib.COMP_GZIP)
+            offset = entry.write(stored)
+            digest = f"sha256:{hashlib.sha256(stored).hexdigest()}"
+            place = ZipNumBlock(block_key(block[0]), "", offset, len(stored), digest=digest)
+            index.append(format_wacz_line(place))
+    with wacz.entry("indexes/index.idx", deflated=True) as entry:
+        entry.write(b"".join(index))
+
+
+def _write_pages(
+    wacz: WaczWriter, engine: Engine, catalogue: Catalogue, report: PackReport, *, text: bool
+) -> None:
+    """Write the list of pages, each with its title, and its text where that is wanted."""
+    pages = catalogue.pages()
+    head = {"format": "json-pages-1.0", "id": "pages", "title": "All Pages", "hasText": text}
+    with wacz.entry("pages/pages.jsonl", deflated=True) as entry:
+        entry.write(_json_line(head))
+        while some := list(islice(pages, _DOCUMENTS_AT_ONCE)):
+            documents = engine.documents([id for id, _, _ in some])
+            for page in some:
+                entry.write(_json_line(_page(*page, documents.get(page[0]), text=text)))
+                report.pages += 1
+
+
+def _page(
+    id: str, url: str, timestamp: str, document: Document | None, *, text: bool
+) -> dict[str, str]:
+    page = {"id": id, "url": url, "ts": f"{parse_timestamp(timestamp):%Y-%m-%dT%H:%M:%SZ}"}
+    if document is None:
+        return page
+    found = {"title": document.extract.title, "text": document.extract.content if text else ""}
+    return {**page, **{name: value for name, value in found.items() if value}}
+
+
+def _json_line(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace") + b"\n"

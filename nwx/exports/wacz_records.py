@@ -1,0 +1,146 @@
+"""Copies stored records into a gzipped WARC: as they are where that can be, else written anew."""
+
+import io
+import re
+import uuid
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from isal import igzip_lib, isal_zlib
+
+from nwx.errors import FormatError
+from nwx.model import Capture
+from nwx.values.codings import INFLATE_ERRORS
+from nwx.values.timestamps import parse_timestamp
+from nwx.warc.gzip_members import GZIP_MAGIC
+from nwx.warc.placed_record import is_damaged, record_at
+from nwx.warc.sources import ArchiveSource
+
+_BLOCK_BYTES = 1 << 18
+_MOST_HEAD_BYTES = 1 << 20
+_LENGTH = re.compile(rb"\nContent-Length:[ \t]*([0-9]{1,15})[ \t]*\r?\n", re.I)
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
+_ARC_LENGTH = re.compile(rb".*[ ]([0-9]{1,15})\r?\n", re.S)
+_BREAKS = re.compile(r"[\x00-\x1f]+")
+_RECORD_END = b"\r\n\r\n"
+_LEVEL = 2
+
+
+def copied_record(source: ArchiveSource, handle: BinaryIO, capture: Capture) -> Iterator[bytes]:
+    """Yield the record of a capture as a gzip member of its own, in pieces.
+
+    `handle` is the stored file `source`, open. Raises FormatError where
+    there is no whole record at its place, maybe after some pieces.
+    """
+    offset, length = capture.source_file_offset, capture.record_length
+    if length and _stands_alone(handle, offset, length):
+        handle.seek(offset)
+        yield from _exactly(handle, length)
+        return
+    stored = source.open()
+    record = record_at(stored, offset)
+    if record is None:
+        stored.close()
+        raise FormatError("no record is at its place; has the file changed since its import?")
+    with record:
+        yield from _compressed(_whole(record, capture))
+
+
+def new_record(kind: str, fields: dict[str, str], block: bytes) -> bytes:
+    """Return a WARC record as a gzip member."""
+    return b"".join(_compressed(iter([_head(kind, fields, len(block)), block, _RECORD_END])))
+
+
+def _stands_alone(handle: BinaryIO, offset: int, length: int) -> bool:
+    """Return whether these bytes are one gzip member of one WARC record."""
+    handle.seek(0)
+    if handle.read(len(GZIP_MAGIC)) != GZIP_MAGIC:
+        return False
+    handle.seek(offset)
+    decoder = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
+    head, size, left = b"", 0, length
+    while not decoder.eof:
+        given = b""
+        if decoder.needs_input:
+            given = handle.read(min(_BLOCK_BYTES, left))
+            left -= len(given)
+            if not given:
+                return False
+        try:
+            piece = decoder.decompress(given, _BLOCK_BYTES)
+        except INFLATE_ERRORS:
+            return False
+        size += len(piece)
+        if len(head) < _MOST_HEAD_BYTES and not _HEAD_END.search(head):
+            head += piece
+    found = _HEAD_END.search(head)
+    if left or decoder.unused_data or not found or not head.startswith(b"WARC/"):
+        return False
+    told = _LENGTH.search(head[: found.end()])
+    return told is not None and size == found.end() + int(told[1]) + len(_RECORD_END)
+
+
+def _exactly(stream: BinaryIO, length: int) -> Iterator[bytes]:
+    """Yield so many bytes of a stream; raises FormatError where it ends before."""
+    while length > 0:
+        block = stream.read(min(_BLOCK_BYTES, length))
+        if not block:
+            raise FormatError(f"the record ends {length} bytes before its end")
+        length -= len(block)
+        yield block
+
+
+def _whole(record: io.BufferedReader, capture: Capture) -> Iterator[bytes]:
+    """Yield a WARC record as it is, an ARC record as a WARC record."""
+    line = record.readline(_MOST_HEAD_BYTES)
+    if line.startswith(b"WARC/"):
+        head = line
+        while line not in (b"\r\n", b"\n"):
+            line = record.readline(_MOST_HEAD_BYTES)
+            head += line
+            if not line or len(head) > _MOST_HEAD_BYTES:
+                raise FormatError("the head of the record has no end")
+        told = _LENGTH.search(head)
+        length = int(told[1]) if told else 0
+    else:
+        told = _ARC_LENGTH.fullmatch(line)
+        if told is None:
+            raise FormatError(f"no record begins with {line[:40]!r}")
+        length = int(told[1])
+        head = _head(capture.record_type, _arc_fields(capture), length)
+    yield head
+    yield from _exactly(record, length)
+    record.read(len(_RECORD_END) + 1)  # up to where the checksum of a member is compared
+    if is_damaged(record):
+        raise FormatError("the compressed data of the record are damaged")
+    yield _RECORD_END
+
+
+def _arc_fields(capture: Capture) -> dict[str, str]:
+    """Return the fields of a WARC record that say what an ARC record said."""
+    http = capture.record_type == "response" and capture.url.lower().startswith("http")
+    fields = {
+        "WARC-Target-URI": capture.url,
+        "WARC-Date": f"{parse_timestamp(capture.timestamp):%Y-%m-%dT%H:%M:%SZ}",
+        "Content-Type": "application/http; msgtype=response" if http else capture.content_type,
+    }
+    return {**fields, "WARC-Payload-Digest": capture.digest} if capture.digest else fields
+
+
+def _head(kind: str, fields: dict[str, str], length: int) -> bytes:
+    lines = [
+        "WARC/1.1",
+        f"WARC-Type: {kind}",
+        f"WARC-Record-ID: <urn:uuid:{uuid.uuid4()}>",
+        *(f"{name}: {_BREAKS.sub(' ', value)}" for name, value in fields.items() if value),
+        f"Content-Length: {length}",
+    ]
+    return "\r\n".join(lines).encode("utf-8", "surrogateescape") + b"\r\n\r\n"
+
+
+def _compressed(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    encoder: Any = isal_zlib.compressobj(_LEVEL, isal_zlib.DEFLATED, 31)
+    for piece in pieces:
+        if data := encoder.compress(piece):
+            yield data
+    yield encoder.flush()

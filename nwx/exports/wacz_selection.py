@@ -1,0 +1,161 @@
+"""What goes into a WACZ: the captures of a query, of URLs, of collections."""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from nwx.engine.base import Engine, SearchRequest
+from nwx.errors import UrlError
+from nwx.model import Capture, Collapse, ReadError
+from nwx.query.parser import parse_query
+from nwx.values.urlkeys import urlkey
+
+_LAST_KEY = "\U0010ffff"
+_REVISIT = "revisit"
+
+
+@dataclass(frozen=True, slots=True)
+class WaczSelection:
+    """Captures of the documents of a query, and of URLs; without both, all.
+
+    `collections` and dates (14 digits, both inclusive, "" for none) narrow
+    that down.
+    """
+
+    query: str = ""
+    urls: tuple[str, ...] = ()
+    collections: tuple[str, ...] = ()
+    date_from: str = ""
+    date_to: str = ""
+
+
+def select_captures(
+    engine: Engine, selection: WaczSelection, errors: list[ReadError]
+) -> Iterator[Capture]:
+    """Stream the captures of a selection, some of them twice.
+
+    With a revisit comes the original that it repeats, wherever that is in
+    the archive: without it the revisit could not be played. URLs that are
+    none go to `errors`. Raises QueryError.
+    """
+    for capture in _candidates(engine, selection, errors):
+        if _wanted(capture, selection):
+            yield capture
+            if capture.record_type == _REVISIT and capture.digest:
+                yield from _original(engine, capture)
+
+
+def _candidates(
+    engine: Engine, selection: WaczSelection, errors: list[ReadError]
+) -> Iterator[Capture]:
+    if not selection.query and not selection.urls:
+        yield from engine.captures("", _LAST_KEY)
+    if selection.query:
+        yield from _of_query(engine, selection)
+    for url in selection.urls:
+        try:
+            key = urlkey(url)
+        except UrlError as error:
+            errors.append(ReadError(url, None, "url", str(error)))
+            continue
+        yield from engine.captures(key)
+
+
+def _of_query(engine: Engine, selection: WaczSelection) -> Iterator[Capture]:
+    request = SearchRequest(
+        query=parse_query(selection.query),
+        filters={"collection": selection.collections} if selection.collections else {},
+        date_from=selection.date_from,
+        date_to=selection.date_to,
+        collapse=Collapse.NONE,
+        snippets=False,
+    )
+    for hit in engine.scroll(request):
+        for capture in engine.captures(urlkey(hit.url)):
+            if capture.document_id == hit.id:
+                yield capture
+
+
+def _wanted(capture: Capture, selection: WaczSelection) -> bool:
+    return (
+        (not selection.collections or capture.collection in selection.collections)
+        and (not selection.date_from or capture.timestamp >= selection.date_from)
+        and (not selection.date_to or capture.timestamp <= selection.date_to)
+    )
+
+
+def _original(engine: Engine, revisit: Capture) -> Iterator[Capture]:
+    """Yield a capture with the payload of a revisit, of the same URL if there is one."""
+    for key in (revisit.urlkey, ""):
+        found = next(engine.captures_by_digest(revisit.digest, key), None)
+        if found is not None:
+            yield found
+            return
+
+
+class Catalogue:
+    """The captures selected, each once, and the lines of their index, on disk."""
+
+    def __init__(self, path: Path) -> None:
+        self._db = sqlite3.connect(path, isolation_level=None)
+        self._db.executescript(
+            "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
+            "CREATE TABLE capture (collection, file, offset INTEGER, json,"
+            " PRIMARY KEY (collection, file, offset)) WITHOUT ROWID;"
+            "CREATE TABLE line (line BLOB);"
+            "CREATE TABLE page (id PRIMARY KEY, url, timestamp) WITHOUT ROWID;"
+        )
+
+    def add(self, captures: Iterable[Capture]) -> int:
+        """Note captures; return how many different ones there are."""
+        rows = (
+            (each.collection, each.source_file, each.source_file_offset, json.dumps(asdict(each)))
+            for each in captures
+        )
+        self._db.execute("BEGIN")
+        self._db.executemany("INSERT OR IGNORE INTO capture VALUES (?, ?, ?, ?)", rows)
+        self._db.execute("COMMIT")
+        return int(self._db.execute("SELECT count(*) FROM capture").fetchone()[0])
+
+    def files(self) -> list[tuple[str, str, int]]:
+        """Return the files that hold them, by collection and name, and how many each holds."""
+        return self._db.execute(
+            "SELECT collection, file, count(*) FROM capture GROUP BY collection, file"
+            " ORDER BY collection, file"
+        ).fetchall()
+
+    def captures(self, collection: str, file: str) -> Iterator[Capture]:
+        """Yield the captures of a file in the order of their offsets."""
+        rows = self._db.execute(
+            "SELECT json FROM capture WHERE collection = ? AND file = ? ORDER BY offset",
+            (collection, file),
+        )
+        for (text,) in rows:
+            yield Capture(**json.loads(text))
+
+    def add_line(self, line: bytes) -> None:
+        """Note a line of the index."""
+        self._db.execute("INSERT INTO line VALUES (?)", (line,))
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the lines of the index in the order of their bytes."""
+        for (line,) in self._db.execute("SELECT line FROM line ORDER BY line"):
+            yield line
+
+    def add_page(self, capture: Capture) -> None:
+        """Note a capture as that of a page; the first of each document counts."""
+        self._db.execute(
+            "INSERT INTO page VALUES (?, ?, ?) ON CONFLICT (id)"
+            " DO UPDATE SET timestamp = min(timestamp, excluded.timestamp)",
+            (capture.document_id, capture.url, capture.timestamp),
+        )
+
+    def pages(self) -> Iterator[tuple[str, str, str]]:
+        """Yield document id, URL and timestamp of each page, by URL and timestamp."""
+        yield from self._db.execute("SELECT id, url, timestamp FROM page ORDER BY url, timestamp")
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()

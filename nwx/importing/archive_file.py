@@ -1,0 +1,159 @@
+"""From an archive file to parts for the engine: what a worker does, but for its process."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from nwx.errors import SourceError
+from nwx.importing.collector import Collector, Guard, KnownLookup, ListLookupFunction, Memory
+from nwx.importing.messages import FilePart, FileTask, Verdict
+from nwx.importing.options import ImportOptions
+from nwx.importing.report import Outcome
+from nwx.model import EXCLUDED, UNDEDUPLICATED, Batch, ReadError, SourceFile
+from nwx.warc.reader import ArchiveReader
+from nwx.warc.sources import ArchiveSource, checksum
+
+
+def import_file(
+    task: FileTask,
+    options: ImportOptions,
+    known: KnownLookup,
+    guard: Guard,
+    moved: Callable[[int], None],
+    memory: Memory,
+    listed: ListLookupFunction | None = None,
+) -> Iterator[FilePart | Verdict]:
+    """Yield the parts of a file that are not in the archive yet, then the verdict.
+
+    `moved` is told the bytes read, at every record. `memory` is shared by
+    the files that one worker reads. Captures that are `listed` leave their
+    date only.
+    """
+    source, entry = task.source, task.entry
+    if entry and source.size is not None and entry.size not in (None, source.size):
+        yield _refused(source, entry, f"{source.size} bytes, not {entry.size}")
+        return
+    try:
+        content = checksum(source)
+    except SourceError as error:
+        yield Verdict(Outcome.UNREADABLE, (ReadError(source.name, None, "open", str(error)),))
+        return
+    if entry and entry.checksum != content:
+        yield _refused(source, entry, "other content")
+    elif entry and entry.finished:
+        yield Verdict(Outcome.SKIPPED)
+    else:
+        new = SourceFile(options.collection, source.name, task.path, source.size, content)
+        collector = Collector(known, options, guard, task.without_text, memory, listed)
+        yield from _Import(source, entry or new, collector, options, moved).parts()
+
+
+def _refused(source: ArchiveSource, entry: SourceFile, difference: str) -> Verdict:
+    message = (
+        f"another file of this name is in the archive ({entry.path}; {difference});"
+        " rename this one, or import it into another collection"
+    )
+    return Verdict(Outcome.REFUSED, (ReadError(source.name, None, "conflict", message),))
+
+
+class _Import:
+    """A file on its way into the archive."""
+
+    def __init__(
+        self,
+        source: ArchiveSource,
+        entry: SourceFile,
+        collector: Collector,
+        options: ImportOptions,
+        moved: Callable[[int], None],
+    ) -> None:
+        self._source, self._entry = source, entry
+        self._collector, self._moved = collector, moved
+        self._deduplicated = options.deduplicate
+        self._reader = ArchiveReader(
+            source,
+            options.collection,
+            start=entry.done_to,
+            verify=options.verify,
+            keep=collector.wants,
+        )
+        self._errors = self._captures = self._excluded = 0
+        self._cut_off = False
+        self._done = _Mark(entry.done_to)
+        self._told = self._done
+
+    def parts(self) -> Iterator[FilePart | Verdict]:
+        """Yield the parts from where the ledger stands, then the verdict."""
+        yield from self._read()
+        outcome = self._outcome()
+        if outcome is Outcome.IMPORTED:
+            self._mark(self._reader.position, finished=True)
+        yield self._part()
+        yield Verdict(outcome)
+
+    def _outcome(self) -> Outcome:
+        readable = self._reader.records or self._entry.done_to or not self._errors
+        if not readable:
+            return Outcome.UNREADABLE
+        # What could not be read today (a disk, a network) may be readable tomorrow.
+        return Outcome.PARTIAL if self._cut_off else Outcome.IMPORTED
+
+    def _read(self) -> Iterator[FilePart]:
+        for item in self._reader:
+            if isinstance(item, ReadError):
+                self._errors += 1
+                self._cut_off = item.kind == "read"
+                self._collector.add_error(item)
+            else:
+                if self._collector.add(item):
+                    self._captures += 1
+                else:
+                    self._excluded += 1
+                self._mark(item.resume_at)
+            self._moved(self._reader.position)
+            if self._collector.full:
+                yield self._part()
+
+    def _mark(self, done_to: int, finished: bool = False) -> None:
+        """Note that all before `done_to` was collected: a part may end here."""
+        counts = {"captures": self._captures, "errors": self._errors}
+        if self._excluded:
+            counts[EXCLUDED] = self._excluded
+        if not self._deduplicated:
+            counts[UNDEDUPLICATED] = self._captures
+        self._done = _Mark(done_to, finished, dict(self._reader.records), counts)
+
+    def _part(self) -> FilePart:
+        collected, done, told = self._collector.take(), self._done, self._told
+        self._told = done
+        return FilePart(
+            Batch(
+                collected.documents,
+                collected.captures,
+                collected.dates,
+                (self._ledger_entry(done),) if done is not told else (),
+            ),
+            collected.errors,
+            Counter(done.records) - Counter(told.records),
+            collected.candidates,
+            collected.excluded,
+            done.done_to - told.done_to,
+        )
+
+    def _ledger_entry(self, done: "_Mark") -> SourceFile:
+        counts = Counter(self._entry.counts)
+        counts.update(done.records)
+        counts.update(done.counts)
+        return replace(
+            self._entry, done_to=done.done_to, finished=done.finished, counts=dict(counts)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """How far a file was collected, and what was counted since this import began with it."""
+
+    done_to: int
+    finished: bool = False
+    records: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)

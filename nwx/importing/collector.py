@@ -1,0 +1,225 @@
+"""From records to what is written of them."""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+
+from nwx.extract import extract, extractable
+from nwx.importing.options import ImportOptions
+from nwx.keys import document_key, makes_document, precedence
+from nwx.model import Capture, Dates, Document, Extract, ReadError
+from nwx.warc.reader import CaptureRecord, StoredPayload
+
+# A lookup takes so many records or bytes of payload, a part so many captures,
+# characters of text or errors, whichever comes first: they bound the memory.
+_LOOKUP_RECORDS, _LOOKUP_BYTES = 256, 8 << 20
+_PART_CAPTURES, _PART_CHARACTERS, _PART_ERRORS = 4_000, 4 << 20, 1_000
+_CHARACTERS_OF_A_LINK = 100
+_REMEMBERED_KEYS = 10_000
+
+KnownLookup = Callable[[Collection[str]], dict[str, int]]
+"""`Engine.known`."""
+
+Guard = Callable[[int], AbstractContextManager[None]]
+"""Marks the extraction of the record at an offset, for whoever watches this process."""
+
+ListLookupFunction = Callable[[str, str, str], bool]
+"""Tells whether a capture (URL, digest, timestamp) is to be left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class CollectedBatch:
+    """What became of a stretch of records.
+
+    `candidates` can make a document or repeat one, `excluded` were left out
+    but for their dates.
+    """
+
+    documents: tuple[Document, ...]
+    captures: tuple[Capture, ...]
+    dates: tuple[Dates, ...]
+    errors: tuple[ReadError, ...]
+    candidates: int
+    excluded: int
+
+
+def _problems(payload: StoredPayload) -> Iterator[str]:
+    if payload.problem:
+        yield f"coding: {payload.problem}"
+    if payload.truncated:
+        yield f"size: the payload is too long, its first {len(payload.data)} bytes were read"
+
+
+class Memory:
+    """The documents that were met last, and their precedence, so that few are asked for twice.
+
+    What a worker handed over it may forget, but never remembers in vain: it
+    is written, or the import ends.
+    """
+
+    def __init__(self) -> None:
+        self._new: dict[str, int] = {}
+        self._old: dict[str, int] = {}
+
+    def precedence(self, id: str) -> int:
+        """Return the precedence of a document, -1 where it is not remembered."""
+        return self._new.get(id, self._old.get(id, -1))
+
+    def remember(self, id: str, rank: int) -> None:
+        """Keep a document in mind, in the place of one met long ago."""
+        self._new[id] = rank
+        if len(self._new) >= _REMEMBERED_KEYS:
+            self._new, self._old = {}, self._new
+
+
+class Collector:
+    """Collects records until they make a part to write.
+
+    Asks the engine which documents it holds and extracts only the others,
+    or all where nothing is to be deduplicated. Of a capture that is
+    `listed` only the date is kept. `without_text` maps offsets of records
+    that are not to be extracted to the reason in words.
+    """
+
+    def __init__(
+        self,
+        known: KnownLookup,
+        options: ImportOptions,
+        guard: Guard,
+        without_text: Mapping[int, str],
+        memory: Memory,
+        listed: ListLookupFunction | None = None,
+    ) -> None:
+        self._known, self._options, self._guard = known, options, guard
+        self._extract = options.extract or extract
+        self._without_text = without_text
+        self._memory = memory
+        self._listed = listed
+        self._asked: tuple[Capture | None, bool] = (None, False)
+        self._waiting: list[tuple[int, CaptureRecord]] = []
+        self._waiting_bytes = 0
+        self._clear()
+
+    def _clear(self) -> None:
+        self._captures: list[Capture] = []
+        self._documents: dict[str | int, Document] = {}
+        self._seen: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
+        self._errors: list[ReadError] = []
+        self._candidates = self._characters = self._excluded = 0
+
+    def wants(self, capture: Capture) -> bool:
+        """Tell the reader whether the payload of a capture will be asked for."""
+        return (
+            makes_document(capture)
+            and extractable(capture.content_type_norm)
+            and not self._is_listed(capture)
+        )
+
+    def add(self, record: CaptureRecord) -> bool:
+        """Take the next record of the file; return whether it was not left out."""
+        capture = record.capture
+        if capture.document_id:
+            seen = (capture.timestamp, capture.collection)
+            self._seen[document_key(capture.url, capture.digest)].add(seen)
+        if self._is_listed(capture):
+            self._excluded += 1
+            return False
+        self._captures.append(capture)
+        browsed = makes_document(capture)
+        self._candidates += browsed or capture.record_type == "revisit"
+        if browsed and self._options.deduplicate:
+            self._wait(record)
+        elif browsed:
+            self._documents[capture.source_file_offset] = self._document(record)
+        return True
+
+    def _is_listed(self, capture: Capture) -> bool:
+        """Return whether a capture is to be left out; the reader and `add` ask about the same."""
+        if self._listed is None:
+            return False
+        if self._asked[0] is not capture:
+            listed = self._listed(capture.url, capture.digest, capture.timestamp)
+            self._asked = (capture, listed)
+        return self._asked[1]
+
+    def add_error(self, error: ReadError) -> None:
+        """Take an error met on the way."""
+        self._errors.append(error)
+
+    def _wait(self, record: CaptureRecord) -> None:
+        rank, document = precedence(record.capture), record.capture.document_id
+        if self._memory.precedence(document) >= rank:
+            return
+        self._waiting.append((rank, record))
+        self._waiting_bytes += record.capture.content_length or 0
+        if len(self._waiting) >= _LOOKUP_RECORDS or self._waiting_bytes >= _LOOKUP_BYTES:
+            self._settle()
+
+    def _settle(self) -> None:
+        best: dict[str, int] = {}
+        for rank, record in self._waiting:
+            document = record.capture.document_id
+            best[document] = max(best.get(document, -1), rank)
+        known = self._known(best.keys()) if best else {}
+        for rank, record in self._waiting:
+            document = record.capture.document_id
+            if rank == best[document] and known.get(document, -1) < rank:
+                self._documents[document] = self._document(record)
+            self._memory.remember(document, max(known.get(document, -1), best[document]))
+        self._waiting, self._waiting_bytes = [], 0
+
+    def _document(self, record: CaptureRecord) -> Document:
+        capture = record.capture
+        if not extractable(capture.content_type_norm):
+            return Document(capture, Extract())
+        reason = self._without_text.get(capture.source_file_offset)
+        if reason is not None:
+            self._report(capture, reason)
+            return Document(capture, Extract(problems=(reason,)))
+        with self._guard(capture.source_file_offset):
+            found = self._extracted(record)
+        self._characters += len(found.content) + _CHARACTERS_OF_A_LINK * len(found.links)
+        return Document(capture, found)
+
+    def _extracted(self, record: CaptureRecord) -> Extract:
+        capture, payload = record.capture, record.payload()
+        found = self._extract(
+            payload.data,
+            url=capture.url,
+            content_type_norm=capture.content_type_norm,
+            content_type=capture.content_type,
+            charset=payload.charset,
+            parser=self._options.parser,
+        )
+        problems = (*_problems(payload), *found.problems)
+        for problem in problems:
+            self._report(capture, problem)
+        return replace(found, problems=problems) if problems else found
+
+    def _report(self, capture: Capture, message: str) -> None:
+        place = capture.source_file, capture.source_file_offset
+        self._errors.append(ReadError(*place, "extract", message))
+
+    @property
+    def full(self) -> bool:
+        """Whether it is time to take what was collected."""
+        return (
+            len(self._captures) + self._excluded >= _PART_CAPTURES
+            or self._characters >= _PART_CHARACTERS
+            or len(self._errors) >= _PART_ERRORS
+        )
+
+    def take(self) -> CollectedBatch:
+        """Return what was collected since the last time."""
+        self._settle()
+        collected = CollectedBatch(
+            documents=tuple(self._documents.values()),
+            captures=tuple(self._captures),
+            dates=tuple(Dates(key, tuple(sorted(seen))) for key, seen in self._seen.items()),
+            errors=tuple(self._errors),
+            candidates=self._candidates,
+            excluded=self._excluded,
+        )
+        self._clear()
+        return collected

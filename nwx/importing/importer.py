@@ -1,0 +1,328 @@
+"""Importing files with several readers and one writer."""
+
+import time
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from multiprocessing.connection import wait
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeVar
+
+from nwx.bulk.gc_tuning import rare_collections
+from nwx.bulk.retries import retry_unavailable
+from nwx.dedup.exclusion_lists import ExclusionList
+from nwx.engine.base import Engine
+from nwx.errors import NwxError, SourceError
+from nwx.importing.messages import FilePart, FileTask, Verdict
+from nwx.importing.options import ImportOptions
+from nwx.importing.report import ErrorLog, ImportProgress, ImportReport, Outcome
+from nwx.importing.separate_documents import Separated
+from nwx.importing.worker_process import Worker, warm_up
+from nwx.model import EXCLUDED, ReadError, SourceFile
+from nwx.settings import Settings
+from nwx.warc.sources import STANDARD_INPUT, ArchiveSource
+
+T = TypeVar("T")
+
+_LOOK_SECONDS = 0.25
+_DEATHS_IN_PLACE = 2
+"""How often a reader may die outside of an extraction at one place before its file is left."""
+
+
+def import_files(
+    engine: Engine,
+    settings: Settings,
+    sources: Iterable[ArchiveSource | ReadError],
+    options: ImportOptions,
+    progress: Callable[[ImportProgress], None] = lambda _: None,
+    stopping: Callable[[], bool] = lambda: False,
+    excluded: ExclusionList | None = None,
+) -> ImportReport:
+    """Import files into an archive; what it holds of them already is left as it is.
+
+    Of captures that are `excluded` only the dates are kept. `settings`
+    lead to `engine`, for the processes that read. `progress` is called a
+    few times a second. Once `stopping` says so, the import ends after the
+    current write, and the report is marked interrupted; another import
+    goes on from there.
+    Raises EngineError when the archive cannot be written, at the start or
+    later: what was written until then stays.
+    """
+    warm_up(settings)
+    with _scratch() as folder, rare_collections():
+        run = _Run(engine, settings, options, stopping, folder, excluded)
+        try:
+            run.take(sources)
+            run.work(progress)
+        finally:
+            run.end_workers()
+    retry_unavailable(engine.refresh, options.patience_seconds, stopping)
+    return run.report()
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    """Give a folder for what workers say and for standard input."""
+    try:
+        folder = TemporaryDirectory(prefix="nwx-import-")
+    except OSError as error:
+        raise NwxError(f"no temporary folder can be made: {error}") from error
+    with folder as path:
+        yield Path(path)
+
+
+class _Job:
+    """A file on its way: its task, as it stands after the last part written."""
+
+    def __init__(self, source: ArchiveSource, path: str, entry: SourceFile | None) -> None:
+        self.source, self.path, self.entry = source, path, entry
+        self.without_text: dict[int, str] = {}
+        self.deaths = 0
+
+    @property
+    def task(self) -> FileTask:
+        return FileTask(self.source, self.path, self.entry, dict(self.without_text))
+
+
+class _Run:
+    def __init__(
+        self,
+        engine: Engine,
+        settings: Settings,
+        options: ImportOptions,
+        stopping: Callable[[], bool],
+        folder: Path,
+        excluded: ExclusionList | None,
+    ) -> None:
+        self._excluded = excluded.files if excluded else None
+        self._separated = Separated(engine)
+        self._engine, self._settings, self._options = engine, settings, options
+        self._stopping, self._folder = stopping, folder
+        self._began = time.monotonic()
+        self._waiting: deque[_Job] = deque()
+        self._namesakes: defaultdict[str, list[ArchiveSource]] = defaultdict(list)
+        self._idle: list[Worker] = []
+        self._busy: dict[Worker, _Job] = {}
+        self._started = 0
+        self._tally = _Tally()
+
+    def take(self, sources: Iterable[ArchiveSource | ReadError]) -> None:
+        """Line the files up, the largest first so that none is left over at the end."""
+        files = retry_unavailable(self._engine.files, self._options.patience_seconds)
+        self._separated.note(files)
+        ledger = {
+            entry.name: entry for entry in files if entry.collection == self._options.collection
+        }
+        found: dict[str, ArchiveSource] = {}
+        for source in sources:
+            if isinstance(source, ReadError):
+                self._tally.errors.add(source)
+            elif source.name in found:
+                self._namesakes[source.name].append(source)
+            else:
+                found[source.name] = source
+        queue = sorted(found.values(), key=lambda source: -(source.size or 0))
+        self._waiting.extend(
+            _Job(source, source.path, ledger.get(source.name))
+            if source.path != STANDARD_INPUT
+            else _Job(self._spooled(source), source.path, ledger.get(source.name))
+            for source in queue
+        )
+        self._tally.excluded_before = sum(
+            job.entry.counts.get(EXCLUDED, 0) for job in self._waiting if job.entry
+        )
+        others = [source for sources in self._namesakes.values() for source in sources]
+        self._tally.expect([*queue, *others])
+
+    def _spooled(self, source: ArchiveSource) -> ArchiveSource:
+        """Return standard input as a file: readable by another process, and twice."""
+        copy = self._folder / "stdin"
+        try:
+            with source.open() as theirs, copy.open("wb") as ours:
+                while not self._stopping() and (chunk := theirs.read(1 << 20)):
+                    ours.write(chunk)
+        except OSError as error:
+            raise SourceError(f"standard input cannot be kept in {copy}: {error}") from error
+        return replace(source, path=str(copy), size=copy.stat().st_size)
+
+    def work(self, progress: Callable[[ImportProgress], None]) -> None:
+        """Import all files, or as far as `stopping` allows."""
+        shown = self._began
+        while (self._waiting or self._busy) and not self._stopping():
+            self._hand_out()
+            for connection in wait([w.connection for w in self._busy], _LOOK_SECONDS):
+                worker = next(w for w in self._busy if w.connection is connection)
+                self._listen(worker)
+                if self._stopping():
+                    break
+            if time.monotonic() - shown >= _LOOK_SECONDS:
+                shown = time.monotonic()
+                progress(self._progress())
+        if self._busy:
+            self._tally.outcomes[Outcome.PARTIAL] += len(self._busy)
+        progress(self._progress())
+
+    def _hand_out(self) -> None:
+        while self._waiting and len(self._busy) < self._options.processes:
+            try:
+                worker = self._free_worker()
+                worker.give(self._waiting[0].task)
+            except (OSError, EOFError) as error:
+                # The server of processes is gone, as when the whole group is told to end.
+                if self._stopping():
+                    return
+                raise NwxError(f"no process can be started to read files: {error}") from error
+            self._busy[worker] = self._waiting.popleft()
+
+    def _free_worker(self) -> Worker:
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.is_alive:
+                return worker
+            worker.end()
+        self._started += 1
+        log = self._folder / f"{self._started}.log"
+        return Worker(self._settings, self._options, log, self._excluded)
+
+    def _listen(self, worker: Worker) -> None:
+        job = self._busy[worker]
+        try:
+            message = worker.connection.recv()
+        except (EOFError, ConnectionResetError):
+            if not self._stopping():
+                self._bury(worker)
+            return
+        if isinstance(message, NwxError):
+            raise message
+        if isinstance(message, FilePart):
+            self._write(job, message)
+        else:
+            del self._busy[worker]
+            self._idle.append(worker)
+            self._close(job, message)
+
+    def _write(self, job: _Job, part: FilePart) -> None:
+        self._separated.note(part.batch.files)
+        every = not self._options.deduplicate
+        writes = self._patiently(lambda: self._separated.writes(part.batch, every=every))
+        documents = sum(self._patiently(write).documents for write in writes)
+        if part.batch.files:
+            job.entry, job.deaths = part.batch.files[-1], 0
+        self._tally.add(part, documents)
+
+    def _patiently(self, call: Callable[[], T]) -> T:
+        return retry_unavailable(call, self._options.patience_seconds, self._stopping)
+
+    def _close(self, job: _Job, verdict: Verdict) -> None:
+        self._tally.close(job.source, verdict)
+        if self._namesakes[job.source.name]:
+            source = self._namesakes[job.source.name].pop(0)
+            self._waiting.append(_Job(source, source.path, job.entry))
+
+    def _bury(self, worker: Worker) -> None:
+        """Go on after the death of a worker, without the record that it died of."""
+        job = self._busy.pop(worker)
+        offset, cause = worker.pulse.extracting, worker.cause_of_death()
+        worker.end()
+        if offset is not None:
+            job.without_text[offset] = f"extraction {cause}"
+            self._waiting.appendleft(job)
+            return
+        job.deaths += 1
+        if job.deaths < _DEATHS_IN_PLACE:
+            self._waiting.appendleft(job)
+            return
+        done_to = job.entry.done_to if job.entry else 0
+        error = ReadError(job.source.name, done_to, "crash", f"reading {cause} after this place")
+        self._close(job, Verdict(Outcome.PARTIAL, (error,)))
+
+    def end_workers(self) -> None:
+        """End all processes at once; what they had not handed over is read again next time."""
+        for worker in (*self._busy, *self._idle):
+            worker.end()
+
+    def _progress(self) -> ImportProgress:
+        reading = sum(worker.pulse.position for worker in self._busy)
+        return self._tally.progress(reading, time.monotonic() - self._began)
+
+    def report(self) -> ImportReport:
+        """Return what was done."""
+        left = bool(self._waiting or self._busy)
+        return self._tally.report(left, time.monotonic() - self._began)
+
+
+class _Tally:
+    """The running figures of an import."""
+
+    def __init__(self) -> None:
+        self.errors = ErrorLog()
+        self.outcomes: Counter[str] = Counter()
+        self.excluded_before = 0
+        self._records: Counter[str] = Counter()
+        self._captures = self._documents = self._candidates = self._excluded = 0
+        self._bytes = self._closed_bytes = 0
+        self._files = 0
+        self._bytes_total: int | None = 0
+
+    def expect(self, sources: list[ArchiveSource]) -> None:
+        """Note what is to be done."""
+        sizes = [source.size for source in sources]
+        self._files = len(sources)
+        self._bytes_total = None if None in sizes else sum(size or 0 for size in sizes)
+
+    def add(self, part: FilePart, documents: int) -> None:
+        """Count a part that was written and made so many documents."""
+        self._records.update(part.records)
+        self._captures += len(part.batch.captures)
+        self._documents += documents
+        self._candidates += part.candidates
+        self._excluded += part.excluded
+        self._bytes += part.bytes
+        for error in part.errors:
+            self.errors.add(error)
+
+    def close(self, source: ArchiveSource, verdict: Verdict) -> None:
+        """Count a file that is done with."""
+        self.outcomes[verdict.outcome] += 1
+        self._closed_bytes += source.size or 0
+        for error in verdict.errors:
+            self.errors.add(error)
+
+    @property
+    def _duplicates(self) -> int:
+        return max(0, self._candidates - self._documents)
+
+    def progress(self, reading: int, seconds: float) -> ImportProgress:
+        """Return the figures with `reading` bytes of files that are not done with."""
+        return ImportProgress(
+            bytes=self._closed_bytes + reading,
+            bytes_total=self._bytes_total,
+            files=self.outcomes.total(),
+            files_total=self._files,
+            captures=self._captures,
+            documents=self._documents,
+            duplicates=self._duplicates,
+            errors=self.errors.total,
+            seconds=seconds,
+        )
+
+    def report(self, interrupted: bool, seconds: float) -> ImportReport:
+        """Return the figures at the end."""
+        return ImportReport(
+            files=self._files,
+            outcomes=dict(self.outcomes),
+            records=dict(self._records),
+            captures=self._captures,
+            documents=self._documents,
+            duplicates=self._duplicates,
+            excluded=self._excluded,
+            excluded_before=self.excluded_before,
+            bytes=self._bytes,
+            errors=tuple(self.errors.kept),
+            errors_total=self.errors.total,
+            errors_by_kind=dict(self.errors.by_kind),
+            interrupted=interrupted,
+            seconds=seconds,
+        )

@@ -1,0 +1,123 @@
+"""The hold that a parent has on the processes that read.
+
+Whatever a document does to the process that extracts it (hang, crash, eat
+all memory), the parent learns at which record it died, and starts another
+process that leaves the text of that record out.
+"""
+
+import signal
+from ctypes import Array, c_longlong
+from multiprocessing import forkserver, get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from nwx.dedup.exclusion_lists import ListFiles
+from nwx.engine.open import is_server
+from nwx.importing.messages import FileTask, Message
+from nwx.importing.options import ImportOptions
+from nwx.settings import Settings
+
+_NOTHING = -1
+
+# A fork of a server that has the libraries loaded starts in milliseconds,
+# and unlike a fork of this process has no threads or locks of an engine.
+_context = get_context("forkserver")
+
+
+def warm_up(settings: Settings) -> None:
+    """Begin to load what readers need, in the background."""
+    engine = "nwx.engine.elastic" if is_server(settings.engine) else "nwx.engine.embedded"
+    _context.set_forkserver_preload(["nwx.importing.worker", engine])
+    forkserver.ensure_running()
+
+
+class Pulse:
+    """Memory shared with a worker: the record in extraction, and the bytes read of the file."""
+
+    def __init__(self) -> None:
+        self._cells: Array[c_longlong] = _context.RawArray(c_longlong, [_NOTHING, 0])
+
+    @property
+    def extracting(self) -> int | None:
+        """The offset of the record whose text is being extracted."""
+        return None if self._cells[0] == _NOTHING else self._cells[0]
+
+    @extracting.setter
+    def extracting(self, offset: int | None) -> None:
+        self._cells[0] = _NOTHING if offset is None else offset
+
+    @property
+    def position(self) -> int:
+        """The bytes of the file that were read."""
+        return self._cells[1]
+
+    @position.setter
+    def position(self, position: int) -> None:
+        self._cells[1] = position
+
+
+class Worker:
+    """The parent's hold on a worker process."""
+
+    def __init__(
+        self, settings: Settings, options: ImportOptions, log: Path, excluded: ListFiles | None
+    ) -> None:
+        self.pulse, self._log = Pulse(), log
+        self._options = options
+        log.touch()  # a process may die before it says anything
+        self.connection, theirs = _context.Pipe()
+        self._process = _context.Process(
+            target=_work, args=(theirs, self.pulse, settings, options, log, excluded), daemon=True
+        )
+        self._process.start()
+        theirs.close()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process still runs."""
+        return self._process.is_alive()
+
+    def give(self, task: FileTask) -> None:
+        """Let the worker import a file; its messages come over `connection`."""
+        self.pulse.position = task.entry.done_to if task.entry else 0
+        self.connection.send(task)
+
+    def cause_of_death(self) -> str:
+        """Return in words why the process ended."""
+        self._process.join()
+        code = self._process.exitcode or 0
+        if code == -signal.SIGALRM:
+            return f"took longer than {self._options.item_seconds:g} s"
+        if code < 0:
+            return f"crashed ({signal.Signals(-code).name})"
+        return f"failed: {_last_line(self._log)}"
+
+    def end(self) -> None:
+        """End the process at once."""
+        self._process.kill()
+        self._process.join()
+        self._process.close()
+        self.connection.close()
+
+
+def _last_line(log: Path) -> str:
+    """Return what a process said last, fit for a message."""
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - 4096))
+        lines = file.read().decode("utf-8", "replace").strip().splitlines()
+    line = lines[-1] if lines else "no reason given"
+    return "".join(sign if sign.isprintable() else "?" for sign in line)[:200]
+
+
+def _work(
+    connection: "Connection[Message, FileTask]",
+    pulse: Pulse,
+    settings: Settings,
+    options: ImportOptions,
+    log: Path,
+    excluded: ListFiles | None,
+) -> None:
+    # Imported here, as the parent needs none of the libraries that read and extract.
+    from nwx.importing.worker import work
+
+    work(connection, pulse, settings, options, log, excluded)

@@ -1,0 +1,241 @@
+"""CDX of archive files: WARC, ARC and WACZ, many at a time."""
+
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from io import BytesIO
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO
+
+from nwx.bulk.pool import Pool, processors
+from nwx.bulk.progress import StepProgress, no_progress
+from nwx.bulk.spill import writing
+from nwx.bulk.tally import Note, Tally
+from nwx.bulk.whole_files import whole_file
+from nwx.cdx.lines import CDX9, CDX11, format_header
+from nwx.dedup.input_plan import temporary_folder
+from nwx.errors import FormatError, SourceError, UrlError
+from nwx.indexing.index_lines import IndexLineForm, index_line
+from nwx.model import ReadError
+from nwx.warc.members import READ_FAILURES, open_members
+from nwx.warc.record import Record
+from nwx.warc.record_groups import record_groups
+from nwx.warc.scanner import Scanner
+from nwx.warc.sources import ArchiveSource
+
+_KEPT_BYTES = 1 << 16
+_FILES_MERGED = 64
+_SORTED_BYTES = 32 << 20
+_WORTH_PROCESSES_BYTES = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class IndexOptions:
+    """The form of an index; `post_append` puts the bodies of POST requests into urlkeys."""
+
+    form: IndexLineForm = IndexLineForm.CDX11
+    in_order: bool = True
+    post_append: bool = False
+
+
+@dataclass(slots=True)
+class IndexReport:
+    """How many files were read and lines written, and what could not be read."""
+
+    files: int = 0
+    lines: int = 0
+    errors: list[ReadError] = field(default_factory=list)
+
+
+def index_together(
+    sources: Sequence[ArchiveSource | ReadError],
+    output: BinaryIO,
+    options: IndexOptions,
+    *,
+    jobs: int | None = None,
+    tmp: Path | None = None,
+    progress: StepProgress = no_progress,
+) -> IndexReport:
+    """Write one index of all files, with a header line where the form has one.
+
+    Nothing is written to `output` before all files are read. Raises
+    SourceError where a file cannot be written; what cannot be read is in
+    the report.
+    """
+    with temporary_folder(tmp) as folder:
+        targets = [folder / str(number) for number in range(len(sources))]
+        work = _Work(options, Tally(folder / "tally"), header=False)
+        report = _index(sources, targets, work, jobs, progress)
+        parts = [path for path in targets if path.exists()]
+        output.write(header_of(options.form))
+        if options.in_order:
+            _merge(parts, folder, output)
+        else:
+            for part in parts:
+                output.write(part.read_bytes())
+    return report
+
+
+def index_beside(
+    sources: Sequence[ArchiveSource | ReadError],
+    options: IndexOptions,
+    *,
+    jobs: int | None = None,
+    progress: StepProgress = no_progress,
+) -> IndexReport:
+    """Write the index of each file beside it: `NAME.cdx`, or `NAME.cdxj`.
+
+    A WACZ gets one for each WARC in it. Each appears when it is whole.
+    """
+    targets = [_beside(source, options.form) for source in sources]
+    with temporary_folder(None) as folder:
+        work = _Work(options, Tally(folder / "tally"), header=True)
+        return _index(sources, targets, work, jobs, progress)
+
+
+def header_of(form: IndexLineForm) -> bytes:
+    """Return the header line of a form, b"" where it has none."""
+    if form is IndexLineForm.CDXJ:
+        return b""
+    return format_header(CDX9 if form is IndexLineForm.CDX9 else CDX11).encode() + b"\n"
+
+
+def index_lines(
+    source: ArchiveSource,
+    options: IndexOptions,
+    errors: list[ReadError],
+    note: Note = lambda done: None,
+) -> Iterator[str]:
+    """Stream the lines of a file, without newlines, in its order; faults go to `errors`.
+
+    `note` is told now and then how many bytes were read.
+    """
+    file = source.member.rpartition("/")[2] or source.name
+    try:
+        with source.open() as handle:
+            members = open_members(handle)
+            scanner = Scanner(members, _KEPT_BYTES, _ask)
+            for record, beside in _records(scanner, joined=options.post_append):
+                try:
+                    line = index_line(record, file, options.form, beside)
+                except FormatError as error:
+                    kind = "url" if isinstance(error, UrlError) else "date"
+                    errors.append(ReadError(source.name, record.offset, kind, str(error)))
+                    continue
+                if line:
+                    note(members.raw.offset)
+                    yield line
+            errors += [
+                ReadError(source.name, fault.offset, fault.kind, fault.message)
+                for fault in scanner.faults
+            ]
+            if members.raw.failure:
+                errors.append(
+                    ReadError(source.name, members.raw.offset, "read", members.raw.failure)
+                )
+    except (SourceError, *READ_FAILURES) as error:
+        errors.append(ReadError(source.name, None, "read", f"cannot be read: {error}"))
+
+
+def _ask(record: Record) -> None:
+    """Ask for the payload digest of a record too long to be kept, where it tells none."""
+    if record.kind != "request" and not record.fields.get(b"warc-payload-digest"):
+        record.ask("sha1", record.http_head().size)
+
+
+def _records(scanner: Scanner, *, joined: bool) -> Iterator[tuple[Record, Sequence[Record]]]:
+    if not joined:
+        for record in scanner:
+            yield record, ()
+        return
+    for group in record_groups(scanner):
+        for record in group.beside:
+            yield record, ()
+        if group.capture is not None:
+            yield group.capture, group.beside
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What the processes that index files share."""
+
+    options: IndexOptions
+    tally: Tally
+    header: bool
+
+
+def _index(
+    sources: Sequence[ArchiveSource | ReadError],
+    targets: Sequence[Path],
+    work: _Work,
+    jobs: int | None,
+    progress: StepProgress,
+) -> IndexReport:
+    report = IndexReport()
+    given = zip(sources, targets, strict=True)
+    files = [(source, target) for source, target in given if isinstance(source, ArchiveSource)]
+    tasks = [(number, *file, work) for number, file in enumerate(files)]
+    sizes = [source.size or 0 for source, _ in files]
+    report.errors += [source for source in sources if isinstance(source, ReadError)]
+    with (
+        work.tally.shown("reading", sizes, progress),
+        Pool(_workers([source for source, _ in files], jobs)) as pool,
+    ):
+        for lines, errors in pool.map(_index_one, tasks):
+            report.files += 1
+            report.lines += lines
+            report.errors += errors
+    return report
+
+
+def _workers(sources: Sequence[ArchiveSource], jobs: int | None) -> int:
+    worth = sum(source.size or 0 for source in sources) >= _WORTH_PROCESSES_BYTES
+    return min(jobs or (processors() if worth else 1), max(1, len(sources)))
+
+
+def _index_one(
+    number: int, source: ArchiveSource, target: Path, work: _Work
+) -> tuple[int, list[ReadError]]:
+    errors: list[ReadError] = []
+    options = work.options
+    with work.tally.noting(number) as note:
+        lines = [
+            line.encode("utf-8", "surrogateescape") + b"\n"
+            for line in index_lines(source, options, errors, note)
+        ]
+        note(source.size or 0)
+    if options.in_order:
+        lines.sort()
+    if lines or not errors:
+        with whole_file(target) as stream:
+            stream.write(header_of(options.form) if work.header else b"")
+            stream.writelines(lines)
+    return len(lines), errors
+
+
+def _beside(source: ArchiveSource | ReadError, form: IndexLineForm) -> Path:
+    if isinstance(source, ReadError):
+        return Path(source.file)
+    end = "cdxj" if form is IndexLineForm.CDXJ else "cdx"
+    inner = f".{source.member.rpartition('/')[2]}" if source.member else ""
+    return Path(f"{source.path}{inner}.{end}")
+
+
+def _merge(parts: list[Path], folder: Path, output: BinaryIO) -> None:
+    """Write the lines of sorted files in order; few files are open at a time."""
+    if sum(part.stat().st_size for part in parts) <= _SORTED_BYTES:
+        output.writelines(sorted(chain(*(BytesIO(part.read_bytes()) for part in parts))))
+        return
+    while len(parts) > _FILES_MERGED:
+        merged = folder / f"merged-{parts[0].name}"
+        with writing(merged), merged.open("wb") as stream:
+            _merge_few(parts[:_FILES_MERGED], stream)
+        parts = [*parts[_FILES_MERGED:], merged]
+    _merge_few(parts, output)
+
+
+def _merge_few(parts: Iterable[Path], output: BinaryIO) -> None:
+    with ExitStack() as stack:
+        output.writelines(heapq.merge(*(stack.enter_context(part.open("rb")) for part in parts)))

@@ -1,0 +1,142 @@
+"""What people type, made into what the grammar of Lucene takes.
+
+The grammar gives a meaning to signs that people write for their own sake:
+the colon and the slashes of a URL, a dash between words, an apostrophe, a
+question mark. Here those are quoted with a backslash, or left out, so that
+only what was meant as syntax is left.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from nwx.errors import QueryError
+from nwx.query.fields import resolve_field
+
+MAX_CHARACTERS = 8_000
+MAX_DEPTH = 30
+MAX_TOKENS = 1_000
+
+_TOKEN = re.compile(
+    r"""
+    (?P<phrase>"(?:[^"\\]|\\.)*")
+  | (?P<quote>")
+  | (?P<address>[A-Za-z][A-Za-z0-9+.-]*://[^\s"()]*)
+  | (?P<range>[\[{]\s*(?:"[^"]*"|[^\s"\[\]{}]+)\s+TO\s+(?:"[^"]*"|[^\s"\[\]{}]+)\s*[\]}])
+  | (?P<field>[A-Za-z_]+:(?=\S))
+  | (?P<compare>(?<=:)[<>]=?(?=[^\s()<>=]))
+  | (?P<alone>(?<!\S)(?:[-+!&|]+)(?!\S))
+  | (?P<not>(?<![^\s(:])!(?=[^\s!]))
+  | (?P<sign>(?<![^\s(:])[-+](?=[^\s()+-]|\())
+  | (?P<open>\()
+  | (?P<close>\))
+  | (?P<degree>(?<=[^\s(:~^])[~^](?:\d+(?:\.\d+)?|\.\d+)?(?=[\s)~^]|$))
+  | (?P<escaped>\\.)
+  | (?P<space>\s+)
+  | (?P<word>[^\s"():^~\\\[\]{}<>/'+!-][^\s"():^~\\\[\]{}]*)
+  | (?P<other>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_SPECIAL = re.compile(r"[^\w*?\s]", re.ASCII)
+_OPERATORS = ("AND", "OR", "NOT", "TO")
+
+
+@dataclass(slots=True)
+class EscapedQuery:
+    """A query that the grammar takes; `places` has for each character its place in the original."""
+
+    text: str = ""
+    places: list[int] = field(default_factory=list)
+
+    def add(self, text: str, place: int) -> None:
+        """Add what stands for the original from `place` on."""
+        self.text += text
+        self.places += [place] * len(text)
+
+    def place(self, position: int) -> int | None:
+        """Return the place in the original of a character, None at the end."""
+        return self.places[position] if position < len(self.places) else None
+
+
+def escape(query: str) -> EscapedQuery:
+    """Return a query in which only what was meant as syntax is syntax.
+
+    Raises QueryError for quotation marks and brackets that are not closed,
+    and for queries that are too long or too deep.
+    """
+    if len(query) > MAX_CHARACTERS:
+        raise QueryError(f"the query has {len(query)} characters; {MAX_CHARACTERS} are the most")
+    tamed, opened, after_field = EscapedQuery(), list[int](), False
+    only_words = not any(_is_content(match) for match in _TOKEN.finditer(query))
+    for count, match in enumerate(_TOKEN.finditer(query)):
+        if count > 2 * MAX_TOKENS:
+            raise QueryError(f"the query has too many words; {MAX_TOKENS} are the most")
+        _follow_brackets(match, query, opened)
+        tamed.add(_tamed(match, query, after_field, only_words), match.start())
+        after_field = match.lastgroup == "field" and bool(_field_of(match[0]))
+    if opened:
+        raise QueryError("this bracket is not closed", query, opened[-1])
+    return tamed
+
+
+def _is_content(match: re.Match[str]) -> bool:
+    return match.lastgroup not in ("space", "alone") and match[0] not in _OPERATORS
+
+
+def _field_of(token: str) -> str | None:
+    return resolve_field(token[:-1])
+
+
+def _follow_brackets(match: re.Match[str], query: str, opened: list[int]) -> None:
+    if match.lastgroup == "quote":
+        raise QueryError("this quotation mark is not closed", query, match.start())
+    if match.lastgroup == "open":
+        opened.append(match.start())
+        if len(opened) > MAX_DEPTH:
+            raise QueryError(
+                f"the brackets are nested too deep; {MAX_DEPTH} is the most", query, match.start()
+            )
+    elif match.lastgroup == "close":
+        if not opened:
+            raise QueryError("nothing is open that this bracket closes", query, match.start())
+        opened.pop()
+
+
+def _tamed(match: re.Match[str], query: str, after_field: bool, only_words: bool) -> str:
+    token = match[0]
+    match match.lastgroup:
+        case "word" if token in _OPERATORS and (only_words or token == "TO"):
+            return "\\" + token
+        case "word" | "phrase" | "range" | "sign" | "open" | "close" | "degree" | "escaped":
+            return token
+        case "compare":
+            return token if after_field else _escape(token)
+        case "address":
+            return _escape(token).replace("?", "\\?")
+        case "field":
+            return _tamed_field(match, query, after_field)
+        case "alone":
+            return {"&&": "AND", "||": "OR"}.get(token, "") if not only_words else ""
+        case "not":
+            return "-"
+        case "space":
+            return " "
+        case _:
+            if token in "[{" and after_field:
+                raise QueryError(
+                    "this range is not whole; write [LOW TO HIGH]", query, match.start()
+                )
+            return _escape(token)
+
+
+def _tamed_field(match: re.Match[str], query: str, after_field: bool) -> str:
+    """Keep `name:` where it names a field; a time of day and the like is text."""
+    token = match[0]
+    begins_word = match.start() == 0 or query[match.start() - 1] in " \t\n\r(+-!"
+    if begins_word and not after_field:
+        return token
+    return _escape(token)
+
+
+def _escape(text: str) -> str:
+    return _SPECIAL.sub(lambda match: "\\" + match[0], text)

@@ -1,0 +1,1 @@
+"""Questions to an archive, and documents with their versions and dates."""

@@ -1,0 +1,122 @@
+"""One document with its dates and places, and the versions of a URL."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from nwx.engine.base import Engine
+from nwx.engine.entries import document_entry
+from nwx.errors import DigestError, UsageError
+from nwx.keys import document_id, document_key, holds
+from nwx.model import Capture, Dates, Document
+from nwx.values.digests import normal_digest
+from nwx.values.urlkeys import urlkey
+
+_ID = re.compile(r"[0-9a-f]{32}")
+_MOST_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A document, all its dates, and the captures of it that the archive has the records of."""
+
+    id: str
+    document: Document
+    dates: Dates
+    captures: tuple[Capture, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UrlVersion:
+    """A version of a URL: its document, and its first and last date."""
+
+    id: str
+    url: str
+    digest: str
+    title: str
+    first: str
+    last: str
+    captures: int
+
+
+def id_of_key(text: str) -> str | None:
+    """Return the document id that a text means: itself, or that of `<url> <digest>`; else None.
+
+    Raises UsageError when what follows the URL is no digest.
+    """
+    if _ID.fullmatch(text):
+        return text
+    url, _, digest = text.strip().rpartition(" ")
+    if not url:
+        return None
+    try:
+        return document_id(document_key(url.strip(), normal_digest(digest)))
+    except DigestError as error:
+        raise UsageError(f"{error}; a key is <url> <digest>") from error
+
+
+def show(engine: Engine, id: str) -> Shown | None:
+    """Return the document of an id, or None."""
+    document = engine.documents([id]).get(id)
+    if document is None:
+        return None
+    capture = document.capture
+    key = document_key(capture.url, capture.digest)
+    dates = engine.dates([id]).get(id, Dates(key, ()))
+    captures = tuple(c for c in engine.captures(capture.urlkey) if holds(c, id))
+    return Shown(id, document, dates, captures)
+
+
+def versions(engine: Engine, url: str) -> list[UrlVersion]:
+    """Return the versions of a URL, also of other spellings of it, by their first date."""
+    counts = Counter(c.document_id for c in engine.captures(urlkey(url)) if c.document_id)
+    ids = list(counts)
+    found = [
+        version
+        for start in range(0, len(ids), _MOST_AT_ONCE)
+        for version in _versions(engine, ids[start : start + _MOST_AT_ONCE])
+    ]
+    return sorted(found, key=lambda version: (version.first, version.id))
+
+
+def _versions(engine: Engine, ids: list[str]) -> Iterator[UrlVersion]:
+    dates = engine.dates(ids)
+    for id, document in engine.documents(ids).items():
+        capture = document.capture
+        seen = [timestamp for timestamp, _ in dates[id].seen] if id in dates else []
+        yield UrlVersion(
+            id,
+            capture.url,
+            capture.digest,
+            document.extract.title,
+            min(seen, default=capture.timestamp),
+            max(seen, default=capture.timestamp),
+            len(seen),
+        )
+
+
+def shown_json(shown: Shown) -> dict[str, Any]:
+    """Return a document as programs read it, its dates and places included."""
+    return {
+        **document_entry(shown.document),
+        "dates": sorted({timestamp for timestamp, _ in shown.dates.seen}),
+        "seen": [
+            {"timestamp": timestamp, "collection": collection}
+            for timestamp, collection in shown.dates.seen
+        ],
+        "captures": [
+            {
+                "timestamp": capture.timestamp,
+                "url": capture.url,
+                "record_type": capture.record_type,
+                "collection": capture.collection,
+                "source_file": capture.source_file,
+                "source_file_offset": capture.source_file_offset,
+                "record_length": capture.record_length,
+                "status_code": capture.status_code,
+            }
+            for capture in shown.captures
+        ],
+    }

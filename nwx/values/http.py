@@ -1,0 +1,197 @@
+"""HTTP as it stands in records: heads of all ages, and bodies in their codings."""
+
+import re
+from typing import NamedTuple
+
+from nwx.values.codings import Decoded, dechunk, decode_content
+
+MAX_HEAD_BYTES = 1 << 20
+_USUAL_HEAD_BYTES = 1 << 12
+
+_BLANK_LINE = re.compile(rb"\n[ \t]*\r?\n")
+_BLANKS_AND_COLON = re.compile(rb"[ \t]+:")
+_CONTINUING = (b" ", b"\t")
+_CONTINUED = re.compile(rb"[^\n]*(?:\n[ \t][^\n]*)*")
+_FOLD = re.compile(rb"\r?\n[ \t]+")
+_FOLDED = re.compile(rb"\n[ \t]")
+_STATUS = re.compile(rb"(?:(?:HTTP(?:/[\d.]*)?|ICY)[ \t]+){1,3}(\d{1,3})(?!\d)", re.I)
+# a first line that is no status line, but with fields below it
+_ODD_HEAD = re.compile(
+    rb"HTTP/|[^<\r\n]{1,200}\r?\n[A-Za-z][A-Za-z0-9-]{1,40}:[ \t]?[^\r\n]*\r?\n", re.I
+)
+_REQUEST_LINE = re.compile(rb"([A-Za-z][A-Za-z-]{0,31})[ \t]+\S")
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([^\s\"';,]+)", re.I)
+_AFTER_TYPE = re.compile(r"[;,\s]")
+_IDENTITY = frozenset(("", "identity", "none", "binary", "utf-8", "utf8", "8bit", "7bit"))
+_MOST_CODINGS = 4
+_MOST_INNER_BYTES = 1 << 24
+
+
+class Fields:
+    """The `name: value` lines of a head, looked up when they are asked for.
+
+    HTTP heads are asked for few of their many fields, so this is faster
+    than to take every head apart. `lines` begins with the newline before
+    the first of them.
+    """
+
+    __slots__ = ("_lines", "_lower")
+
+    def __init__(self, lines: bytes) -> None:
+        self._lines = lines
+        self._lower = lines.lower()
+
+    def get(self, name: bytes) -> bytes:
+        """Return the first value of a field, b"" where there is none; `name` in lower case."""
+        lower = self._lower
+        start = lower.find(b"\n" + name)
+        while start >= 0:
+            after = start + 1 + len(name)
+            if lower.startswith(b":", after):
+                return self._value(after + 1)
+            if blanks := _BLANKS_AND_COLON.match(lower, after):
+                return self._value(blanks.end())
+            start = lower.find(b"\n" + name, after)
+        return b""
+
+    def _value(self, start: int) -> bytes:
+        """Return the rest of a line, and of the lines that continue it."""
+        lines = self._lines
+        end = lines.find(b"\n", start)
+        if end < 0:
+            return lines[start:].strip()
+        if lines.startswith(_CONTINUING, end + 1) and (all_of := _CONTINUED.match(lines, start)):
+            return _FOLD.sub(b" ", all_of[0]).strip()
+        return lines[start:end].strip()
+
+
+class SplitFields(Fields):
+    """The same, all taken apart at once: for the heads of WARC records, asked for most fields."""
+
+    __slots__ = ("_found",)
+
+    def __init__(self, lines: bytes) -> None:
+        if _FOLDED.search(lines):
+            lines = _FOLD.sub(b" ", lines)
+        self._found: dict[bytes, bytes] = {}
+        for line in reversed(lines.split(b"\n")):
+            name, _, value = line.partition(b":")
+            self._found[name.strip().lower()] = value.strip()
+
+    def get(self, name: bytes) -> bytes:
+        return self._found.get(name, b"")
+
+
+class HttpHead(NamedTuple):
+    """The head of a response or a request.
+
+    `fields` has names in lower case; of a name met twice the first
+    counts. `size` is in bytes, the blank line included. `status` is None
+    where the first line has none that can be read.
+    """
+
+    fields: Fields
+    size: int
+    status: int | None = None
+    method: str = ""
+
+    def text(self, name: bytes) -> str:
+        """Return the value of a field, "" where it is not there."""
+        return to_text(self.fields.get(name))
+
+
+NO_HEAD = HttpHead(Fields(b""), 0)
+
+
+def response_head(block: bytes | memoryview) -> HttpHead:
+    """Return the head at the start of a block, NO_HEAD where there is none.
+
+    Takes HTTP/0.9 to 2 and ICY with or without a reason, and heads that
+    end with the block. A status that no server sends (0, 999) is kept.
+    """
+    start = bytes(block[:_USUAL_HEAD_BYTES])
+    found = _STATUS.match(start)
+    if found is None and not _ODD_HEAD.match(start):
+        return NO_HEAD
+    fields, size = _fields(start, block)
+    return HttpHead(fields, size, int(found[1]) if found else None)
+
+
+def request_method(block: bytes | memoryview) -> str:
+    """Return the method of a request in capitals, "" where it has none."""
+    found = _REQUEST_LINE.match(block)
+    return found[1].decode("ascii").upper() if found else ""
+
+
+def request_head(block: bytes | memoryview) -> HttpHead:
+    """Return the head of a request, NO_HEAD where there is none."""
+    start = bytes(block[:_USUAL_HEAD_BYTES])
+    found = _REQUEST_LINE.match(start)
+    if found is None:
+        return NO_HEAD
+    fields, size = _fields(start, block)
+    return HttpHead(fields, size, method=found[1].decode("ascii").upper())
+
+
+def head_end(data: bytes, start: int = 0) -> int:
+    """Return where the head that begins at `start` ends, -1 where that is not in sight."""
+    blank = _BLANK_LINE.search(data, start)
+    return blank.end() if blank else -1
+
+
+def _fields(start: bytes, block: bytes | memoryview) -> tuple[Fields, int]:
+    end = head_end(start)
+    if end < 0 and len(start) < len(block):
+        start = bytes(block[:MAX_HEAD_BYTES])
+        end = head_end(start)
+    size = end if end >= 0 else len(start)
+    return Fields(start[max(0, start.find(b"\n")) : size]), size
+
+
+def to_text(value: bytes) -> str:
+    """Return a field's value: UTF-8, or else ISO 8859-1."""
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return value.decode("iso-8859-1")
+
+
+def media_type(content_type: str) -> str:
+    """Return a Content-Type without its parameters, in lower case."""
+    return _AFTER_TYPE.split(content_type.strip(), maxsplit=1)[0].lower()
+
+
+def charset_of(content_type: str) -> str:
+    """Return the charset of a Content-Type as it was sent, "" where there is none."""
+    found = _CHARSET.search(content_type)
+    return found[1] if found else ""
+
+
+def is_coded(head: HttpHead) -> bool:
+    """Whether a body is said to be in a transfer or content coding."""
+    fields = head.fields
+    return bool(fields.get(b"content-encoding") or fields.get(b"transfer-encoding"))
+
+
+def decode_body(head: HttpHead, body: bytes | memoryview, limit: int) -> Decoded:
+    """Return a body without transfer and content codings, at most `limit` bytes of it."""
+    if not is_coded(head):
+        return Decoded(bytes(body[:limit]), len(body) > limit)
+    problems: list[str] = []
+    cut = False
+    if b"chunked" in head.fields.get(b"transfer-encoding").lower():
+        body, cut, problem = dechunk(body, max(limit, len(body)))
+        problems.append(problem)
+    codings = _codings(head)
+    for number, coding in enumerate(codings, 1):
+        most = limit if number == len(codings) else max(limit, _MOST_INNER_BYTES)
+        body, cut, problem = decode_content(coding, body, most)
+        problems.append(problem)
+    return Decoded(bytes(body[:limit]), cut or len(body) > limit, "; ".join(filter(None, problems)))
+
+
+def _codings(head: HttpHead) -> list[str]:
+    """Return the content codings to take off, the last put on first."""
+    names = [part.strip() for part in head.text(b"content-encoding").lower().split(",")]
+    names = [name for name in names if name not in _IDENTITY][-_MOST_CODINGS:]
+    return names[::-1]

@@ -1,0 +1,60 @@
+"""The urlkey (SURT) of any URL by the `surt` package, bounded in what it may do.
+
+It loads an HTTP client with all that belongs to it; `nwx.values.urlkeys`
+does without it for nearly all URLs.
+"""
+
+import re
+import socket
+from typing import Any
+
+from surt import surt as package_surt
+from surt.DefaultIAURLCanonicalizer import canonicalize as ia_canonicalize
+from surt.GoogleURLCanonicalizer import DECIMAL_IP, OCTAL_IP, unescapeRepeatedly
+
+from nwx.errors import UrlError
+
+_STAND_IN = b"host.invalid"
+# What stands behind a host and its colon where that is no port:
+# `http://mhtml:d.example.org/`, `http://JavaScript:f('x')`.
+_NO_PORT = re.compile(r"[a-z]+://[^/?#:@\[]+:(?!\d*(?:[/?#]|$))", re.I)
+# The package takes escapes off layer by layer, each time over the whole
+# URL; a hostile URL could keep it busy for minutes.
+_TOO_NESTED = re.compile(r"%(?:25){64}")
+
+
+def package_urlkey(url: str) -> str:
+    """Return the urlkey of a URL as the package makes it.
+
+    A URL with something else for a port is its own key, as in the indexes of
+    Internet Archive's CDX-Writer. Raises UrlError where the package has no
+    answer to others.
+    """
+    if _TOO_NESTED.search(url):
+        raise UrlError(f"the URL {url[:60]!r}… is escaped many times over")
+    try:
+        key: str = package_surt(url, canonicalizer=_canonicalize)
+    except (ValueError, TypeError, AttributeError, AssertionError, IndexError) as error:
+        # what the package is known to raise on URLs that it cannot take
+        if _NO_PORT.match(url):
+            return url
+        raise UrlError(f"the URL {url[:60]!r} has no urlkey: {error or 'not a URL'}") from error
+    return key
+
+
+def _canonicalize(url: Any, **options: Any) -> Any:
+    """Canonicalize as the package does, without its DNS queries for numeric hosts."""
+    host = (unescapeRepeatedly(url.host) or b"").replace(b"..", b".").strip(b".")
+    if host.isdigit() or not (DECIMAL_IP.match(host) or OCTAL_IP.match(host)):
+        return ia_canonicalize(url, **options)
+    url.host = _STAND_IN
+    url = ia_canonicalize(url, **options)
+    url.host = _address(host)
+    return url
+
+
+def _address(host: bytes) -> bytes:
+    try:
+        return socket.inet_ntoa(socket.inet_aton(host.decode("ascii"))).encode("ascii")
+    except OSError:
+        return host

@@ -1,0 +1,111 @@
+"""URLs as they stand in records: cleaned, and cut into host and domain."""
+
+import ipaddress
+import re
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from publicsuffixlist import PublicSuffixList
+
+from nwx.errors import UrlError
+
+MAX_URL_CHARACTERS = 16_384
+"""Longer ones are no addresses but payloads (`data:`), and no engine can look them up."""
+
+_UNSAFE = re.compile(r"[\x00-\x20\x7f\ud800-\udfff]")
+_HOST = re.compile(
+    r"(?:https?|ftps?|wss?|dns|whois|gopher):/*+(?:[^/?#@]*@)?(\[[^\]/?#]*\]|[^/?#:]*)", re.I
+)
+_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+
+
+class UrlParts(NamedTuple):
+    """Where a URL belongs; texts are "" where there is none."""
+
+    host: str
+    domain: str
+    public_suffix: str
+
+
+_NOWHERE = UrlParts("", "", "")
+
+
+def clean_url(raw: bytes | str) -> str:
+    """Return the URL of a record, fit for one field of a CDX line.
+
+    Takes off blanks around it and the angle brackets of old wget, and
+    percent-encodes blanks and control characters inside. Bytes are read as
+    UTF-8, or else as ISO 8859-1.
+    Raises UrlError on an empty or an overlong one.
+    """
+    url = raw if isinstance(raw, str) else decoded_url(raw)
+    url = url.strip("\x00 \t\r\n\f\v")
+    if url.startswith("<") and url.endswith(">"):
+        url = url[1:-1].strip()
+    if not url:
+        raise UrlError("the record has no URL")
+    if len(url) > MAX_URL_CHARACTERS:
+        raise UrlError(
+            f"the URL {url[:60]!r}… has {len(url)} characters, {MAX_URL_CHARACTERS} are taken"
+        )
+    return _UNSAFE.sub(_escape, url) if _UNSAFE.search(url) else url
+
+
+def decoded_url(raw: bytes) -> str:
+    """Return the bytes of a URL as text: UTF-8, or else ISO 8859-1."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("iso-8859-1")
+
+
+def url_parts(url: str) -> UrlParts:
+    """Return host, registrable domain and public suffix of a URL."""
+    found = _HOST.match(url)
+    return host_parts(found[1]) if found else _NOWHERE
+
+
+@lru_cache(maxsize=65_536)
+def host_parts(host: str) -> UrlParts:
+    """Return a host in normal form (lower case, IDNA) with its domain and public suffix.
+
+    An IP address has neither domain nor suffix beyond itself: its domain
+    is the address, so that captures of it can still be counted by site.
+    """
+    host = host.lower().strip(".")
+    if _is_address(host):
+        return UrlParts(host, host, "")
+    host = _ascii(host)
+    if not host or not all(_LABEL.fullmatch(label) for label in host.split(".")):
+        return UrlParts(host[:255], "", "")
+    suffix = _suffixes().publicsuffix(host) or ""
+    domain = _suffixes().privatesuffix(host) or host
+    return UrlParts(host, domain, suffix)
+
+
+@cache
+def _suffixes() -> PublicSuffixList:
+    return PublicSuffixList()
+
+
+def _escape(found: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "surrogatepass"))
+
+
+def _is_address(host: str) -> bool:
+    if not host[-1:].isdigit() and not host.startswith("["):
+        return False
+    try:
+        ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
+def _ascii(host: str) -> str:
+    if host.isascii():
+        return host
+    try:
+        return host.encode("idna").decode("ascii")
+    except UnicodeError:
+        return host

@@ -1,0 +1,249 @@
+"""Stored archive files as members: gzip members, zstd frames (`frames`), or one plain body.
+
+A member is read through a window, `data[pos:]`, that `more` moves on. The
+window never grows past a few pieces, however long a member or hostile its
+compression is.
+"""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+from isal import igzip_lib
+
+from nwx.values.codings import INFLATE_ERRORS, salvage
+from nwx.warc.stored_bytes import BLOCK_BYTES, Fault, Raw
+
+PIECE_BYTES = 1 << 20
+_PROBE_BYTES = 1 << 14
+
+_BACK_ALLOWANCE = 1 << 26
+_BACK_FACTOR = 4
+_FIRST_SLICE = 1 << 14
+GZIP_MAGIC = b"\x1f\x8b\x08"
+
+# How a record begins; what is found in damaged files has to look like this.
+RECORD_START = re.compile(
+    rb"WARC/\d\.\d+[ \t]*\r?\n|"
+    rb"[a-zA-Z][a-zA-Z0-9+.-]*:[^\r\n]{0,16384} "
+    rb"(?:[\w.:-]+ (?:\d{8,20}[a-zA-Z]{0,10}|[\da-f]{32,40})|\d{14} [\d.]{7,15})"
+    rb" [^\r\n]{0,200}[ ]-?\w+\r?\n"
+)
+# as far as that can be told from the first bytes of it
+_FIRST_BYTES = 64
+_MAY_START = re.compile(rb"[a-zA-Z][a-zA-Z0-9+.-]*(?::[^\r\n]*)?\Z")
+
+
+class Members(ABC):
+    """The members of a stored file, one after the other.
+
+    `start` and `end` are stored offsets of the current member, `end` known
+    once it has `ended`. `coding` is "" where they are not compressed.
+    `inflated` counts the bytes of the member before `data[0]`. `broken`
+    says that its end was not reached in good order.
+    `faults` collects what was wrong.
+    """
+
+    __slots__ = (
+        "_gone_back",
+        "broken",
+        "data",
+        "end",
+        "ended",
+        "faults",
+        "inflated",
+        "pos",
+        "raw",
+        "start",
+    )
+
+    coding = ""
+
+    def __init__(self, raw: Raw) -> None:
+        self.raw = raw
+        self.data = b""
+        self.pos = 0
+        self.inflated = 0
+        self.start = self.end = raw.offset
+        self.ended = True
+        self.broken = False
+        self.faults: list[Fault] = []
+        self._gone_back = 0
+
+    @abstractmethod
+    def next(self) -> bool:
+        """Go to the next member, over the rest of this one; False at the end of the file."""
+
+    @abstractmethod
+    def _piece(self) -> bytes:
+        """Return the next bytes of the member, b"" only once it has ended."""
+
+    def more(self) -> bool:
+        """Add bytes to the window and drop those before `pos`; False at the member's end."""
+        piece = b"" if self.ended else self._piece()
+        if not piece:
+            return False
+        self.inflated += self.pos
+        self.data = self.data[self.pos :] + piece if self.pos < len(self.data) else piece
+        self.pos = 0
+        return True
+
+    def _begin(self, start: int) -> None:
+        self.start = start
+        self.data = b""
+        self.pos = self.inflated = 0
+        self.ended = self.broken = False
+
+    def _finish(self, fault: Fault | None = None) -> None:
+        self.ended = True
+        self.end = self.raw.base + self.raw.pos
+        if fault is not None:
+            self.broken = True
+            self.faults.append(fault)
+
+    def _break(self, message: str) -> None:
+        """End a damaged member, and go back to where a good one may begin inside.
+
+        How far is bounded by what was read, so that a file of members
+        within members takes no more than linear time.
+        """
+        raw = self.raw
+        self._finish(Fault(self.start, self.coding, message))
+        back = raw.pos - max(0, self.start + 1 - raw.base)
+        if self._gone_back + back <= _BACK_ALLOWANCE + _BACK_FACTOR * raw.offset:
+            self._gone_back += back
+            raw.pos -= back
+
+    def _drain(self) -> None:
+        while not self.ended:
+            self._piece()
+
+
+class PlainMembers(Members):
+    """A file without compression: one member."""
+
+    __slots__ = ("_begun",)
+
+    def __init__(self, raw: Raw) -> None:
+        super().__init__(raw)
+        self._begun = False
+
+    def next(self) -> bool:
+        if self._begun:
+            return False
+        self._begun = True
+        self._begin(0)
+        self.inflated = self.raw.offset
+        return self.more()
+
+    def _piece(self) -> bytes:
+        piece = self.raw.take(BLOCK_BYTES)
+        if not piece:
+            self._finish()
+        return piece
+
+
+class GzipMembers(Members):
+    """A file of gzip members; what lies damaged between good ones is passed over."""
+
+    __slots__ = ("_decoder", "_taken")
+
+    coding = "gzip"
+
+    def __init__(self, raw: Raw) -> None:
+        super().__init__(raw)
+        self._decoder = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
+        self._taken = 0
+
+    def next(self) -> bool:
+        if not self.ended:
+            self._drain()
+        raw = self.raw
+        if raw.data[raw.pos : raw.pos + 3] != GZIP_MAGIC and not self._found():
+            return False
+        self._begin(raw.base + raw.pos)
+        self._decoder = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
+        self._taken = 0
+        self.data = self._piece()
+        return True
+
+    def _found(self) -> bool:
+        """Go to where the next member begins, over anything that is none."""
+        raw = self.raw
+        if not self.broken:
+            start = raw.offset
+            if raw.peek(3) == GZIP_MAGIC:
+                return True
+            if not raw.skip_zeros():
+                return False
+            self.faults.append(Fault(start, "gzip", "bytes that are no gzip member"))
+        return search_member(raw, GZIP_MAGIC, starts_gzip_record)
+
+    def _piece(self) -> bytes:
+        decoder = self._decoder
+        while True:
+            taken: bytes | memoryview = b""
+            if decoder.needs_input:
+                # what the decoder leaves over it copies: so ask for no more
+                # than the member is likely to have
+                taken = self.raw.view(max(_FIRST_SLICE, self._taken))
+                if not taken:
+                    return self._cut_off()
+            try:
+                piece = decoder.decompress(taken, PIECE_BYTES)
+            except INFLATE_ERRORS as error:
+                return self._damaged(taken, str(error))
+            self._taken += len(taken)
+            if decoder.eof:
+                self.raw.pos -= len(decoder.unused_data)
+                self._finish()
+                return piece
+            if piece:
+                return piece
+
+    def _cut_off(self) -> bytes:
+        self._break("the gzip member is cut off by the end of the file")
+        return b""
+
+    def _damaged(self, taken: bytes | memoryview, error: str) -> bytes:
+        """Return what can be saved of a member that breaks early."""
+        saved = b"" if self._taken else salvage(bytes(taken), 31, PIECE_BYTES)
+        self._break(f"the gzip member is damaged ({error.strip() or 'wrong data'})")
+        self.end = self.start  # where it ends is not to be known
+        return saved
+
+
+def search_member(raw: Raw, magic: bytes, good: Callable[[Raw], bool]) -> bool:
+    """Go to the next place that has the magic and that a look inside confirms."""
+    while True:
+        found = raw.data.find(magic, raw.pos)
+        if found < 0:
+            raw.pos = max(raw.pos, len(raw.data) - len(magic) + 1)
+            if not raw.fill():
+                return False
+            continue
+        raw.pos = found
+        if good(raw):
+            return True
+        raw.pos += 1
+
+
+def starts_gzip_record(raw: Raw) -> bool:
+    """Whether a gzip member begins at the next byte, and in it a record.
+
+    Only as much is inflated as is needed to tell: hostile files have a
+    place in question at every other byte.
+    """
+    start = raw.peek(_PROBE_BYTES)
+    if len(start) < 18 or not start.startswith(GZIP_MAGIC) or start[3] & 0xE0:
+        return False
+    decoder = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
+    try:
+        inflated = decoder.decompress(start, _FIRST_BYTES)
+    except INFLATE_ERRORS:
+        return False
+    if RECORD_START.match(inflated):
+        return True
+    if not _MAY_START.match(inflated):
+        return False
+    return RECORD_START.match(salvage(start, 31, 2 * _PROBE_BYTES)) is not None

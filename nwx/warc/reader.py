@@ -1,0 +1,205 @@
+"""Captures out of archive files, whatever their format, compression and state."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import BinaryIO, NamedTuple, Protocol
+
+from nwx.errors import FormatError, SourceError
+from nwx.model import Capture, ReadError
+from nwx.values.http import HttpHead, charset_of, decode_body
+from nwx.warc.captures import (
+    CaptureBuilder,
+    digest_wanted,
+    fault_of,
+    verify_digests,
+    wanted_for_verifying,
+)
+from nwx.warc.members import READ_FAILURES, Members, open_members
+from nwx.warc.record import Record
+from nwx.warc.record_groups import Group, record_groups
+from nwx.warc.scanner import Scanner
+from nwx.warc.stored_bytes import Fault
+
+_TEXTUAL = frozenset(("html", "text", "pdf"))
+
+
+class StoredFile(Protocol):
+    """What a reader reads: `nwx.warc.sources.Source`, or anything with a name that opens."""
+
+    @property
+    def name(self) -> str:
+        """The name that captures and errors tell."""
+
+    def open(self) -> BinaryIO:
+        """Return the stored bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLimits:
+    """How much of a record is worth holding: stored body, and decoded payload."""
+
+    body_bytes: int = 16 << 20
+    payload_bytes: int = 16 << 20
+
+
+class StoredPayload(NamedTuple):
+    """A payload without its codings.
+
+    `charset` is that of the HTTP head, "" where it tells none. `truncated`
+    if there was more than the limits take. `problem` says what was wrong
+    with the codings, "" if nothing.
+    """
+
+    data: bytes
+    charset: str = ""
+    truncated: bool = False
+    problem: str = ""
+
+
+class CaptureRecord:
+    """A capture, with its body if that was to be kept.
+
+    `resume_at` is an offset to start a reader at: every record before it
+    is done with when this capture is, and no later one.
+    """
+
+    __slots__ = ("_body", "_head", "_limit", "_whole", "capture", "resume_at")
+
+    def __init__(
+        self, capture: Capture, resume_at: int, record: Record, limit: int, *, kept: bool
+    ) -> None:
+        self.capture = capture
+        self.resume_at = resume_at
+        self._head: HttpHead = record.http_head()
+        self._body: bytes | memoryview = record.block[self._head.size :] if kept else b""
+        self._whole = not kept or record.kept_whole
+        self._limit = limit
+
+    def payload(self) -> StoredPayload:
+        """Return the payload, decoded; an empty one where the body was not kept."""
+        decoded = decode_body(self._head, self._body, self._limit)
+        charset = charset_of(self._head.text(b"content-type"))
+        cut = decoded.cut or not self._whole
+        return StoredPayload(decoded.data, charset, cut, decoded.problem)
+
+
+def default_keep(capture: Capture) -> bool:
+    """Whether text can be had from a capture: HTML, plain text and PDF that are no revisits."""
+    return capture.record_type != "revisit" and capture.content_type_norm in _TEXTUAL
+
+
+class ArchiveReader:
+    """The captures of one archive file, in order, and an error for each fault.
+
+    `start` resumes at a `resume_at`; the errors and captures that come are
+    those of an undisturbed reading from there on. `records` counts the
+    records read, by type, up to the `resume_at` of the last capture (to
+    the end of the file at its end); `position` is how many bytes of the
+    stored file have been consumed. An error that comes before a capture
+    is of the records before its `resume_at`. Nothing is raised while
+    reading: a file that cannot be opened is an error too.
+    """
+
+    def __init__(
+        self,
+        source: StoredFile,
+        collection: str,
+        *,
+        start: int = 0,
+        verify: bool = False,
+        keep: Callable[[Capture], bool] = default_keep,
+        limits: ReadLimits = ReadLimits(),
+    ) -> None:
+        self.records: Counter[str] = Counter()
+        self._source = source
+        self._collection = collection
+        self._start = start
+        self._verify = verify
+        self._keep = keep
+        self._limits = limits
+        self._members: Members | None = None
+
+    @property
+    def position(self) -> int:
+        """The bytes of the stored file consumed so far."""
+        return self._members.raw.offset if self._members else 0
+
+    def __iter__(self) -> Iterator[CaptureRecord | ReadError]:
+        try:
+            with self._source.open() as handle:
+                self._members = open_members(handle, self._start)
+                yield from self._read(self._members)
+        except (SourceError, *READ_FAILURES) as error:
+            yield self._error(Fault(self.position, "read", f"cannot be read: {error}"))
+
+    def _read(self, members: Members) -> Iterator[CaptureRecord | ReadError]:
+        scanner = Scanner(members, self._limits.body_bytes, self._before_rest)
+        builder = CaptureBuilder(self._collection, self._source.name, scanner.faults)
+        last = -1
+        for group in record_groups(self._wanted(scanner)):
+            for kind in group.kinds:
+                self.records[kind] += 1
+            last = group.offset
+            resume_at = group.next_offset
+            if resume_at is None:
+                resume_at = max(members.raw.offset, group.last_offset + 1)
+            found = self._capture(group, builder, resume_at)
+            yield from self._errors(scanner, resume_at)
+            if found is not None:
+                yield found
+        yield from self._closing(scanner, members, empty=last < 0)
+
+    def _wanted(self, scanner: Scanner) -> Iterator[Record]:
+        for record in scanner:
+            if record.offset >= self._start:
+                if self._verify:
+                    scanner.faults.extend(verify_digests(record))
+                yield record
+
+    def _capture(
+        self, group: Group, builder: CaptureBuilder, resume_at: int
+    ) -> CaptureRecord | None:
+        record = group.capture
+        if record is None:
+            return None
+        try:
+            capture = builder.build(record, group.beside)
+        except FormatError as error:
+            builder.faults.append(fault_of(record, error))
+            return None
+        kept = self._keep(capture)
+        return CaptureRecord(capture, resume_at, record, self._limits.payload_bytes, kept=kept)
+
+    def _before_rest(self, record: Record) -> None:
+        """Ask for the digests of a record too long to be kept."""
+        if digest_wanted(record):
+            record.ask("sha1", record.http_head().size)
+        if self._verify:
+            for algorithm, start in wanted_for_verifying(record):
+                record.ask(algorithm, start)
+
+    def _errors(self, scanner: Scanner, before: int) -> Iterator[ReadError]:
+        """Yield the faults of what lies before an offset, and forget them."""
+        if not scanner.faults:
+            return
+        due = [fault for fault in scanner.faults if fault.offset < before]
+        scanner.faults[:] = [fault for fault in scanner.faults if fault.offset >= before]
+        yield from (self._error(fault) for fault in due if fault.offset >= self._start)
+
+    def _closing(self, scanner: Scanner, members: Members, *, empty: bool) -> Iterator[ReadError]:
+        if empty and not self._start and not members.raw.failure:
+            yield self._error(self._nothing_found(scanner, members))
+            return
+        yield from (self._error(fault) for fault in scanner.faults if fault.offset >= self._start)
+        if members.raw.failure:
+            yield self._error(Fault(members.raw.offset, "read", members.raw.failure))
+
+    def _nothing_found(self, scanner: Scanner, members: Members) -> Fault:
+        if not members.raw.data and not members.raw.base:
+            return Fault(0, "format", "the file is empty")
+        first = f" ({scanner.faults[0].message})" if scanner.faults else ""
+        return Fault(0, "format", f"no WARC or ARC record was found in the file{first}")
+
+    def _error(self, fault: Fault) -> ReadError:
+        return ReadError(self._source.name, fault.offset, fault.kind, fault.message)

@@ -1,0 +1,100 @@
+"""The heads of WARC and ARC records."""
+
+import re
+from typing import NamedTuple
+
+from nwx.values.http import Fields, SplitFields
+from nwx.warc.record import TYPES, UNKNOWN_TYPE
+
+WARC_MAGIC = b"WARC/"
+MAX_HEAD_BYTES = 1 << 20
+
+_WARC_LINE = re.compile(rb"WARC/\d\.\d+[ \t]*\r?\n")
+_ARC_DATE = re.compile(rb"\d{8,20}")
+# What stands in the place of the address and the date of odd ARC records: text
+# behind the date, a hexadecimal number for it, both in the other order. Internet
+# Archive's CDX-Writer has a file of each kind.
+_ADDRESS = rb"\d{1,3}(?:\.\d{1,3}){3}|[\da-fA-F.]*:[\da-fA-F:.]+|None|unknown|-"
+_ODD_PLACE = re.compile(
+    rb" (?:("
+    + _ADDRESS
+    + rb") (\d{8,20}[A-Za-z]{0,10}|[\da-f]{16,40})|(\d{14,20}) ("
+    + _ADDRESS
+    + rb")) "
+)
+_LAST = re.compile(rb"-?\w+")
+_NUMBER = re.compile(rb"\d{1,18}")
+_KINDS = {kind.encode(): kind for kind in TYPES}
+
+
+class Head(NamedTuple):
+    """The head of a record; `length` is None where the head has none that can be true."""
+
+    kind: str
+    fields: Fields
+    length: int | None
+    size: int
+
+
+def warc_head(data: bytes, start: int, end: int) -> Head | None:
+    """Return the head in `data[start:end]`, None if it is no WARC head."""
+    line = _WARC_LINE.match(data, start, end)
+    if line is None:
+        return None
+    if data.find(WARC_MAGIC, line.end(), end) >= 0 and _WARC_LINE.search(data, line.end(), end):
+        return None  # the next record begins where this head breaks off
+    fields = SplitFields(data[line.end() - 1 : end])
+    kind = _KINDS.get(fields.get(b"warc-type").lower(), UNKNOWN_TYPE)
+    return Head(kind, fields, _length(fields.get(b"content-length")), end - start)
+
+
+def arc_head(line: bytes) -> Head | None:
+    """Return the head of an ARC record (version 1 or 2), None if the line is none.
+
+    Its fields are named as those of a WARC record. The date is as it stands
+    there, without what follows its 14 digits; where a month or a day is 00,
+    that is not known, and takes its lowest value.
+    """
+    text = line.rstrip(b"\r\n")
+    parts = text.rsplit(b" ", 4)
+    if len(parts) != 5 or not _ARC_DATE.fullmatch(parts[2]):
+        parts = text.rsplit(b" ", 9)  # version 2 has five fields more before the length
+        if len(parts) != 10 or not _ARC_DATE.fullmatch(parts[2]):
+            parts = _odd_arc_parts(text)
+    if len(parts) < 5 or b":" not in parts[0]:
+        return None
+    url, address, date, content_type, length = *parts[:4], parts[-1]
+    lines = (
+        b"",
+        b"WARC-Target-URI: " + url,
+        b"WARC-IP-Address: " + address,
+        b"WARC-Date: " + _arc_date(date),
+        b"Content-Type: " + content_type,
+    )
+    kind = "warcinfo" if url.startswith(b"filedesc:") else "response"
+    return Head(kind, SplitFields(b"\n".join(lines)), _length(length), len(line))
+
+
+def _odd_arc_parts(text: bytes) -> list[bytes]:
+    """Return the five fields of a head with a blank in its content type, or an odd date."""
+    start, _, length = text.rpartition(b" ")
+    places = list(_ODD_PLACE.finditer(start))
+    if not places or not _LAST.fullmatch(length):
+        return []
+    found = places[-1]  # the last, as a URL may hold anything
+    address, date = found[1] or found[4], found[2] or found[3]
+    return [start[: found.start()], address, date, start[found.end() :], length]
+
+
+def _arc_date(text: bytes) -> bytes:
+    date = text[:14]
+    if not date.isdigit():
+        return text
+    if b"00" in (date[4:6], date[6:8]):
+        month, day = date[4:6].replace(b"00", b"01"), date[6:8].replace(b"00", b"01")
+        return date[:4] + month + day + date[8:]
+    return date
+
+
+def _length(text: bytes) -> int | None:
+    return int(text) if _NUMBER.fullmatch(text) else None

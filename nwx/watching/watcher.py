@@ -1,0 +1,339 @@
+"""Loading what is whole in watched folders, until told to stop."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, repeat
+from pathlib import Path
+
+from nwx.engine.base import Engine
+from nwx.engine.open import open_engine
+from nwx.errors import (
+    EngineBusyError,
+    EngineError,
+    EngineFullError,
+    EngineUnavailableError,
+    SourceError,
+)
+from nwx.importing import ImportOptions, import_files
+from nwx.model import Batch, ReadError, SourceFile
+from nwx.settings import Settings
+from nwx.warc.sources import ArchiveSource, checksum, expand
+from nwx.watching.events import Event, EventKind, WatchReport
+from nwx.watching.file_moves import make_folder, move_file
+from nwx.watching.folders import Folders, held
+from nwx.watching.grown_files import read_grown_again
+
+_AWAY = (EngineUnavailableError, EngineBusyError, EngineFullError)
+_BATCH_FILES = 32
+_LOOK_SECONDS = 0.2
+
+Tell = Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True)
+class WatchOptions:
+    """How to watch.
+
+    Loaded files are moved to `completed`, those that cannot be loaded to
+    `failed`, where these are given. With `once` the watch ends when all
+    that is whole is loaded, and an archive that is away is an error.
+    """
+
+    imports: ImportOptions
+    completed: Path | None = None
+    failed: Path | None = None
+    once: bool = False
+    interval_seconds: float = 2.0
+    settle_seconds: float = 60.0
+
+
+def watch(
+    settings: Settings,
+    folders: Sequence[Path],
+    options: WatchOptions,
+    tell: Tell,
+    stopping: Callable[[], bool] = lambda: False,
+) -> WatchReport:
+    """Load archive files into an archive as they become whole, until `stopping` says so.
+
+    Each file is loaded exactly once, whatever is killed when. The archive
+    is opened for as long as there is something to load, so that others can
+    write to it in between. Raises EngineError where it cannot be used, and
+    SourceError where a folder is none, or is watched already.
+    """
+    with held(folders):
+        for folder in (options.completed, options.failed):
+            if folder is not None:
+                make_folder(folder)
+        return _Watch(settings, folders, options, tell, stopping).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file to load: itself, and its parts as the import knows them (several in a WACZ)."""
+
+    path: Path
+    sources: tuple[ArchiveSource, ...]
+    errors: tuple[ReadError, ...]
+
+
+class _Watch:
+    def __init__(
+        self,
+        settings: Settings,
+        folders: Sequence[Path],
+        options: WatchOptions,
+        tell: Tell,
+        stopping: Callable[[], bool],
+    ) -> None:
+        self._settings, self._options = settings, options
+        self._say, self._stopping = tell, stopping
+        self._report = WatchReport()
+        self._unreadable: set[str] = set()
+        others = [folder for folder in (options.completed, options.failed) if folder]
+        self._folders = Folders(folders, options.settle_seconds, others, self._cannot_read)
+        self._pauses = _pauses()
+        self._away = False
+        self._ledger: dict[str, SourceFile] = {}
+
+    def run(self) -> WatchReport:
+        while not self._stopping():
+            whole = self._folders.look()
+            if whole:
+                self._load_all(whole)
+            elif self._options.once and not self._folders.settling():
+                break
+            if not self._away and not (whole and self._options.once):
+                self._rest(self._options.interval_seconds)
+        return self._report
+
+    def _tell(self, event: Event) -> None:
+        self._report.outcomes[event.kind] += 1
+        self._say(event)
+
+    def _cannot_read(self, error: OSError) -> None:
+        """Tell of a folder that cannot be read, once."""
+        if str(error.filename) not in self._unreadable:
+            self._unreadable.add(str(error.filename))
+            message = f"the folder cannot be read: {error.strerror}"
+            self._tell(Event(EventKind.FAILED, str(error.filename), message))
+
+    def _load_all(self, paths: list[Path]) -> None:
+        """Load files; where the archive is away, say so and wait."""
+        try:
+            with open_engine(self._settings) as engine:
+                engine.create()
+                self._back()
+                self._read_ledger(engine)
+                for batch in _batches(self._unknown(paths)):
+                    if self._stopping():
+                        return
+                    self._load(engine, batch)
+        except _AWAY as error:
+            if self._options.once:
+                raise
+            self._wait(error)
+
+    def _wait(self, error: EngineError) -> None:
+        self._away = True
+        seconds = next(self._pauses)
+        self._tell(Event(EventKind.WAITING, message=str(error), retry_seconds=seconds))
+        self._rest(seconds)
+
+    def _back(self) -> None:
+        if self._away:
+            self._away, self._pauses = False, _pauses()
+            self._tell(Event(EventKind.BACK))
+
+    def _rest(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while not self._stopping() and (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, _LOOK_SECONDS))
+
+    def _read_ledger(self, engine: Engine) -> None:
+        collection = self._options.imports.collection
+        self._ledger = {
+            entry.name: entry for entry in engine.files() if entry.collection == collection
+        }
+
+    def _unknown(self, paths: list[Path]) -> Iterator[_File]:
+        """Yield the files that must be read; those that stay and are known by place and size not.
+
+        Reading each to compare its checksum would take hours at every start.
+        """
+        for path in paths:
+            file = _file(path)
+            entries = [self._ledger.get(source.name) for source in file.sources]
+            known = self._options.completed is None and all(
+                entry and entry.finished and (entry.path, entry.size) == (source.path, source.size)
+                for source, entry in zip(file.sources, entries, strict=True)
+            )
+            if known and not file.errors:
+                self._report.outcomes[EventKind.KNOWN] += 1
+                self._folders.dealt_with(path)
+            else:
+                yield file
+
+    def _load(self, engine: Engine, files: list[_File]) -> None:
+        before = self._ledger
+        sources = [source for file in files for source in file.sources]
+        read_grown_again(engine, sources, before)
+        report = import_files(
+            engine, self._settings, sources, self._options.imports, stopping=self._stopping
+        )
+        if report.interrupted:
+            return
+        self._read_ledger(engine)
+        loaded = []
+        for file in files:
+            names = {source.name for source in file.sources}
+            errors = (*file.errors, *(error for error in report.errors if error.file in names))
+            if problem := self._problem(file, errors):
+                self._fail(file, problem, errors)
+            else:
+                loaded.append((file, errors))
+        self._settle(engine, loaded, before)
+
+    def _problem(self, file: _File, errors: tuple[ReadError, ...]) -> str:
+        """Return why a file is not in the archive, "" where all of it is."""
+        if not file.sources:
+            return errors[0].message if errors else "it holds no records"
+        for source in file.sources:
+            entry = self._ledger.get(source.name)
+            own = [error for error in errors if error.file == source.name]
+            conflict = next((error for error in own if error.kind == "conflict"), None)
+            if conflict or entry is None or not entry.finished or not _is_of(source, entry):
+                return (conflict or own[-1]).message if own else "it cannot be read"
+        return ""
+
+    def _fail(self, file: _File, problem: str, errors: tuple[ReadError, ...]) -> None:
+        """Tell of a file that cannot be loaded, once, and move it where such files go."""
+        self._folders.dealt_with(file.path)
+        moved_to = ""
+        if self._options.failed is not None:
+            try:
+                moved_to = str(move_file(file.path, self._options.failed))
+                file.path.unlink()
+            except (SourceError, OSError) as error:
+                problem = f"{problem}; nor can it be moved: {error}"
+        self._tell(
+            Event(
+                EventKind.FAILED,
+                str(file.path),
+                problem,
+                errors_total=len(errors),
+                errors=errors,
+                moved_to=moved_to,
+            )
+        )
+
+    def _settle(
+        self,
+        engine: Engine,
+        loaded: list[tuple[_File, tuple[ReadError, ...]]],
+        before: dict[str, SourceFile],
+    ) -> None:
+        """Put loaded files where they belong, keep the ledger true, and tell."""
+        places = {file.path: self._placed(file) for file, _ in loaded}
+        moved = [
+            replace(self._ledger[source.name], path=str(places[file.path]))
+            for file, _ in loaded
+            for source in file.sources
+            if self._is_elsewhere(source, places[file.path])
+        ]
+        if moved:
+            engine.write(Batch(files=tuple(moved)))
+            engine.refresh()
+        for file, errors in loaded:
+            self._folders.dealt_with(file.path)
+            self._tell(self._loaded(file, errors, before, places[file.path]))
+            if places[file.path] != file.path:
+                self._take_away(file.path)
+
+    def _placed(self, file: _File) -> Path:
+        """Return where a loaded file lies from now on."""
+        folder = self._options.completed
+        if folder is None:
+            return file.path
+        try:
+            return move_file(file.path, folder)
+        except SourceError as error:
+            self._tell(Event(EventKind.NOT_MOVED, str(file.path), str(error)))
+            return file.path
+
+    def _take_away(self, path: Path) -> None:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            message = f"it was copied, but cannot be deleted here: {error.strerror}"
+            self._tell(Event(EventKind.NOT_MOVED, str(path), message))
+
+    def _is_elsewhere(self, source: ArchiveSource, place: Path) -> bool:
+        """Tell whether the ledger names another place that is to be given up for this one."""
+        named = Path(self._ledger[source.name].path)
+        gone = named.is_absolute() and not named.exists()
+        return named != place and (str(named) == source.path or gone)
+
+    def _loaded(
+        self,
+        file: _File,
+        errors: tuple[ReadError, ...],
+        before: dict[str, SourceFile],
+        place: Path,
+    ) -> Event:
+        entries = [self._ledger[source.name] for source in file.sources]
+        held = [before.get(source.name) for source in file.sources]
+        known = all(
+            old is not None and old.finished and old.checksum == new.checksum
+            for old, new in zip(held, entries, strict=True)
+        )
+        return Event(
+            EventKind.KNOWN if known else EventKind.LOADED,
+            str(file.path),
+            bytes=sum(source.size or 0 for source in file.sources),
+            captures=sum(entry.counts.get("captures", 0) for entry in entries),
+            errors_total=sum(entry.counts.get("errors", 0) for entry in entries) + len(file.errors),
+            errors=errors,
+            moved_to=str(place) if place != file.path else "",
+        )
+
+
+def _pauses() -> Iterator[float]:
+    return chain((1.0, 2.0, 5.0, 10.0, 30.0), repeat(60.0))
+
+
+def _file(path: Path) -> _File:
+    found = list(expand([str(path)]))
+    return _File(
+        path,
+        tuple(each for each in found if isinstance(each, ArchiveSource)),
+        tuple(each for each in found if isinstance(each, ReadError)),
+    )
+
+
+def _batches(files: Iterator[_File]) -> Iterator[list[_File]]:
+    """Yield some files at a time; of several of one name the others wait for the next look."""
+    batch: list[_File] = []
+    names: set[str] = set()
+    for file in files:
+        own = {source.name for source in file.sources}
+        if names & own:
+            continue
+        names |= own
+        batch.append(file)
+        if len(batch) == _BATCH_FILES:
+            yield batch
+            batch, names = [], set()
+    if batch:
+        yield batch
+
+
+def _is_of(source: ArchiveSource, entry: SourceFile) -> bool:
+    """Tell whether an entry of the ledger is that of a file, wherever it was found."""
+    if source.size != entry.size:
+        return False
+    try:
+        return source.path == entry.path or checksum(source) == entry.checksum
+    except SourceError:
+        return False

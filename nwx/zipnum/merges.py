@@ -1,0 +1,280 @@
+"""Merges new lines into a cluster: blocks that get none of them are copied as they are."""
+
+import json
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from nwx.bulk.pool import keep_memory
+from nwx.bulk.progress import StepProgress, no_progress
+from nwx.bulk.sorted_merge import Distinct, LineBatch, merged_lines
+from nwx.bulk.whole_files import whole_file
+from nwx.cdx.raw_blocks import CdxSource
+from nwx.cdx.zipnum_index import ZipNumBlock, format_index_line
+from nwx.dedup.input_plan import Resources
+from nwx.errors import FormatError, UsageError
+from nwx.zipnum.builds import ClusterBuildOptions, ClusterBuildReport, Workers, plan_of
+from nwx.zipnum.cluster import Cluster, index_file, open_cluster
+from nwx.zipnum.publication import Locations, publish, recover, work_folder
+from nwx.zipnum.shards import ShardWriter, data_name, next_generation, part_name, shard_writer
+from nwx.zipnum.sorted_runs import Run, run_batches
+
+
+@dataclass(slots=True)
+class MergeReport(ClusterBuildReport):
+    """What became of a merge: `lines` that were new, in the report of their reading.
+
+    `blocks` are all that the cluster has now, of which `copied` stayed as
+    they were, in files that were written anew; files without new lines are
+    not touched at all.
+    """
+
+    copied: int = 0
+    files_kept: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Data files that follow each other, with the index lines of their blocks.
+
+    Usually one file; more only where one key is in the end of one and the
+    start of the next. New lines from `start` up to `end` belong to it.
+    """
+
+    number: int
+    parts: tuple[str, ...]
+    blocks: tuple[ZipNumBlock, ...]
+    start: bytes
+    end: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What became of a group; without `written` its files stay as they are."""
+
+    written: bool
+    added: int = 0
+    repeated: int = 0
+    blocks: int = 0
+    copied: int = 0
+
+
+def merge_lines(
+    place: Path,
+    sources: Sequence[CdxSource],
+    resources: Resources,
+    *,
+    lines_a_block: int | None = None,
+    progress: StepProgress = no_progress,
+) -> MergeReport:
+    """Add the lines of CDX files to the cluster at `place`, its index or its folder.
+
+    Readers see the old cluster until the new one is whole. A merge that was
+    killed goes on when it is called again. Without `lines_a_block` new blocks
+    are as large as the first one is. Raises UsageError for a cluster
+    in the form of WACZ files, and as `build` does.
+    """
+    recover(place if place.is_dir() else place.parent)
+    index = index_file(place)
+    found = index.stat()
+    plan = plan_of(sources, ClusterBuildOptions(lines_a_block=lines_a_block or 0), resources)
+    plan["index"] = [index.name, found.st_size, found.st_mtime_ns]
+    report = MergeReport()
+    with work_folder(index.parent, plan) as work, open_cluster(index) as cluster:
+        if cluster.index.part:
+            raise UsageError(f"{index} has the form of WACZ files; convert it first")
+        groups = list(_groups(cluster))
+        if not groups:
+            raise UsageError(f"{index} is empty; build a cluster")
+        generation = next_generation(index.parent)
+        with Workers(work, sources, resources, progress) as workers:
+            runs = workers.sorted_runs(report)
+            lines = lines_a_block or _lines_of(cluster, groups[0].blocks[0])
+            form, room = (generation, lines), workers.batch_bytes(len(runs))
+            to_do = [(index, work, group, runs, form, room) for group in groups]
+            done: list[_Done] = []
+            for each in workers.pool.map(merge_group, to_do):
+                done.append(each)
+                progress("writing", len(done), len(groups))
+        _sum_up(report, groups, done)
+        _publish(cluster, index, work, groups, done, generation, report)
+    return report
+
+
+def _groups(cluster: Cluster) -> Iterator[_Group]:
+    """Yield the data files of a cluster in the order of its index.
+
+    Raises FormatError where the blocks of one are not together.
+    """
+    grouped: list[tuple[list[str], list[ZipNumBlock]]] = []
+    seen: set[str] = set()
+    for block in cluster.blocks():
+        if grouped and grouped[-1][0][-1] == block.part:
+            grouped[-1][1].append(block)
+            continue
+        if block.part in seen:
+            raise FormatError(f"{cluster.name}: the blocks of {block.part} are not together")
+        seen.add(block.part)
+        if grouped and _reaches(cluster, grouped[-1][1][-1], block.key):
+            grouped[-1][0].append(block.part)
+            grouped[-1][1].append(block)
+        else:
+            grouped.append(([block.part], [block]))
+    starts = [b"", *(blocks[0].key for _, blocks in grouped[1:])]
+    bounds = pairwise([*starts, None])
+    for number, ((parts, blocks), (start, end)) in enumerate(zip(grouped, bounds, strict=True)):
+        yield _Group(number, tuple(parts), tuple(blocks), start or b"", end)
+
+
+def _lines_of(cluster: Cluster, block: ZipNumBlock) -> int:
+    """Return how many lines a block has, at least one."""
+    return max(1, sum(1 for _ in cluster.lines_of(iter([block]))))
+
+
+def _reaches(cluster: Cluster, block: ZipNumBlock, key: bytes) -> bool:
+    """Return whether a block has lines of a key that follows it, or of one behind that."""
+    return any(line >= key for line in cluster.lines_of(iter([block]), key))
+
+
+def merge_group(
+    index: Path,
+    work: Path,
+    group: _Group,
+    runs: Sequence[Run],
+    form: tuple[int, int],
+    room: int,
+) -> _Done:
+    """Write the data files of a group anew if there are lines for it, and their index in any case.
+
+    `form` is the generation of the new file and the lines of a block.
+    """
+    keep_memory()
+    report = work / f"group-{group.number:05d}.json"
+    if report.exists():
+        return _Done(**json.loads(report.read_bytes()))
+    lines = merged_lines(run_batches(work, run, group.start, group.end, room) for run in runs)
+    new = _Lines(lines)
+    if new.peek() is None:
+        done = _Done(written=False, blocks=len(group.blocks))
+        with whole_file(work / part_name(group.number)) as stream:
+            stream.writelines(map(format_index_line, group.blocks))
+    else:
+        generation, lines_a_block = form
+        names = (data_name(group.number, generation), part_name(group.number))
+        with (
+            open_cluster(index) as cluster,
+            shard_writer(work, *names, lines_a_block, even=True) as writer,
+        ):
+            done = _write_group(cluster, group, new, writer)
+    with whole_file(report) as stream:
+        stream.write(json.dumps(asdict(done)).encode())
+    return done
+
+
+class _Lines:
+    """New lines in order, taken up to a key at a time."""
+
+    def __init__(self, batches: Iterator[LineBatch]) -> None:
+        self._batches = batches
+        self._batch: LineBatch = []
+        self.taken = 0
+
+    def peek(self) -> bytes | None:
+        """Return the next line, None at the end."""
+        while not self._batch:
+            more = next(self._batches, None)
+            if more is None:
+                return None
+            self._batch = more
+        return self._batch[0]
+
+    def before(self, key: bytes | None) -> Iterator[LineBatch]:
+        """Take the lines before a key, or all."""
+        while (line := self.peek()) is not None and (key is None or line < key):
+            stop = len(self._batch) if key is None else bisect_left(self._batch, key)
+            taken, self._batch = self._batch[:stop], self._batch[stop:]
+            self.taken += len(taken)
+            yield taken
+
+
+def _write_group(cluster: Cluster, group: _Group, new: _Lines, writer: ShardWriter) -> _Done:
+    copied = repeated = 0
+    carried: LineBatch = []  # lines that may be behind the start of the next block
+    ends = [*(block.key for block in group.blocks[1:]), None]
+    for block, end in zip(group.blocks, ends, strict=True):
+        line = new.peek()
+        untouched = line is None or (end is not None and line >= end and not _has_key(line, end))
+        if untouched and not carried:
+            writer.copy(block.key, cluster.read(block))
+            copied += 1
+            continue
+        held = [*carried, *cluster.lines_of(iter([block]))]
+        held.sort()
+        cut = len(held) if end is None else bisect_left(held, end)
+        held, carried = held[:cut], held[cut:]
+        distinct = Distinct(merged_lines([iter([held] if held else []), new.before(end)]))
+        for batch in distinct:
+            writer.add(batch)
+        repeated += distinct.repeated
+    writer.flush()
+    return _Done(
+        written=True,
+        added=new.taken - repeated,
+        repeated=repeated,
+        blocks=writer.blocks,
+        copied=copied,
+    )
+
+
+def _has_key(line: bytes, key: bytes) -> bool:
+    return line.startswith(key + b" ")
+
+
+def _sum_up(report: MergeReport, groups: Sequence[_Group], done: Sequence[_Done]) -> None:
+    for group, each in zip(groups, done, strict=True):
+        report.lines += each.added
+        report.repeated += each.repeated
+        report.blocks += each.blocks
+        report.copied += each.copied
+        report.files_kept += 0 if each.written else len(group.parts)
+        report.shards += 1 if each.written else len(group.parts)
+
+
+def _publish(
+    cluster: Cluster,
+    index: Path,
+    work: Path,
+    groups: Sequence[_Group],
+    done: Sequence[_Done],
+    generation: int,
+    report: MergeReport,
+) -> None:
+    folder = index.parent
+    locations: Locations = {}
+    obsolete = [path.name for path in folder.glob("part-[0-9]*")]
+    for group, each in zip(groups, done, strict=True):
+        if each.written:
+            name = data_name(group.number, generation)
+            locations[name] = (name,)
+            obsolete += [file for part in group.parts if (file := _own(cluster, folder, part))]
+        else:
+            paths = cluster.places.locations
+            locations |= {part: paths.get(part, (part,)) for part in group.parts}
+    parts = [part_name(group.number) for group in groups]
+    publish(
+        folder,
+        work,
+        parts,
+        locations,
+        stem=index.stem,
+        obsolete=sorted({*obsolete} - {*parts}),
+        report=report.as_json(),
+    )
+
+
+def _own(cluster: Cluster, folder: Path, part: str) -> str:
+    """Return the name of the file of a part that is in the cluster's own folder, or ""."""
+    path = Path(cluster.part(part).name)
+    return path.name if path.parent == folder.resolve() else ""

@@ -1,0 +1,166 @@
+"""How a cluster changes: new files are made in a folder inside it, then appear at once.
+
+At once is for readers: whoever opens the index sees the old cluster or
+the new one. A process that is killed while files are put in their place
+leaves a note of what is still to do; the next one does that first.
+"""
+
+import fcntl
+import json
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from nwx.bulk.spill import writing
+from nwx.bulk.whole_files import whole_file
+from nwx.cdx.zipnum_index import (
+    format_index_line,
+    format_locations,
+    parse_index_line,
+    parse_locations,
+)
+from nwx.errors import SourceError
+
+STEM = "cluster"
+WORK = ".nwx-zipnum"
+SPLITS = "splits"
+_PLAN, _NOTE, _LOCK = "plan.json", "publish.json", "lock"
+
+Locations = dict[str, tuple[str, ...]]
+
+
+@contextmanager
+def work_folder(folder: Path, plan: Mapping[str, Any]) -> Iterator[Path]:
+    """Give a folder for work on a cluster, with what a killed attempt of the same plan left.
+
+    It is removed when all went well. Raises SourceError where another
+    process works on this cluster.
+    """
+    with _locked(folder) as work:
+        with writing(work):
+            _begin(work, json.dumps(plan, indent=1))
+        yield work
+        shutil.rmtree(work)
+
+
+def recover(folder: Path) -> dict[str, Any] | None:
+    """Put files in place that a killed process left to be; return its report, None for none."""
+    if not (folder / WORK / _NOTE).exists():
+        return None
+    with _locked(folder) as work, writing(folder):
+        report = _finish(folder)
+        shutil.rmtree(work)
+    return report
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[Path]:
+    work = folder / WORK
+    with writing(work):
+        work.mkdir(parents=True, exist_ok=True)
+        lock = (work / _LOCK).open("w")
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise SourceError(f"another process works on {folder}; wait for it") from error
+        yield work
+
+
+def _begin(work: Path, plan: str) -> None:
+    path = work / _PLAN
+    if path.exists() and path.read_text() == plan:
+        return
+    for old in work.iterdir():
+        if old.name != _LOCK:
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
+    with whole_file(path) as stream:
+        stream.write(plan.encode())
+
+
+def publish(
+    folder: Path,
+    work: Path,
+    parts: Sequence[str],
+    locations: Locations,
+    *,
+    stem: str = STEM,
+    summary: bool = False,
+    obsolete: Sequence[str] = (),
+    report: Mapping[str, Any],
+) -> None:
+    """Put a cluster in its place; its new data files and all indices of parts are in `work`.
+
+    `obsolete` are files of the folder that go. With `summary`, or where
+    there was one, the index is there under that name as well. `report` is
+    what `recover` returns where this is not lived through.
+    """
+    with writing(folder):
+        _write_index(work, parts)
+        (work / f"{STEM}.loc").write_bytes(format_locations(locations))
+        new = sorted(path.name for path in work.glob("cdx-*.gz"))
+        note = {
+            "stem": stem,
+            "summary": summary,
+            "new": new,
+            "parts": list(parts),
+            "obsolete": list(obsolete),
+            "report": report,
+        }
+        with whole_file(work / _NOTE) as stream:
+            stream.write(json.dumps(note).encode())
+        _finish(folder)
+
+
+def _finish(folder: Path) -> dict[str, Any]:
+    """Put the noted files in their places; what is there already is left."""
+    work = folder / WORK
+    note = json.loads((work / _NOTE).read_bytes())
+    stem = folder / note["stem"]
+    loc, index = stem.with_name(f"{stem.name}.loc"), stem.with_name(f"{stem.name}.idx")
+    for name in note["new"]:
+        _move(work / name, folder / name)
+    final = (work / f"{STEM}.loc").read_bytes()
+    if loc.exists():
+        # whoever has read the old index finds its files, until the new one is there
+        both = parse_locations(loc.read_bytes()) | parse_locations(final)
+        _put(loc, format_locations(both))
+    else:
+        _put(loc, final)
+    for name in note["parts"]:
+        _move(work / name, folder / name)
+    _move(work / SPLITS, stem.with_name(f"{stem.name}.{SPLITS}"))
+    _move(work / f"{STEM}.idx", index)
+    old = stem.with_name(f"{stem.name}.summary")
+    if note["summary"] or old.exists():
+        _put(old, index.read_bytes())
+    _put(loc, final)
+    for name in note["obsolete"]:
+        (folder / name).unlink(missing_ok=True)
+    report: dict[str, Any] = note["report"]
+    return report
+
+
+def _write_index(work: Path, parts: Sequence[str]) -> None:
+    """Write the index of all parts, with the number of each of its lines."""
+    numbers = count(1)
+    with whole_file(work / f"{STEM}.idx") as stream:
+        for part in parts:
+            with (work / part).open("rb") as index:
+                for line in index:
+                    block = parse_index_line(line.rstrip(b"\n"))
+                    stream.write(format_index_line(replace(block, lineno=next(numbers))))
+
+
+def _move(path: Path, target: Path) -> None:
+    if path.exists():
+        path.replace(target)
+
+
+def _put(path: Path, content: bytes) -> None:
+    with whole_file(path) as stream:
+        stream.write(content)

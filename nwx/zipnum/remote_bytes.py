@@ -1,0 +1,257 @@
+"""Bytes at any offset: of a local file, of an entry of a zip file, or behind an address."""
+
+import os
+import zipfile
+import zlib
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+from pathlib import Path
+from threading import Lock
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+from nwx.errors import SourceError
+
+TIMEOUT_SECONDS = 60
+_PAGE_BYTES = 1 << 15
+_PAGES = 256
+_PIECE_BYTES = 1 << 16
+_PARTIAL = 206
+_HTTP = ("http", "https")
+
+
+class StoredBytes(ABC):
+    """Bytes that can be read from any offset, by several threads at once."""
+
+    size: int
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @abstractmethod
+    def read(self, offset: int, length: int) -> bytes:
+        """Return bytes, fewer only at the end; raises SourceError where they cannot be had."""
+
+    def is_replaced(self) -> bool:
+        """Return whether another file has its name by now, where that can be told at no cost."""
+        return False
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of it; closing twice is harmless."""
+
+
+class LocalFile(StoredBytes):
+    """A file here.
+
+    Read and not mapped into memory: a map costs the process its life when
+    somebody writes the file anew in its place (`cat part-* > all.idx`).
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path))
+        try:
+            self._file: IO[bytes] = path.open("rb", buffering=0)
+        except OSError as error:
+            raise _cannot("opened", self.name, error) from error
+        self.size = os.fstat(self._file.fileno()).st_size
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Return bytes, read at their offset without moving the file for others."""
+        try:
+            return os.pread(self._file.fileno(), length, offset)
+        except (OSError, ValueError) as error:
+            raise _cannot("read", self.name, error) from error
+
+    def is_replaced(self) -> bool:
+        """Return whether another file has its name by now, or none."""
+        try:
+            found = Path(self.name).stat()
+        except OSError:
+            return True
+        return not os.path.samestat(found, os.fstat(self._file.fileno()))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class ZipEntry(StoredBytes):
+    """An entry of a zip file, stored or deflated."""
+
+    def __init__(self, path: Path, entry: str) -> None:
+        super().__init__(f"{path}#{entry}")
+        self._lock = Lock()
+        try:
+            self._zip = zipfile.ZipFile(path)
+        except (OSError, zipfile.BadZipFile, NotImplementedError) as error:
+            raise _cannot("opened", self.name, error) from error
+        try:
+            self._inner = self._zip.open(entry)
+            self.size = self._zip.getinfo(entry).file_size
+        except (KeyError, RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
+            self._zip.close()
+            raise _cannot("opened", self.name, error) from error
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Return bytes; a deflated entry is inflated up to there."""
+        with self._lock:
+            try:
+                self._inner.seek(offset)
+                return self._inner.read(length)
+            except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+                raise _cannot("read", self.name, error) from error
+
+    def close(self) -> None:
+        """Close the zip file."""
+        self._inner.close()
+        self._zip.close()
+
+
+class Address(StoredBytes):
+    """What lies behind an http(s) address, asked for by ranges."""
+
+    def __init__(self, address: str) -> None:
+        # imported here, as processes that share work on files start a good deal faster without
+        import requests
+
+        super().__init__(address)
+        self._session: Any = requests.Session()
+        self._failures = requests.RequestException
+        try:
+            total = self._ask(0, 1)[1].rpartition("/")[2]
+            if not total.isdigit():
+                raise SourceError(f"{address} does not say how large it is")
+        except SourceError:
+            self._session.close()
+            raise
+        self.size = int(total)
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Return bytes by one request."""
+        length = min(length, self.size - offset)
+        if length <= 0:
+            return b""
+        content, _ = self._ask(offset, length)
+        return content
+
+    def _ask(self, offset: int, length: int) -> tuple[bytes, str]:
+        """Return the bytes of a range, and what the answer says of the range.
+
+        Refuses all of a file in the place of a range, however large it may be.
+        """
+        headers = {
+            "Range": f"bytes={offset}-{offset + length - 1}",
+            "Accept-Encoding": "identity",
+        }
+        try:
+            with self._session.get(
+                self.name,
+                headers=headers,
+                timeout=TIMEOUT_SECONDS,
+                stream=True,
+                allow_redirects=False,  # who follows them can be led anywhere
+            ) as answer:
+                if answer.is_redirect:
+                    place = answer.headers["Location"]
+                    raise SourceError(f"{self.name} has moved to {place}; name that address")
+                if answer.status_code != _PARTIAL:
+                    word = "gives no ranges" if answer.ok else "cannot be read"
+                    raise SourceError(f"{self.name} {word}: HTTP {answer.status_code}")
+                content = bytearray()
+                for piece in answer.iter_content(_PIECE_BYTES):
+                    content += piece
+                    if len(content) > length:
+                        raise SourceError(f"{self.name} sends more than the {length} bytes asked")
+                return bytes(content), answer.headers.get("Content-Range", "")
+        except self._failures as error:
+            raise SourceError(f"{self.name} cannot be read: {error}") from error
+
+    def close(self) -> None:
+        """Close connections."""
+        self._session.close()
+
+
+class FsspecFile(StoredBytes):
+    """What lies behind any other address that fsspec knows, s3 for example."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(address)
+        self._lock = Lock()
+        try:
+            import fsspec
+        except ImportError as error:
+            raise SourceError(
+                f"{address} needs fsspec; install nwx with the extra `remote`"
+            ) from error
+        try:
+            self._file: Any = fsspec.open(address, "rb").open()
+        except (ImportError, ValueError, RuntimeError, OSError) as error:
+            raise _cannot("opened", address, error) from error
+        self.size = int(self._file.size)
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Return bytes."""
+        with self._lock:
+            try:
+                self._file.seek(offset)
+                content: bytes = self._file.read(length)
+            except (OSError, ValueError, RuntimeError) as error:
+                raise _cannot("read", self.name, error) from error
+        return content
+
+    def close(self) -> None:
+        """Close it."""
+        self._file.close()
+
+
+class Paged(StoredBytes):
+    """Pages of something far away, the last ones used kept."""
+
+    def __init__(self, stored: StoredBytes) -> None:
+        super().__init__(stored.name)
+        self.size = stored.size
+        self._stored = stored
+        self._pages: OrderedDict[int, bytes] = OrderedDict()
+        self._lock = Lock()
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Return bytes, of pages at hand where possible."""
+        end = min(offset + length, self.size)
+        if offset >= end:
+            return b""
+        first = offset // _PAGE_BYTES
+        pages = b"".join(self._page(page) for page in range(first, -(-end // _PAGE_BYTES)))
+        start = offset - first * _PAGE_BYTES
+        return pages[start : start + end - offset]
+
+    def _page(self, number: int) -> bytes:
+        with self._lock:
+            if number in self._pages:
+                self._pages.move_to_end(number)
+                return self._pages[number]
+        content = self._stored.read(number * _PAGE_BYTES, _PAGE_BYTES)
+        with self._lock:
+            self._pages[number] = content
+            if len(self._pages) > _PAGES:
+                self._pages.popitem(last=False)
+        return content
+
+    def close(self) -> None:
+        """Close what lies behind."""
+        self._stored.close()
+
+
+def is_address(place: str) -> bool:
+    """Return whether a place is an address and no path."""
+    return "://" in place
+
+
+def open_address(address: str) -> StoredBytes:
+    """Return what lies behind an address; raises SourceError."""
+    return Address(address) if urlsplit(address).scheme in _HTTP else FsspecFile(address)
+
+
+def _cannot(what: str, name: str, error: Exception) -> SourceError:
+    reason = getattr(error, "strerror", None) or error
+    return SourceError(f"{name} cannot be {what}: {reason}")

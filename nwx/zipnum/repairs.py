@@ -1,0 +1,239 @@
+"""Mends a cluster: its index is made anew from its data, and its data where they are damaged."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from operator import gt
+from pathlib import Path
+
+from nwx.bulk.progress import StepProgress, no_progress
+from nwx.bulk.sorted_merge import LineBatch
+from nwx.bulk.spill import writing
+from nwx.bulk.whole_files import whole_file
+from nwx.cdx.raw_blocks import CdxSource
+from nwx.cdx.zipnum_index import ZipNumBlock, block_key, format_index_line
+from nwx.dedup.input_plan import Resources
+from nwx.errors import FormatError, SourceError, UsageError
+from nwx.zipnum.block_index import BlockIndex
+from nwx.zipnum.builds import LINES_A_BLOCK, ClusterBuildReport, Workers
+from nwx.zipnum.data_members import Member, members
+from nwx.zipnum.places import ClusterPlaces
+from nwx.zipnum.publication import publish, recover, work_folder
+from nwx.zipnum.remote_bytes import LocalFile
+from nwx.zipnum.shards import data_name, next_generation, part_name
+from nwx.zipnum.sorted_runs import looks_like_cdx
+
+
+@dataclass(slots=True)
+class RepairReport(ClusterBuildReport):
+    """What became of a repair.
+
+    `torn` blocks did not inflate; `saved` lines were had from them.
+    `unsorted` counts blocks and files that were out of order. `rewritten`
+    tells that the data were written anew; else the index only was.
+    """
+
+    torn: int = 0
+    saved: int = 0
+    unsorted: int = 0
+    rewritten: bool = False
+
+
+@dataclass(slots=True)
+class _Part:
+    """A data file: the name that the index has for it, and what is in it."""
+
+    name: str
+    path: Path
+    blocks: list[ZipNumBlock]
+    first: bytes = b""
+    last: bytes = b""
+
+
+def repair_cluster(
+    place: Path,
+    resources: Resources,
+    *,
+    lines_a_block: int = LINES_A_BLOCK,
+    progress: StepProgress = no_progress,
+) -> RepairReport:
+    """Make the cluster in a folder, or of an index, whole again.
+
+    What a killed command left is finished first. Lines are lost only where
+    a block does not inflate; the report tells. Raises UsageError for a
+    cluster in the form of WACZ files, SourceError where data files are
+    missing.
+    """
+    folder = place if place.is_dir() else place.parent
+    recover(folder)
+    index = _index(place)
+    report = RepairReport()
+    parts = [_Part(name, path, []) for name, path in _data_files(folder, index).items()]
+    with work_folder(folder, {"repair": [str(part.path) for part in parts]}) as work:
+        for number, part in enumerate(parts, 1):
+            _scan(part, report)
+            progress("reading", number, len(parts))
+        parts.sort(key=lambda part: part.first)
+        report.unsorted += sum(one.last > other.first for one, other in pairwise(parts))
+        if report.torn or report.unsorted:
+            report.rewritten = True
+            _write_anew(folder, index.stem, work, parts, lines_a_block, resources, report, progress)
+        else:
+            _write_index(folder, index, work, parts, report)
+    return report
+
+
+def _index(place: Path) -> Path:
+    """Return the index of a cluster, which may be missing."""
+    if not place.is_dir():
+        return place
+    found = sorted(place.glob("*.idx")) or sorted(place.glob("*.summary"))
+    if len(found) > 1:
+        raise UsageError(f"{place} has {len(found)} .idx files; name the one to repair")
+    return found[0] if found else place / "cluster.idx"
+
+
+def _data_files(folder: Path, index: Path) -> dict[str, Path]:
+    """Return the data files by the names of their parts.
+
+    Those that the index or the .loc names, or where both are lost the
+    files cdx-*.gz beside them.
+    """
+    places = ClusterPlaces(str(index))
+    named = _named(index) if index.exists() else []
+    files: dict[str, Path] = {}
+    for part in dict.fromkeys([*named, *places.locations]):
+        beside = folder.resolve() / Path(part).name
+        try:
+            stored = places.open(part)
+        except SourceError:
+            if beside.is_file():
+                files[part] = beside
+            elif part in named:
+                raise
+            continue
+        stored.close()
+        files[part] = Path(stored.name)
+    if not files:
+        files = {path.name: path for path in sorted(folder.glob("cdx-*.gz"))}
+    if not files:
+        raise SourceError(f"{folder} has no data files of a cluster")
+    return files
+
+
+def _named(index: Path) -> list[str]:
+    """Return the parts that an index names; lines that cannot be read are passed over."""
+    stored = LocalFile(index)
+    try:
+        found = BlockIndex(stored)
+        if found.part:
+            raise UsageError(f"{index} has the form of WACZ files; convert it first")
+        parts: dict[str, None] = {}
+        for offset, line in found.lines():
+            try:
+                parts.setdefault(found.parse(line, offset).part)
+            except FormatError:
+                continue  # the index is made anew
+        return list(parts)
+    finally:
+        stored.close()
+
+
+def _members(path: Path) -> Iterator[Member]:
+    stored = LocalFile(path)
+    try:
+        yield from members(stored)
+    finally:
+        stored.close()
+
+
+def _scan(part: _Part, report: RepairReport) -> None:
+    """Find the blocks of a data file, and note what is wrong with them."""
+    for member in _members(part.path):
+        lines = _lines(member)
+        if member.fault:
+            report.torn += 1
+            report.saved += len(lines)
+        if not lines:
+            report.torn += not member.fault
+            continue
+        if any(map(gt, lines, lines[1:])) or lines[0] < part.last:
+            report.unsorted += 1
+        part.first = min(part.first or lines[0], *lines)
+        part.last = max(part.last, *lines)
+        part.blocks.append(
+            ZipNumBlock(block_key(lines[0]), part.name, member.offset, member.length)
+        )
+        report.lines += len(lines)
+        report.blocks += 1
+    report.shards += 1
+
+
+def _lines(member: Member) -> LineBatch:
+    """Return the lines of a member; of a torn one those that are whole."""
+    lines = member.content.split(b"\n")
+    rest = lines.pop()
+    if rest and not member.fault:
+        lines.append(rest)
+    return [line for line in lines if looks_like_cdx(line)] if member.fault else lines
+
+
+def _write_index(
+    folder: Path, index: Path, work: Path, parts: Sequence[_Part], report: RepairReport
+) -> None:
+    names = [part_name(number) for number in range(len(parts))]
+    for name, part in zip(names, parts, strict=True):
+        with whole_file(work / name) as stream:
+            stream.writelines(map(format_index_line, part.blocks))
+    publish(
+        folder,
+        work,
+        names,
+        {part.name: (_path(part.path, folder),) for part in parts},
+        stem=index.stem,
+        report=report.as_json(),
+    )
+
+
+def _path(path: Path, folder: Path) -> str:
+    """Return a path as a .loc has it: relative where the file is in the cluster's folder."""
+    own = folder.resolve()
+    return str(path.relative_to(own)) if path.is_relative_to(own) else str(path)
+
+
+def _write_anew(
+    folder: Path,
+    stem: str,
+    work: Path,
+    parts: Sequence[_Part],
+    lines_a_block: int,
+    resources: Resources,
+    report: RepairReport,
+    progress: StepProgress,
+) -> None:
+    """Sort what could be read of all data files, and write it to new ones."""
+    sources = []
+    for number, part in enumerate(parts):
+        path = work / f"lines-{number:05d}"
+        with writing(path), path.open("wb") as stream:
+            for member in _members(part.path):
+                stream.write(b"".join(line + b"\n" for line in _lines(member)))
+        sources.append(CdxSource(str(path), name=str(part.path)))
+    report.lines = report.blocks = report.shards = 0
+    points = sorted({block_key(part.first) for part in parts[1:] if part.first})
+    generation = next_generation(folder)
+    names = [data_name(number, generation) for number in range(len(points) + 1)]
+    with Workers(work, sources, resources, progress) as workers:
+        workers.write_shards(workers.sorted_runs(report), points, names, lines_a_block, report)
+    new = [part_name(number) for number in range(len(names))]
+    old = {path.name for path in folder.glob("part-[0-9]*")} - {*new}
+    old |= {part.path.name for part in parts if part.path.parent == folder.resolve()}
+    publish(
+        folder,
+        work,
+        new,
+        {name: (name,) for name in names},
+        stem=stem,
+        obsolete=sorted(old),
+        report=report.as_json(),
+    )

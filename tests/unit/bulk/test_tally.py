@@ -1,0 +1,47 @@
+"""How far shared work is."""
+
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from nwx.bulk.tally import Tally
+from nwx.errors import SourceError
+
+
+def test_what_pieces_tell_is_added_up_and_shown(tmp_path: Path) -> None:
+    shown: list[tuple[str, int, int]] = []
+    come = Event()
+
+    def progress(step: str, done: int, total: int) -> None:
+        shown.append((step, done, total))
+        if done == 25:
+            come.set()
+
+    tally = Tally(tmp_path / "tally")
+    with tally.shown("reading", [10, 20], progress):
+        with tally.noting(1) as note:
+            note(5)
+            note(15)
+        with tally.noting(0) as note:
+            note(10)
+        assert come.wait(60)
+        with tally.noting(1) as note:
+            note(40)  # a size was not known, or the file has grown
+    assert ("reading", 25, 30) in shown
+    assert shown[-1] == ("reading", 50, 50)
+
+
+def test_there_may_be_no_work(tmp_path: Path) -> None:
+    shown: list[tuple[str, int, int]] = []
+    with Tally(tmp_path / "tally").shown("reading", [], lambda *all: shown.append(all)):
+        pass
+    assert shown == [("reading", 0, 0)]
+
+
+def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    with (
+        pytest.raises(SourceError, match="cannot be written"),
+        Tally(tmp_path / "none" / "tally").shown("reading", [1], lambda *_: None),
+    ):
+        pass

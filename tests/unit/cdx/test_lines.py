@@ -1,0 +1,137 @@
+"""CDX lines and headers."""
+
+import pytest
+
+from nwx.cdx.lines import (
+    CDX9,
+    CDX11,
+    CDX14,
+    LAYOUTS,
+    CdxLine,
+    Layout,
+    format_cdx,
+    format_header,
+    is_revisit,
+    parse_cdx,
+    parse_header,
+)
+from nwx.errors import CdxError
+
+DIGEST = "B2LTWWPUOYAH7UIPQ7ZUPQ4VMBSVC36A"
+ELEVEN = (
+    f"org,example)/ 20140127171200 http://example.org/ text/html 200 {DIGEST}"
+    " - - 1046 334 a.warc.gz"
+)
+
+
+def test_eleven_fields_are_told_by_their_number() -> None:
+    assert parse_cdx(ELEVEN.encode()) == CdxLine(
+        urlkey="org,example)/",
+        timestamp="20140127171200",
+        url="http://example.org/",
+        content_type="text/html",
+        status_code="200",
+        digest=DIGEST,
+        record_length=1046,
+        source_file_offset=334,
+        source_file="a.warc.gz",
+    )
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=lambda layout: layout.letters)
+def test_what_is_written_is_read(layout: Layout) -> None:
+    line = CdxLine(
+        "org,example)/", "2014", "http://example.org/", "text/html", "200", DIGEST, "http://r/", "A"
+    )
+    kept = parse_cdx(format_cdx(line, layout).encode())
+    assert format_cdx(kept, layout) == format_cdx(line, layout)
+    assert (kept.timestamp, kept.url, kept.digest) == ("2014", "http://example.org/", DIGEST)
+
+
+def test_fourteen_fields_keep_the_place_of_the_original() -> None:
+    line = parse_cdx(f"{ELEVEN} 900 12 first.warc.gz".encode())
+    assert (line.original_length, line.original_offset, line.original_file) == (
+        900,
+        12,
+        "first.warc.gz",
+    )
+    assert format_cdx(line, CDX14) == f"{ELEVEN} 900 12 first.warc.gz"
+
+
+@pytest.mark.parametrize(
+    ("header", "letters", "delimiter"),
+    [
+        (b" CDX N b a m s k r M S V g", "NbamskrMSVg", " "),
+        (b"CDX b e a m s c V n g", "beamscVng", " "),
+        (b"\tCDX\tN\tb\ta\tk", "Nbak", "\t"),
+        (b" CDX N b a m s k r V g ", "NbamskrVg", " "),
+    ],
+)
+def test_a_header_tells_the_layout(header: bytes, letters: str, delimiter: str) -> None:
+    assert parse_header(header) == Layout(letters, delimiter)
+
+
+def test_a_header_that_is_written_is_read() -> None:
+    assert parse_header(format_header(CDX9).encode()) == CDX9
+
+
+@pytest.mark.parametrize("line", [ELEVEN.encode(), b"", b" CDX ", b"com,CDX)/ 2014"])
+def test_other_lines_are_no_headers(line: bytes) -> None:
+    assert parse_header(line) is None
+
+
+@pytest.mark.parametrize("header", [b" CDX N a m", b" CDX N b m", b" CDX N b\ta"])
+def test_a_header_of_no_use_is_an_error(header: bytes) -> None:
+    with pytest.raises(CdxError):
+        parse_header(header)
+
+
+def test_a_header_changes_the_order() -> None:
+    layout = parse_header(b"CDX b e a m s c V n g")
+    line = parse_cdx(
+        b"20080610152724 1.2.3.4 http://a/ text/html 404 YGGQ 756 1692 IAH-2008", layout
+    )
+    assert (line.timestamp, line.url, line.digest) == ("20080610152724", "http://a/", "YGGQ")
+    assert (line.source_file_offset, line.source_file, line.urlkey) == (756, "IAH-2008", "")
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"a b c", "3 fields; 7, 9, 10, 11, 14"),
+        (ELEVEN.encode().replace(b" - - ", b"  - "), "field 7 is empty"),
+        (ELEVEN.encode().replace(b"20140127171200", b"201401271712001"), "no timestamp"),
+        (ELEVEN.encode().replace(b"20140127171200", b"20140231000000"), "impossible date"),
+        (ELEVEN.encode().replace(b"20140127171200", b"-"), "no timestamp"),
+        (ELEVEN.encode().replace(b"http://example.org/", b"-"), "the URL is missing"),
+        (ELEVEN.encode().replace(b"1046", b"1k"), "record length"),
+        (ELEVEN.encode().replace(b"example.org/ ", b"example.org/\t"), "control character"),
+    ],
+)
+def test_a_broken_line_is_an_error(line: bytes, reason: str) -> None:
+    with pytest.raises(CdxError, match=reason):
+        parse_cdx(line)
+
+
+def test_a_line_must_fit_its_header() -> None:
+    with pytest.raises(CdxError, match="11 fields where 9 are announced"):
+        parse_cdx(ELEVEN.encode(), CDX9)
+
+
+def test_bytes_that_are_no_utf8_survive() -> None:
+    raw = ELEVEN.encode().replace(b"example.org/ text", b"example.org/\xff\xe9 text")
+    assert format_cdx(parse_cdx(raw)).encode("utf-8", "surrogateescape") == raw
+
+
+def test_blanks_inside_values_are_encoded() -> None:
+    line = CdxLine("org,example)/", "2014", "http://example.org/a b", source_file="my file.warc")
+    assert "http://example.org/a%20b" in format_cdx(line, CDX11)
+    assert format_cdx(line, CDX11).count(" ") == 10
+
+
+def test_revisits_are_told_by_type_or_by_a_missing_file() -> None:
+    nine = f"k 2014 http://a/ text/html 200 {DIGEST} - 334 -".encode()
+    assert is_revisit(parse_cdx(ELEVEN.replace("text/html", "warc/revisit").encode()))
+    assert is_revisit(parse_cdx(nine), CDX9)
+    assert not is_revisit(parse_cdx(nine.replace(b"334 -", b"334 a.warc")), CDX9)
+    assert not is_revisit(parse_cdx(ELEVEN.encode()), CDX11)

@@ -1,0 +1,142 @@
+"""Charts are drawn, whatever their data says, and nothing but their data is in them."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nwx.charts import pictures, specs, theme, treemap
+from nwx.charts.columns import criterion_field, feature_field
+from nwx.charts.fields import Spec, drawable
+from nwx.charts.pictures import DrawingBusyError, DrawingError, browser_bundle, draw_picture
+from nwx.facets.criteria import Criterion
+from nwx.facets.question import Feature
+
+MONTH = criterion_field(Criterion.MONTH)
+SITE = criterion_field(Criterion.SITE)
+STATUS = criterion_field(Criterion.STATUS)
+BYTES = feature_field(Feature.BYTES)
+RATIO = feature_field(Feature.DUPLICATION_RATIO)
+
+NAMES = (
+    "example.org",
+    "</text><script>alert(1)</script>",
+    '"]), window.alert(1), (["',
+    "{{7*7}} ${7*7} \\u0041 '",
+    drawable("\x00\x1b[31m \u202egro.elpmaxe \u2028\u2029 \ud83d \uffff"),
+    "",
+)
+ROWS = [
+    {"month": month, "site": name, "status": status, "bytes": 10 ** (3 + place), **ratio}
+    for month, ratio in (
+        ("2013-01", {"duplication_ratio": 1.5}),
+        ("2013-02", {"duplication_ratio": None}),
+    )
+    for place, name in enumerate(NAMES)
+    for status in ("ok", "request_error")
+]
+ORDERED = replace(SITE, order=NAMES)
+
+CHARTS: dict[str, Callable[[], Spec]] = {
+    "bars": lambda: specs.bars(SITE, BYTES),
+    "columns": lambda: specs.bars(MONTH, BYTES),
+    "stacked": lambda: specs.stacked(MONTH, ORDERED, BYTES),
+    "stacked names": lambda: specs.stacked(SITE, STATUS, BYTES),
+    "share": lambda: specs.stacked(SITE, STATUS, BYTES, share=True),
+    "grouped": lambda: specs.grouped_bars(MONTH, ORDERED, BYTES, clickable=True),
+    "lines": lambda: specs.lines(MONTH, RATIO),
+    "many lines": lambda: specs.lines(MONTH, BYTES, ORDERED),
+    "heat": lambda: specs.heat_map(MONTH, SITE, BYTES),
+}
+
+
+def _sized(name: str, rows: list[dict[str, Any]]) -> Spec:
+    if name == "treemap":
+        return treemap.sized_treemap(
+            treemap.treemap_with_rows(treemap.treemap(SITE, BYTES), rows), 600
+        )
+    return specs.sized_spec(specs.spec_with_rows(CHARTS[name](), rows), 600, 6)
+
+
+def _marks(svg: bytes) -> Iterator[ET.Element]:
+    for element in ET.fromstring(svg).iter():
+        if "role-mark" in element.get("class", ""):
+            yield from element.iter("{http://www.w3.org/2000/svg}path")
+
+
+@pytest.mark.parametrize("name", [*CHARTS, "treemap"])
+def test_hostile_names_are_words(name: str) -> None:
+    svg = draw_picture(_sized(name, ROWS), theme.config("light", ground=True), "svg")
+    tags = {element.tag.rpartition("}")[2] for element in ET.fromstring(svg).iter()}
+    assert tags <= {
+        "svg",
+        "g",
+        "path",
+        "rect",
+        "line",
+        "text",
+        "defs",
+        "linearGradient",
+        "stop",
+    } | {"clipPath"}
+    assert len(list(_marks(svg))) >= 1
+
+
+@pytest.mark.parametrize("name", ["bars", "stacked", "lines", "treemap"])
+def test_nothing_to_draw_is_drawn(name: str) -> None:
+    assert draw_picture(_sized(name, []), theme.config("dark", ground=True), "svg").startswith(
+        b"<svg"
+    )
+
+
+def test_a_bar_is_as_long_as_its_number() -> None:
+    rows = [{"site": "a", "bytes": 400}, {"site": "b", "bytes": 100}]
+    spec = specs.sized_spec(specs.spec_with_rows(specs.bars(SITE, BYTES), rows), 600, 2)
+    svg = draw_picture(spec, theme.config("light"), "svg").decode()
+    outlines = re.findall(r'aria-roledescription="bar" d="([^"]+)"', svg)
+    ends = [max(float(x) for x in re.findall(r"[MLC]([0-9.]+),", line)) for line in outlines]
+    assert ends[0] == pytest.approx(4 * ends[1], rel=0.01)
+
+
+def test_pictures_come_as_png_too() -> None:
+    png = draw_picture(_sized("bars", ROWS), theme.config("dark", ground=True), "png")
+    assert png.startswith(b"\x89PNG\r\n")
+
+
+def test_a_chart_loads_nothing() -> None:
+    spec = {**specs.bars(SITE, BYTES), "data": {"url": "http://127.0.0.1:9/rows.json"}}
+    with pytest.raises(DrawingError, match="could not be drawn"):
+        draw_picture(spec, theme.config("light"), "svg")
+
+
+def test_a_chart_that_makes_no_sense_is_told() -> None:
+    with pytest.raises(DrawingError, match="could not be drawn"):
+        draw_picture({"mark": "nonsense"}, theme.config("light"), "svg")
+
+
+def test_a_chart_that_takes_too_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pictures, "TIMEOUT_SECONDS", 0.01)
+    with pytest.raises(DrawingError, match="not drawn within"):
+        draw_picture(_sized("bars", ROWS), theme.config("light"), "svg")
+
+
+def test_whoever_would_wait_too_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pictures, "WAIT_SECONDS", 0.01)
+    with pictures._slot(), pictures._slot(), pytest.raises(DrawingBusyError, match="ask again"):
+        draw_picture(_sized("bars", ROWS), theme.config("light"), "svg")
+    assert draw_picture(_sized("bars", []), theme.config("light"), "svg")
+
+
+def test_browsers_get_what_draws() -> None:
+    bundle = browser_bundle()
+    assert b"window.vegaEmbed" in bundle
+    assert b"expressionInterpreter" in bundle
+
+
+def test_specifications_are_plain_json() -> None:
+    for name in [*CHARTS, "treemap"]:
+        assert json.loads(json.dumps(_sized(name, []))) == _sized(name, [])

@@ -1,0 +1,73 @@
+"""Hostile markup: it is read within bounded work, or cut and told."""
+
+import subprocess
+import sys
+
+import pytest
+
+from nwx.extract import ExtractLimits, extract
+from nwx.extract.guard import crowded, disarm
+
+# Each took the parser alone from seconds to hours, or gigabytes.
+HOSTILE = {
+    "nested blocks": "'<div>' * 100_000 + 'end'",
+    "nested lists": "'<ul><li>' * 50_000 + '<li>' * 50_000 + 'end'",
+    "nested forms in tables": "'<table><tr><td><div></div></div><form>' * 30_000 + 'end'",
+    "end tags of nothing": "'<span>' * 50_000 + '</x></table></div>' * 50_000 + 'end'",
+    "unclosed fonts": "''.join(f'<font a={i}><p>' for i in range(20_000)) + 'end'",
+    "fonts in odd case": "''.join(f'<FoNt a={i}><p></b>' for i in range(20_000)) + 'end'",
+    "attributes": "'<a ' + ' '.join(f'a{i}' for i in range(200_000)) + '>end</a>'",
+    "one long attribute": "'<a title=\"' + 'x' * 15_000_000 + '\">end</a>'",
+    "entities": "'&amp' * 1_000_000 + '&#99999999999;' + 'end'",
+    "angle brackets": "'<' * 2_000_000 + 'end'",
+    "comments": "'<!--' * 1_000_000 + '-->end'",
+    "zero bytes": "'\\0' * 2_000_000 + 'end'",
+    "unclosed everything": "'<table><tr><td><a href=x><b><select><option>' * 20_000 + 'end'",
+    "scripts of quotes": "'<script>\"<a x=\\'</script>' * 50_000 + 'end'",
+    "templates and svg": "'<svg><template><math>' * 30_000 + 'end'",
+}
+
+RUN = """
+import resource
+resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+from nwx.extract import extract
+data = ({}).encode()
+found = extract(data, url="http://a.example/", content_type_norm="html", parser="{}")
+print(len(found.content))
+"""
+
+
+@pytest.mark.parametrize("parser", ["fast", "bs4"])
+@pytest.mark.parametrize("markup", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_markup_ends(markup: str, parser: str) -> None:
+    """In a process of its own, which a crash of native code would end with a signal."""
+    code = RUN.format(markup, parser)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-500:]
+
+
+def test_deep_text_and_links_survive() -> None:
+    markup = "<div>" * 20_000 + "deep<a href=x>link</a>" + "</div>" * 20_000 + "<p>after"
+    found = extract(markup.encode(), url="http://a.example/", content_type_norm="html")
+    assert found.content == "deeplink\nafter"
+    assert [link.url for link in found.links] == ["http://a.example/x"]
+    assert found.problems == ("depth: 19488 tags lie deeper than 512 elements",)
+
+
+def test_big_but_shallow_pages_stay_as_they_are() -> None:
+    markup = "<ul>" + "<li><div><a href=x>y</a></div>" * 10_000 + "</ul>"
+    assert disarm(markup, ExtractLimits()) == (markup, [])
+
+
+def test_too_many_tags_are_cut() -> None:
+    html, problems = disarm("<br>x" * 10_000, ExtractLimits(tags=9_000))
+    assert html == "<br>x" * 9_000
+    assert problems == ["tags: more than 9000 tags, the rest was left out"]
+
+
+def test_long_scripts_and_values_are_no_crowd() -> None:
+    script = "<script>if (a<b) { " + "c d e = 'f' " * 20_000 + "}</script>"
+    data = "<a data-x='" + "a b c " * 20_000 + "'>x</a>"
+    assert not crowded(script + data)
+    assert crowded("<a " + "b c " * 20_000 + ">")

@@ -1,0 +1,116 @@
+"""What a build holds is what plain Python counts."""
+
+from itertools import combinations
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+
+from nwx.engine.cube import FEATURES, read_build
+from nwx.engine.open import open_engine
+from nwx.facets import adding, groupings
+from nwx.facets.building import FacetBuildOptions, FacetBuildReport, build_facets
+from nwx.facets.criteria import CUBE, FIELDS
+from nwx.facets.sources import CubeSource
+from nwx.model import Capture
+from nwx.settings import Settings
+from tests.facets import batch, by_chance, counted, features, groups
+
+
+def write(folder: Path, captures: list[Capture]) -> None:
+    with open_engine(Settings(str(folder))) as engine:
+        engine.write(batch(captures))
+
+
+def build(folder: Path, **options: object) -> FacetBuildReport:
+    with open_engine(Settings(str(folder)), read_only=True) as engine:
+        cube = engine.cube()
+        wanted = FacetBuildOptions(**options)  # type: ignore[arg-type]
+        return build_facets(CubeSource(cube), cube.folder, wanted)
+
+
+def stored(folder: Path) -> dict[str, dict[str, object]]:
+    found = read_build(folder / "facets")
+    assert found is not None
+    return {entry["id"]: entry for entry in found.entries()}
+
+
+def expected(captures: list[Capture], least: int) -> dict[str, dict[str, object]]:
+    found = {}
+    all_of = counted(captures)
+    for size in range(len(CUBE) + 1):
+        for some in combinations(CUBE, size):
+            names = ["status", *some]
+            for values, group in groups(all_of, names).items():
+                if len(group) >= least:
+                    id = " ".join(f"{n}={v}" for n, v in zip(names, values, strict=True))
+                    fields = [FIELDS[name] for name in names]
+                    found[id] = {
+                        "id": id,
+                        "grouping": ",".join(some),
+                        **dict(zip(fields, values, strict=True)),
+                        **features(group),
+                    }
+    return found
+
+
+@pytest.mark.parametrize("least", [1, 5])
+@pytest.mark.parametrize("seed", range(6))
+def test_all_combinations_are_as_counted_in_plain_python(
+    tmp_path: Path, seed: int, least: int
+) -> None:
+    captures = by_chance(seed, 5 * 4**seed // 3)
+    write(tmp_path, captures)
+    report = build(tmp_path, least=least)
+    assert stored(tmp_path) == expected(captures, least)
+    assert report.captures == len(captures)
+    assert report.combinations == len(expected(captures, least))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_captures_that_come_later_change_a_build_to_what_it_would_be_from_scratch(
+    tmp_path: Path, seed: int
+) -> None:
+    captures = by_chance(seed, 300)
+    early = [one for one in captures if one.timestamp < "201304"]
+    late = [one for one in captures if one.timestamp >= "201304"]
+    write(tmp_path, early)
+    build(tmp_path, least=3)
+    write(tmp_path, late[: len(late) // 2])
+    build(tmp_path, least=3)
+    write(tmp_path, late[len(late) // 2 :])
+    build(tmp_path, least=3)
+    assert stored(tmp_path) == expected(captures, 3)
+
+
+@pytest.mark.parametrize("revisits", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_months_that_are_added_one_by_one_are_counted_as_all_at_once(
+    tmp_path: Path, seed: int, revisits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added = adding.added
+    spy = Mock(side_effect=added)
+    monkeypatch.setattr(groupings, "added", spy)
+    captures = by_chance(seed, 240, months=6)
+    captures = [one for one in captures if revisits or one.record_type != "revisit"]
+    for month in range(1, 7):
+        write(tmp_path, [one for one in captures if int(one.timestamp[4:6]) == month])
+        report = build(tmp_path, least=4)
+        so_far = [one for one in captures if int(one.timestamp[4:6]) <= month]
+        assert stored(tmp_path) == expected(so_far, 4)
+        assert report.combinations == len(stored(tmp_path))
+    # Revisits of before may have got another size by what came.
+    assert spy.called or revisits
+
+
+def test_small_memory_gives_the_same(tmp_path: Path) -> None:
+    captures = by_chance(1, 500)
+    write(tmp_path, captures)
+    build(tmp_path, least=2, memory_bytes=1)
+    assert stored(tmp_path) == expected(captures, 2)
+
+
+def test_features_are_whole_numbers(tmp_path: Path) -> None:
+    write(tmp_path, by_chance(3, 50))
+    build(tmp_path, least=1)
+    assert all(type(entry[name]) is int for entry in stored(tmp_path).values() for name in FEATURES)

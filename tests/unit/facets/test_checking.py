@@ -1,0 +1,64 @@
+"""A build that does not agree with the captures is found out."""
+
+import json
+from pathlib import Path
+
+from nwx.checks import check
+from nwx.engine.arrays import read_arrays, write_arrays
+from nwx.engine.cube import MANIFEST
+from nwx.engine.open import open_engine
+from nwx.facets.building import FacetBuildOptions
+from nwx.facets.checking import check_facets
+from nwx.facets.making import make_facets
+from nwx.settings import Settings
+from tests.facets import batch, by_chance
+
+
+def make(folder: Path, least: int) -> Path:
+    with open_engine(Settings(str(folder))) as engine:
+        engine.write(batch(by_chance(1, 200)))
+        engine.refresh()
+        make_facets(engine, FacetBuildOptions(least=least))
+    return folder / "facets"
+
+
+def problems(folder: Path) -> dict[str, str]:
+    with open_engine(Settings(str(folder)), read_only=True) as engine:
+        return dict(check_facets(engine))
+
+
+def damage(facets: Path, file: str, column: str) -> None:
+    arrays = {name: array.copy() for name, array in read_arrays(facets / file).items()}
+    arrays[column][0] += 1
+    (facets / file).unlink()
+    write_arrays(facets / file, arrays)
+
+
+def test_what_was_built_agrees(tmp_path: Path) -> None:
+    for least in (1, 20):
+        make(tmp_path / str(least), least)
+        assert problems(tmp_path / str(least)) == {}
+
+
+def test_wrong_codes_are_found(tmp_path: Path) -> None:
+    facets = make(tmp_path, 1)
+    manifest = json.loads((facets / MANIFEST).read_text())
+    damage(facets, manifest["months"]["2013-01"]["file"], "depth")
+    found = problems(tmp_path)
+    assert any(name.startswith("depth=") for name in found)
+
+
+def test_wrong_numbers_are_found(tmp_path: Path) -> None:
+    facets = make(tmp_path, 1)
+    cube = json.loads((facets / MANIFEST).read_text())["cube"]
+    damage(facets, cube, "month/unique_urls")
+    assert any("is stored" in message for message in problems(tmp_path).values())
+    with open_engine(Settings(str(tmp_path)), read_only=True) as engine:
+        assert "facets" in {finding.kind for finding in check(engine)}
+
+
+def test_a_build_of_before_is_not_looked_at(tmp_path: Path) -> None:
+    make(tmp_path, 1)
+    with open_engine(Settings(str(tmp_path))) as engine:
+        engine.write(batch(by_chance(2, 300)))
+    assert problems(tmp_path) == {}

@@ -1,0 +1,86 @@
+"""Names of sites by prefixes of URLs."""
+
+from pathlib import Path
+
+import pytest
+
+from nwx.engine.open import open_engine
+from nwx.errors import SourceError, UsageError
+from nwx.facets.answering import FacetAnswers
+from nwx.facets.asking import parse_facet_question
+from nwx.facets.building import FacetBuildOptions
+from nwx.facets.making import make_facets
+from nwx.facets.sites import read_sites
+from nwx.settings import Settings
+from nwx.values.urlkeys import urlkey
+from tests.conformance.archive import capture
+from tests.facets import batch
+
+LIST = """\
+# prefixes and names
+example.org/~paul/\tPaul's pages
+https://www.example.org/~paul/poems  Poems
+*.ministry.example   The ministry
+ministry.example/press Press office
+
+http://alone.example/ One host
+"""
+
+
+@pytest.fixture
+def sites_file(tmp_path: Path) -> Path:
+    path = tmp_path / "sites.txt"
+    path.write_text(LIST)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("http://example.org/", "-"),
+        ("http://www.example.org/~paul/", "Paul's pages"),
+        ("https://example.org/~paul/a/b?c", "Paul's pages"),
+        ("http://example.org/~paul/poems/1", "Poems"),
+        ("http://example.org/~paula/", "-"),
+        ("http://ministry.example/", "The ministry"),
+        ("http://a.b.ministry.example/x", "The ministry"),
+        ("http://notministry.example/x", "-"),
+        ("http://ministry.example/press/1", "Press office"),
+        ("http://alone.example/x", "One host"),
+        ("http://not.alone.example/x", "-"),
+    ],
+)
+def test_the_longest_prefix_counts(sites_file: Path, url: str, name: str) -> None:
+    assert read_sites(sites_file).names([urlkey(url)], ["-"]) == [name]
+
+
+def test_wrong_lists(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("example.org\n")
+    with pytest.raises(UsageError, match="line 1"):
+        read_sites(tmp_path / "a")
+    (tmp_path / "b").write_bytes(b"\xff\xfe\n")
+    for name in ("b", "missing"):
+        with pytest.raises(SourceError):
+            read_sites(tmp_path / name)
+
+
+def test_a_list_is_kept_until_another_is_given(tmp_path: Path, sites_file: Path) -> None:
+    urls = ["http://example.org/~paul/", "http://example.org/", "http://x.ministry.example/"]
+
+    def names() -> set[str]:
+        rows = FacetAnswers(engine).answer(parse_facet_question(by="site")).rows
+        return {row.values[0] for row in rows}
+
+    with open_engine(Settings(str(tmp_path / "archive"))) as engine:
+        engine.write(batch(map(capture, urls)))
+        engine.refresh()
+        make_facets(engine, FacetBuildOptions(sites=read_sites(sites_file)))
+        assert names() == {"Paul's pages", "example.org", "The ministry"}
+        engine.write(batch([capture("http://alone.example/", "2011")]))
+        engine.refresh()
+        known = {"Paul's pages", "example.org", "The ministry", "One host"}
+        assert names() == known
+        make_facets(engine, FacetBuildOptions())
+        assert names() == known
+        make_facets(engine, FacetBuildOptions(anew=True))
+        assert names() == {"example.org", "ministry.example", "alone.example"}

@@ -1,0 +1,195 @@
+"""Imports with real worker processes, of documents that kill them."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nwx.checks import check
+from nwx.engine.base import Engine
+from nwx.engine.open import open_engine
+from nwx.errors import EngineFullError, EngineUnavailableError
+from nwx.importing import ImportOptions, ImportProgress, ImportReport, Outcome, import_files
+from nwx.model import Batch, IndexName, Written
+from nwx.settings import Settings
+from nwx.warc.sources import ArchiveSource, expand
+from tests.hostile import CRASH, FAIL, HANG, HOARD, hostile_extract
+from tests.warcs import Page, html, many_pages, write_warc
+
+OPTIONS = ImportOptions(jobs=1, patience_seconds=1, item_seconds=1.5, item_bytes=400 << 20)
+HOSTILE = replace(OPTIONS, extract=hostile_extract)
+
+
+def run(
+    folder: Path,
+    *files: Path,
+    options: ImportOptions = OPTIONS,
+    wrap: Callable[[Engine], Any] = lambda engine: engine,
+    **more: Any,
+) -> ImportReport:
+    """Import files into an archive below a folder."""
+    settings = Settings(str(folder / "archive"))
+    with open_engine(settings) as engine:
+        engine.create()
+        return import_files(wrap(engine), settings, expand(map(str, files)), options, **more)
+
+
+def bad(sign: bytes) -> Page:
+    return Page(f"http://bad.example/{sign.decode()}", "20150101000000", html("bad", sign.decode()))
+
+
+@pytest.mark.parametrize(
+    ("sign", "cause"),
+    [
+        (HANG, "took longer than 1.5 s"),
+        (CRASH, "crashed (SIGSEGV)"),
+        (FAIL, "failed: ValueError: a parser's own fault"),
+    ],
+)
+def test_no_document_ends_an_import(tmp_path: Path, sign: bytes, cause: str) -> None:
+    pages = many_pages(12)
+    pages.insert(5, bad(sign))
+    path = write_warc(tmp_path / "a.warc.gz", pages)
+    report = run(tmp_path, path, options=HOSTILE)
+    assert report.outcomes == {Outcome.IMPORTED: 1}
+    assert (report.captures, report.documents) == (len(pages), 13)
+    [error] = report.errors
+    assert (error.file, error.kind, error.message) == (
+        "a.warc.gz",
+        "extract",
+        f"extraction {cause}",
+    )
+    with open_engine(Settings(str(tmp_path / "archive")), read_only=True) as engine:
+        assert list(check(engine)) == []
+        [entry] = [e for e in engine.scan(IndexName.DOCUMENTS) if "bad" in e["url"]]
+        assert entry["source_file_offset"] == error.offset
+        assert entry["problems"] == [error.message]
+
+
+def test_a_document_that_eats_all_memory_ends_no_import(tmp_path: Path) -> None:
+    path = write_warc(tmp_path / "a.warc.gz", [*many_pages(3), bad(HOARD)])
+    report = run(tmp_path, path, options=replace(HOSTILE, item_seconds=60))
+    assert report.documents == 4
+    assert [error.message for error in report.errors] == ["extraction failed: MemoryError"]
+
+
+def test_several_bad_documents_in_several_files(tmp_path: Path) -> None:
+    files = []
+    for number, signs in enumerate(([CRASH, FAIL], [FAIL, CRASH], [])):
+        pages = many_pages(5, start=100 * number)
+        pages[2:2] = [replace(bad(sign), url=f"http://{number}.example/{sign!r}") for sign in signs]
+        files.append(write_warc(tmp_path / f"{number}.warc.gz", pages))
+    report = run(tmp_path, *files, options=replace(HOSTILE, jobs=2))
+    assert report.documents == 15 + 4
+    assert report.errors_by_kind == {"extract": 4}
+
+
+def test_a_file_whose_reading_kills_is_left_and_the_rest_imported(tmp_path: Path) -> None:
+    good = write_warc(tmp_path / "good.warc.gz", many_pages(5))
+    with (tmp_path / "empty").open("w"):
+        pass
+    settings = Settings(str(tmp_path / "archive"))
+    sources = [DeadlySource("deadly.warc.gz", str(good), 1 << 30), *expand([str(good)])]
+    with open_engine(settings) as engine:
+        engine.create()
+        report = import_files(engine, settings, sources, OPTIONS)
+    assert report.outcomes == {Outcome.IMPORTED: 1, Outcome.PARTIAL: 1}
+    [error] = report.errors
+    assert (error.file, error.kind) == ("deadly.warc.gz", "crash")
+    assert "reading failed: " in error.message
+
+
+class DeadlySource(ArchiveSource):
+    """A file that ends the process which opens it."""
+
+    def open(self) -> Any:
+        raise SystemExit("deadly")
+
+
+class Wrapped:
+    """An engine whose `write` is something else."""
+
+    def __init__(self, engine: Engine, write: Callable[[Engine, Batch], Written]) -> None:
+        self._engine, self._write = engine, write
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def write(self, batch: Batch) -> Written:
+        return self._write(self._engine, batch)
+
+
+def test_an_engine_that_comes_back_is_waited_for(tmp_path: Path) -> None:
+    path = write_warc(tmp_path / "a.warc.gz", many_pages(5))
+    refusals = iter([EngineUnavailableError("away")])
+
+    def write(engine: Engine, batch: Batch) -> Written:
+        for refusal in refusals:
+            raise refusal
+        return engine.write(batch)
+
+    report = run(tmp_path, path, wrap=lambda engine: Wrapped(engine, write))
+    assert report.documents == 5
+
+
+@pytest.mark.parametrize("error", [EngineUnavailableError, EngineFullError])
+def test_an_engine_that_stays_away_ends_the_import_and_loses_nothing(
+    tmp_path: Path, error: type[Exception]
+) -> None:
+    files = [
+        write_warc(tmp_path / f"{start}.warc.gz", many_pages(50 - start, start=start * 10))
+        for start in range(4)
+    ]
+    writes = iter(range(100))
+
+    def write(engine: Engine, batch: Batch) -> Written:
+        if next(writes) >= 2:
+            raise error("no more")
+        return engine.write(batch)
+
+    with pytest.raises(error, match="no more"):
+        run(tmp_path, *files, wrap=lambda engine: Wrapped(engine, write))
+    report = run(tmp_path, *files)
+    assert report.outcomes == {Outcome.IMPORTED: 2, Outcome.SKIPPED: 2}
+    with open_engine(Settings(str(tmp_path / "archive")), read_only=True) as engine:
+        assert list(check(engine)) == []
+
+
+def test_an_import_stops_when_told_and_goes_on(tmp_path: Path) -> None:
+    files = [
+        write_warc(tmp_path / f"{start}.warc.gz", many_pages(50 - start, start=start * 10))
+        for start in range(4)
+    ]
+    writes: list[Batch] = []
+
+    def write(engine: Engine, batch: Batch) -> Written:
+        writes.append(batch)
+        return engine.write(batch)
+
+    report = run(
+        tmp_path,
+        *files,
+        wrap=lambda engine: Wrapped(engine, write),
+        stopping=lambda: len(writes) >= 2,
+    )
+    assert report.interrupted
+    assert len(writes) == 2
+    report = run(tmp_path, *files)
+    assert not report.interrupted
+    assert report.outcomes == {Outcome.IMPORTED: 2, Outcome.SKIPPED: 2}
+
+
+def test_progress_ends_with_everything(tmp_path: Path) -> None:
+    files = [
+        write_warc(tmp_path / f"{start}.warc.gz", many_pages(20, start=start * 100))
+        for start in range(3)
+    ]
+    told: list[ImportProgress] = []
+    report = run(tmp_path, *files, progress=told.append)
+    last = told[-1]
+    assert last.bytes == last.bytes_total == sum(path.stat().st_size for path in files)
+    assert last.files == last.files_total == 3
+    assert (last.captures, last.documents) == (report.captures, report.documents)
+    assert [progress.bytes for progress in told] == sorted(progress.bytes for progress in told)

@@ -1,0 +1,105 @@
+"""Indexes of files that the tests make."""
+
+import gzip
+import io
+from pathlib import Path
+
+import pytest
+
+from nwx.indexing import cdx_files
+from nwx.indexing.cdx_files import IndexOptions, index_beside, index_together
+from nwx.indexing.index_lines import IndexLineForm
+from nwx.warc.sources import ArchiveSource, expand
+from tests.warcs import many_pages, write_warc
+
+
+def _record(kind: str, block: bytes, *more: bytes) -> bytes:
+    head = (
+        b"WARC/1.0",
+        b"WARC-Type: " + kind.encode(),
+        b"WARC-Date: 2020-01-02T03:04:05Z",
+        b"WARC-Target-URI: http://example.org/form",
+        b"Content-Type: application/http; msgtype=" + kind.encode(),
+        b"Content-Length: %d" % len(block),
+        *more,
+    )
+    return gzip.compress(b"\r\n".join(head) + b"\r\n\r\n" + block + b"\r\n\r\n")
+
+
+def _posted(tmp_path: Path) -> Path:
+    response = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nyes"
+    request = (
+        b"POST /form HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+        b"Content-Length: 3\r\n\r\na=B"
+    )
+    path = tmp_path / "post.warc.gz"
+    path.write_bytes(
+        _record("response", response, b"WARC-Record-ID: <urn:uuid:1>")
+        + _record("request", request, b"WARC-Concurrent-To: <urn:uuid:1>")
+    )
+    return path
+
+
+def _sources(*paths: Path) -> list[ArchiveSource]:
+    return [each for each in expand(map(str, paths)) if isinstance(each, ArchiveSource)]
+
+
+def _together(options: IndexOptions, *paths: Path, jobs: int = 1) -> list[bytes]:
+    output = io.BytesIO()
+    report = index_together(_sources(*paths), output, options, jobs=jobs)
+    assert not report.errors
+    return output.getvalue().splitlines()
+
+
+def test_posts_are_told_apart_when_asked_for(tmp_path: Path) -> None:
+    path = _posted(tmp_path)
+    plain = _together(IndexOptions(IndexLineForm.CDXJ), path)
+    assert plain[0].startswith(b"org,example)/form 20200102030405 {")
+    assert b"method" not in plain[0]
+    (line,) = _together(IndexOptions(IndexLineForm.CDXJ, post_append=True), path)
+    assert line.startswith(b"org,example)/form?__wb_method=post&a=b 20200102030405 {")
+    assert line.endswith(b'"requestBody": "a=B", "method": "POST"}')
+
+
+@pytest.mark.parametrize("sorted_bytes", [0, 1 << 20])
+@pytest.mark.parametrize("in_order", [True, False])
+def test_many_files_many_processes_same_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_order: bool, sorted_bytes: int
+) -> None:
+    monkeypatch.setattr(cdx_files, "_FILES_MERGED", 2)
+    monkeypatch.setattr(cdx_files, "_SORTED_BYTES", sorted_bytes)
+    paths = [
+        write_warc(tmp_path / f"{number}.warc.gz", many_pages(5, start=number * 3))
+        for number in range(5)
+    ]
+    options = IndexOptions(in_order=in_order)
+    alone = _together(options, *paths)
+    assert _together(options, *paths, jobs=2) == alone
+    each = [line for path in paths for line in _together(options, path)[1:]]
+    assert alone[1:] == (sorted(each) if in_order else each)
+    assert len(alone) == 1 + sum(len(many_pages(5, start=number * 3)) for number in range(5))
+
+
+def test_an_index_beside_each_file(tmp_path: Path) -> None:
+    paths = [write_warc(tmp_path / f"{name}.warc.gz", many_pages(3)) for name in "ab"]
+    report = index_beside(_sources(*paths), IndexOptions(IndexLineForm.CDX9))
+    assert report.lines == 2 * len(many_pages(3))
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "a.warc.gz",
+        "a.warc.gz.cdx",
+        "b.warc.gz",
+        "b.warc.gz.cdx",
+    ]
+    lines = (tmp_path / "a.warc.gz.cdx").read_bytes().splitlines()
+    assert lines == _together(IndexOptions(IndexLineForm.CDX9), paths[0])
+    assert lines[0] == b" CDX N b a m s k r V g"
+
+
+def test_damage_is_told_and_the_rest_is_written(tmp_path: Path) -> None:
+    path = write_warc(tmp_path / "cut.warc.gz", many_pages(6))
+    path.write_bytes(path.read_bytes()[:-40])
+    missing = list(expand([str(tmp_path / "none.warc.gz")]))
+    output = io.BytesIO()
+    report = index_together([*_sources(path), *missing], output, IndexOptions())
+    assert report.lines >= len(many_pages(6)) - 1
+    assert {error.file for error in report.errors} == {"cut.warc.gz", "none.warc.gz"}

@@ -1,0 +1,66 @@
+"""Families of MIME types."""
+
+import pytest
+
+from nwx.values.media_types import normal_type
+
+FAMILIES = "html pdf image audio video flash script style text office archive other unknown".split()
+
+
+@pytest.mark.parametrize(
+    ("content_type", "family"),
+    [
+        ("text/html", "html"),
+        ("application/xhtml+xml", "html"),
+        ("application/pdf", "pdf"),
+        ("image/jpeg", "image"),
+        ("image/svg+xml", "image"),
+        ("audio/mpeg", "audio"),
+        ("video/mp4", "video"),
+        ("application/x-shockwave-flash", "flash"),
+        ("text/javascript", "script"),
+        ("application/json", "script"),
+        ("text/css", "style"),
+        ("text/plain", "text"),
+        ("text/dns", "text"),
+        ("application/rss+xml", "text"),
+        ("application/msword", "office"),
+        ("application/vnd.ms-excel", "office"),
+        ("application/vnd.openxmlformats-officedocument.presentationml.presentation", "office"),
+        ("application/zip", "archive"),
+        ("font/woff2", "other"),
+        ("application/x-something", "other"),
+        ("nonsense", "unknown"),
+    ],
+)
+def test_a_served_type_has_a_family(content_type: str, family: str) -> None:
+    assert normal_type(content_type) == family
+    assert family in FAMILIES
+
+
+@pytest.mark.parametrize(
+    ("start", "url", "family"),
+    [
+        (b"%PDF-1.4", "http://a/x.html", "pdf"),
+        (b"\x89PNG\r\n\x1a\n", "http://a/", "image"),
+        (b"RIFF\0\0\0\0WEBP", "http://a/", "image"),
+        (b"RIFF\0\0\0\0WAVE", "http://a/", "audio"),
+        (b"\0\0\0\x18ftypmp42", "http://a/", "video"),
+        (b"\n<!DOCTYPE html>", "http://a/x.jpg", "html"),
+        (b"<!-- a note --><HTML>", "http://a/", "html"),
+        (b"<?xml version='1.0'?>", "http://a/", "text"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "http://a/x", "office"),
+        (b"PK\x03\x04", "http://a/", "archive"),
+        (b"\0\1\2", "http://a/x.MP3?y=z.html", "audio"),
+        (b"\0\1\2", "http://a/x.docx", "office"),
+        (b"just words", "http://a/", "text"),
+        (b"\0\1\2", "http://a/", "unknown"),
+        (b"", "http://[broken", "unknown"),
+        (b"", "", "unknown"),
+    ],
+)
+@pytest.mark.parametrize("content_type", ["", "application/octet-stream", "unk"])
+def test_a_type_that_says_nothing_is_guessed(
+    content_type: str, start: bytes, url: str, family: str
+) -> None:
+    assert normal_type(content_type, url, start) == family

@@ -1,0 +1,83 @@
+"""Timestamps and dates."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from nwx.errors import TimestampError
+from nwx.values.timestamps import normal_timestamp, parse_timestamp, to_timestamp
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("20140127171238", datetime(2014, 1, 27, 17, 12, 38, tzinfo=UTC)),
+        ("201401271712", datetime(2014, 1, 27, 17, 12, tzinfo=UTC)),
+        ("20140127", datetime(2014, 1, 27, tzinfo=UTC)),
+        ("2014", datetime(2014, 1, 1, tzinfo=UTC)),
+        ("20160229", datetime(2016, 2, 29, tzinfo=UTC)),
+    ],
+)
+def test_parts_left_out_take_their_lowest_value(text: str, expected: datetime) -> None:
+    assert parse_timestamp(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "2010abc", "201", "20145", "20141301", "20140230", "20150229", "2014010124",
+        "201401010060", "20140101000060", "00000101", "201401010000001", "٢٠١٤", " 2014", "-2014",
+    ],
+)  # fmt: skip
+def test_anything_else_is_an_error(text: str) -> None:
+    with pytest.raises(TimestampError):
+        parse_timestamp(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2014-02-10T00:00:01Z", "20140210000001"),
+        ("2014-02-10T00:00:01.000000002Z", "20140210000001"),
+        ("2014-02-10T00:00:01.01Z", "20140210000001"),
+        ("2014-01", "20140101000000"),
+        ("2014", "20140101000000"),
+        ("2014-02-10", "20140210000000"),
+        ("2014-02-10T07:08Z", "20140210070800"),
+        ("2014-02-10 07:08:09", "20140210070809"),
+        ("2014-2-1T7:08:09Z", "20140201070809"),
+        ("2014-02-10T07:08:09+02:00", "20140210050809"),
+        ("2014-02-10T23:08:09-0200", "20140211010809"),
+        (" 2014-02-10T07:08:09Z\t", "20140210070809"),
+        ("20140210", "20140210000000"),
+    ],
+)
+def test_dates_of_warcs_become_14_digits(text: str, expected: str) -> None:
+    assert normal_timestamp(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "2010abc", "2014-13-01T00:00:00Z", "2014-02-30", "2014-02-10T24:00:00Z", "yesterday",
+        "2014-02-10T07:61:00Z", "2014/02/10", "Mon, 10 Feb 2014 07:08:09 GMT", "2014-",
+        "0001-01-01T00:00:00+14:00", "2014-02-10T07:08:09+99:99",
+    ],
+)  # fmt: skip
+def test_what_is_no_date_is_an_error_and_never_guessed(text: str) -> None:
+    with pytest.raises(TimestampError):
+        normal_timestamp(text)
+
+
+def test_the_message_shows_what_was_found_and_no_more_than_a_line_of_it() -> None:
+    with pytest.raises(TimestampError, match="'2010abc'"):
+        normal_timestamp("2010abc")
+    with pytest.raises(TimestampError) as caught:
+        normal_timestamp("x" * 100_000)
+    assert len(str(caught.value)) < 200
+
+
+def test_instants_are_written_in_utc() -> None:
+    there = timezone(timedelta(hours=2))
+    assert to_timestamp(datetime(2014, 1, 1, 1, 0, 0, tzinfo=there)) == "20131231230000"
+    assert to_timestamp(datetime(814, 1, 1, 1, 0, 0)) == "08140101010000"

@@ -1,0 +1,421 @@
+"""A cluster holds the lines of its inputs, each once, in order, whatever came between."""
+
+import gzip
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from nwx.cdx.raw_blocks import CdxSource
+from nwx.dedup.input_plan import Resources
+from nwx.errors import SourceError, UsageError
+from nwx.zipnum import open_cluster, publication
+from nwx.zipnum.builds import ClusterBuildOptions, ClusterBuildReport, build_cluster
+from nwx.zipnum.merges import MergeReport, merge_lines
+from nwx.zipnum.publication import WORK
+from nwx.zipnum.verification import verify_cluster
+from tests.unit.zipnum.making import cdxj_lines, write_cluster, write_wacz_index
+
+LINES = cdxj_lines(2000)
+
+
+def text(lines: Sequence[bytes]) -> bytes:
+    return b"\n".join([*lines, b""])
+
+
+def shuffled(lines: Sequence[bytes], seed: int = 1) -> list[bytes]:
+    made = list(lines)
+    random.Random(seed).shuffle(made)
+    return made
+
+
+def build_from(
+    out: Path,
+    *files: Path,
+    options: ClusterBuildOptions | None = None,
+    memory: int = 512 << 20,
+    workers: int = 1,
+) -> ClusterBuildReport:
+    sources = [CdxSource(str(file)) for file in files]
+    resources = Resources(memory, None, workers)
+    return build_cluster(out, sources, options or ClusterBuildOptions(lines_a_block=100), resources)
+
+
+def merge_in(place: Path, *files: Path, lines: int = 100) -> MergeReport:
+    sources = [CdxSource(str(file)) for file in files]
+    return merge_lines(place, sources, Resources(workers=1), lines_a_block=lines)
+
+
+def read(out: Path) -> list[bytes]:
+    with open_cluster(out) as cluster:
+        return list(cluster.lines())
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> list[Path]:
+    """Lines in disorder, in a plain, a gzip and a zstd file, with headers of several kinds."""
+    lines = shuffled(LINES)
+    plain, zipped, zstd = tmp_path / "a.cdxj", tmp_path / "b.cdxj.gz", tmp_path / "c.cdxj.zst"
+    plain.write_bytes(b"!OpenWayback-CDXJ 1.0\n\n" + text(lines[:700]).replace(b"\n", b"\r\n"))
+    zipped.write_bytes(gzip.compress(text(lines[700:900])) + gzip.compress(text(lines[900:1400])))
+    zstd.write_bytes(zstandard.compress(b" CDX N b a m s k r M S V g\n" + text(lines[1400:])[:-1]))
+    return [plain, zipped, zstd]
+
+
+def test_inputs_of_all_kinds_become_one_cluster(tmp_path: Path, inputs: list[Path]) -> None:
+    out = tmp_path / "out"
+    report = build_from(out, *inputs, options=ClusterBuildOptions(shards=3, lines_a_block=100))
+    assert (report.lines, report.shards, report.repeated, report.problems) == (2000, 3, 0, [])
+    assert read(out) == LINES
+    sizes = [len(gzip.decompress(path.read_bytes()).splitlines()) for path in data_files(out)]
+    assert sum(sizes) == 2000
+    assert min(sizes) > 500
+    assert not (out / WORK).exists()
+
+
+def data_files(out: Path) -> list[Path]:
+    return sorted(out.glob("cdx-*.gz"))
+
+
+def test_the_index_numbers_its_lines_over_all_parts(tmp_path: Path, inputs: list[Path]) -> None:
+    out = tmp_path / "out"
+    report = build_from(out, *inputs, options=ClusterBuildOptions(shards=4, lines_a_block=30))
+    index = (out / "cluster.idx").read_bytes().splitlines()
+    assert [int(line.split(b"\t")[4]) for line in index] == list(range(1, report.blocks + 1))
+    parts = b"".join(path.read_bytes() for path in sorted(out.glob("part-*"))).splitlines()
+    assert [line.rpartition(b"\t")[0] for line in index] == parts
+    names = [path.name for path in data_files(out)]
+    assert names == [f"cdx-{number:05d}.gz" for number in range(4)]
+    locations = [line.split("\t") for line in (out / "cluster.loc").read_text().splitlines()]
+    assert locations == [[name, name] for name in names]
+
+
+def test_a_block_has_the_lines_asked_for(tmp_path: Path, inputs: list[Path]) -> None:
+    out = tmp_path / "out"
+    build_from(out, *inputs, options=ClusterBuildOptions(lines_a_block=300))
+    with open_cluster(out) as cluster:
+        sizes = [len(list(cluster.lines_of(iter([block])))) for block in cluster.blocks()]
+    assert sizes == [300] * 6 + [200]
+
+
+def test_a_cluster_can_be_moved(tmp_path: Path, inputs: list[Path]) -> None:
+    build_from(tmp_path / "out", *inputs)
+    (tmp_path / "out").rename(tmp_path / "elsewhere")
+    assert read(tmp_path / "elsewhere") == LINES
+
+
+def test_little_memory_makes_many_runs_and_the_same_lines(tmp_path: Path) -> None:
+    lines = cdxj_lines(20_000)
+    (tmp_path / "in.cdxj").write_bytes(text(shuffled(lines)))
+    out = tmp_path / "out"
+    options = ClusterBuildOptions(shards=5, lines_a_block=100)
+    build_from(out, tmp_path / "in.cdxj", options=options, memory=100_000)
+    assert read(out) == lines
+
+
+def test_several_processes_write_the_same_files(tmp_path: Path, inputs: list[Path]) -> None:
+    options = ClusterBuildOptions(shards=3, lines_a_block=100)
+    build_from(tmp_path / "one", *inputs, options=options)
+    build_from(tmp_path / "two", *inputs, options=options, workers=2)
+    for path in (tmp_path / "one").iterdir():
+        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes(), path.name
+
+
+def test_lines_that_repeat_others_are_kept_once(tmp_path: Path, inputs: list[Path]) -> None:
+    report = build_from(tmp_path / "out", *inputs, inputs[1])
+    assert (report.lines, report.repeated) == (2000, 700)
+    assert read(tmp_path / "out") == LINES
+
+
+def test_lines_that_are_none_are_told_with_their_place(tmp_path: Path) -> None:
+    bad = [*LINES[:3], b"no capture", b"org,a)/ 2020x {}", *LINES[3:5], b"\x00\xff", b"x 2020 "]
+    bad.append(b"org,long)/ 20200101000000 " + b"x" * (1 << 20))
+    (tmp_path / "in.cdxj").write_bytes(text(bad))
+    report = build_from(tmp_path / "out", tmp_path / "in.cdxj")
+    assert report.problems_total == 5
+    assert [problem.line for problem in report.problems] == [4, 5, 8, 9, 10]
+    assert read(tmp_path / "out") == LINES[:5]
+
+
+def test_short_timestamps_and_long_keys_are_captures(tmp_path: Path) -> None:
+    lines = [b"org,a)/" + b"k" * 300 + b" 20200101000000 {}", b"org,b)/ 2020 {}"]
+    (tmp_path / "in.cdxj").write_bytes(text(lines))
+    assert build_from(tmp_path / "out", tmp_path / "in.cdxj").problems == []
+    assert read(tmp_path / "out") == lines
+
+
+def test_a_header_in_another_order_is_told(tmp_path: Path) -> None:
+    (tmp_path / "in.cdx").write_bytes(b" CDX a b N m\nhttp://a.org/ 20200101000000 org,a)/ -\n")
+    report = build_from(tmp_path / "out", tmp_path / "in.cdx")
+    assert "urlkey" in str(report.problems[0])
+
+
+def test_split_points_can_be_used_again(tmp_path: Path, inputs: list[Path]) -> None:
+    points = (b"org,site03)/", b"org,site09)/page/100 20200101000000")
+    out = tmp_path / "out"
+    build_from(out, *inputs, options=ClusterBuildOptions(lines_a_block=100, splits=points))
+    assert (out / "cluster.splits").read_bytes().splitlines() == list(points)
+    first = [gzip.decompress(path.read_bytes()).splitlines() for path in data_files(out)]
+    assert first[0][-1] < points[0] <= first[1][0]
+    assert first[1][-1] < points[1] <= first[2][0]
+
+
+def test_more_shards_than_keys(tmp_path: Path) -> None:
+    (tmp_path / "in.cdxj").write_bytes(text(LINES[:2]))
+    report = build_from(
+        tmp_path / "out", tmp_path / "in.cdxj", options=ClusterBuildOptions(shards=50)
+    )
+    assert report.lines == 2
+    assert read(tmp_path / "out") == LINES[:2]
+
+
+def test_nothing_in_gives_an_empty_cluster(tmp_path: Path) -> None:
+    (tmp_path / "in.cdxj").write_bytes(b"")
+    assert build_from(tmp_path / "out", tmp_path / "in.cdxj").lines == 0
+    assert read(tmp_path / "out") == []
+
+
+def test_a_cluster_is_not_overwritten(tmp_path: Path, inputs: list[Path]) -> None:
+    build_from(tmp_path / "out", *inputs)
+    with pytest.raises(UsageError, match="has a cluster already"):
+        build_from(tmp_path / "out", *inputs)
+
+
+def test_a_summary_only_where_it_is_wanted(tmp_path: Path, inputs: list[Path]) -> None:
+    build_from(tmp_path / "one", *inputs)
+    assert not (tmp_path / "one" / "cluster.summary").exists()
+    options = ClusterBuildOptions(lines_a_block=100, summary=True)
+    build_from(tmp_path / "two", *inputs, options=options)
+    index = (tmp_path / "two" / "cluster.idx").read_bytes()
+    assert (tmp_path / "two" / "cluster.summary").read_bytes() == index
+
+
+def test_damaged_input_stops_the_build_and_it_goes_on_later(
+    tmp_path: Path, inputs: list[Path]
+) -> None:
+    whole = inputs[1].read_bytes()
+    inputs[1].write_bytes(whole[:-10])
+    with pytest.raises(SourceError, match="cut short"):
+        build_from(tmp_path / "out", *inputs)
+    assert not list((tmp_path / "out").glob("c*"))
+    inputs[1].write_bytes(whole)
+    build_from(tmp_path / "out", *inputs)
+    assert read(tmp_path / "out") == LINES
+
+
+_KILLED = """
+import sys
+from pathlib import Path
+from nwx.dedup.input_plan import Resources
+from nwx.cdx.raw_blocks import CdxSource
+from nwx.zipnum.builds import BuildOptions, build
+
+def progress(step, done, total):
+    print(step, done, flush=True)
+
+build(Path(sys.argv[1]), [CdxSource(sys.argv[2])], BuildOptions(40, 50),
+      Resources(100_000, None, 1), progress)
+"""
+
+
+@pytest.mark.parametrize("after", [1, 5, 20, 40, 41])
+def test_a_killed_build_goes_on(tmp_path: Path, after: int) -> None:
+    lines = cdxj_lines(20_000)
+    (tmp_path / "in.cdxj").write_bytes(text(shuffled(lines)))
+    out = tmp_path / "out"
+    command = [sys.executable, "-c", _KILLED, str(out), str(tmp_path / "in.cdxj")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        for _ in range(after):
+            process.stdout.readline()
+        process.send_signal(signal.SIGKILL)
+    assert not list(out.glob("*.idx")) or read(out) == lines
+    # A shard is done when its report is there, which follows its data.
+    done = {f"cdx-{path.stem[-5:]}.gz" for path in (out / WORK).glob("shard-*.json")}
+    written = {path.name: path.stat().st_mtime_ns for path in (out / WORK).glob("cdx-*.gz")}
+    if not list(out.glob("*.idx")):
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    assert read(out) == lines
+    assert not (out / WORK).exists()
+    for name in done & written.keys():
+        assert (out / name).stat().st_mtime_ns == written[name], "what was done is not redone"
+
+
+def test_two_at_once_in_one_folder_are_refused(tmp_path: Path, inputs: list[Path]) -> None:
+    out = tmp_path / "out"
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    code = _KILLED.replace("BuildOptions(40, 50)", "BuildOptions()")
+    with subprocess.Popen([sys.executable, "-c", code, str(out), str(pipe)]) as process:
+        while not (out / WORK / "plan.json").exists():
+            time.sleep(0.02)
+        with pytest.raises(SourceError, match="another process"):
+            build_from(out, *inputs)
+        pipe.write_bytes(text(LINES))
+        assert process.wait() == 0
+    assert read(out) == LINES
+
+
+# --- merging
+
+
+@pytest.fixture
+def old_and_new(tmp_path: Path) -> tuple[list[bytes], list[bytes], Path]:
+    """Lines in a cluster, others in a file, and the cluster's folder."""
+    chosen = random.Random(5)
+    old = [line for line in LINES if chosen.random() < 0.7]
+    new = [line for line in LINES if line not in set(old)]
+    (tmp_path / "old.cdxj").write_bytes(text(old))
+    (tmp_path / "new.cdxj").write_bytes(text(shuffled(new)))
+    out = tmp_path / "out"
+    build_from(out, tmp_path / "old.cdxj", options=ClusterBuildOptions(shards=3, lines_a_block=20))
+    return old, new, out
+
+
+def test_merging_gives_what_building_of_all_gives(
+    tmp_path: Path, old_and_new: tuple[list[bytes], list[bytes], Path]
+) -> None:
+    _, new, out = old_and_new
+    report = merge_in(out, tmp_path / "new.cdxj", lines=20)
+    assert read(out) == LINES
+    assert (report.lines, report.repeated) == (len(new), 0)
+    index = (out / "cluster.idx").read_bytes().splitlines()
+    assert [int(line.split(b"\t")[4]) for line in index] == list(range(1, report.blocks + 1))
+    assert not (out / WORK).exists()
+
+
+def test_merging_the_same_again_changes_nothing(
+    tmp_path: Path, old_and_new: tuple[list[bytes], list[bytes], Path]
+) -> None:
+    _, new, out = old_and_new
+    merge_in(out, tmp_path / "new.cdxj")
+    report = merge_in(out, tmp_path / "new.cdxj")
+    assert (report.lines, report.repeated) == (0, len(new))
+    assert read(out) == LINES
+
+
+def test_files_and_blocks_without_new_lines_stay_as_they_are(
+    tmp_path: Path, old_and_new: tuple[list[bytes], list[bytes], Path]
+) -> None:
+    old, _, out = old_and_new
+    before = {path.name: path.read_bytes() for path in data_files(out)}
+    line = old[10] + b" "
+    (tmp_path / "one.cdxj").write_bytes(line + b"\n")
+    report = merge_in(out, tmp_path / "one.cdxj", lines=20)
+    assert (report.lines, report.files_kept) == (1, 2)
+    assert report.copied > 15
+    after = {path.name: path.read_bytes() for path in data_files(out)}
+    assert {name: after.get(name) for name in list(before)[1:]} == dict(list(before.items())[1:])
+    assert "cdx-00000.gz" not in after
+    assert read(out) == sorted([*old, line])
+
+
+def test_merging_again_and_again_does_not_cut_blocks_to_shreds(tmp_path: Path) -> None:
+    (tmp_path / "first.cdxj").write_bytes(text(LINES[::2]))
+    out = tmp_path / "out"
+    build_from(out, tmp_path / "first.cdxj", options=ClusterBuildOptions(lines_a_block=50))
+    rest = LINES[1::2]
+    for number in range(10):
+        path = tmp_path / f"{number}.cdxj"
+        path.write_bytes(text(rest[number::10]))
+        report = merge_in(out, path, lines=50)
+    assert read(out) == LINES
+    assert report.blocks < 2 * len(LINES) / 50
+
+
+def test_captures_of_one_key_over_blocks_and_files(tmp_path: Path) -> None:
+    """As others cut them: between captures of the same urlkey and timestamp."""
+    same = [b'org,one)/ 20200101000000 {"offset": "%05d"}' % number for number in range(60)]
+    old, new = same[::2], same[1::2]
+    half = len(old) // 2
+    write_cluster(tmp_path, old[:half], lines=4)
+    first = (tmp_path / "cluster.idx").read_bytes()
+    (tmp_path / "cdx-00000.gz").rename(tmp_path / "first.gz")
+    write_cluster(tmp_path, old[half:], lines=4)
+    (tmp_path / "cdx-00000.gz").rename(tmp_path / "second.gz")
+    second = (tmp_path / "cluster.idx").read_bytes()
+    (tmp_path / "cluster.loc").write_text("first\tfirst.gz\nsecond\tsecond.gz\n")
+    (tmp_path / "cluster.idx").write_bytes(
+        first.replace(b"cdx-00000.gz", b"first") + second.replace(b"cdx-00000.gz", b"second")
+    )
+    assert read(tmp_path) == old
+    (tmp_path / "new.cdxj").write_bytes(text(shuffled(new)))
+    report = merge_in(tmp_path, tmp_path / "new.cdxj", lines=4)
+    assert read(tmp_path) == same
+    assert report.lines == len(new)
+
+
+def test_readers_of_the_old_index_are_not_disturbed(
+    tmp_path: Path, old_and_new: tuple[list[bytes], list[bytes], Path]
+) -> None:
+    old, _, out = old_and_new
+    with open_cluster(out) as cluster:
+        lines = cluster.lines()
+        first = next(lines)
+        for part in {block.part for block in cluster.blocks()}:
+            cluster.part(part)
+        assert not cluster.is_outdated()
+        merge_in(out, tmp_path / "new.cdxj")
+        assert [first, *lines] == old
+        assert cluster.is_outdated()
+    assert read(out) == LINES
+
+
+def test_a_cluster_in_the_form_of_wacz_is_not_merged_into(tmp_path: Path) -> None:
+    place = write_wacz_index(tmp_path, LINES)
+    (tmp_path / "new.cdxj").write_bytes(text(LINES[:1]))
+    with pytest.raises(UsageError, match="convert it first"):
+        merge_in(place, tmp_path / "new.cdxj")
+
+
+@pytest.mark.parametrize("steps", range(12))
+def test_a_merge_killed_while_files_are_put_in_place(
+    tmp_path: Path,
+    old_and_new: tuple[list[bytes], list[bytes], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    steps: int,
+) -> None:
+    """Whoever reads finds the old cluster or the new one; the next command finishes the work."""
+    old, _, out = old_and_new
+    left = steps
+
+    class KilledError(Exception):
+        pass
+
+    def counted(step: Callable[..., None]) -> Callable[..., None]:
+        def run(*arguments: object) -> None:
+            nonlocal left
+            if left == 0:
+                raise KilledError
+            left -= 1
+            step(*arguments)
+
+        return run
+
+    with monkeypatch.context() as patched:
+        for name in ("_move", "_put"):
+            patched.setattr(publication, name, counted(getattr(publication, name)))
+        with suppress(KilledError):
+            merge_in(out, tmp_path / "new.cdxj")
+    assert read(out) in (old, LINES)
+    report = merge_in(out, tmp_path / "new.cdxj")
+    assert report.lines == 0
+    assert read(out) == LINES
+    assert verify_cluster(str(out)).counts == {}
+    assert {path.name for path in data_files(out)} == {part(block) for block in index_of(out)}
+
+
+def index_of(out: Path) -> list[bytes]:
+    return (out / "cluster.idx").read_bytes().splitlines()
+
+
+def part(line: bytes) -> str:
+    return line.split(b"\t")[1].decode()

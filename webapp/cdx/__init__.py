@@ -1,0 +1,1 @@
+"""The CDX server, Memento and crawl-time deduplication over HTTP."""

@@ -1,0 +1,172 @@
+"""Crawl-time deduplication over HTTP: is a payload held already, and where?"""
+
+import math
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from flask import Blueprint, Flask, Response, current_app, jsonify, request
+from flask.typing import ResponseReturnValue
+
+from nwx.dedup.held_files import Ledger
+from nwx.dedup.policies import Fetched, FoundOriginal, Policy, find_original
+from nwx.engine.base import Engine
+from nwx.errors import DigestError, NwxError, TimestampError, UsageError
+from nwx.model import Capture
+from nwx.values.digests import normal_digest
+from nwx.values.timestamps import normal_timestamp, to_timestamp
+from webapp.site import parameters
+from webapp.site.context import ArchivedPlaces
+from webapp.site.failures import status_of
+
+blueprint = Blueprint("dedup", __name__)
+
+EXTENSION = "nwx-dedup"
+PARAMETERS = (
+    "digest",
+    "url",
+    "scope",
+    "size",
+    "mime",
+    "at",
+    "min_size",
+    "types",
+    "not_types",
+    "max_age",
+    "there",
+    "collection",
+)
+_MOST_BYTES = 1 << 50
+_MOST_DIGITS = 200
+
+
+class Scope(StrEnum):
+    """Whose payloads count: those of the same URL, or of any."""
+
+    URL = "url"
+    ANY = "any"
+
+
+class Truth(StrEnum):
+    """Yes or no."""
+
+    YES = "1"
+    NO = "0"
+
+
+def prepare(app: Flask, engine: Engine, places: ArchivedPlaces | None = None) -> None:
+    """Let an application answer `/dedup` from an engine.
+
+    `places` is told of originals before they may be played.
+    """
+    app.extensions[EXTENSION] = (engine, Ledger(engine), places)
+    app.register_blueprint(blueprint)
+
+
+@blueprint.get("/dedup")
+def dedup() -> ResponseReturnValue:
+    """Answer whether a payload of a digest is held, by the policy that is asked for."""
+    unknown = sorted(set(request.args) - set(PARAMETERS))
+    if unknown:
+        raise UsageError(f"there is no parameter {unknown[0][:80]!r}; use {', '.join(PARAMETERS)}")
+    engine, ledger, places = current_app.extensions[EXTENSION]
+    asked = parameters.text(request.args, "digest", _MOST_DIGITS)
+    fetched = _fetched(asked)
+    finding = find_original(engine.captures_by_digest, fetched, _policy(fetched), ledger.is_there)
+    if places and finding.original:
+        places.cover([(finding.original.collection, finding.original.source_file)])
+    return jsonify(_answer(asked, finding))
+
+
+@blueprint.errorhandler(NwxError)
+def _failed(error: NwxError) -> Response:
+    """Answer with JSON; what is asked of a crawl must not be answered by an outage."""
+    status = status_of(error)
+    response = jsonify(error={"status": status, "message": str(error)})
+    response.status_code = status
+    return response
+
+
+def _fetched(digest: str) -> Fetched:
+    if not digest:
+        raise UsageError("digest is missing; write /dedup?digest=sha1:…")
+    size = parameters.number_parameter(request.args, "size", -1, 0, _MOST_BYTES)
+    try:
+        return Fetched(
+            digest=normal_digest(digest),
+            timestamp=_moment(parameters.text(request.args, "at", 30)),
+            url=parameters.url(request.args),
+            content_type=_mime(parameters.text(request.args, "mime")),
+            content_length=None if size < 0 else size,
+        )
+    except (DigestError, TimestampError) as error:
+        raise UsageError(str(error)) from error
+
+
+def _moment(text: str) -> str:
+    return normal_timestamp(text) if text else to_timestamp(datetime.now(UTC))
+
+
+def _mime(text: str) -> str:
+    """Return the type of a Content-Type, without its parameters."""
+    return text.partition(";")[0].strip().lower()
+
+
+def _policy(fetched: Fetched) -> Policy:
+    arguments = request.args
+    scope = parameters.choice(arguments, "scope", Scope.URL if fetched.url else Scope.ANY)
+    if scope is Scope.URL and not fetched.url:
+        raise UsageError("scope=url needs the URL that was fetched; add url=ADDRESS")
+    return Policy(
+        any_url=scope is Scope.ANY,
+        min_bytes=parameters.number_parameter(arguments, "min_size", 0, 0, _MOST_BYTES),
+        mime_in=_listed("types"),
+        mime_out=_listed("not_types"),
+        max_age_days=_days(parameters.text(arguments, "max_age", 20)),
+        collections=_listed("collection", lower=False),
+        original_there=parameters.choice(arguments, "there", Truth.NO) is Truth.YES,
+    )
+
+
+def _listed(name: str, *, lower: bool = True) -> tuple[str, ...]:
+    """Return the values of a parameter that may be repeated, or have several apart by commas."""
+    texts = ",".join(request.args.getlist(name)).split(",")
+    found = tuple(text.strip() for text in texts if text.strip())
+    if len(found) > parameters.MAX_VALUES or sum(map(len, found)) > parameters.MAX_VALUE:
+        raise UsageError(f"{name} has {len(found)} values; {parameters.MAX_VALUES} are taken")
+    return tuple(text.lower() for text in found) if lower else found
+
+
+def _days(text: str) -> float | None:
+    if not text:
+        return None
+    try:
+        days = float(text)
+    except ValueError:
+        days = math.nan
+    if not 0 <= days < math.inf:
+        raise UsageError(f"max_age is {text!r}; write a number of days, such as 30 or 0.5")
+    return days
+
+
+def _answer(digest: str, finding: FoundOriginal) -> dict[str, Any]:
+    """Return what is found, in the spelling of the digest that was asked for."""
+    if finding.original is None:
+        return {"found": False, "digest": digest, "reason": finding.reason}
+    return {"found": True, "digest": digest, **_original(finding.original)}
+
+
+def _original(capture: Capture) -> dict[str, Any]:
+    t = capture.timestamp
+    return {
+        "url": capture.url,
+        "timestamp": t,
+        "date": f"{t[:4]}-{t[4:6]}-{t[6:8]}T{t[8:10]}:{t[10:12]}:{t[12:]}Z",
+        "mime": capture.content_type,
+        "status": capture.status_code,
+        "size": capture.content_length,
+        "collection": capture.collection,
+        "filename": capture.source_file,
+        "offset": capture.source_file_offset,
+        "length": capture.record_length,
+    }

@@ -1,0 +1,148 @@
+"""The CDX server at its addresses, for crawlers, playback and people.
+
+`/cdx` asks all collections, `/<collection>/cdx` one. What stands behind
+names a dialect, or for crawlers a spelling of digests: `/cdx/ia`,
+`/web/cdx/hex`. `/<collection>` is OutbackCDX's address, in its dialect.
+"""
+
+from typing import Any
+
+from flask import Blueprint, Flask, Response, current_app, request
+from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import HTTPException
+from werkzeug.routing import BaseConverter, ValidationError
+
+from nwx.cdxserver.query.dialects import DIALECTS, IA, OUTBACK
+from nwx.cdxserver.query.parameters import parameters_of
+from nwx.cdxserver.wayback_xml import MEDIA_TYPE as XML
+from nwx.cdxserver.wayback_xml import answer_xml
+from nwx.errors import NwxError
+from webapp.cdx import writes
+from webapp.cdx.gate import Gate, asked
+from webapp.cdx.service import EXTENSION, SPELLINGS, CdxService, cdx_service, require_write
+from webapp.cdx.streams import as_response
+from webapp.site import failures
+from webapp.site.context import EXTENSION as PAGES
+
+blueprint = Blueprint("cdx", __name__)
+
+VARIANTS = ",".join((*DIALECTS, *SPELLINGS))
+ALL_OF_IA = "web"
+"""What stands for all collections in addresses of the Internet Archive, where none is named so."""
+
+
+class CollectionName(BaseConverter):
+    """The first part of an address where it names a collection and no page."""
+
+    regex = r"[^/]+"
+
+    def __init__(self, map: Any) -> None:
+        super().__init__(map)
+        self._pages: frozenset[str] = frozenset()
+
+    def to_python(self, value: str) -> str:
+        """Return the name; raises ValidationError on what a page is called."""
+        if not self._pages:
+            starts = (rule.rule.split("/")[1] for rule in self.map.iter_rules())
+            self._pages = frozenset(start for start in starts if not start.startswith("<"))
+        if value in self._pages:
+            raise ValidationError
+        return value
+
+
+def prepare(app: Flask, service: CdxService) -> None:
+    """Make an application ready for the addresses of a CDX server."""
+    app.extensions[EXTENSION] = service
+    app.url_map.converters["collection"] = CollectionName
+    app.wsgi_app = Gate(app.wsgi_app, service)  # type: ignore[method-assign]
+
+
+@blueprint.get("/cdx")
+@blueprint.get(f"/cdx/<any({VARIANTS}):variant>")
+def all_captures(variant: str = "") -> ResponseReturnValue:
+    """Answer from all collections."""
+    return _answer(variant)
+
+
+@blueprint.get("/<collection:collection>/cdx")
+@blueprint.get(f"/<collection:collection>/cdx/<any({VARIANTS}):variant>")
+def captures(collection: str, variant: str = "") -> ResponseReturnValue:
+    """Answer from one collection."""
+    require_write(collection)
+    return _answer(variant, collection)
+
+
+@blueprint.get("/cdx/search/cdx")
+def as_internet_archive() -> ResponseReturnValue:
+    """Answer at the address that the Internet Archive has."""
+    return _answer(IA.name)
+
+
+@blueprint.get("/<collection:collection>/timemap/cdx")
+def as_timemap(collection: str) -> ResponseReturnValue:
+    """Answer at the address that the Wayback Machine has for crawlers."""
+    if collection == ALL_OF_IA and not cdx_service().knows(collection):
+        return _answer(IA.name)
+    require_write(collection)
+    return _answer(IA.name, collection)
+
+
+@blueprint.get("/<collection:collection>")
+def as_outback(collection: str) -> ResponseReturnValue:
+    """Answer at the address that OutbackCDX has."""
+    asked = {"url", "urlkey", "q"} & set(request.args)
+    if not asked and not cdx_service().knows(collection):
+        return _no_page()
+    require_write(collection)
+    return _answer(OUTBACK.name, collection)
+
+
+def _no_page() -> Response:
+    """Return a page that says so where there are pages, else a line of text."""
+    message = f"there is no page {request.path}"
+    return (failures.error_answer if PAGES in current_app.extensions else _failure)(404, message)
+
+
+@blueprint.post("/<collection:collection>")
+def add(collection: str) -> ResponseReturnValue:
+    """Store captures."""
+    return writes.add_captures(collection)
+
+
+@blueprint.post("/<collection:collection>/delete")
+def delete(collection: str) -> ResponseReturnValue:
+    """Delete captures."""
+    return writes.delete_captures(collection)
+
+
+def _answer(variant: str, collection: str = "") -> Response:
+    parameters = parameters_of(request.query_string.decode("utf-8", "surrogateescape"))
+    gzip = parameters.truth("gzip") if parameters.text("gzip") else None
+    if parameters.text("q"):
+        pieces = answer_xml(parameters, cdx_service().server.source, collection)
+        return as_response(pieces, XML, gzip=gzip)
+    answer = asked(cdx_service(), parameters, collection, variant)
+    return as_response(answer.pieces, answer.media_type, gzip=gzip)
+
+
+@blueprint.errorhandler(NwxError)
+def known_failure(error: NwxError) -> Response:
+    """Return one of our errors as a line of text."""
+    return _failure(failures.status_of(error), str(error))
+
+
+@blueprint.errorhandler(HTTPException)
+def http_failure(error: HTTPException) -> Response:
+    """Return an error of HTTP as a line of text."""
+    answered = _failure(error.code or 500, error.description or error.name)
+    for name, value in error.get_headers():
+        if name in ("Allow", "WWW-Authenticate"):
+            answered.headers[name] = value
+    return answered
+
+
+def _failure(status: int, message: str) -> Response:
+    response = Response(f"{message}\n", status=status, mimetype="text/plain")
+    if status == 503:
+        response.headers["Retry-After"] = str(failures.RETRY_SECONDS)
+    return response

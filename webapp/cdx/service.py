@@ -1,0 +1,69 @@
+"""What the addresses of the CDX server need of the application."""
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from flask import current_app
+from werkzeug.exceptions import NotFound
+
+from nwx.cdx.rows import CdxRow
+from nwx.cdxserver.server import CdxServer
+from nwx.engine.base import Engine
+from nwx.values.digests import DigestForm
+from webapp.site.context import ArchivedPlaces
+
+EXTENSION = "nwx-cdx"
+SPELLINGS = {"hex": DigestForm.BARE_HEX, "base32": DigestForm.BARE_BASE32}
+"""What stands behind an address for crawlers that compare digests as they spell them."""
+
+DEFAULT_STREAMS = 6
+_KNOWN_SECONDS = 5.0
+
+
+@dataclass(slots=True)
+class CdxService:
+    """A CDX server; with an `engine` and a `token`, whoever has the token may write.
+
+    `places` is told which files are about to be played. `streams` bounds how
+    many long answers are under way at once, so that some threads are always
+    left for short ones. Captures are played below `replay_url`, which is
+    `/replay` for these pages themselves and "" for nowhere.
+    """
+
+    server: CdxServer
+    engine: Engine | None = None
+    token: str = ""
+    replay_url: str = ""
+    places: ArchivedPlaces | None = None
+    streams: threading.BoundedSemaphore = field(
+        default_factory=lambda: threading.BoundedSemaphore(DEFAULT_STREAMS)
+    )
+    _collections: frozenset[str] = frozenset()
+    _asked: float = 0.0
+
+    def cover(self, rows: Sequence[CdxRow]) -> None:
+        """Make the files of captures known to whoever is about to play them."""
+        if self.places is not None:
+            self.places.cover((row.collection, row.filename) for row in rows)
+
+    def knows(self, collection: str) -> bool:
+        """Return whether a collection has captures; what is known is believed for a while."""
+        fresh = time.monotonic() - self._asked < _KNOWN_SECONDS
+        if not (fresh and collection in self._collections):
+            self._collections = frozenset(self.server.collections())
+            self._asked = time.monotonic()
+        return collection in self._collections
+
+
+def cdx_service() -> CdxService:
+    """Return the CDX server of the running application."""
+    found: CdxService = current_app.extensions[EXTENSION]
+    return found
+
+
+def require_write(collection: str) -> None:
+    """Raise NotFound where a collection has no captures."""
+    if not cdx_service().knows(collection):
+        raise NotFound(f"there is no collection {collection[:80]!r}")

@@ -1,0 +1,86 @@
+"""Captures that crawlers hand in, and take back, in OutbackCDX's way."""
+
+import tempfile
+from collections.abc import Callable
+
+from flask import Response, request
+from werkzeug.datastructures import WWWAuthenticate
+from werkzeug.exceptions import Forbidden, Unauthorized, UnsupportedMediaType
+
+from nwx.cdx.files import lines_of
+from nwx.cdxserver.loaded_lines import Loaded, load_lines, unload_lines
+from nwx.cdxserver.query.parameters import parameters_of
+from nwx.engine.base import Engine
+from nwx.errors import CdxError, CdxQueryError
+from webapp.cdx.service import cdx_service
+from webapp.server.waitress_limits import has_token
+
+_HELD_BYTES = 1 << 23
+_PIECE_BYTES = 1 << 20
+_GZIP = b"\x1f\x8b"
+MOST_NAME = 200
+
+
+def add_captures(collection: str) -> Response:
+    """Store the captures of the CDX lines that were sent."""
+    return _answer(collection, load_lines, "Added")
+
+
+def delete_captures(collection: str) -> Response:
+    """Delete the captures of the CDX lines that were sent."""
+    return _answer(collection, unload_lines, "Deleted")
+
+
+def _answer(collection: str, change: Callable[..., Loaded], word: str) -> Response:
+    engine = _authorized()
+    _check_name(collection)
+    skip_bad = _skips_bad_lines()
+    _check_plain(request.headers.get("Content-Encoding", "identity").lower() != "identity")
+    with tempfile.SpooledTemporaryFile(_HELD_BYTES, prefix="nwx-post-") as spool:
+        # All of it first: a client that is slow must not keep others from writing.
+        while piece := request.stream.read(_PIECE_BYTES):
+            spool.write(piece)
+        spool.seek(0)
+        _check_plain(spool.read(len(_GZIP)) == _GZIP)
+        spool.seek(0)
+        lines = lines_of(spool)  # type: ignore[arg-type]  # it reads lines, which is all that is asked
+        try:
+            done = change(engine, lines, collection, skip_bad=skip_bad, name="the request")
+        except CdxError as error:
+            raise CdxQueryError(
+                f"line {error.line}: {error}; nothing was changed,"
+                " badLines=skip leaves such lines out"
+            ) from error
+    number = done.lines if word == "Added" else done.changed
+    return Response(f"{word} {number} records\n", mimetype="text/plain")
+
+
+def _authorized() -> Engine:
+    """Return the engine to write to; raises Forbidden or Unauthorized."""
+    found = cdx_service()
+    if found.engine is None or not found.token:
+        raise Forbidden("writing is off here; it needs an archive, and NWX_CDX_TOKEN to be set")
+    if not has_token(request.headers.get("Authorization", ""), found.token):
+        raise Unauthorized(
+            "writing needs the header `Authorization: Bearer TOKEN`",
+            www_authenticate=WWWAuthenticate("bearer"),
+        )
+    return found.engine
+
+
+def _check_name(collection: str) -> None:
+    if len(collection) > MOST_NAME or not collection.isprintable():
+        raise CdxQueryError(f"a collection cannot be named {collection[:40]!r}")
+
+
+def _check_plain(packed: bool) -> None:
+    """Raise UnsupportedMediaType on a packed body, of which each line would be a bad one."""
+    if packed:
+        raise UnsupportedMediaType("the body is compressed; send lines of plain text")
+
+
+def _skips_bad_lines() -> bool:
+    text = parameters_of(request.query_string.decode("utf-8", "surrogateescape")).text("badLines")
+    if text not in ("", "error", "skip"):
+        raise CdxQueryError(f"badLines is {text[:40]!r}; choose error or skip")
+    return text == "skip"

@@ -1,0 +1,1 @@
+"""The explorer: facet questions as charts and tables."""

@@ -1,0 +1,199 @@
+"""What the explorer asks to fill a page, and the answers as a grid."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from nwx.charts.columns import ADDITIVE, OTHERS
+from nwx.facets.criteria import DESCRIPTIONS, UNKNOWN, Criterion
+from nwx.facets.question import (
+    AnsweredBy,
+    FacetAnswer,
+    FacetCondition,
+    FacetQuestion,
+    FacetRow,
+    Feature,
+    Features,
+)
+from webapp.explore.view import ExplorerOrder, ExplorerView
+
+MOST_LINES = 600
+"""Lines of a criterion whose values have an order: fifty years of months."""
+
+MOST_COLUMNS = 8
+
+Ask = Callable[[FacetQuestion], FacetAnswer]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A value with its features, and those of each column of the grid, None where it has none."""
+
+    value: str
+    whole: Features
+    cells: tuple[Features | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The answers a page is made of.
+
+    `columns` are the values of a second criterion, none in a plain list.
+    In a comparison there are two, which stand for the two selections.
+    `found` and `found_columns` count the values before the list was cut,
+    None where nobody counted them.
+    """
+
+    total: Features
+    lines: tuple[Line, ...]
+    found: int | None
+    columns: tuple[str, ...] = ()
+    found_columns: int | None = 0
+    other_total: Features | None = None
+    answers: tuple[FacetAnswer, ...] = ()
+
+    @property
+    def took_ms(self) -> float:
+        """The time that all answers took."""
+        return sum(answer.took_ms for answer in self.answers)
+
+    @property
+    def answered_by(self) -> tuple[AnsweredBy, ...]:
+        """The ways that the answers went, each once."""
+        return tuple(dict.fromkeys(answer.answered_by for answer in self.answers))
+
+
+def gather(view: ExplorerView, ask: Ask) -> Grid:
+    """Return the answers that a view needs."""
+    if view.compares:
+        return _compared(view, ask)
+    if len(view.by) == 2:
+        return _crossed(view, ask)
+    listed = ask(_list_question(view, view.where, view.by[0]))
+    lines = tuple(Line(row.values[0], row.features) for row in _in_order(listed, view.by[0]))
+    return Grid(listed.total, lines, listed.found, answers=(listed,))
+
+
+def is_ordered(criterion: Criterion) -> bool:
+    """Tell whether lists by a criterion are in the order of its values, however many there are."""
+    return DESCRIPTIONS[criterion].ordinal
+
+
+def _list_question(
+    view: ExplorerView, where: tuple[FacetCondition, ...], criterion: Criterion
+) -> FacetQuestion:
+    if is_ordered(criterion):
+        # The most of them: damaged dates make months by the thousand, of one capture each.
+        return FacetQuestion(where, (criterion,), view.feature, limit=MOST_LINES)
+    sort = None if view.order is ExplorerOrder.NAME else view.feature
+    least = view.order is ExplorerOrder.LEAST
+    return FacetQuestion(where, (criterion,), sort, reverse=least, limit=view.top)
+
+
+def _in_order(answer: FacetAnswer, criterion: Criterion) -> list[FacetRow]:
+    if not is_ordered(criterion):
+        return list(answer.rows)
+    return sorted(answer.rows, key=lambda row: _place(criterion, row.values[0]))
+
+
+def _place(criterion: Criterion, value: str) -> tuple[bool, int, str]:
+    fixed = DESCRIPTIONS[criterion].values
+    return value == UNKNOWN, fixed.index(value) if value in fixed else 0, value
+
+
+def _crossed(view: ExplorerView, ask: Ask) -> Grid:
+    down, across = view.by
+    listed = ask(_list_question(view, view.where, down))
+    heads = ask(FacetQuestion(view.where, (across,), view.feature, limit=MOST_COLUMNS))
+    narrowed = (*view.where, *_only(listed, down), *_only(heads, across))
+    pairs = ask(FacetQuestion(narrowed, (down, across)))
+    columns = [row.values[0] for row in _in_order(heads, across)]
+    cells = {(row.values[0], row.values[1]): row.features for row in pairs.rows}
+    rest = _is_cut(heads) and view.feature in ADDITIVE
+    lines = tuple(
+        _line(row.values[0], row.features, columns, cells, rest=rest)
+        for row in _in_order(listed, down)
+    )
+    names = (*columns, OTHERS) if rest else tuple(columns)
+    answers = (listed, heads, pairs)
+    return Grid(listed.total, lines, listed.found, names, heads.found, answers=answers)
+
+
+def _is_cut(answer: FacetAnswer) -> bool:
+    """Tell whether there may be more values than those listed."""
+    return answer.found is None or answer.found > len(answer.rows)
+
+
+def _only(answer: FacetAnswer, criterion: Criterion) -> tuple[FacetCondition, ...]:
+    """Return the condition that leaves what is listed, none where all is."""
+    if not _is_cut(answer):
+        return ()
+    return (FacetCondition(criterion, tuple(row.values[0] for row in answer.rows)),)
+
+
+def _line(
+    value: str,
+    whole: Features,
+    columns: Sequence[str],
+    cells: Mapping[tuple[str, str], Features],
+    *,
+    rest: bool,
+) -> Line:
+    found = tuple(cells.get((value, column)) for column in columns)
+    return Line(value, whole, (*found, _remainder(whole, found)) if rest else found)
+
+
+def _remainder(whole: Features, parts: Sequence[Features | None]) -> Features | None:
+    """Return what is left of a whole, in the features that add up."""
+    known = [part for part in parts if part]
+    left = Features(
+        captures=whole.captures - sum(part.captures for part in known),
+        bytes=whole.bytes - sum(part.bytes for part in known),
+    )
+    return left if left.captures else None
+
+
+def _compared(view: ExplorerView, ask: Ask) -> Grid:
+    criterion = view.by[0]
+    first = ask(_list_question(view, view.where, criterion))
+    second = ask(_list_question(view, view.other_where, criterion))
+    both = {row.values[0]: row for row in (*second.rows, *first.rows)}
+    values = [row.values[0] for row in (*first.rows, *second.rows)]
+    values = list(dict.fromkeys(values))
+    if is_ordered(criterion):
+        values.sort(key=lambda value: _place(criterion, value))
+    sides = [
+        _sides(answer, where, criterion, tuple(both), ask)
+        for answer, where in ((first, view.where), (second, view.other_where))
+    ]
+    lines = tuple(
+        Line(value, both[value].features, tuple(side.get(value) for side in sides))
+        for value in values
+    )
+    return Grid(
+        first.total,
+        lines,
+        max(first.found, second.found) if first.found and second.found else None,
+        ("this selection", "the other"),
+        2,
+        second.total,
+        (first, second),
+    )
+
+
+def _sides(
+    answer: FacetAnswer,
+    where: tuple[FacetCondition, ...],
+    criterion: Criterion,
+    values: tuple[str, ...],
+    ask: Ask,
+) -> dict[str, Features]:
+    """Return the features of values in a selection, also of those beyond its own list."""
+    rows = answer.rows
+    if _is_cut(answer):
+        rows = ask(FacetQuestion((*where, FacetCondition(criterion, values)), (criterion,))).rows
+    return {row.values[0]: row.features for row in rows}
+
+
+def cell_value(features: Features | None, feature: Feature) -> int | float | None:
+    """Return a feature of a cell, None of an empty one."""
+    return features.value(feature) if features else None

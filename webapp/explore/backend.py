@@ -1,0 +1,18 @@
+"""Where the explorer's answers come from."""
+
+from nwx.facets.question import FacetAnswer, FacetCondition, FacetQuestion
+from nwx.model import Capture
+from webapp.explore.api import facets
+
+
+def ask(question: FacetQuestion) -> FacetAnswer:
+    """Return the answer of the archive."""
+    return facets().answer(question)
+
+
+def captures_behind(
+    where: tuple[FacetCondition, ...], offset: int, limit: int
+) -> tuple[int, list[Capture]]:
+    """Return how many captures meet all conditions, and some of them."""
+    total, found = facets().captures(where, offset=offset, limit=limit)
+    return total, list(found)

@@ -1,0 +1,171 @@
+"""The chart of a grid: which kinds suit it, its rows, its specification."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from nwx.charts import specs, theme, treemap
+from nwx.charts.columns import ADDITIVE, OTHERS, criterion_field, feature_field
+from nwx.charts.fields import Field, FieldKind, Spec, drawable
+from nwx.charts.pictures import PictureFormat, draw_picture
+from nwx.facets.criteria import Criterion
+from nwx.facets.question import FEATURES, Features
+from webapp.explore.answers import Grid, Line, cell_value
+from webapp.explore.view import Chart, ExplorerView
+
+TITLES = {
+    Chart.BARS: "Bars",
+    Chart.LINES: "Lines",
+    Chart.STACKED: "Stacked",
+    Chart.SHARE: "Share of total",
+    Chart.GROUPED: "Side by side",
+    Chart.HEAT: "Heat map",
+    Chart.TREEMAP: "Treemap",
+}
+PICTURE_WIDTH = 960
+SELECTION = Field("selection", "Selection", FieldKind.CATEGORY)
+COMPARED_COLOURS = ("#1f9384", "#e0a030")
+
+ChartRow = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A chart that was chosen: its kind, the kinds that would do, what it is drawn of."""
+
+    kind: Chart
+    kinds: tuple[Chart, ...]
+    rows: tuple[ChartRow, ...]
+    spec: Spec
+    names: int
+
+    def page_spec(self) -> Spec:
+        """Return the specification for a page, as wide as its container."""
+        return self._sized("container")
+
+    def picture(self, scheme: str, form: PictureFormat) -> bytes:
+        """Return a picture on painted ground; raises DrawingError."""
+        return draw_picture(self._sized(PICTURE_WIDTH), theme.config(scheme, ground=True), form)
+
+    def _sized(self, width: int | str) -> Spec:
+        if self.kind is Chart.TREEMAP:
+            return treemap.sized_treemap(treemap.treemap_with_rows(self.spec, self.rows), width)
+        return specs.sized_spec(specs.spec_with_rows(self.spec, self.rows), width, self.names)
+
+
+def drawn(view: ExplorerView, grid: Grid, other_name: str = "") -> Drawn:
+    """Return the chart of a grid; `other_name` names the selection compared with."""
+    other_name = drawable(other_name)
+    kinds = suitable(view)
+    kind = view.chart if view.chart in kinds else kinds[0]
+    rows = tuple(_rows(view, grid, other_name))
+    spec = _spec(view, grid, kind, other_name)
+    return Drawn(kind, kinds, rows, spec, _names_down(view, grid, kind))
+
+
+def suitable(view: ExplorerView) -> tuple[Chart, ...]:
+    """Return the kinds of charts that tell the truth about a question, the best first."""
+    months = view.by[0] is Criterion.MONTH
+    additive = view.feature in ADDITIVE
+    if view.compares:
+        return (Chart.GROUPED, Chart.LINES) if months else (Chart.GROUPED,)
+    if len(view.by) == 2:
+        parts = (Chart.STACKED, Chart.SHARE) if additive else ()
+        return (*parts, *((Chart.LINES,) if months else (Chart.GROUPED,)), Chart.HEAT)
+    if months:
+        counted = FEATURES[view.feature].unit == "count" or additive
+        return (Chart.BARS, Chart.LINES) if counted else (Chart.LINES, Chart.BARS)
+    return (Chart.BARS, Chart.TREEMAP) if additive else (Chart.BARS,)
+
+
+def _spec(view: ExplorerView, grid: Grid, kind: Chart, other_name: str) -> Spec:
+    first, value = criterion_field(view.by[0]), feature_field(view.feature)
+    clickable = not view.compares
+    if view.compares:
+        names = (grid.columns[0], other_name)
+        series = Field(SELECTION.name, SELECTION.title, FieldKind.CATEGORY, names, COMPARED_COLOURS)
+    elif len(view.by) == 2:
+        series = _series(view.by[1], grid.columns)
+    if kind is Chart.BARS:
+        return specs.bars(first, value, clickable=clickable)
+    if kind is Chart.TREEMAP:
+        return treemap.treemap(first, value, clickable=clickable)
+    if kind is Chart.LINES:
+        split = view.compares or len(view.by) == 2
+        return specs.lines(first, value, series if split else None, clickable=clickable)
+    if kind is Chart.GROUPED:
+        return specs.grouped_bars(first, series, value, clickable=clickable)
+    if kind is Chart.HEAT:
+        return specs.heat_map(*_across_and_down(first, series), value, clickable=clickable)
+    return specs.stacked(first, series, value, share=kind is Chart.SHARE, clickable=clickable)
+
+
+def _series(criterion: Criterion, columns: Sequence[str]) -> Field:
+    field = criterion_field(criterion)
+    if field.colours and OTHERS not in columns:
+        return field
+    return replace(field, order=tuple(map(drawable, columns)), colours=())
+
+
+def _across_and_down(first: Field, second: Field) -> tuple[Field, Field]:
+    """Return months across and names down; of two names, the fewer across."""
+    return (first, second) if first.kind is FieldKind.MONTH else (second, first)
+
+
+def _names_down(view: ExplorerView, grid: Grid, kind: Chart) -> int:
+    months = view.by[0] is Criterion.MONTH
+    if kind is Chart.HEAT:
+        return len(grid.columns) if months else len(grid.lines)
+    if months or kind is Chart.TREEMAP:
+        return 0
+    return len(grid.lines) * (2 if kind is Chart.GROUPED else 1)
+
+
+def _rows(view: ExplorerView, grid: Grid, other_name: str) -> Iterator[ChartRow]:
+    """Yield the rows of a chart: every line, and every month between the first and the last."""
+    first = view.by[0]
+    lines = grid.lines
+    if first is Criterion.MONTH:
+        lines = with_gaps(lines, len(grid.columns))
+    for line in lines:
+        if not grid.columns:
+            yield _row(view, {first: line.value}, line.whole)
+            continue
+        for column, cell in zip(grid.columns, line.cells, strict=True):
+            if view.compares:
+                name = column if column == grid.columns[0] else other_name
+                yield _row(view, {first: line.value}, cell) | {SELECTION.name: name}
+            else:
+                yield _row(view, {first: line.value, view.by[1]: column}, cell)
+
+
+def _row(view: ExplorerView, chosen: dict[Criterion, str], features: Features | None) -> ChartRow:
+    row: ChartRow = {criterion.value: drawable(value) for criterion, value in chosen.items()}
+    empty = 0 if view.feature in ADDITIVE else None
+    value = cell_value(features, view.feature)
+    row[view.feature.value] = empty if value is None else value
+    return row
+
+
+def with_gaps(lines: Sequence[Line], columns: int) -> tuple[Line, ...]:
+    """Return lines by month with those between that have none, where they are near enough."""
+    months = [line.value for line in lines if line.value[:4].isdigit()]
+    if not months:
+        return tuple(lines)
+    low, high = _number(months[0]), _number(months[-1])
+    if high - low > 4 * len(months) + 24:
+        return tuple(lines)
+    known = {line.value: line for line in lines}
+    empty = (None,) * columns
+    filled = (_month(number) for number in range(low, high + 1))
+    return tuple(known.get(month) or Line(month, Features(), empty) for month in filled) + tuple(
+        line for line in lines if line.value not in set(months)
+    )
+
+
+def _number(month: str) -> int:
+    return int(month[:4]) * 12 + int(month[5:7]) - 1
+
+
+def _month(number: int) -> str:
+    return f"{number // 12:04}-{number % 12 + 1:02}"

@@ -1,0 +1,108 @@
+"""The explorer's answers as files: CSV, JSON, PNG, SVG."""
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import Any
+
+from flask import Blueprint, Response, jsonify, request
+from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import NotFound
+
+from nwx.charts.columns import OTHERS
+from nwx.charts.pictures import PictureFormat
+from nwx.charts.theme import SCHEMES
+from nwx.errors import UsageError
+from nwx.facets.question import Feature, Features, condition_text, features_json
+from webapp.explore.answers import Grid, gather
+from webapp.explore.backend import ask
+from webapp.explore.charts import drawn
+from webapp.explore.labels import label_of
+from webapp.explore.view import ExplorerView, read_explorer_view
+from webapp.search.exports import plain_cell
+from webapp.site import parameters
+
+blueprint = Blueprint("explore_exports", __name__, url_prefix="/explore")
+
+FORMS: dict[str, tuple[PictureFormat, str]] = {
+    "svg": ("svg", "image/svg+xml"),
+    "png": ("png", "image/png"),
+}
+
+
+@blueprint.get("/table.<suffix>")
+def table(suffix: str) -> ResponseReturnValue:
+    """Return the numbers of a page, all features of each cell, unrounded."""
+    if suffix not in ("csv", "json"):
+        raise NotFound(f"tables come as csv and json, not as {suffix!r}")
+    view = read_explorer_view(request.args)
+    grid = gather(view, ask)
+    if suffix == "json":
+        response = jsonify(_json(view, grid))
+    else:
+        response = Response(_csv(view, grid), mimetype="text/csv")
+    return _named(response, view, suffix)
+
+
+@blueprint.get("/chart.<form>")
+def picture(form: str) -> ResponseReturnValue:
+    """Return the chart of a page as a picture."""
+    if form not in FORMS:
+        raise NotFound(f"charts come as {' and '.join(FORMS)}, not as {form!r}")
+    scheme = parameters.text(request.args, "scheme", 10) or SCHEMES[0]
+    if scheme not in SCHEMES:
+        raise UsageError(f"scheme is {scheme!r}; choose one of {', '.join(SCHEMES)}")
+    view = read_explorer_view(request.args)
+    chart = drawn(view, gather(view, ask), label_of(view.other))
+    wanted, mimetype = FORMS[form]
+    return _named(Response(chart.picture(scheme, wanted), mimetype=mimetype), view, form)
+
+
+def _named(response: Response, view: ExplorerView, suffix: str) -> Response:
+    name = "-".join((view.feature.value, "by", *view.by))
+    response.headers["Content-Disposition"] = f'inline; filename="{name}.{suffix}"'
+    return response
+
+
+def _heads(view: ExplorerView) -> list[str]:
+    selection = ["selection"] if view.compares else []
+    return [*selection, *(criterion.value for criterion in view.by)]
+
+
+def _cells(view: ExplorerView, grid: Grid) -> Iterator[tuple[tuple[str, ...], Features]]:
+    """Yield the cells of a grid with what they are of: values, or a selection and a value."""
+    for line in grid.lines:
+        if not grid.columns:
+            yield (line.value,), line.whole
+        for column, cell in zip(grid.columns, line.cells, strict=True):
+            if cell and column != OTHERS:
+                yield ((column, line.value) if view.compares else (line.value, column)), cell
+
+
+def _json(view: ExplorerView, grid: Grid) -> dict[str, Any]:
+    heads = _heads(view)
+    other: dict[str, Any] = {}
+    if grid.other_total:
+        other["other_where"] = [condition_text(own) for own in view.other_where]
+        other["other_total"] = features_json(grid.other_total)
+    return {
+        "where": [condition_text(own) for own in view.where],
+        "by": [criterion.value for criterion in view.by],
+        "total": features_json(grid.total),
+        **other,
+        "rows": [
+            {**dict(zip(heads, values, strict=True)), **features_json(cell)}
+            for values, cell in _cells(view, grid)
+        ],
+        "found": grid.found,
+        "answered_by": list(grid.answered_by),
+    }
+
+
+def _csv(view: ExplorerView, grid: Grid) -> str:
+    text = io.StringIO()
+    lines = csv.writer(text)
+    lines.writerow([*_heads(view), *(feature.value for feature in Feature)])
+    for values, cell in _cells(view, grid):
+        lines.writerow([*map(plain_cell, values), *features_json(cell).values()])
+    return text.getvalue()

@@ -1,0 +1,81 @@
+"""Conditions, values and features as people read them."""
+
+from nwx.facets.criteria import DESCRIPTIONS, Criterion
+from nwx.facets.question import FEATURES, AnsweredBy, FacetCondition, Feature, Features
+from webapp.explore.answers import Line
+from webapp.site import words
+
+EXAMPLES = {
+    Criterion.STATUS: "ok",
+    Criterion.MONTH: "2013-01..2013-12",
+    Criterion.SITE: "example.org",
+    Criterion.TYPE: "html,pdf",
+    Criterion.TLD: "org",
+    Criterion.SIZE: "1.4M-15M",
+    Criterion.DEPTH: "0..2",
+    Criterion.COLLECTION: "default",
+}
+"""What one may write for each criterion."""
+
+MOST_NAMED = 4
+"""So many values of a condition are told; of the others, how many there are."""
+
+WAYS = {
+    AnsweredBy.STORED: "from stored combinations",
+    AnsweredBy.COLUMNS: "from columns",
+    AnsweredBy.LIVE: "counted live",
+    AnsweredBy.APPROXIMATE: "estimated",
+}
+
+
+def label_of(where: tuple[FacetCondition, ...]) -> str:
+    """Return conditions in a few words."""
+    return ", ".join(f"{DESCRIPTIONS[own.criterion].title} {value_labels(own)}" for own in where)
+
+
+def value_labels(condition: FacetCondition) -> str:
+    """Return what a condition asks for."""
+    if condition.is_span:
+        told = f"{condition.low or '…'} – {condition.high or '…'}"
+    else:
+        values = whole_years(condition.values)
+        more = len(values) - MOST_NAMED
+        told = ", ".join(map(readable, values[:MOST_NAMED])) + (f" + {more}" if more > 0 else "")
+    return f"not {told}" if condition.negated else told
+
+
+def whole_years(values: tuple[str, ...]) -> list[str]:
+    """Return values with a year in the place of its twelve months."""
+    whole = {
+        value[:4]
+        for value in values
+        if value[5:] == "01" and {f"{value[:4]}-{month:02}" for month in range(1, 13)} <= {*values}
+    }
+    return list(dict.fromkeys(value[:4] if value[:4] in whole else value for value in values))
+
+
+def readable(value: str) -> str:
+    """Return a value without the underscore that names in addresses have."""
+    return value.replace("_", " ") if value in ("request_error", "server_error") else value
+
+
+def number_label(features: Features | None, feature: Feature) -> str:
+    """Return a feature with its unit, "" where there is none."""
+    value = features.value(feature) if features else None
+    if value is None:
+        return ""
+    unit = FEATURES[feature].unit
+    if unit == "bytes":
+        return words.size(round(value))
+    return f"{value:.2f}" if unit == "ratio" else words.grouped(round(value))
+
+
+def ratio(line: Line, feature: Feature) -> str:
+    """Return how many times the first selection is the second, "" where one has nothing."""
+    first, second = (cell.value(feature) if cell else None for cell in line.cells)
+    return f"{first / second:.2f}" if first is not None and second else ""
+
+
+def in_sentence(title: str) -> str:
+    """Return a title as it stands within a sentence: `month`, but `TLD`."""
+    return title if title[1:2].isupper() else title[:1].lower() + title[1:]

@@ -1,0 +1,193 @@
+"""The explorer: how much of the archive is what, as charts and tables."""
+
+from dataclasses import dataclass, replace
+from functools import cache
+from gzip import compress
+from urllib.parse import urlencode
+
+from flask import Blueprint, Response, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from nwx.charts import theme
+from nwx.charts.columns import OTHERS
+from nwx.charts.pictures import browser_bundle, bundle_version
+from nwx.errors import UsageError
+from nwx.facets.criteria import DESCRIPTIONS, Criterion
+from nwx.facets.question import FEATURES, FacetCondition
+from webapp.explore.answers import gather, is_ordered
+from webapp.explore.backend import ask, captures_behind
+from webapp.explore.charts import TITLES, drawn
+from webapp.explore.labels import (
+    EXAMPLES,
+    WAYS,
+    in_sentence,
+    label_of,
+    number_label,
+    ratio,
+    readable,
+    value_labels,
+)
+from webapp.explore.text_search import Within, search_within
+from webapp.explore.view import (
+    TOPS,
+    ExplorerAddresses,
+    ExplorerOrder,
+    ExplorerView,
+    conditions,
+    explorer_pairs,
+    read_explorer_view,
+    refine,
+)
+from webapp.site import parameters
+from webapp.site.context import preferences
+from webapp.site.preferences import Theme
+
+blueprint = Blueprint("explore", __name__, url_prefix="/explore")
+
+ORDERS = {ExplorerOrder.MOST: "Most", ExplorerOrder.LEAST: "Least", ExplorerOrder.NAME: "By name"}
+CAPTURES_A_PAGE = 50
+MOST_OFFSET = 10_000
+BUNDLE_SECONDS = 86_400 * 30
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorerChip:
+    """A condition in words, and the address without it."""
+
+    name: str
+    label: str
+    address: str
+
+
+@blueprint.get("")
+def show() -> ResponseReturnValue:
+    """Show the chart and the table of a question."""
+    view = read_explorer_view(request.args)
+    to = _addresses(view)
+    grid = gather(view, ask)
+    chart = drawn(view, grid, label_of(view.other))
+    return render_template(
+        "explore.html",
+        to=to,
+        grid=grid,
+        chart=chart,
+        spec=chart.page_spec(),
+        looks={scheme: theme.config(scheme) for scheme in theme.SCHEMES},
+        shown_schemes=schemes(),
+        chips=_chips(to),
+        ways=[WAYS[way] for way in grid.answered_by],
+        other_label=label_of(view.other),
+        ordered=is_ordered(view.by[0]),
+        **_common(view),
+    )
+
+
+@blueprint.get("/change")
+def change() -> ResponseReturnValue:
+    """Lead from the forms to the address with one more condition, or to a comparison."""
+    view = read_explorer_view(request.args)
+    criterion = parameters.choice(request.args, "criterion", Criterion.SITE)
+    value = parameters.text(request.args, "value")
+    if not value:
+        raise UsageError(f"no {criterion} is given; write one, such as {EXAMPLES[criterion]}")
+    negated = parameters.text(request.args, "is", 3) == "not"
+    (added,) = conditions([f"{criterion}{'!=' if negated else '='}{value}"], "value")
+    if "compare" in request.args:
+        view = replace(view, other=(added,), by=view.by[:1])
+    else:
+        view = replace(view, where=tuple(dict.fromkeys((*view.where, added))))
+    return redirect(_addresses(view).here())
+
+
+@blueprint.get("/captures")
+def captures() -> ResponseReturnValue:
+    """List the captures of a selection."""
+    view = read_explorer_view(request.args)
+    page = parameters.number_parameter(request.args, "page", 1, 1, MOST_OFFSET // CAPTURES_A_PAGE)
+    total, found = captures_behind(view.where, (page - 1) * CAPTURES_A_PAGE, CAPTURES_A_PAGE)
+    last = -(-min(total, MOST_OFFSET) // CAPTURES_A_PAGE)
+    to = _addresses(replace(view, by=()))
+    return render_template(
+        "explore_captures.html",
+        to=to,
+        chips=_chips(ExplorerAddresses(url_for(".captures"), view)),
+        total=total,
+        captures=found,
+        page=page,
+        last_page=last,
+        here=url_for(".captures"),
+        reach=MOST_OFFSET,
+        **_common(view),
+    )
+
+
+@blueprint.get("/vega.js")
+def vega() -> ResponseReturnValue:
+    """Return the libraries that draw charts in browsers."""
+    packed = request.accept_encodings["gzip"] > 0
+    response = Response(_packed() if packed else browser_bundle(), mimetype="text/javascript")
+    if packed:
+        response.content_encoding = "gzip"
+    response.vary.add("Accept-Encoding")
+    response.cache_control.max_age = BUNDLE_SECONDS
+    response.cache_control.immutable = True
+    response.add_etag()
+    return response.make_conditional(request)
+
+
+@cache
+def _packed() -> bytes:
+    return compress(browser_bundle(), mtime=0)
+
+
+def _addresses(view: ExplorerView) -> ExplorerAddresses:
+    return ExplorerAddresses(url_for(".show"), view)
+
+
+def _common(view: ExplorerView) -> dict[str, object]:
+    return {
+        "view": view,
+        "state": explorer_pairs(view),
+        "within": _search_address,
+        "narrowed": lambda *chosen: refine(view, *chosen).where,
+        "captures_page": url_for(".captures"),
+        "others": OTHERS,
+        "extended": extended,
+        "ratio": ratio,
+        "in_sentence": in_sentence,
+        "bundle_version": bundle_version(),
+        "criteria": DESCRIPTIONS,
+        "features": FEATURES,
+        "kinds": TITLES,
+        "orders": ORDERS,
+        "tops": TOPS,
+        "number": number_label,
+        "readable": readable,
+    }
+
+
+def extended(address: str, **more: object) -> str:
+    """Return an address with more parameters."""
+    return f"{address}{'&' if '?' in address else '?'}{urlencode(more)}"
+
+
+def schemes() -> tuple[str, ...]:
+    """Return the schemes that a reader may see charts in: the chosen one, or both."""
+    chosen = preferences().theme
+    return theme.SCHEMES if chosen is Theme.AUTO else (str(chosen),)
+
+
+def _chips(to: ExplorerAddresses) -> list[ExplorerChip]:
+    return [
+        ExplorerChip(DESCRIPTIONS[own.criterion].title, value_labels(own), to.without(own))
+        for own in to.view.where
+    ]
+
+
+def _search_address(where: tuple[FacetCondition, ...]) -> tuple[str, Within]:
+    """Return the address of a search within a selection, and what it leaves out."""
+    within = search_within(where)
+    values: dict[str, list[str]] = {}
+    for name, value in within.pairs:
+        values.setdefault(name, []).append(value)
+    return url_for("search.results", **values), within  # type: ignore[arg-type]

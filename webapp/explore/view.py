@@ -1,0 +1,236 @@
+"""The explorer's question as an address asks it, and the addresses that lead on from it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from urllib.parse import urlencode
+
+from nwx.errors import UsageError
+from nwx.facets.asking import parse_condition
+from nwx.facets.criteria import Criterion
+from nwx.facets.question import FacetCondition, Feature, condition_text
+from webapp.site import parameters
+from webapp.site.parameters import Arguments
+
+TOPS = (10, 20, 50, 100)
+DEFAULT_TOP = TOPS[1]
+MAX_CONDITIONS = 30
+MAX_CONDITION = 4_000
+STEPS = (
+    Criterion.MONTH,
+    Criterion.TYPE,
+    Criterion.STATUS,
+    Criterion.SITE,
+    Criterion.SIZE,
+    Criterion.TLD,
+    Criterion.DEPTH,
+    Criterion.COLLECTION,
+)
+"""The criteria in the order in which one looks further."""
+
+
+class Chart(StrEnum):
+    """The kinds of charts."""
+
+    BARS = "bars"
+    LINES = "lines"
+    STACKED = "stacked"
+    SHARE = "share"
+    GROUPED = "grouped"
+    HEAT = "heat"
+    TREEMAP = "treemap"
+
+
+class ExplorerOrder(StrEnum):
+    """The orders of a list; the natural one is that of the values."""
+
+    MOST = "most"
+    LEAST = "least"
+    NAME = "name"
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorerView:
+    """What the explorer shows.
+
+    `by` is one or two criteria, a month first. With `other` the selection
+    is compared with the one that has these conditions instead of its own on
+    the same criteria. `chart` None is whichever suits best.
+    """
+
+    feature: Feature = Feature.CAPTURES
+    by: tuple[Criterion, ...] = (Criterion.MONTH,)
+    where: tuple[FacetCondition, ...] = ()
+    other: tuple[FacetCondition, ...] = ()
+    chart: Chart | None = None
+    order: ExplorerOrder = ExplorerOrder.MOST
+    top: int = DEFAULT_TOP
+
+    @property
+    def compares(self) -> bool:
+        """Tell whether two selections are shown."""
+        return bool(self.other)
+
+    @property
+    def other_where(self) -> tuple[FacetCondition, ...]:
+        """The conditions of the selection compared with."""
+        replaced = {condition.criterion for condition in self.other}
+        kept = (own for own in self.where if own.criterion not in replaced)
+        return (*kept, *self.other)
+
+
+def read_explorer_view(arguments: Arguments) -> ExplorerView:
+    """Return the question of an address; raises UsageError for what makes no sense."""
+    feature = parameters.choice(arguments, "feature", Feature.CAPTURES)
+    chart = parameters.text(arguments, "chart", 20)
+    view = ExplorerView(
+        feature=feature,
+        where=conditions(arguments.getlist("where"), "where"),
+        other=conditions(arguments.getlist("vs"), "vs"),
+        chart=parameters.choice(arguments, "chart", Chart.BARS) if chart else None,
+        order=parameters.choice(arguments, "order", ExplorerOrder.MOST),
+        top=parameters.one_of(arguments, "top", DEFAULT_TOP, TOPS),
+    )
+    by = _by(arguments) or (next_step(view.where),)
+    return replace(view, by=by[:1] if view.compares else by)
+
+
+def _by(arguments: Arguments) -> tuple[Criterion, ...]:
+    given = ",".join(arguments.getlist("by")).split(",")
+    names = list(dict.fromkeys(name.strip() for name in given if name.strip()))
+    if len(names) > 2:
+        raise UsageError(f"by names {len(names)} criteria; one or two are shown")
+    for name in names:
+        if name not in set(Criterion):
+            raise UsageError(f"by is {name[:80]!r}; choose one of {', '.join(Criterion)}")
+    return tuple(sorted(map(Criterion, names), key=lambda by: by is not Criterion.MONTH))
+
+
+def conditions(texts: Sequence[str], name: str) -> tuple[FacetCondition, ...]:
+    """Return the conditions of a parameter; raises UsageError for what is none."""
+    texts = list(dict.fromkeys(text for text in texts if text))
+    if len(texts) > MAX_CONDITIONS:
+        raise UsageError(f"{name} is given {len(texts)} times; at most {MAX_CONDITIONS} are taken")
+    for text in texts:
+        if len(text) > MAX_CONDITION:
+            raise UsageError(
+                f"{name} has {len(text)} characters; at most {MAX_CONDITION} are taken"
+            )
+    return tuple(map(parse_condition, texts))
+
+
+def next_step(where: Sequence[FacetCondition]) -> Criterion:
+    """Return the criterion to look at next: the first that has more than one value."""
+    fixed = {own.criterion for own in where if len(own.values) == 1 and not own.negated}
+    return next((step for step in STEPS if step not in fixed), Criterion.MONTH)
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorerAddresses:
+    """Where links lead: the same question with one thing changed."""
+
+    base: str
+    view: ExplorerView
+
+    def of(self, view: ExplorerView, base: str = "") -> str:
+        """Return the address of a view."""
+        encoded = urlencode(explorer_pairs(view))
+        return f"{base or self.base}?{encoded}" if encoded else base or self.base
+
+    def here(self, base: str = "") -> str:
+        """Return the address of the view itself, on another page."""
+        return self.of(self.view, base)
+
+    def feature(self, feature: Feature) -> str:
+        """Return the address that shows another feature."""
+        return self.of(replace(self.view, feature=feature))
+
+    def by(self, criterion: Criterion) -> str:
+        """Return the address that lists by a criterion; the second stays where it can."""
+        others = tuple(by for by in self.view.by[1:] if by is not criterion)
+        return self.of(
+            replace(self.view, by=_month_first(criterion, *others), order=ExplorerOrder.MOST)
+        )
+
+    def then_by(self, criterion: Criterion | None) -> str:
+        """Return the address that splits by a second criterion, or by none."""
+        added = () if criterion is None else (criterion,)
+        return self.of(replace(self.view, by=_month_first(self.view.by[0], *added), other=()))
+
+    def chart(self, chart: Chart) -> str:
+        """Return the address with another chart."""
+        return self.of(replace(self.view, chart=chart))
+
+    def order(self, order: ExplorerOrder) -> str:
+        """Return the address of the list in another order."""
+        return self.of(replace(self.view, order=order))
+
+    def top(self, top: int) -> str:
+        """Return the address of a list of another length."""
+        return self.of(replace(self.view, top=top))
+
+    def refined(self, *chosen: tuple[Criterion, str]) -> str:
+        """Return the address of what has these values only, and what to look at next of it."""
+        view = refine(self.view, *chosen)
+        named = {criterion for criterion, _ in chosen}
+        by = tuple(by for by in view.by if by not in named) or (next_step(view.where),)
+        return self.of(replace(view, by=by, other=(), order=ExplorerOrder.MOST))
+
+    def refining(self) -> str:
+        """Return the address to which conditions on the criteria of the chart are to be added."""
+        kept = tuple(own for own in self.view.where if own.criterion not in self.view.by)
+        return self.of(replace(self.view, where=kept, by=(), other=(), order=ExplorerOrder.MOST))
+
+    def within(self, base: str, *chosen: tuple[Criterion, str]) -> str:
+        """Return the address of another page about what has these values."""
+        where = refine(self.view, *chosen).where
+        return self.of(ExplorerView(where=where, by=()), base)
+
+    def without(self, condition: FacetCondition) -> str:
+        """Return the address without a condition."""
+        where = tuple(own for own in self.view.where if own != condition)
+        return self.of(replace(self.view, where=where))
+
+    def back(self) -> str:
+        """Return the address one step back: without the last condition, listed by it."""
+        *where, last = self.view.where
+        return self.of(replace(self.view, where=tuple(where), by=(last.criterion,)))
+
+    def everything(self) -> str:
+        """Return the address without any condition."""
+        return self.of(replace(self.view, where=(), other=()))
+
+    def alone(self) -> str:
+        """Return the address that compares with nothing."""
+        return self.of(replace(self.view, other=()))
+
+    def swapped(self) -> str:
+        """Return the address of the other selection alone."""
+        return self.of(replace(self.view, where=self.view.other_where, other=()))
+
+
+def refine(view: ExplorerView, *chosen: tuple[Criterion, str]) -> ExplorerView:
+    """Return a view of what has these values only."""
+    named = {criterion for criterion, _ in chosen}
+    kept = (own for own in view.where if own.criterion not in named)
+    added = (FacetCondition(criterion, (value,)) for criterion, value in chosen)
+    return replace(view, where=(*kept, *added))
+
+
+def _month_first(*by: Criterion) -> tuple[Criterion, ...]:
+    return tuple(sorted(by, key=lambda criterion: criterion is not Criterion.MONTH))
+
+
+def explorer_pairs(view: ExplorerView) -> list[tuple[str, str]]:
+    """Return the parameters of a view's address, those as usual left out."""
+    found = [("where", condition_text(condition)) for condition in view.where]
+    found += [("vs", condition_text(condition)) for condition in view.other]
+    if view.by and view.by != (next_step(view.where),):
+        found.append(("by", ",".join(view.by)))
+    optional: tuple[tuple[str, object, object], ...] = (
+        ("feature", view.feature, Feature.CAPTURES),
+        ("chart", view.chart or "", ""),
+        ("order", view.order, ExplorerOrder.MOST),
+        ("top", view.top, DEFAULT_TOP),
+    )
+    return found + [(name, str(value)) for name, value, usual in optional if value != usual]

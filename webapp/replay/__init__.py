@@ -1,0 +1,1 @@
+"""Playback: pywb in a process of its own."""

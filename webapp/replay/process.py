@@ -1,0 +1,224 @@
+"""Playback: pywb in a process of its own, started and ended here.
+
+A process of its own, because importing pywb patches the standard library
+for gevent, and because archived pages are hostile: they are served from
+another origin (another port) than the pages of nwx.
+"""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterable
+from contextlib import ExitStack
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
+
+from nwx.engine.base import Engine
+from nwx.errors import NwxError
+from nwx.model import SourceFile
+from webapp.replay.routes import COLLECTION
+from webapp.replay.stored_records import file_key, stored_address
+from webapp.server.sockets import address_of, port_of
+
+START_SECONDS = 60
+END_SECONDS = 5
+MISSED_SECONDS = 5.0
+"""How long a file that nobody knows the place of is not looked for again."""
+TEMPLATES = Path(__file__).parent.parent / "player_templates"
+# gevent asks to come before all else, also before the modules that lead to the player.
+_PROGRAM = (
+    "from gevent.monkey import patch_all; patch_all()\n"
+    "import sys; from webapp.replay.player import main; main(sys.argv[1])"
+)
+_ADDRESSES = ("http://", "https://", "s3://")
+_MEMBER = ".wacz#"
+
+_File = tuple[str, str]  # collection and name
+
+
+class ReplayError(NwxError):
+    """Playback that cannot be started."""
+
+
+class PathIndex:
+    """The file by which pywb finds archive files, kept up with the import ledger."""
+
+    def __init__(self, engine: Engine, path: Path) -> None:
+        self._engine = engine
+        self._path = path
+        self._places: dict[_File, str] = {}
+        self._missed: dict[_File, float] = {}
+        self._lock = threading.Lock()
+        self.refresh()
+
+    def cover(self, files: Iterable[_File]) -> None:
+        """Read the ledger again where it may know of files more than the index.
+
+        That is of those which the index lacks, and of those which have been
+        moved. What the ledger does not know either is not asked for again
+        and again.
+        """
+        with self._lock:
+            now = time.monotonic()
+            missing = [file for file in set(files) if self._is_missing(file, now)]
+            if missing:
+                self.refresh()
+                self._missed = {file: at for file, at in self._missed.items() if _is_fresh(at, now)}
+                self._missed |= dict.fromkeys(missing, now)
+
+    def _is_missing(self, file: _File, now: float) -> bool:
+        if _is_fresh(self._missed.get(file, -MISSED_SECONDS), now):
+            return False
+        place = self._places.get(file)
+        return place is None or not (place.startswith(_ADDRESSES) or Path(place).exists())
+
+    def refresh(self) -> None:
+        """Write the index anew, whole or not at all."""
+        files = self._engine.files()
+        self._places = {(file.collection, file.name): file.path for file in files}
+        fresh = self._path.with_suffix(".new")
+        fresh.write_bytes(b"".join(sorted(path_line(file) for file in files)))
+        fresh.replace(self._path)
+
+
+def _is_fresh(at: float, now: float) -> bool:
+    return now - at < MISSED_SECONDS
+
+
+def path_line(file: SourceFile) -> bytes:
+    """Return the line of a file in pywb's path index: key, tab, address."""
+    name, member = file.path, ""
+    if _MEMBER in file.name:
+        member = file.name.partition("#")[2]
+    if not name.startswith(_ADDRESSES):
+        name = stored_address(str(Path(name).absolute()), member)
+    return f"{file_key(file.collection, file.name)}\t{name}\n".encode()
+
+
+class ReplayProcess:
+    """pywb, running from entry to exit.
+
+    `search` is the address of the search service as this machine reaches
+    it, `search_url` as readers do, "" for the same host at the same port.
+    `listening` is handed to the process.
+    """
+
+    def __init__(
+        self, engine: Engine, listening: socket.socket, search: str, search_url: str = ""
+    ) -> None:
+        self._engine = engine
+        self._listening = listening
+        self._index_address = f"{search}/cdx"
+        self._search_url = search_url.rstrip("/")
+        self._search_port = urlsplit(search).port or 80
+        self._ending = ExitStack()
+        self.port = port_of(listening)
+        self.address = address_of(listening)
+        self.folder: Path
+        self.paths: PathIndex
+
+    def __enter__(self) -> Self:
+        with self._ending:
+            self._ending.enter_context(self._listening)
+            folder = tempfile.TemporaryDirectory(prefix="nwx-replay-")
+            self.folder = Path(self._ending.enter_context(folder))
+            self.paths = PathIndex(self._engine, self.folder / "paths.txt")
+            self._wait(self._start())
+            self._ending = self._ending.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        # pywb takes the templates of its working folder before its own.
+        shutil.copytree(TEMPLATES, self.folder / "templates")
+        config = self.folder / "config.yaml"
+        config.write_text(json.dumps(self._config()), encoding="utf-8")
+        with (self.folder / "log").open("wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-c", _PROGRAM, str(config)],
+                cwd=self.folder,
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))},
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                pass_fds=[self._listening.fileno()],
+            )
+        self._ending.callback(_end, process)
+        self._listening.close()
+        return process
+
+    def _config(self) -> dict[str, object]:
+        """Return pywb's configuration, which YAML reads as JSON."""
+        return {
+            "nwx_socket": self._listening.fileno(),
+            "collections": {
+                COLLECTION: {
+                    "index": {"type": "nwx", "address": self._index_address},
+                    "archive_paths": str(self.folder / "paths.txt"),
+                }
+            },
+            "collections_root": "collections",
+            "enable_auto_colls": False,
+            "ui": {"search_url": self._search_url, "search_port": self._search_port},
+        }
+
+    def _wait(self, process: subprocess.Popen[bytes]) -> None:
+        """Return once pywb answers."""
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            if process.poll() is not None:
+                raise ReplayError(f"playback ended at its start: {self._last_words()}")
+            if _answers(self.address):
+                return
+            time.sleep(0.1)
+        raise ReplayError(f"playback did not answer within {START_SECONDS} s: {self._last_words()}")
+
+    def _last_words(self) -> str:
+        log = (self.folder / "log").read_text(encoding="utf-8", errors="replace")
+        return log.strip()[-2_000:] or "it said nothing"
+
+    def close(self) -> None:
+        """End the process and take its files away; closing twice is harmless."""
+        self._ending.close()
+
+
+def _answers(address: str) -> bool:
+    """Return whether pywb answers at an address; no proxy is asked on the way."""
+    parts = urlsplit(address)
+    connection = HTTPConnection(parts.hostname or "", parts.port, timeout=5)
+    try:
+        connection.request("GET", "/static/wb_frame.js")
+        return connection.getresponse().status == HTTPStatus.OK
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process surely."""
+    process.terminate()
+    try:
+        process.wait(END_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    if process.stdin:
+        process.stdin.close()

@@ -1,0 +1,80 @@
+"""The way from a result to playback."""
+
+import re
+from urllib.parse import quote, urlsplit
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from nwx.errors import UsageError
+from webapp.hosts import request_host
+from webapp.site import parameters
+from webapp.site.context import service
+
+blueprint = Blueprint("playback", __name__)
+
+COLLECTION = "replay"
+SAFE = "%/:?&=+,;@!$'()*~[]-._"
+_WHEN = re.compile(r"(\d{1,14})?([a-z]{2}_)?", re.ASCII)
+_CALENDAR = re.compile(r"(\d{0,14})\*", re.ASCII)
+
+
+def address(timestamp: str, url: str) -> str:
+    """Return where a capture is played; the URL stands in it as it is, query and all."""
+    return f"{url_for('playback.off')}/{timestamp}/{quote(url, safe=SAFE)}"
+
+
+@blueprint.get("/replay")
+def off() -> ResponseReturnValue:
+    """Lead to playback, or say that it is off."""
+    base = origin()
+    if base:
+        return redirect(f"{base}/{COLLECTION}/")
+    return render_template("replay_off.html"), 404
+
+
+# Archived URLs hold `//`, which must not be taken for a mistake.
+@blueprint.route("/replay/<path:asked>", merge_slashes=False)
+def play(asked: str) -> ResponseReturnValue:
+    """Lead to a capture: `/replay/<timestamp>[mp_|id_]/<url>`; with `*` to the calendar."""
+    when, _, url = raw_target().partition("/")
+    calendar = _CALENDAR.fullmatch(when)
+    if not ((calendar or _WHEN.fullmatch(when)) and url):
+        raise UsageError(
+            "that names no capture; write /replay/20140126200624/http://www.example.org/"
+        )
+    if len(url) > parameters.MAX_URL:
+        raise UsageError(f"the URL has {len(url)} characters; {parameters.MAX_URL} are taken")
+    if calendar:
+        return redirect(_calendar(url, calendar[1]))
+    base = origin()
+    if not base:
+        return render_template("replay_off.html"), 404
+    return redirect(f"{base}/{COLLECTION}/{when}/{url}")
+
+
+def _calendar(url: str, timestamp: str) -> str:
+    """Return where all captures of a URL are shown, at a time where one is given."""
+    # Without a value a parameter is left out.
+    return url_for("documents.of_capture", url=url, timestamp=timestamp or None, _anchor="captures")
+
+
+def raw_target() -> str:
+    """Return what follows `/replay/` as the browser sent it, its query included."""
+    raw = request.environ.get("REQUEST_URI") or request.full_path.rstrip("?")
+    raw = raw.partition("://")[2].partition("/")[2] if raw.startswith("http") else raw
+    return str(raw).partition("/replay/")[2]
+
+
+def origin() -> str:
+    """Return the origin of playback, "" where it is off.
+
+    Archived pages are hostile: they never share an origin with this one.
+    Without an address of its own, playback has another port of this host.
+    """
+    found = service()
+    if found.replay_url or not found.replay_port:
+        return found.replay_url
+    host = urlsplit(f"//{request_host()}").hostname or "localhost"
+    host = f"[{host}]" if ":" in host else host
+    return f"http://{host}:{found.replay_port}"

@@ -1,0 +1,1 @@
+"""Search page, document pages, exports and the JSON API of searches."""

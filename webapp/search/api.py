@@ -1,0 +1,110 @@
+"""The JSON API."""
+
+from dataclasses import asdict
+
+from flask import Blueprint, jsonify, request
+from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import NotFound
+
+from nwx.engine.base import FACET_FIELDS
+from nwx.errors import UsageError
+from nwx.model import Collapse, Sort
+from nwx.searching import documents, questions
+from nwx.searching.questions import FILTERS, MAX_LIMIT, Question, result_json
+from webapp.search.documents import ID
+from webapp.site import parameters
+from webapp.site.context import engine
+from webapp.site.openapi import SEARCH_PARAMETERS, description
+
+blueprint = Blueprint("api", __name__, url_prefix="/api")
+
+MAX_OFFSET = 10**9
+MAX_FACET_SIZE = 1_000
+
+
+@blueprint.get("/search")
+def search() -> ResponseReturnValue:
+    """Answer a search."""
+    return jsonify(result_json(questions.ask(engine(), _question())))
+
+
+def _question() -> Question:
+    arguments = request.args
+    unknown = sorted(set(arguments) - {parameter["name"] for parameter in SEARCH_PARAMETERS})
+    if unknown:
+        known = ", ".join(parameter["name"] for parameter in SEARCH_PARAMETERS)
+        raise UsageError(f"there is no parameter {unknown[0][:80]!r}; use {known}")
+    return Question(
+        query=parameters.text(arguments, "q", parameters.MAX_QUERY),
+        filters=parameters.filters(arguments),
+        date_from=parameters.text(arguments, "from", 30),
+        date_to=parameters.text(arguments, "to", 30),
+        sort=parameters.choice(arguments, "sort", Sort.RELEVANCE),
+        collapse=parameters.choice(arguments, "collapse", Collapse.URL),
+        facets=_facets(),
+        facet_size=parameters.number_parameter(arguments, "facet_size", 10, 1, MAX_FACET_SIZE),
+        offset=parameters.number_parameter(arguments, "offset", 0, 0, MAX_OFFSET),
+        limit=parameters.number_parameter(arguments, "limit", 10, 0, MAX_LIMIT),
+    )
+
+
+def _facets() -> list[str]:
+    """Return the facets asked for, by commas or by repetition; all of FILTERS by default."""
+    if "facets" not in request.args:
+        return list(FILTERS)
+    names = ",".join(request.args.getlist("facets")).split(",")
+    asked = [name.strip() for name in names if name.strip()]
+    if len(asked) > len(FILTERS) + len(FACET_FIELDS):
+        raise UsageError(f"{len(asked)} facets are asked for; name each once")
+    return asked
+
+
+@blueprint.get(f"/documents/{ID}")
+def document(document_id: str) -> ResponseReturnValue:
+    """Answer with a document, its dates and its captures."""
+    return jsonify(documents.shown_json(_shown_or_404(document_id)))
+
+
+@blueprint.get(f"/documents/{ID}/dates")
+def dates(document_id: str) -> ResponseReturnValue:
+    """Answer with all dates of a document."""
+    shown = _shown_or_404(document_id)
+    seen = [
+        {"timestamp": timestamp, "collection": collection}
+        for timestamp, collection in shown.dates.seen
+    ]
+    return jsonify(id=document_id, key=shown.dates.key, dates=seen)
+
+
+def _shown_or_404(document_id: str) -> documents.Shown:
+    shown = documents.show(engine(), document_id)
+    if shown is None:
+        raise NotFound(f"there is no document {document_id} in this archive")
+    return shown
+
+
+@blueprint.get("/versions")
+def versions() -> ResponseReturnValue:
+    """Answer with the versions of a URL."""
+    url = parameters.url(request.args)
+    if not url:
+        raise UsageError("url is missing; write /api/versions?url=ADDRESS")
+    found = documents.versions(engine(), url)
+    return jsonify(url=url, versions=[asdict(version) for version in found])
+
+
+@blueprint.get("/stats")
+def stats() -> ResponseReturnValue:
+    """Answer with the entries and the bytes of each index."""
+    return jsonify(
+        {
+            str(name): {"entries": index.entries, "bytes": index.bytes}
+            for name, index in engine().stats().items()
+        }
+    )
+
+
+@blueprint.get("/openapi.json")
+def openapi() -> ResponseReturnValue:
+    """Answer with the OpenAPI description of this API."""
+    return jsonify(description(request.script_root or "/"))

@@ -1,0 +1,140 @@
+"""The page of a document, and the difference between two."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from itertools import chain, islice
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import NotFound
+
+from nwx.errors import UsageError
+from nwx.model import Capture, Dates, Document
+from nwx.values.urlkeys import urlkey
+from webapp.search.bars import year_bars
+from webapp.search.calendar import busy_days, months_of
+from webapp.search.differences import difference
+from webapp.search.history import History, nearest, read_history
+from webapp.site import parameters
+from webapp.site.context import document_or_404, engine
+
+blueprint = Blueprint("documents", __name__, url_prefix="/documents")
+
+PART = 12_000
+MOST_LINKS = 300
+MOST_ORIGINALS = 10
+ID = "<string(length=32):document_id>"
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """A part of a document's text; parts count from 1."""
+
+    text: str
+    number: int
+    count: int
+
+
+@blueprint.get(f"/{ID}")
+def show(document_id: str) -> ResponseReturnValue:
+    """Show a document: its text, every capture of its URL, its versions and records."""
+    document = document_or_404(document_id)
+    dates = dates_of(document_id)
+    history = history_of(document, document_id, dates, _year(dates, document))
+    months = months_of(history)
+    return render_template(
+        "document.html",
+        id=document_id,
+        document=document,
+        dates=dates,
+        history=history,
+        known=engine().known(list(history.versions)),
+        bars=year_bars(
+            history.years,
+            lambda year: url_for(".show", document_id=document_id, year=year, _anchor="captures"),
+            [history.year],
+        ),
+        months=months,
+        busy_days=busy_days(months),
+        part=text_part(
+            document.extract.content, parameters.number_parameter(request.args, "part", 1, 1, 10**6)
+        ),
+        links=document.extract.links[:MOST_LINKS],
+    )
+
+
+@blueprint.get("/compare")
+def compare() -> ResponseReturnValue:
+    """Lead to the difference of the two versions chosen in a form."""
+    old = parameters.text(request.args, "old", 32)
+    new = parameters.text(request.args, "new", 32)
+    if len(old) != 32 or len(new) != 32:
+        raise UsageError("two versions are needed to compare; choose an older and a newer one")
+    return redirect(url_for(".diff", document_id=old, other_id=new))
+
+
+@blueprint.get("/of")
+def of_capture() -> ResponseReturnValue:
+    """Lead from a capture, by URL and timestamp, to the page of its document."""
+    url = parameters.url(request.args)
+    if not url:
+        raise UsageError("url is missing; write /documents/of?url=ADDRESS")
+    timestamp = parameters.text(request.args, "timestamp", 14)
+    captures = (capture for capture in engine().captures(urlkey(url)) if capture.document_id)
+    found = nearest(captures, timestamp, 1) if timestamp else list(islice(captures, 1))
+    known = engine().known([capture.document_id for capture in found]) or _of_payload(found)
+    if not known:
+        raise NotFound(f"there is no document of {url} in this archive")
+    return redirect(url_for(".show", document_id=next(iter(known))))
+
+
+def _of_payload(revisits: Iterable[Capture]) -> Collection[str]:
+    """Return documents of the same payload at other URLs, which revisits may stand for."""
+    digests = (revisit.digest for revisit in revisits if revisit.digest)
+    originals = chain.from_iterable(
+        islice(engine().captures_by_digest(digest), MOST_ORIGINALS) for digest in digests
+    )
+    return engine().known([original.document_id for original in originals])
+
+
+@blueprint.get(f"/{ID}/diff/<string(length=32):other_id>")
+def diff(document_id: str, other_id: str) -> ResponseReturnValue:
+    """Show what changed from one document to another."""
+    old, new = document_or_404(document_id), document_or_404(other_id)
+    return render_template(
+        "diff.html",
+        old=old,
+        new=new,
+        old_id=document_id,
+        new_id=other_id,
+        difference=difference(old.extract.content, new.extract.content),
+    )
+
+
+def dates_of(document_id: str) -> Dates:
+    """Return all dates of a document, none where the engine knows none."""
+    return engine().dates([document_id]).get(document_id, Dates("", ()))
+
+
+def history_of(document: Document, document_id: str, dates: Dates, year: str) -> History:
+    """Return the history of a document's URL, with the captures of one year."""
+    captures = engine().captures(document.capture.urlkey)
+    return read_history(document_id, dates, captures, year)
+
+
+def _year(dates: Dates, document: Document) -> str:
+    """Return the year asked for, or that of the document's last date."""
+    last = dates.seen[-1][0] if dates.seen else document.capture.timestamp
+    year = parameters.number_parameter(request.args, "year", int(last[:4]), 0, 9999)
+    return f"{year:04}"
+
+
+def text_part(text: str, number: int) -> TextPart:
+    """Return a part of a text, cut at the end of a line where one is near."""
+    cuts = [0]
+    while len(text) - cuts[-1] > PART * 1.1:
+        end = text.rfind("\n", cuts[-1] + PART // 2, cuts[-1] + PART) + 1
+        cuts.append(end or cuts[-1] + PART)
+    cuts.append(len(text))
+    number = min(number, len(cuts) - 1)
+    return TextPart(text[cuts[number - 1] : cuts[number]], number, len(cuts) - 1)

@@ -1,0 +1,133 @@
+"""Results as files: CSV, JSON, a list of URLs."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from itertools import chain, islice
+
+from flask import Blueprint, Response, request
+from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import NotFound
+
+from nwx.engine.base import RESULT_WINDOW, Engine
+from nwx.model import Collapse, Hit
+from nwx.searching import questions
+from nwx.searching.questions import Question, hit_json
+from webapp.search.view import read_search_view, to_question
+from webapp.site.context import engine, preferences
+
+blueprint = Blueprint("exports", __name__, url_prefix="/export")
+
+BATCH = 500
+COLUMNS = (
+    "url",
+    "title",
+    "first_date",
+    "last_date",
+    "captures",
+    "versions",
+    "status",
+    "type",
+    "language",
+    "length_bytes",
+    "digest",
+    "collections",
+    "id",
+)
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+@blueprint.get("/results.<suffix>")
+def results(suffix: str) -> ResponseReturnValue:
+    """Stream the results of a search as they are listed, those beyond the last page too."""
+    if suffix not in FORMATS:
+        raise NotFound(f"results come as {', '.join(FORMATS)}, not as {suffix!r}")
+    mimetype, write = FORMATS[suffix]
+    question = replace(
+        to_question(read_search_view(request.args, preferences())), facets=(), snippets=False
+    )
+    hits = all_hits(engine(), question)
+    # The first hit is read before the answer begins, so that an error can still be told.
+    first = list(islice(hits, 1))
+    headers = {"Content-Disposition": f'attachment; filename="results.{suffix}"'}
+    return Response(write(chain(first, hits)), mimetype=mimetype, headers=headers)
+
+
+def all_hits(engine: Engine, question: Question) -> Iterator[Hit]:
+    """Yield the hits as the pages list them; every version, in no order, where pages end early.
+
+    Pages reach RESULT_WINDOW hits; only a stream has more, and a stream
+    neither sorts nor folds.
+    """
+    total = questions.ask(engine, replace(question, offset=0, limit=0)).total
+    if total.value > RESULT_WINDOW or total.relation != "eq":
+        yield from questions.search_all(engine, replace(question, collapse=Collapse.NONE))
+        return
+    for offset in range(0, total.value, BATCH):
+        page = replace(question, offset=offset, limit=min(BATCH, RESULT_WINDOW - offset))
+        yield from questions.ask(engine, page).hits
+
+
+def as_csv(hits: Iterable[Hit]) -> Iterator[str]:
+    """Yield the lines of a CSV file that is safe to open in a spreadsheet."""
+    yield _csv_line(COLUMNS)
+    for hit in hits:
+        yield _csv_line([plain_cell(value) for value in _cells(hit)])
+
+
+def _cells(hit: Hit) -> list[object]:
+    return [
+        hit.url,
+        hit.title,
+        hit.dates[0] if hit.dates else "",
+        hit.dates[-1] if hit.dates else "",
+        len(hit.dates),
+        hit.versions,
+        "" if hit.status_code is None else hit.status_code,
+        hit.content_type_norm,
+        hit.content_language,
+        "" if hit.content_length is None else hit.content_length,
+        hit.digest,
+        " ".join(hit.collections),
+        hit.id,
+    ]
+
+
+def plain_cell(value: object) -> object:
+    """Return a cell that no spreadsheet takes for a formula.
+
+    OWASP, "CSV Injection": a quote before the characters that begin one.
+    """
+    if isinstance(value, str) and value.startswith(FORMULA_STARTS):
+        return f"'{value}"
+    return value
+
+
+def _csv_line(cells: Iterable[object]) -> str:
+    line = io.StringIO()
+    csv.writer(line).writerow(cells)
+    return line.getvalue()
+
+
+def as_json(hits: Iterable[Hit]) -> Iterator[str]:
+    """Yield the parts of a JSON array with one hit a line."""
+    before = "[\n"
+    for hit in hits:
+        yield before + json.dumps(hit_json(hit), ensure_ascii=False)
+        before = ",\n"
+    yield "[]\n" if before == "[\n" else "\n]\n"
+
+
+def as_urls(hits: Iterable[Hit]) -> Iterator[str]:
+    """Yield the URLs, one a line."""
+    for hit in hits:
+        yield f"{hit.url}\n"
+
+
+FORMATS: dict[str, tuple[str, Callable[[Iterable[Hit]], Iterator[str]]]] = {
+    "csv": ("text/csv", as_csv),
+    "json": ("application/json", as_json),
+    "txt": ("text/plain", as_urls),
+}

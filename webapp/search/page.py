@@ -1,0 +1,257 @@
+"""The search page."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flask import Blueprint, g, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from nwx.engine.base import RESULT_WINDOW
+from nwx.errors import QueryError, WindowError
+from nwx.model import Collapse, IndexName, SearchResult, Sort
+from nwx.searching import questions
+from nwx.searching.questions import FILTERS, Question
+from webapp.search.bars import year_bars
+from webapp.search.view import (
+    FACET_SIZE,
+    FACETS,
+    MORE_SIZE,
+    SearchAddresses,
+    SearchView,
+    read_search_view,
+    side_questions,
+    to_question,
+)
+from webapp.site import words
+from webapp.site.context import engine, preferences
+from webapp.site.preferences import PAGE_SIZES
+
+blueprint = Blueprint("search", __name__)
+
+FACET_TITLES = {
+    "collection": "Collection",
+    "type": "Type",
+    "domain": "Domain",
+    "host": "Host",
+    "language": "Language",
+    "status": "Status",
+    "year": "Year",
+}
+SORTS = {Sort.RELEVANCE: "Best match", Sort.OLDEST: "Oldest", Sort.NEWEST: "Newest"}
+COLLAPSES = {
+    Collapse.URL: "One per URL",
+    Collapse.SIMILAR: "Fold similar",
+    Collapse.NONE: "All versions",
+}
+PAGES_AROUND = 2
+CARET_CONTEXT = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A value of a facet: its name for people, count, address and whether it is chosen."""
+
+    value: str
+    label: str
+    count: int | None
+    address: str
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """A facet at the side; `more` is the address that lists it at length or shortly, or ""."""
+
+    name: str
+    title: str
+    options: tuple[Option, ...]
+    more: str
+    long: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FilterChip:
+    """A filter that is set, and the address without it."""
+
+    name: str
+    label: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in a query: what stands before, at and after it."""
+
+    before: str
+    at: str
+    after: str
+
+
+@blueprint.get("/")
+def home() -> ResponseReturnValue:
+    """Show the box and what the archive holds, or the results where something is asked."""
+    if request.args:
+        return results()
+    addresses = _addresses(
+        SearchView(per_page=preferences().per_page, collapse=preferences().collapse)
+    )
+    question = Question(
+        facets=("collection", "type", "domain", "language", "year"),
+        facet_size=FACET_SIZE,
+        limit=0,
+        snippets=False,
+        collapse=Collapse.NONE,
+    )
+    result = questions.ask(engine(), question)
+    found = _facet_counts(result)
+    return render_template(
+        "home.html",
+        documents=result.documents,
+        captures=engine().count(IndexName.CAPTURES),
+        bars=year_bars(found.pop("year", {}), addresses.year),
+        facets=_facets(addresses, found, found),
+    )
+
+
+@blueprint.get("/search")
+def results() -> ResponseReturnValue:
+    """Show a page of results."""
+    view = read_search_view(request.args, preferences())
+    g.box_query = view.query
+    addresses = _addresses(view)
+    try:
+        question = to_question(view)
+        result = questions.ask(engine(), question)
+        sides = [questions.ask(engine(), side) for side in side_questions(view)]
+    except QueryError as error:
+        return _page("query_error.html", addresses, error=error, mark=mark(error)), 400
+    except WindowError:
+        last = RESULT_WINDOW // view.per_page
+        return _page("too_far.html", addresses, last=last, window=RESULT_WINDOW), 400
+    counts = _facet_counts(result)
+    for side in sides:
+        counts.update(_facet_counts(side))
+    return _page(
+        "results.html",
+        addresses,
+        result=result,
+        bars=year_bars(counts.pop("year", {}), addresses.year, view.filters.get("year", ())),
+        facets=_facets(addresses, counts, dict.fromkeys(FACETS)),
+        pages=page_numbers(view, result.total.value),
+        last_page=_last_page(view, result.total.value),
+        window=RESULT_WINDOW,
+        elsewhere=_without_filters(view) if not result.hits else None,
+    )
+
+
+def _addresses(view: SearchView) -> SearchAddresses:
+    return SearchAddresses(url_for("search.results"), view, preferences())
+
+
+def _page(template: str, addresses: SearchAddresses, **values: object) -> str:
+    view = addresses.view
+    return render_template(
+        template,
+        view=view,
+        to=addresses,
+        chips=_chips(addresses),
+        sorts=SORTS,
+        collapses=COLLAPSES,
+        page_sizes=PAGE_SIZES,
+        filters=FILTERS,
+        **values,
+    )
+
+
+def _facet_counts(result: SearchResult) -> dict[str, dict[str, int]]:
+    names = {field: name for name, field in FILTERS.items()}
+    return {
+        names[field]: {value.value: value.count for value in values}
+        for field, values in result.facets.items()
+    }
+
+
+def _facets(
+    addresses: SearchAddresses, counts: Mapping[str, Mapping[str, int]], names: Mapping[str, object]
+) -> list[Facet]:
+    facets = [_facet(addresses, name, counts.get(name, {})) for name in names]
+    return [facet for facet in facets if facet.options]
+
+
+def _facet(addresses: SearchAddresses, name: str, counts: Mapping[str, int]) -> Facet:
+    view = addresses.view
+    long = view.more == name
+    chosen = view.filters.get(name, ())
+    listed = [value for value in counts if value][: MORE_SIZE if long else FACET_SIZE]
+    shown = [*(value for value in chosen if value not in listed), *listed]
+    has_more = long or len([value for value in counts if value]) > len(listed)
+    return Facet(
+        name=name,
+        title=FACET_TITLES[name],
+        options=tuple(
+            Option(
+                value=value,
+                label=facet_label(name, value),
+                count=counts.get(value),
+                address=addresses.toggle(name, value),
+                chosen=value in chosen,
+            )
+            for value in shown
+        ),
+        more=addresses.more(name) if has_more else "",
+        long=long,
+    )
+
+
+def facet_label(name: str, value: str) -> str:
+    """Return a value of a facet as people read it."""
+    return words.language(value) if name == "language" else value
+
+
+def _chips(addresses: SearchAddresses) -> list[FilterChip]:
+    view = addresses.view
+    chips = [
+        FilterChip(FACET_TITLES[name], facet_label(name, value), addresses.toggle(name, value))
+        for name, values in view.filters.items()
+        for value in values
+    ]
+    if view.date_from or view.date_to:
+        span = f"{view.date_from or '…'} – {view.date_to or '…'}"
+        chips.append(FilterChip("Captured", span, addresses.without_dates()))
+    return chips
+
+
+def _last_page(view: SearchView, total: int) -> int:
+    return -(-min(total, RESULT_WINDOW) // view.per_page)
+
+
+def page_numbers(view: SearchView, total: int) -> list[int]:
+    """Return the pages to offer: the first, the last, those around; 0 stands for a gap."""
+    last = _last_page(view, total)
+    around = range(view.page - PAGES_AROUND, view.page + PAGES_AROUND + 1)
+    offered = sorted({page for page in (1, last, *around) if 1 <= page <= last})
+    numbers: list[int] = []
+    for page in offered:
+        if numbers and page - numbers[-1] > 1:
+            numbers.append(0)
+        numbers.append(page)
+    return numbers
+
+
+def _without_filters(view: SearchView) -> SearchResult | None:
+    """Return what the query would find without filters, None where none are set."""
+    if not (view.filters or view.date_from or view.date_to):
+        return None
+    question = Question(query=view.query, collapse=view.collapse, limit=0, snippets=False)
+    return questions.ask(engine(), question)
+
+
+def mark(error: QueryError) -> Mark | None:
+    """Return the place of a query's error with some text around it, None where there is none."""
+    if error.position is None:
+        return None
+    place = min(max(error.position, 0), len(error.query))
+    start, end = max(0, place - CARET_CONTEXT), place + CARET_CONTEXT
+    before = ("…" if start else "") + error.query[start:place]
+    after = error.query[place + 1 : end] + ("…" if end < len(error.query) else "")
+    return Mark(before, error.query[place : place + 1] or "\u00a0", after)

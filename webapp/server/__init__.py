@@ -1,0 +1,1 @@
+"""Serving: sockets, limits on clients, the processes of the service."""

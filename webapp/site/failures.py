@@ -1,0 +1,72 @@
+"""Errors as answers: pages for people, JSON for programs, plain text for playback."""
+
+from typing import Any
+
+from flask import Flask, Response, jsonify, make_response, render_template, request
+from flask.globals import request_ctx
+from werkzeug.exceptions import HTTPException
+
+from nwx.charts.pictures import DrawingBusyError
+from nwx.errors import EngineBusyError, EngineUnavailableError, NwxError, QueryError, UsageError
+
+RETRY_SECONDS = 5
+HEADINGS = {
+    400: "That cannot be answered",
+    404: "Not in this archive",
+    405: "That cannot be done here",
+    503: "The archive cannot be reached",
+}
+
+
+def register(app: Flask) -> None:
+    """Answer every error of an application in the form that the asker reads."""
+    app.register_error_handler(NwxError, _known)
+    app.register_error_handler(HTTPException, _http)
+
+
+def status_of(error: NwxError) -> int:
+    """Return the HTTP status that fits an error."""
+    if isinstance(error, UsageError):
+        return 400
+    if isinstance(error, EngineUnavailableError | EngineBusyError | DrawingBusyError):
+        return 503
+    return 500
+
+
+def _known(error: NwxError) -> Response:
+    details: dict[str, Any] = {}
+    if isinstance(error, QueryError):
+        details = {"query": error.query, "position": error.position}
+    return error_answer(status_of(error), str(error), **details)
+
+
+def _http(error: HTTPException) -> Response | HTTPException:
+    if error.code is None or error.code < 400:
+        return error
+    message = error.description or error.name
+    if error.code == 404 and "URL was not found" in message:
+        message = f"there is no page {request.path}"
+    answered = error_answer(error.code, message)
+    for name, value in error.get_headers():
+        if name in ("Allow", "Retry-After"):
+            answered.headers[name] = value
+    return answered
+
+
+def error_answer(status: int, message: str, **details: Any) -> Response:
+    """Return an error in the form that fits the address asked for."""
+    if request.path.startswith("/api/") or request.path == "/health":
+        response = jsonify(error={"status": status, "message": message, **details})
+    elif request.path.startswith("/cdx"):
+        response = Response(f"{message}\n", mimetype="text/plain")
+    elif request_ctx.url_adapter is None:
+        # The request itself is at fault, and a page has addresses that are made of it.
+        response = Response(f"{message}\n", mimetype="text/plain")
+    else:
+        heading = HEADINGS.get(status, "Something went wrong")
+        page = render_template("error.html", status=status, heading=heading, message=message)
+        response = make_response(page)
+    response.status_code = status
+    if status == 503:
+        response.headers["Retry-After"] = str(RETRY_SECONDS)
+    return response

@@ -1,0 +1,78 @@
+"""The pages around the search: settings, help, the API in words, OpenSearch."""
+
+from flask import Blueprint, Response, make_response, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import Forbidden
+
+from webapp.hosts import root_url
+from webapp.search.page import COLLAPSES
+from webapp.site.context import service
+from webapp.site.openapi import operations
+from webapp.site.preferences import COOKIE, PAGE_SIZES, Theme, read_preferences, to_cookie
+
+blueprint = Blueprint("pages", __name__)
+
+COOKIE_SECONDS = 365 * 86_400
+THEMES = {Theme.AUTO: "As my system has it", Theme.LIGHT: "Light", Theme.DARK: "Dark"}
+
+
+@blueprint.get("/settings")
+def settings() -> ResponseReturnValue:
+    """Show the settings for results."""
+    return render_template(
+        "settings.html",
+        page_sizes=PAGE_SIZES,
+        collapses=COLLAPSES,
+        themes=THEMES,
+        saved="saved" in request.args,
+    )
+
+
+@blueprint.post("/settings")
+def save_settings() -> ResponseReturnValue:
+    """Keep the settings in a cookie."""
+    if request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
+        raise Forbidden("settings are changed from the settings page only")
+    response = redirect(url_for(".settings", saved=""))
+    response.set_cookie(
+        COOKIE,
+        to_cookie(read_preferences(request.form)),
+        max_age=COOKIE_SECONDS,
+        httponly=True,
+        samesite="Lax",
+        secure=request.is_secure,
+    )
+    return response
+
+
+@blueprint.get("/help")
+def help_page() -> ResponseReturnValue:
+    """Explain the query language."""
+    return render_template("help.html")
+
+
+@blueprint.get("/api")
+def api_page() -> ResponseReturnValue:
+    """Describe the JSON API in words."""
+    return render_template("api.html", operations=operations())
+
+
+@blueprint.get("/opensearch.xml")
+def opensearch() -> Response:
+    """Return the description by which browsers add the archive as a search engine."""
+    base = service().search_url or root_url()
+    response = make_response(render_template("opensearch.xml", base=base))
+    response.mimetype = "application/opensearchdescription+xml"
+    return response
+
+
+@blueprint.get("/robots.txt")
+def robots() -> Response:
+    """Keep crawlers away: an archive's results are no pages of their own."""
+    return Response("User-agent: *\nDisallow: /\n", mimetype="text/plain")
+
+
+@blueprint.get("/favicon.ico")
+def favicon() -> ResponseReturnValue:
+    """Lead browsers that ask for an icon by habit to the one there is."""
+    return redirect(url_for("static", filename="icon.svg"), code=301)

@@ -1,0 +1,100 @@
+"""What an address asks: its parameters, each checked."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Protocol, TypeVar
+
+from nwx.errors import UrlError, UsageError
+from nwx.searching.questions import FILTERS
+from nwx.values.urlkeys import urlkey
+
+MAX_QUERY = 4_000
+MAX_VALUE = 2_000
+MAX_VALUES = 50
+MAX_URL = 16_384
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+class Arguments(Protocol):
+    """The parameters of an address, as Flask gives them."""
+
+    def get(self, key: str, default: str) -> str:
+        """Return the first value of a parameter."""
+
+    def getlist(self, key: str) -> list[str]:
+        """Return all values of a parameter."""
+
+
+def text(arguments: Arguments, name: str, limit: int = MAX_VALUE) -> str:
+    """Return a text of at most `limit` characters, "" where it is not given."""
+    value = arguments.get(name, "").strip()
+    if len(value) > limit:
+        raise UsageError(f"{name} has {len(value)} characters; at most {limit} are taken")
+    return value
+
+
+def url(arguments: Arguments, name: str = "url") -> str:
+    """Return a URL that captures can be looked up by, "" where it is not given."""
+    value = text(arguments, name, MAX_URL)
+    try:
+        urlkey(value)
+    except UrlError as error:
+        raise UsageError(f"{name}: {error}") from error
+    return value
+
+
+def number_parameter(arguments: Arguments, name: str, default: int, low: int, high: int) -> int:
+    """Return a whole number between two others, `default` where it is not given."""
+    value = text(arguments, name, 20)
+    if not value:
+        return default
+    if not (value.isascii() and value.isdigit() and low <= int(value) <= high):
+        raise UsageError(f"{name} is {value!r}; write a whole number from {low} to {high}")
+    return int(value)
+
+
+def choice(arguments: Arguments, name: str, default: Choice) -> Choice:
+    """Return one of the values of an enumeration, `default` where it is not given."""
+    value = text(arguments, name, 50)
+    if not value:
+        return default
+    kind = type(default)
+    if value not in set(kind):
+        raise UsageError(f"{name} is {value!r}; choose one of {', '.join(kind)}")
+    return kind(value)
+
+
+def one_of(arguments: Arguments, name: str, default: int, values: Sequence[int]) -> int:
+    """Return one of some numbers, `default` where it is not given."""
+    value = text(arguments, name, 20)
+    if not value:
+        return default
+    if value not in map(str, values):
+        raise UsageError(f"{name} is {value!r}; choose one of {', '.join(map(str, values))}")
+    return int(value)
+
+
+def filters(arguments: Arguments) -> dict[str, tuple[str, ...]]:
+    """Return the values of each filter that is set (names of FILTERS)."""
+    found = {name: _values(arguments, name) for name in FILTERS}
+    return {name: values for name, values in found.items() if values}
+
+
+def _values(arguments: Arguments, name: str) -> tuple[str, ...]:
+    values = tuple(dict.fromkeys(value for value in arguments.getlist(name) if value))
+    if len(values) > MAX_VALUES:
+        raise UsageError(f"{name} is given {len(values)} times; at most {MAX_VALUES} are taken")
+    for value in values:
+        _check_value(name, value)
+    return values
+
+
+def _check_value(name: str, value: str) -> None:
+    if len(value) > MAX_VALUE:
+        raise UsageError(f"{name} has {len(value)} characters; at most {MAX_VALUE} are taken")
+    digits = value.isascii() and value.isdigit()
+    if name == "year" and not (digits and len(value) == 4):
+        raise UsageError(f"year is {value!r}; write four digits, such as 2010")
+    if name == "status" and not (digits and len(value) <= 5):
+        raise UsageError(f"status is {value!r}; write a number, such as 404")

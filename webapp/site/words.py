@@ -1,0 +1,91 @@
+"""Numbers, dates and addresses as people read them: the filters of the templates."""
+
+from datetime import datetime
+from urllib.parse import urlsplit
+
+from nwx.errors import TimestampError
+from nwx.model import Total
+from nwx.values.timestamps import parse_timestamp
+from webapp.site.languages import LANGUAGES
+
+SAFE_SCHEMES = frozenset({"http", "https", "ftp"})
+MAX_SHOWN_URL = 120
+_UNITS = ("kB", "MB", "GB", "TB")
+
+
+def grouped(number: int) -> str:
+    """Return a number with its thousands apart by a narrow blank."""
+    return f"{number:,}".replace(",", "\u202f")
+
+
+def total_words(total: Total) -> str:
+    """Return a count, with a word where it is a lower bound."""
+    words = grouped(total.value)
+    return words if total.relation == "eq" else f"at least {words}"
+
+
+def size(length: int | None) -> str:
+    """Return a number of bytes in a unit of its size."""
+    if length is None:
+        return "unknown"
+    if length < 1_000:
+        return f"{length} bytes"
+    value = float(length)
+    for unit in _UNITS:
+        value /= 1_000
+        if value < 999.5 or unit == _UNITS[-1]:
+            break
+    return f"{value:.3g} {unit}"
+
+
+def date(timestamp: str) -> str:
+    """Return the day of a timestamp in words, a damaged one as it is."""
+    instant = _instant(timestamp)
+    return f"{instant.day} {instant:%b} {instant.year}" if instant else timestamp
+
+
+def moment(timestamp: str) -> str:
+    """Return day and time of a timestamp in words, a damaged one as it is."""
+    instant = _instant(timestamp)
+    return f"{date(timestamp)}, {instant:%H:%M:%S} UTC" if instant else timestamp
+
+
+def clock(timestamp: str) -> str:
+    """Return the time of day of a timestamp."""
+    instant = _instant(timestamp)
+    return f"{instant:%H:%M:%S}" if instant else timestamp
+
+
+def iso(timestamp: str) -> str:
+    """Return a timestamp as machines read it in pages, "" for a damaged one."""
+    instant = _instant(timestamp)
+    return instant.strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0") if instant else ""
+
+
+def language(code: str) -> str:
+    """Return the English name of a language, or its code where it has none here."""
+    return LANGUAGES.get(code, code)
+
+
+def safe_url(url: str) -> str:
+    """Return an archived URL that may stand behind a link, "" for `javascript:` and its like."""
+    try:
+        parts = urlsplit(url.strip())
+    except ValueError:
+        return ""
+    return url.strip() if parts.scheme.lower() in SAFE_SCHEMES and parts.netloc else ""
+
+
+def shown_url(url: str) -> str:
+    """Return a URL short enough for a line: both ends are kept."""
+    shown = url.removeprefix("http://").removeprefix("https://")
+    if len(shown) <= MAX_SHOWN_URL:
+        return shown
+    return f"{shown[: MAX_SHOWN_URL - 30]}…{shown[-29:]}"
+
+
+def _instant(timestamp: str) -> datetime | None:
+    try:
+        return parse_timestamp(timestamp)
+    except TimestampError:
+        return None
