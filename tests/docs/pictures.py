@@ -1,4 +1,4 @@
-"""The pictures of the documentation, made anew from the sample archive.
+"""Make the pictures of the documentation from the sample archive.
 
 python -m tests.docs.pictures [NAME…]
 """
@@ -8,11 +8,12 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import waitress
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
 from nwx.charts import theme
 from nwx.charts.fields import Spec
@@ -29,18 +30,31 @@ from webapp import create_app
 
 ROOT = Path(__file__).parent.parent.parent
 PICTURES = ROOT / "docs" / "pictures"
-WIDE = {"width": 1120, "height": 860}
-PHONE = {"width": 390, "height": 844}
+WIDE: ViewportSize = {"width": 1120, "height": 860}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 
-PAGES: dict[str, tuple[str, str, dict[str, int]]] = {
-    "explorer": ("/explore?by=month,status", "light", WIDE),
-    "explorer-dark": ("/explore?by=month,type&feature=bytes&chart=heat", "dark", WIDE),
-    "explorer-phone": ("/explore?by=month,type&feature=bytes&chart=share", "light", PHONE),
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """A page to photograph; `ready` selects an element that is there once the page is complete."""
+
+    path: str
+    ready: str
+    scheme: Literal["light", "dark"] = "light"
+    size: ViewportSize = field(default_factory=lambda: WIDE)
+
+
+_CHART = "#chart[data-drawn]"
+PAGES = {
+    "search": Shot("/search?q=lamp", "main h2"),
+    "explorer": Shot("/explore?by=month,status", _CHART),
+    "explorer-dark": Shot("/explore?by=month,type&feature=bytes&chart=heat", _CHART, "dark"),
+    "explorer-phone": Shot("/explore?by=month,type&feature=bytes&chart=share", _CHART, size=PHONE),
 }
 
 
 def main(names: list[str]) -> None:
-    """Make the pictures of these names, or all."""
+    """Make the pictures of these names, or all of them."""
     PICTURES.mkdir(exist_ok=True)
     with sample() as engine:
         for panel in PANELS:
@@ -53,7 +67,7 @@ def main(names: list[str]) -> None:
 
 @contextmanager
 def sample() -> Iterator[Engine]:
-    """Give the sample archive, imported and with its facets built."""
+    """Yield the sample archive, imported and with its facets built."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "archive"
         run_nwx(place, "import", ROOT / "sample" / "archive")
@@ -69,28 +83,26 @@ def draw(panel: Panel, hits: list[dict[str, Any]]) -> bytes:
     return draw_picture(spec, theme.config("light", ground=True), "svg")
 
 
-def photograph(engine: Engine, pages: dict[str, tuple[str, str, dict[str, int]]]) -> None:
-    """Take the pictures of pages in a browser."""
+def photograph(engine: Engine, pages: dict[str, Shot]) -> None:
+    """Take screenshots of pages in a browser."""
     server = waitress.create_server(create_app(engine, replay_port=1), host="127.0.0.1", port=0)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     address = f"http://127.0.0.1:{server.effective_port}"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_browser(), args=list(ARGUMENTS))
-        for name, (path, scheme, size) in pages.items():
-            _photograph(browser, PICTURES / f"{name}.png", address + path, scheme, size)
+        for name, shot in pages.items():
+            _photograph(browser, PICTURES / f"{name}.png", address, shot)
         browser.close()
     server.close()
     thread.join(10)
 
 
-def _photograph(
-    browser: Browser, file: Path, address: str, scheme: Any, size: dict[str, int]
-) -> None:
-    context = browser.new_context(viewport=size, color_scheme=scheme)  # type: ignore[arg-type]
+def _photograph(browser: Browser, file: Path, address: str, shot: Shot) -> None:
+    context = browser.new_context(viewport=shot.size, color_scheme=shot.scheme)
     page = context.new_page()
-    page.goto(address)
-    page.wait_for_selector("#chart[data-drawn]")
+    page.goto(address + shot.path)
+    page.wait_for_selector(shot.ready)
     page.screenshot(path=file)
     context.close()
 
