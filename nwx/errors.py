@@ -17,6 +17,7 @@ NwxError
     ├── EngineBusyError        another writer holds it
     ├── EngineVersionError     its index was made by another version of nwx
     ├── EngineFullError        no space left to write
+    ├── QuestionTimeoutError   an answer that takes longer than a question may
     └── WindowError            a page beyond the last that can be asked for
 
 A message is lower case: what was found, where, what to do.
@@ -110,6 +111,10 @@ class EngineVersionError(EngineError):
 
 class EngineFullError(EngineError):
     """No space left to write."""
+
+
+class QuestionTimeoutError(EngineError):
+    """A question that was stopped: its answer takes longer than allowed, or nobody waits for it."""
 
 
 class WindowError(EngineError, UsageError):

@@ -1,5 +1,6 @@
 """The fields that a query may name."""
 
+import unicodedata
 from difflib import get_close_matches
 from enum import Enum
 from functools import cache
@@ -86,8 +87,10 @@ def kind(field: str) -> QueryFieldKind:
     return _fields()[field] if field else QueryFieldKind.TEXT
 
 
-def in_case(field: str, text: str) -> str:
-    """Return a text in lower case where all values of its field are."""
+def normal_value(field: str, text: str) -> str:
+    """Return a text as the values of its field are written: NFC, lower case."""
+    if kind(field) is QueryFieldKind.TEXT:
+        return unicodedata.normalize("NFC", text)
     return text.lower() if field in _LOWER_CASE else text
 
 

@@ -15,10 +15,22 @@ from luqum.exceptions import ParseError
 from luqum.thread import parse as parse_lucene
 
 from nwx.errors import QueryError, TimestampError
+from nwx.query.cost import check_cost
 from nwx.query.dates import date_span
 from nwx.query.escapes import MAX_DEPTH, EscapedQuery, escape
-from nwx.query.fields import QueryFieldKind, in_case, kind, resolve_field, suggestion
-from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
+from nwx.query.fields import QueryFieldKind, kind, normal_value, resolve_field, suggestion
+from nwx.query.tree import (
+    All,
+    Bool,
+    Boost,
+    DateRange,
+    Fuzzy,
+    Node,
+    Phrase,
+    Range,
+    Term,
+    Wildcard,
+)
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 # The standard tokenizer keeps runs of these scripts whole, which are written without blanks.
@@ -37,10 +49,12 @@ _TIMESTAMP = "%Y%m%d%H%M%S"
 def parse_query(query: str) -> Node:
     """Return the tree of a query; an empty one asks for every document.
 
-    Raises QueryError, which knows the place, for what cannot be read.
+    Raises QueryError, which knows the place, for what cannot be read, and
+    for what takes too much work to answer (`nwx.query.cost`).
     """
     if query.strip() in _EVERYTHING:
         return All()
+    _check_text(query)
     tamed = escape(query)
     if not tamed.text.strip():
         return All()
@@ -48,7 +62,21 @@ def parse_query(query: str) -> Node:
         parsed = parse_lucene(tamed.text)
     except ParseError as error:
         raise _syntax_error(query, tamed, str(error)) from error
-    return _Reader(query, tamed).node(parsed, "", 0)
+    node = _Reader(query, tamed).node(parsed, "", 0)
+    check_cost(node)
+    return node
+
+
+def _check_text(query: str) -> None:
+    try:
+        query.encode("utf-8")
+    except UnicodeEncodeError as error:
+        shown = query.encode("utf-8", "replace").decode()
+        raise QueryError(
+            "the query is not valid UTF-8 here; check the encoding of the terminal",
+            shown,
+            error.start,
+        ) from error
 
 
 def _syntax_error(query: str, tamed: EscapedQuery, message: str) -> QueryError:
@@ -121,9 +149,8 @@ class _Reader:
     def _word(self, found: Any, word: str, field: str) -> Node:
         if not field and _ADDRESS.match(_unescaped(word)):
             field = "url"
-        textual = kind(field) is QueryFieldKind.TEXT
-        if textual and word.endswith("?") and not _has_wildcard(word[:-1]):
-            word = word[:-1]  # the end of a question
+        if word == "?" and kind(field) is QueryFieldKind.TEXT:
+            return All()  # a sign with blanks around it, as French puts it
         if word == "*":
             return Wildcard(field, "*") if field else All()
         if _has_wildcard(word):
@@ -131,11 +158,12 @@ class _Reader:
                 raise self._error(
                     f"{field} takes no wildcards; ask for a range [LOW TO HIGH]", found
                 )
-            return Wildcard(field, in_case(field, _pattern(word)))
+            return Wildcard(field, normal_value(field, _pattern(word)))
         return self._exact(found, _unescaped(word), field)
 
     def _exact(self, found: Any, text: str, field: str) -> Node:
         """Return the node of a text without wildcards."""
+        text = normal_value(field, text)
         match kind(field):
             case QueryFieldKind.TEXT:
                 if _is_punctuation(text):
@@ -149,7 +177,7 @@ class _Reader:
                 low, high = self._span(found, text)
                 return Range(field, low, high)
             case _:
-                return Term(field, in_case(field, text))
+                return Term(field, text)
 
     def _range(self, found: Any, field: str) -> Node:
         low, high, include_low, include_high = _ends(found)
@@ -207,19 +235,20 @@ class _Reader:
         return str(int(text))
 
     def _fuzzy(self, found: Any, field: str) -> Node:
-        word = _unescaped(str(found.term.value))
         if field == "date" or kind(field) in (QueryFieldKind.NUMBER, QueryFieldKind.DATE):
             raise self._error(f"{field} takes no ~; ask for a range [LOW TO HIGH]", found)
         # Below 1 it is the similarity of old Lucene, of which only "like it" is left.
         degree = float(found.degree)
         distance = 2 if 0 < degree < 1 else int(degree)
+        word = normal_value(field, _unescaped(str(found.term.value)))
         return Fuzzy(field, word, int(self._number(found, distance, 2, "distance", least=0)))
 
     def _proximity(self, found: Any, field: str) -> Node:
-        if kind(field) is not QueryFieldKind.TEXT:
+        if field == "date" or kind(field) is not QueryFieldKind.TEXT:
             raise self._error(f"{field} is no text; only words in a text can be near", found)
         slop = self._number(found, int(found.degree), _MAX_SLOP, "distance", least=0)
-        return Phrase(field, _unescaped(found.term.value[1:-1]), int(slop))
+        text = normal_value(field, _unescaped(found.term.value[1:-1]))
+        return Phrase(field, text, int(slop))
 
     def _number(
         self, found: Any, number: float, most: float, what: str, least: float = 0.001
@@ -292,6 +321,7 @@ def _end(found: Any) -> str | None:
 
 
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_PATTERN_PIECE = re.compile(r"\\.|[*?]+", re.DOTALL)
 _UNQUOTED_WILDCARD = re.compile(r"\\.|[*?]", re.DOTALL)
 
 
@@ -304,5 +334,12 @@ def _has_wildcard(word: str) -> bool:
 
 
 def _pattern(word: str) -> str:
-    """Return a word as a pattern: of the backslashes only those that are needed."""
-    return _ESCAPE.sub(lambda match: match[0] if match[1] in "*?\\" else match[1], word)
+    """Return a word as a pattern: only the backslashes that are needed, and one `*` in a row."""
+    return _PATTERN_PIECE.sub(_pattern_piece, word)
+
+
+def _pattern_piece(match: re.Match[str]) -> str:
+    piece = match[0]
+    if piece[0] == "\\":
+        return piece if piece[1] in "*?\\" else piece[1]
+    return "?" * piece.count("?") + "*" * ("*" in piece)

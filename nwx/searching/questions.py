@@ -56,7 +56,7 @@ def to_request(question: Question) -> SearchRequest:
     return SearchRequest(
         query=parse_query(question.query),
         filters={
-            _filter_field(name): tuple(values)
+            _filter_field(name): tuple(_filter_value(name, value) for value in values)
             for name, values in question.filters.items()
             if values
         },
@@ -83,6 +83,17 @@ def _filter_field(name: str) -> str:
     if name not in FILTERS:
         raise UsageError(f"there is no filter {name!r}; use one of {', '.join(FILTERS)}")
     return FILTERS[name]
+
+
+def _filter_value(name: str, value: str) -> str:
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError as error:
+        shown = value.encode("utf-8", "replace").decode()
+        raise UsageError(
+            f"the filter {name}={shown!r} is not valid UTF-8; check the encoding of the terminal"
+        ) from error
+    return value
 
 
 def _facet_field(name: str) -> str:

@@ -6,8 +6,19 @@ from datetime import datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nwx.query.cost import MAX_COST, cost
 from nwx.query.parser import parse_query
-from nwx.query.tree import Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
+from nwx.query.tree import (
+    Bool,
+    Boost,
+    DateRange,
+    Fuzzy,
+    Node,
+    Phrase,
+    Range,
+    Term,
+    Wildcard,
+)
 
 _NOT_PLAIN = re.compile(r"[^a-z0-9]")
 _PATTERN_PIECE = re.compile(r"\\.|.", re.DOTALL)
@@ -88,6 +99,9 @@ def _groups(nodes: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
     )
 
 
-@given(st.recursive(_LEAVES, _groups, max_leaves=8))
+_TREES = st.recursive(_LEAVES, _groups, max_leaves=8)
+
+
+@given(_TREES.filter(lambda node: cost(node) <= MAX_COST))
 def test_what_is_written_is_read_again(node: Node) -> None:
     assert parse_query(written(node)) == node

@@ -63,7 +63,17 @@ AS_TYPED: dict[str, Node] = {
     "-": All(),
     "AND": Term("", "AND"),
     "C++": Term("", "C++"),
-    "what's on?": Bool(must=(Term("", "what's"), Term("", "on"))),
+    "what's on ?": Bool(must=(Term("", "what's"), Term("", "on"))),
+    "?": All(),
+    "colou?": Wildcard("", "colou?"),
+    "title:colou?": Wildcard("title", "colou?"),
+    "a**b": Wildcard("", "a*b"),
+    "a*?*b": Wildcard("", "a?*b"),
+    "Pra\u0301va": Term("", "Práva"),
+    '"Lidska\u0301 pra\u0301va"~3': Phrase("", "Lidská práva", 3),
+    "title:pra\u0301v*": Wildcard("title", "práv*"),
+    "pra\u0301v~1": Fuzzy("", "práv", 1),
+    "site:Exampl.ORG~1": Fuzzy("domain", "exampl.org", 1),
     "a - b": Bool(must=(A, B)),
     "a > b": Bool(must=(A, B)),
     "a, b!": Bool(must=(Term("", "a,"), Term("", "b!"))),
@@ -101,6 +111,8 @@ ERRORS = {
     "status:ok": (7, "is a number"),
     "status:4*": (7, "no wildcards"),
     "title:[a TO b]": (6, "no ranges"),
+    'year:"a b"~3': (5, "is no text"),
+    "a \udcff": (2, "not valid UTF-8"),
     "a~7": (0, "distance"),
     "a^9999999": (0, "weight"),
     "title:(site:a)": (7, "field within"),
@@ -117,7 +129,8 @@ def test_an_error_knows_its_place(query: str) -> None:
     place, words = ERRORS[query]
     with pytest.raises(QueryError, match=words) as caught:
         parse_query(query)
-    assert (caught.value.query, caught.value.position) == (query, place)
+    shown = query.replace("\udcff", "?")
+    assert (caught.value.query, caught.value.position) == (shown, place)
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,9 @@ from tantivy import FieldType, Occur, Query
 from nwx import mappings
 from nwx.engine.embedded.documents.analyzer import fold, tokens
 from nwx.engine.embedded.documents.near import is_plain
-from nwx.engine.embedded.documents.patterns import (
-    Terms,
-    between_query,
-    pattern_pieces,
-    wildcard_query,
-)
+from nwx.engine.embedded.documents.patterns import between_query, pattern_pieces, wildcard_query
 from nwx.engine.embedded.documents.tantivy_index import FIELDS, WORDS, field_kinds, schema
+from nwx.engine.embedded.documents.terms import Terms
 from nwx.errors import QueryError, TimestampError
 from nwx.model import IndexName
 from nwx.query.dates import date_span

@@ -11,6 +11,7 @@ from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
 from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.documents.view import ArchiveView
+from nwx.engine.work import current_work
 from nwx.model import Sort
 
 _FIRST_TRY = 64
@@ -53,6 +54,7 @@ def by_score(
     """
     size = max(_FIRST_TRY, 2 * wanted)
     while True:
+        current_work().check()
         hits = view.searcher.search(query, size, count=False).hits
         last = hits[-1][0] if len(hits) == size else -1.0
         found = tantivy_index.nums_of(view.searcher, [address for _, address in hits])

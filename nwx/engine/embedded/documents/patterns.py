@@ -1,18 +1,18 @@
 """Terms that follow a pattern or lie in a range, as queries of tantivy.
 
 tantivy looks terms up by regular expressions, which are limited in size
-(1,000 states): for larger ones all terms of the same beginning are looked at.
+(1,000 states): for larger ones the terms of the same beginning are looked at,
+up to a number that bounds the work of a question.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator
 
+import re2
 from tantivy import Query
 
 from nwx.engine.embedded.documents.tantivy_index import schema
-
-Terms = Callable[[str, str], Iterable[str]]
-"""What gives the terms of a field that begin with a text."""
+from nwx.engine.embedded.documents.terms import Terms
 
 # A plain dot would leave out the newline.
 _ANY = r"(.|\n)"
@@ -27,9 +27,10 @@ def wildcard_query(field: str, pieces: list[str], terms: Terms) -> Query:
     """Return the query of documents with a term that follows a pattern."""
     expression = "".join(_WILD.get(one) or _literal(one[1:]) for one in pieces)
     begins = pieces[0][1:] if pieces[0] not in _WILD else ""
-    return _expression_query(field, expression) or Query.term_set_query(
-        schema(), field, [term for term in terms(field, begins) if follows(pieces, term)]
-    )
+    if query := _expression_query(field, expression):
+        return query
+    found = terms.fitting(field, begins, matcher(pieces), tuple(pieces))
+    return Query.term_set_query(schema(), field, found)
 
 
 def between_query(
@@ -51,7 +52,7 @@ def between_query(
             return False
         return high is None or term < high or (term == high and include_high)
 
-    found = [term for term in terms(field, (low or "")[:common]) if fits(term)]
+    found = terms.fitting(field, (low or "")[:common], fits, (low, high, included))
     return Query.term_set_query(schema(), field, found)
 
 
@@ -70,26 +71,15 @@ def pattern_pieces(pattern: str) -> Iterator[str]:
         yield "=" + plain
 
 
-def follows(pieces: Iterable[str], text: str) -> bool:
-    """Tell whether a text follows a pattern, in time that grows with both only."""
-    signs = [
-        sign for one in pieces for sign in ([one] if one in _WILD else ["=" + c for c in one[1:]])
-    ]
-    place = at = 0
-    star, resumed = -1, 0
-    while at < len(text):
-        if place < len(signs) and signs[place] == "*":
-            star, resumed = place, at
-            place += 1
-        elif place < len(signs) and signs[place] in ("?", "=" + text[at]):
-            place += 1
-            at += 1
-        elif star >= 0:
-            resumed += 1
-            place, at = star + 1, resumed
-        else:
-            return False
-    return all(sign == "*" for sign in signs[place:])
+def matcher(pieces: Iterable[str]) -> Callable[[str], bool]:
+    """Return what tells whether a text follows a pattern, in time that grows with the text only."""
+    options = re2.Options()
+    options.dot_nl = True
+    options.never_capture = True
+    wild = {"*": ".*", "?": "."}
+    expression = "".join(wild.get(one) or re2.escape(one[1:]) for one in pieces)
+    fullmatch = re2.compile(expression, options).fullmatch
+    return lambda text: fullmatch(text) is not None
 
 
 def _expression_query(field: str, expression: str) -> Query | None:

@@ -30,8 +30,10 @@ from nwx.engine.embedded.documents.near import are_near, near_candidates
 from nwx.engine.embedded.documents.order import OrderedHits, by_date, by_score
 from nwx.engine.embedded.documents.snippets import Highlighter, Piece
 from nwx.engine.embedded.documents.stored_columns import Ints
+from nwx.engine.embedded.documents.terms import Terms
 from nwx.engine.embedded.documents.view import ArchiveView
 from nwx.engine.entries import IndexEntry
+from nwx.engine.work import current_work
 from nwx.errors import WindowError
 from nwx.model import Hit, SearchResult, Sort, Total
 from nwx.query.tree import All, DateRange
@@ -83,6 +85,7 @@ def scroll_documents(view: ArchiveView, request: SearchRequest) -> Iterator[Hit]
     found = _find(view, request)
     nums = iter(found.nums.tolist())
     while chunk := list(islice(nums, _SCROLL_CHUNK)):
+        current_work().check()
         query = all_of([found.query, Query.const_score_query(tantivy_index.nums_query(chunk), 0.0)])
         hits = view.searcher.search(query, len(chunk), count=False).hits
         hits.sort(key=lambda hit: (hit[1].segment_ord, hit[1].doc))
@@ -100,8 +103,8 @@ def scroll_documents(view: ArchiveView, request: SearchRequest) -> Iterator[Hit]
 def _find(view: ArchiveView, request: SearchRequest) -> Found:
     """Return what a question finds: tantivy answers what it knows, the columns tell the rest."""
     node, conditions = without_conditions(request.query)
-
-    known = Known(partial(_dated, view), view.terms, partial(_near, view))
+    terms = Terms(view.searcher)
+    known = Known(partial(_dated, view), terms, partial(_near, view))
     chosen = tuple(
         (field, tuple(values))
         for field, values in request.filters.items()
@@ -129,6 +132,7 @@ def _find(view: ArchiveView, request: SearchRequest) -> Found:
 
 def _dated(view: ArchiveView, node: DateRange) -> Query:
     """Return the query of documents with a date in a range, told by the smaller side."""
+    current_work().check()
     fits = _seen(view.columns, range_condition(node)) & view.columns.is_document
     nums = np.flatnonzero(fits)
     if 2 * len(nums) <= len(fits):
@@ -142,13 +146,12 @@ def _dated(view: ArchiveView, node: DateRange) -> Query:
 def _near(view: ArchiveView, field: str, words: Sequence[str], slop: int) -> Query:
     """Return the query of documents with words near each other, which are looked at one by one."""
     query = near_candidates(field, words, slop)
-    found = [
-        num
-        for num, document in tantivy_index.documents_by_num(
-            view.searcher, view.nums(query).tolist()
-        )
-        if are_near(words, tantivy_index.texts_of(document, field), slop)
-    ]
+    work = current_work()
+    found: list[int] = []
+    for num, document in tantivy_index.documents_by_num(view.searcher, view.nums(query).tolist()):
+        work.read_text()
+        if are_near(words, tantivy_index.texts_of(document, field), slop):
+            found.append(num)
     return all_of([query, Query.const_score_query(tantivy_index.nums_query(found), 0.0)])
 
 
@@ -177,7 +180,9 @@ def _hits(
     addresses = tantivy_index.addresses(view.searcher, unplaced)
     versions = {} if folds is None else folds.versions([one.num for one in page], nums)
     highlighter = Highlighter(request.query) if request.snippets else None
+    work = current_work()
     for one in page:
+        work.check()
         address = one.address or addresses.get(one.num)
         if address is None:
             continue  # deleted a moment ago

@@ -2,14 +2,17 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+
+from rapidfuzz.distance import OSA
 
 from nwx.engine.embedded.documents.analyzer import fold, tokens
 from nwx.engine.embedded.documents.compile import field_kind
-from nwx.engine.embedded.documents.patterns import follows, pattern_pieces
+from nwx.engine.embedded.documents.patterns import matcher, pattern_pieces
 from nwx.query.tree import Bool, Boost, Fuzzy, Node, Phrase, Term, Wildcard
 
 Piece = tuple[str, bool]
+Leaf = Term | Phrase | Wildcard | Fuzzy
 
 SNIPPET_CHARACTERS = 300
 _BEFORE = 80
@@ -18,6 +21,7 @@ _WORD = re.compile(r"\w+")
 _BLANKS = re.compile(r"\s+")
 _SCANNED_CHARACTERS = 1_000_000
 _PLACES = 16
+_KNOWN_WORDS = 100_000
 
 
 class Highlighter:
@@ -26,13 +30,8 @@ class Highlighter:
     def __init__(self, query: Node) -> None:
         leaves = list(_text_parts(query))
         self._words = sorted({word for leaf in leaves for word in _words(leaf)}, key=len)[::-1]
-        self._patterns = [_pattern(leaf) for leaf in leaves if isinstance(leaf, Wildcard)]
-        self._fuzzy = [
-            (word, leaf.distance)
-            for leaf in leaves
-            if isinstance(leaf, Fuzzy)
-            for word in tokens(leaf.text)
-        ]
+        self._looser = list(_looser(leaves))
+        self._known: dict[str, bool] = {}
 
     def snippet(self, text: str) -> tuple[Piece, ...]:
         """Return the part of a text with the first matches, or else its beginning."""
@@ -57,7 +56,7 @@ class Highlighter:
 
     def _finds_all(self, lower: str, length: int) -> bool:
         """Tell whether a lower-cased text will do, as long as it was and with all words in it."""
-        plain = not self._patterns and not self._fuzzy and len(lower) == length
+        plain = not self._looser and len(lower) == length
         return plain and all(word in lower for word in self._words)
 
     def _first(self, folded: str) -> int | None:
@@ -86,17 +85,31 @@ class Highlighter:
         return [*spans, *self._looser_spans(folded)]
 
     def _looser_spans(self, folded: str) -> Iterator[tuple[int, int]]:
-        if not self._patterns and not self._fuzzy:
+        if not self._looser:
             return
         for found in _WORD.finditer(folded):
-            word = found[0]
-            if any(follows(pattern, word) for pattern in self._patterns) or any(
-                _is_near(word, wanted, distance) for wanted, distance in self._fuzzy
-            ):
+            if self._is_looser(found[0]):
                 yield found.span()
 
+    def _is_looser(self, word: str) -> bool:
+        """Tell whether a word is found by a pattern or a likeness; the same ones come often."""
+        known = self._known.get(word)
+        if known is None:
+            if len(self._known) >= _KNOWN_WORDS:
+                self._known.clear()
+            known = self._known[word] = any(fits(word) for fits in self._looser)
+        return known
 
-def _text_parts(node: Node) -> Iterator[Term | Phrase | Wildcard | Fuzzy]:
+
+def _looser(leaves: Iterable[Leaf]) -> Iterator[Callable[[str], bool]]:
+    for leaf in leaves:
+        if isinstance(leaf, Wildcard):
+            yield matcher(_pattern(leaf))
+        elif isinstance(leaf, Fuzzy):
+            yield from (_likeness(word, leaf.distance) for word in tokens(leaf.text))
+
+
+def _text_parts(node: Node) -> Iterator[Leaf]:
     """Give the parts of a tree that look for words, apart from those ruled out."""
     match node:
         case Boost():
@@ -109,7 +122,7 @@ def _text_parts(node: Node) -> Iterator[Term | Phrase | Wildcard | Fuzzy]:
                 yield node
 
 
-def _words(leaf: Term | Phrase | Wildcard | Fuzzy) -> list[str]:
+def _words(leaf: Leaf) -> list[str]:
     return tokens(leaf.text) if isinstance(leaf, Term | Phrase) else []
 
 
@@ -153,23 +166,16 @@ def _is_letter(character: str) -> bool:
     return character.isalnum() and character < "\u2e80"
 
 
-def _is_near(word: str, wanted: str, distance: int) -> bool:
-    """Tell whether one word becomes the other by so few edits, swaps of neighbours included."""
-    if abs(len(word) - len(wanted)) > distance:
-        return False
-    before: list[int] = []
-    row = list(range(len(wanted) + 1))
-    for i, one in enumerate(word, 1):
-        older, before = before, row
-        row = [i]
-        for j, other in enumerate(wanted, 1):
-            best = min(before[j] + 1, row[-1] + 1, before[j - 1] + (one != other))
-            if i > 1 and j > 1 and one == wanted[j - 2] and word[i - 2] == other:
-                best = min(best, older[j - 2] + 1)
-            row.append(best)
-        if min(row) > distance:
-            return False
-    return row[-1] <= distance
+def _likeness(wanted: str, distance: int) -> Callable[[str], bool]:
+    """Return what tells whether a word becomes another by so few edits.
+
+    A swap of neighbours is one edit, as in the index.
+    """
+
+    def is_like(word: str) -> bool:
+        return OSA.distance(word, wanted, score_cutoff=distance) <= distance
+
+    return is_like
 
 
 def _end(text: str, end: int) -> int:

@@ -17,6 +17,7 @@ from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.columns import DocumentColumns
 from nwx.engine.embedded.documents.stored_columns import Ints, load_columns_file, read_columns
 from nwx.engine.embedded.folder import Folder
+from nwx.engine.work import current_work
 from nwx.model import Dates
 
 _KEPT = 64
@@ -65,6 +66,7 @@ class ArchiveView:
         return self.known(self._many_nums(query))
 
     def _search(self, query: Query) -> tantivy.SearchResult:
+        current_work().check()
         return self.searcher.search(query, _FEW, order_by_field=tantivy_index.NUM, order=Order.Asc)
 
     def all_nums(self) -> Ints:
@@ -79,13 +81,10 @@ class ArchiveView:
         nums = nums[nums < columns.size]
         return nums[columns.is_document[nums]]
 
-    def terms(self, field: str, beginning: str) -> Iterator[str]:
-        """Give the terms of a field that begin with a text."""
-        return (term for term, _ in self.searcher.terms_with_prefix(field, beginning))
-
     def _many_nums(self, query: Query) -> Ints:
         """Read numbers from sums: each is one bit of one slot, and no bit is added twice."""
         terms = {"field": tantivy_index.SLOT, "size": self.searcher.num_docs}
+        current_work().check()
         asked = {"slots": {"terms": terms, "aggs": {"bits": {"sum": {"field": tantivy_index.BIT}}}}}
         slots = self.searcher.aggregate(query, asked)["slots"]["buckets"]
         keys = np.array([slot["key"] for slot in slots], dtype=np.int64)

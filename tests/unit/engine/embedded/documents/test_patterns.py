@@ -1,20 +1,25 @@
 """Terms by pattern and by range, against a plain comparison of texts."""
 
 import random
+import re
 from itertools import product
 
 import pytest
 import tantivy
 
+from nwx.engine import work as work_of_questions
 from nwx.engine.embedded.documents import patterns
 from nwx.engine.embedded.documents.analyzer import ANALYZER, text_analyzer
 from nwx.engine.embedded.documents.patterns import (
     between_query,
-    follows,
+    matcher,
     pattern_pieces,
     wildcard_query,
 )
 from nwx.engine.embedded.documents.tantivy_index import schema
+from nwx.engine.embedded.documents.terms import Terms
+from nwx.engine.work import Work, working
+from nwx.errors import QueryError
 
 FIELD = "digest"
 LETTERS = "ab\n[\\é日\U0001f600"
@@ -44,10 +49,6 @@ def found(searcher: tantivy.Searcher, query: tantivy.Query) -> int:
     return searcher.search(query, 1).count  # type: ignore[attr-defined]
 
 
-def terms_of(searcher: tantivy.Searcher) -> patterns.Terms:
-    return lambda field, text: (term for term, _ in searcher.terms_with_prefix(field, text))
-
-
 def is_between(term: str, low: str | None, high: str | None, included: tuple[bool, bool]) -> bool:
     if low is not None and not (term > low or (included[0] and term == low)):
         return False
@@ -63,7 +64,7 @@ def test_ranges_are_in_the_order_of_code_points(
     for _ in range(300):
         low, high = (chance.choice([*TERMS, "", "c", None]) for _ in range(2))
         included = (chance.random() < 0.5, chance.random() < 0.5)
-        query = between_query(FIELD, low, high, included, terms_of(searcher))
+        query = between_query(FIELD, low, high, included, Terms(searcher))
         wanted = sum(is_between(term, low, high, included) for term in TERMS)
         assert found(searcher, query) == wanted, (low, high, included)
 
@@ -77,8 +78,11 @@ def test_ranges_are_in_the_order_of_code_points(
 )
 def test_wildcards_find_what_follows_them(searcher: tantivy.Searcher, pattern: str) -> None:
     pieces = list(pattern_pieces(pattern))
-    wanted = sum(follows(pieces, term) for term in TERMS)
-    assert found(searcher, wildcard_query(FIELD, pieces, terms_of(searcher))) == wanted
+    signs = {"*": ".*", "?": "."}
+    plain = "".join(signs.get(one) or re.escape(one[1:]) for one in pieces)
+    plain = re.sub(r"(\.\*)+", ".*", plain)  # or it takes for ever
+    wanted = sum(re.fullmatch(plain, term, re.DOTALL) is not None for term in TERMS)
+    assert found(searcher, wildcard_query(FIELD, pieces, Terms(searcher))) == wanted
 
 
 @pytest.mark.parametrize(
@@ -99,4 +103,24 @@ def test_wildcards_find_what_follows_them(searcher: tantivy.Searcher, pattern: s
     ],
 )
 def test_following_a_pattern(pattern: str, text: str, expected: bool) -> None:
-    assert follows(list(pattern_pieces(pattern)), text) is expected
+    assert matcher(pattern_pieces(pattern))(text) is expected
+
+
+def test_terms_are_looked_at_once_a_question(searcher: tantivy.Searcher) -> None:
+    pieces, terms = list(pattern_pieces("*a" + "?" * 18)), Terms(searcher)
+    with working(Work()) as work:
+        for _ in range(3):
+            wildcard_query(FIELD, pieces, terms)
+    assert work.terms == len(TERMS)
+
+
+def test_terms_beyond_a_number_are_not_looked_at(
+    searcher: tantivy.Searcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(work_of_questions, "MAX_TERMS", 50)
+    pieces = list(pattern_pieces("*a" + "?" * 18))
+    with working(Work()) as work:
+        with pytest.raises(QueryError, match="more than 50"):
+            wildcard_query(FIELD, pieces, Terms(searcher))
+        wildcard_query(FIELD, ["=http://example.org/4", *pieces], Terms(searcher))
+    assert work.terms <= 50

@@ -1,0 +1,89 @@
+"""The work of one question: a deadline, and counts of what was looked at.
+
+Engines ask `current_work` in their own loops, so that a question stops
+soon after its deadline, or once nobody waits for the answer. Without a
+`working` context a question may take as long as it likes, and only what
+would fill the memory is bounded.
+"""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from nwx.errors import QueryError, QuestionTimeoutError
+
+MAX_TERMS = 500_000
+"""The words of an index that one question may look at one by one."""
+
+
+class Work:
+    """How much one question has done, and how long it may go on."""
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self.seconds = seconds
+        self.terms = 0
+        self.texts = 0
+        self._end = None if seconds is None else time.monotonic() + seconds
+        self._cancelled = threading.Event()
+
+    def cancel(self) -> None:
+        """Let the question stop at its next check: nobody waits for the answer."""
+        self._cancelled.set()
+
+    def remaining_seconds(self) -> float | None:
+        """Return the seconds until the deadline, 0 once it is over; None without one."""
+        return None if self._end is None else max(0.0, self._end - time.monotonic())
+
+    def check(self) -> None:
+        """Raise QuestionTimeoutError where the question is to stop."""
+        if self._cancelled.is_set():
+            raise QuestionTimeoutError("the question was cancelled")
+        if self._end is not None and time.monotonic() > self._end:
+            raise timed_out(self.seconds or 0.0)
+
+    def terms_left(self) -> int:
+        """Return how many more terms may be looked at."""
+        return MAX_TERMS - self.terms
+
+    def visit_terms(self, number: int) -> None:
+        """Count terms that are looked at one by one; raises QueryError where they are too many."""
+        self.check()
+        if number > self.terms_left():
+            raise QueryError(
+                f"a pattern like this is compared with the words of the archive one by one, and "
+                f"more than {MAX_TERMS:,} would have to be; begin it with letters, or use fewer ?"
+            )
+        self.terms += number
+
+    def read_text(self) -> None:
+        """Count a document whose text is read."""
+        self.check()
+        self.texts += 1
+
+
+def timed_out(seconds: float) -> QuestionTimeoutError:
+    """Return the error of a question that reached its deadline."""
+    return QuestionTimeoutError(
+        f"the answer takes longer than the {seconds:g} s that a question may take; "
+        f"ask for less: fewer words and patterns, a span of dates, or a named field"
+    )
+
+
+_current: ContextVar[Work | None] = ContextVar("work", default=None)
+
+
+def current_work() -> Work:
+    """Return the work of the question that is being answered, without a deadline where none is."""
+    return _current.get() or Work()
+
+
+@contextmanager
+def working(work: Work) -> Iterator[Work]:
+    """Make this the work of every question asked within the context, by this thread."""
+    token = _current.set(work)
+    try:
+        yield work
+    finally:
+        _current.reset(token)

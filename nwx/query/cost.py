@@ -1,0 +1,120 @@
+"""What a query costs to answer, estimated before any engine is asked.
+
+A unit is about the work of one word in one field. Patterns and misspelt
+words are compared with the words of the whole archive, so that a few of
+them take longer than a thousand words. A query that costs too much is
+refused here, for every engine and every way to ask.
+"""
+
+import re
+
+from nwx.errors import QueryError
+from nwx.query.fields import QueryFieldKind, kind
+from nwx.query.tree import (
+    DEFAULT_FIELDS,
+    All,
+    Bool,
+    Boost,
+    DateRange,
+    Fuzzy,
+    Node,
+    Phrase,
+    Range,
+    Term,
+    Wildcard,
+)
+
+MAX_COST = 4_000
+MAX_PATTERN_CHARACTERS = 1_000
+MAX_WILDCARDS = 32
+"""The most `*` and `?` of one pattern."""
+MAX_FUZZY_CHARACTERS = 255
+
+WORD_COST = 1
+PREFIX_COST = 4
+"""A pattern that begins with letters and has one `*`, at its end."""
+PATTERN_COST = 50
+"""Any other pattern, for each PATTERN_STEP characters."""
+PATTERN_STEP = 50
+FUZZY_COSTS = (1, 5, 10)
+"""Words within 0, 1 and 2 edits."""
+NEAR_COST = 200
+"""More than two words near each other: the texts themselves are compared."""
+DATES_COST = 40
+RANGE_COST = 10
+
+_PIECE = re.compile(r"\\.|[*?]", re.DOTALL)
+
+
+def check_cost(node: Node) -> None:
+    """Raise QueryError for a query that takes more work than a search may."""
+    total = cost(node)
+    if total > MAX_COST:
+        raise QueryError(
+            f"this query takes too much work (cost {total:,}, at most {MAX_COST:,}); use fewer "
+            f"patterns (* and ?), misspelt words (~) and dates, begin patterns with letters, "
+            f"or name a field (title:…)"
+        )
+
+
+def cost(node: Node) -> int:
+    """Return the cost of a query; raises QueryError for a pattern or a word beyond its limits."""
+    match node:
+        case All():
+            return 0
+        case DateRange():
+            return DATES_COST
+        case Boost():
+            return cost(node.node)
+        case Bool():
+            return sum(cost(part) for part in (*node.must, *node.should, *node.must_not))
+    return _leaf_cost(node) * (1 if node.field else len(DEFAULT_FIELDS))
+
+
+def _leaf_cost(node: Term | Phrase | Wildcard | Fuzzy | Range) -> int:
+    match node:
+        case Term():
+            return WORD_COST
+        case Phrase():
+            return _phrase_cost(node)
+        case Wildcard():
+            return _pattern_cost(node.pattern)
+        case Fuzzy():
+            return _fuzzy_cost(node)
+        case Range():
+            return PATTERN_COST if kind(node.field) is QueryFieldKind.KEYWORD else RANGE_COST
+
+
+def _phrase_cost(node: Phrase) -> int:
+    words = node.text.split()
+    # Scripts without blanks have more words than this tells.
+    few = len(words) <= 2 and node.text.isascii() and len(set(words)) == len(words)
+    if node.slop and not few:
+        return NEAR_COST
+    return WORD_COST * max(len(words), 1)
+
+
+def _pattern_cost(pattern: str) -> int:
+    if len(pattern) > MAX_PATTERN_CHARACTERS:
+        raise QueryError(
+            f"a pattern has {len(pattern):,} characters; {MAX_PATTERN_CHARACTERS:,} are the most"
+        )
+    wildcards = sum(piece in "*?" for piece in _PIECE.findall(pattern))
+    if wildcards > MAX_WILDCARDS:
+        raise QueryError(
+            f"the pattern {pattern[:40]!r} has {wildcards:,} wildcards (* and ?); "
+            f"{MAX_WILDCARDS} are the most"
+        )
+    if pattern == "*":
+        return WORD_COST
+    if wildcards == 1 and pattern.endswith("*"):
+        return PREFIX_COST
+    return PATTERN_COST * (1 + len(pattern) // PATTERN_STEP)
+
+
+def _fuzzy_cost(node: Fuzzy) -> int:
+    if len(node.text) > MAX_FUZZY_CHARACTERS:
+        raise QueryError(
+            f"a word with ~ has {len(node.text):,} characters; {MAX_FUZZY_CHARACTERS} are the most"
+        )
+    return FUZZY_COSTS[min(node.distance, 2)]
