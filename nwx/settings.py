@@ -9,6 +9,7 @@ from pathlib import Path
 from nwx.errors import SettingsError
 
 DEFAULT_ENGINE = "archive"
+DEFAULT_SEARCH_SECONDS = 10.0
 
 VARIABLES = {
     "engine": "NWX_ENGINE",
@@ -23,6 +24,7 @@ VARIABLES = {
     "timeout": "NWX_TIMEOUT",
     "cdx_token": "NWX_CDX_TOKEN",
     "cache": "NWX_CACHE",
+    "search_seconds": "NWX_SEARCH_SECONDS",
 }
 """The settings by name, and the environment variables that hold them where nothing else does."""
 
@@ -50,11 +52,13 @@ class Settings:
     """Where the archive lives: a folder, or an http(s) address.
 
     Whoever has `cdx_token` may write captures through a CDX server; "" lets nobody.
+    A search of the pages and the API may take `search_seconds`.
     """
 
     engine: str = DEFAULT_ENGINE
     elastic: ElasticSettings = ElasticSettings()
     cdx_token: str = field(default="", repr=False)
+    search_seconds: float = DEFAULT_SEARCH_SECONDS
 
 
 def load_settings(
@@ -79,7 +83,10 @@ def load_settings(
         cache=texts.text("cache", environment.get("XDG_CACHE_HOME", "")),
     )
     return Settings(
-        texts.text("engine", DEFAULT_ENGINE), elastic, cdx_token=texts.text("cdx_token", "")
+        texts.text("engine", DEFAULT_ENGINE),
+        elastic,
+        cdx_token=texts.text("cdx_token", ""),
+        search_seconds=texts.seconds("search_seconds", DEFAULT_SEARCH_SECONDS),
     )
 
 

@@ -18,8 +18,9 @@ from webapp.hosts import HostCheck
 from webapp.replay import routes as replay
 from webapp.search import api, documents, exports
 from webapp.search import page as search
-from webapp.site import failures, health, pages, words
+from webapp.site import failures, health, pages, question_limits, words
 from webapp.site.context import EXTENSION, ArchivedPlaces, Service, preferences, service
+from webapp.site.question_limits import USUAL_LIMITS, QuestionLimits
 
 _MODULES = (
     search,
@@ -59,6 +60,7 @@ def create_app(
     cdx_token: str = "",
     search_url: str = "",
     title: str = DEFAULT_TITLE,
+    limits: QuestionLimits = USUAL_LIMITS,
 ) -> Flask:
     """Return the web application of an open engine, ready for a WSGI server.
 
@@ -68,8 +70,8 @@ def create_app(
     than the one they ask for, as behind a reverse proxy.
     `places` is told which files are about to be played. `cdx_sources` are
     asked for captures beside the engine; with `cdx_token`, whoever has it
-    may write captures. The engine is used
-    by several threads at once and stays open: whoever opened it closes it.
+    may write captures. `limits` bounds what is answered at once. The engine is
+    used by several threads at once and stays open: whoever opened it closes it.
     """
     app = Flask(__name__)
     app.config["SEND_FILE_MAX_AGE_DEFAULT"] = STATIC_SECONDS
@@ -92,6 +94,7 @@ def create_app(
     )
     cdx.prepare(app, captures)
     dedup.prepare(app, engine, places)
+    question_limits.prepare(app, limits)
     for module in _MODULES:
         app.register_blueprint(module.blueprint)
     _prepare_templates(app)

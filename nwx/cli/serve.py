@@ -61,6 +61,7 @@ def command(
     cdx_sources: tuple[str, ...],
     cdx_token: str,
     create: bool,
+    search_seconds: float | None,
     title: str,
 ) -> None:
     """Serve the search page, the API and playback, until Ctrl-C.
@@ -96,6 +97,7 @@ def command(
         title=title or DEFAULT_TITLE,
         cdx_sources=sources,
         cdx_token=token,
+        search_seconds=search_seconds or settings.search_seconds,
     )
     try:
         with open_engine(settings, read_only=not token) as engine:

@@ -14,7 +14,7 @@ from luqum import tree as lucene
 from luqum.exceptions import ParseError
 from luqum.thread import parse as parse_lucene
 
-from nwx.errors import QueryError, TimestampError
+from nwx.errors import DigestError, QueryError, TimestampError
 from nwx.query.cost import check_cost
 from nwx.query.dates import date_span
 from nwx.query.escapes import MAX_DEPTH, EscapedQuery, escape
@@ -31,6 +31,7 @@ from nwx.query.tree import (
     Term,
     Wildcard,
 )
+from nwx.values.digests import normal_digest
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 # The standard tokenizer keeps runs of these scripts whole, which are written without blanks.
@@ -176,6 +177,8 @@ class _Reader:
             case QueryFieldKind.DATE:
                 low, high = self._span(found, text)
                 return Range(field, low, high)
+            case _ if field == "digest":
+                return Term(field, self._digest(found, text))
             case _:
                 return Term(field, text)
 
@@ -233,6 +236,12 @@ class _Reader:
         if not re.fullmatch(r"-?\d{1,18}", text, re.ASCII):
             raise self._error(f"{field} is a number, {text!r} is none", found)
         return str(int(text))
+
+    def _digest(self, found: Any, text: str) -> str:
+        try:
+            return normal_digest(text)
+        except DigestError as error:
+            raise self._error(str(error), found) from error
 
     def _fuzzy(self, found: Any, field: str) -> Node:
         if field == "date" or kind(field) in (QueryFieldKind.NUMBER, QueryFieldKind.DATE):

@@ -13,6 +13,7 @@ from nwx.facets.question import FEATURES, answer_json
 from webapp.site import parameters
 from webapp.site.context import engine
 from webapp.site.openapi import CAPTURES_BEHIND_PARAMETERS, FACET_PARAMETERS, Json
+from webapp.site.question_limits import answer_facets
 
 blueprint = Blueprint("facets", __name__, url_prefix="/api/facets")
 
@@ -61,7 +62,9 @@ def answer() -> ResponseReturnValue:
         limit=parameters.number_parameter(arguments, "top", DEFAULT_TOP, 1, MAX_TOP),
     )
     approximate = parameters.number_parameter(arguments, "approximate", 0, 0, 1) == 1
-    return jsonify(answer_json(facets().answer(question, approximate=approximate), features))
+    answers = facets()
+    found = answer_facets(lambda: answers.answer(question, approximate=approximate))
+    return jsonify(answer_json(found, features))
 
 
 @blueprint.get("/criteria")
@@ -77,11 +80,11 @@ def criteria() -> ResponseReturnValue:
 def captures() -> ResponseReturnValue:
     """Answer with the captures behind an answer."""
     _check_names(CAPTURES_BEHIND_PARAMETERS)
-    total, found = facets().captures(
-        tuple(map(parse_condition, _where())),
-        offset=parameters.number_parameter(request.args, "offset", 0, 0, MAX_OFFSET),
-        limit=parameters.number_parameter(request.args, "limit", 50, 0, MAX_CAPTURES),
-    )
+    where = tuple(map(parse_condition, _where()))
+    offset = parameters.number_parameter(request.args, "offset", 0, 0, MAX_OFFSET)
+    limit = parameters.number_parameter(request.args, "limit", 50, 0, MAX_CAPTURES)
+    answers = facets()
+    total, found = answer_facets(lambda: answers.captures(where, offset=offset, limit=limit))
     shown = [{name: getattr(one, name) for name in _SHOWN} for one in found]
     return jsonify(total=total, captures=shown)
 

@@ -15,6 +15,7 @@ from webapp.search.documents import ID
 from webapp.site import parameters
 from webapp.site.context import engine
 from webapp.site.openapi import SEARCH_PARAMETERS, description
+from webapp.site.question_limits import answer_search
 
 blueprint = Blueprint("api", __name__, url_prefix="/api")
 
@@ -25,7 +26,8 @@ MAX_FACET_SIZE = 1_000
 @blueprint.get("/search")
 def search() -> ResponseReturnValue:
     """Answer a search."""
-    return jsonify(result_json(questions.ask(engine(), _question())))
+    archive, question = engine(), _question()
+    return jsonify(result_json(answer_search(lambda: questions.ask(archive, question))))
 
 
 def _question() -> Question:

@@ -17,6 +17,7 @@ from nwx.searching import questions
 from nwx.searching.questions import Question, hit_json
 from webapp.search.view import read_search_view, to_question
 from webapp.site.context import engine, preferences
+from webapp.site.question_limits import Export, answer_search
 
 blueprint = Blueprint("exports", __name__, url_prefix="/export")
 
@@ -49,10 +50,19 @@ def results(suffix: str) -> ResponseReturnValue:
         to_question(read_search_view(request.args, preferences())), facets=(), snippets=False
     )
     hits = all_hits(engine(), question)
-    # The first hit is read before the answer begins, so that an error can still be told.
-    first = list(islice(hits, 1))
+    export = Export()
+    try:
+        # The first hit is read before the answer begins, so that an error can still be told.
+        first = answer_search(lambda: list(islice(hits, 1)))
+    except BaseException:
+        export.end()
+        raise
     headers = {"Content-Disposition": f'attachment; filename="results.{suffix}"'}
-    return Response(write(chain(first, hits)), mimetype=mimetype, headers=headers)
+    response = Response(
+        export.pieces(write(chain(first, hits))), mimetype=mimetype, headers=headers
+    )
+    response.call_on_close(export.end)
+    return response
 
 
 def all_hits(engine: Engine, question: Question) -> Iterator[Hit]:

@@ -25,6 +25,7 @@ from webapp.search.view import (
 from webapp.site import words
 from webapp.site.context import engine, preferences
 from webapp.site.preferences import PAGE_SIZES
+from webapp.site.question_limits import answer_search
 
 blueprint = Blueprint("search", __name__)
 
@@ -102,12 +103,13 @@ def home() -> ResponseReturnValue:
         snippets=False,
         collapse=Collapse.NONE,
     )
-    result = questions.ask(engine(), question)
+    archive = engine()
+    result = answer_search(lambda: questions.ask(archive, question))
     found = _facet_counts(result)
     return render_template(
         "home.html",
         documents=result.documents,
-        captures=engine().count(IndexName.CAPTURES),
+        captures=archive.count(IndexName.CAPTURES),
         bars=year_bars(found.pop("year", {}), addresses.year),
         facets=_facets(addresses, found, found),
     )
@@ -119,10 +121,10 @@ def results() -> ResponseReturnValue:
     view = read_search_view(request.args, preferences())
     g.box_query = view.query
     addresses = _addresses(view)
+    archive = engine()
     try:
-        question = to_question(view)
-        result = questions.ask(engine(), question)
-        sides = [questions.ask(engine(), side) for side in side_questions(view)]
+        asked = [to_question(view), *side_questions(view)]
+        result, *sides = answer_search(lambda: [questions.ask(archive, one) for one in asked])
     except QueryError as error:
         return _page("query_error.html", addresses, error=error, mark=mark(error)), 400
     except WindowError:
@@ -243,7 +245,8 @@ def _without_filters(view: SearchView) -> SearchResult | None:
     if not (view.filters or view.date_from or view.date_to):
         return None
     question = Question(query=view.query, collapse=view.collapse, limit=0, snippets=False)
-    return questions.ask(engine(), question)
+    archive = engine()
+    return answer_search(lambda: questions.ask(archive, question))
 
 
 def mark(error: QueryError) -> Mark | None:

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from nwx.cdxserver.sources.merged import RowSource
 from nwx.engine.base import Engine
 from nwx.errors import SettingsError
+from nwx.settings import DEFAULT_SEARCH_SECONDS
 from webapp.application import DEFAULT_TITLE, create_app
 from webapp.replay.process import ReplayProcess
 from webapp.server.sockets import address_of, listen, port_of
 from webapp.server.waitress_limits import make_server
+from webapp.site.question_limits import limits_for
 
 DEFAULT_THREADS = 8
 
@@ -24,7 +26,7 @@ class ServiceSettings:
     `replay_port` 0 takes the port after `port`, or a free one where that is
     taken. `search_url` and `replay_url` are the addresses that readers use
     where those differ, as behind a reverse proxy. `cdx_sources` and
-    `cdx_token` are those of `create_app`.
+    `cdx_token` are those of `create_app`. A search may take `search_seconds`.
     """
 
     host: str = "127.0.0.1"
@@ -37,6 +39,7 @@ class ServiceSettings:
     title: str = DEFAULT_TITLE
     cdx_sources: tuple[RowSource, ...] = ()
     cdx_token: str = ""
+    search_seconds: float = DEFAULT_SEARCH_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,7 @@ def serve(
             title=settings.title,
             cdx_sources=settings.cdx_sources,
             cdx_token=settings.cdx_token,
+            limits=limits_for(settings.threads, settings.search_seconds),
         )
         server = make_server(app, listening, settings.threads, settings.cdx_token)
         stack.callback(server.close)

@@ -38,6 +38,8 @@ def make_server(
         max_request_body_size=MOST_POSTED_BYTES,
         outbuf_high_watermark=BUFFERED_BYTES,
         cleanup_interval=_LOOK_SECONDS,
+        # So that it is known when a client leaves whose question is being answered.
+        channel_request_lookahead=1,
         # select(2) knows no file beyond the 1,024th, of which sources may need many.
         asyncore_use_poll=True,
     )

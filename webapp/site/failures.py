@@ -7,7 +7,14 @@ from flask.globals import request_ctx
 from werkzeug.exceptions import HTTPException
 
 from nwx.charts.pictures import DrawingBusyError
-from nwx.errors import EngineBusyError, EngineUnavailableError, NwxError, QueryError, UsageError
+from nwx.errors import (
+    EngineBusyError,
+    EngineUnavailableError,
+    NwxError,
+    QueryError,
+    QuestionTimeoutError,
+    UsageError,
+)
 
 RETRY_SECONDS = 5
 HEADINGS = {
@@ -16,6 +23,8 @@ HEADINGS = {
     405: "That cannot be done here",
     503: "The archive cannot be reached",
 }
+_BUSY = (EngineBusyError, QuestionTimeoutError, DrawingBusyError)
+_BUSY_HEADING = "The archive is busy"
 
 
 def register(app: Flask) -> None:
@@ -28,7 +37,7 @@ def status_of(error: NwxError) -> int:
     """Return the HTTP status that fits an error."""
     if isinstance(error, UsageError):
         return 400
-    if isinstance(error, EngineUnavailableError | EngineBusyError | DrawingBusyError):
+    if isinstance(error, (EngineUnavailableError, *_BUSY)):
         return 503
     return 500
 
@@ -37,7 +46,8 @@ def _known(error: NwxError) -> Response:
     details: dict[str, Any] = {}
     if isinstance(error, QueryError):
         details = {"query": error.query, "position": error.position}
-    return error_answer(status_of(error), str(error), **details)
+    heading = _BUSY_HEADING if isinstance(error, _BUSY) else ""
+    return error_answer(status_of(error), str(error), heading, **details)
 
 
 def _http(error: HTTPException) -> Response | HTTPException:
@@ -53,7 +63,7 @@ def _http(error: HTTPException) -> Response | HTTPException:
     return answered
 
 
-def error_answer(status: int, message: str, **details: Any) -> Response:
+def error_answer(status: int, message: str, heading: str = "", **details: Any) -> Response:
     """Return an error in the form that fits the address asked for."""
     if request.path.startswith("/api/") or request.path == "/health":
         response = jsonify(error={"status": status, "message": message, **details})
@@ -63,7 +73,7 @@ def error_answer(status: int, message: str, **details: Any) -> Response:
         # The request itself is at fault, and a page has addresses that are made of it.
         response = Response(f"{message}\n", mimetype="text/plain")
     else:
-        heading = HEADINGS.get(status, "Something went wrong")
+        heading = heading or HEADINGS.get(status, "Something went wrong")
         page = render_template("error.html", status=status, heading=heading, message=message)
         response = make_response(page)
     response.status_code = status

@@ -8,6 +8,7 @@ from nwx.query.parser import parse_query
 from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
 
 A, B, C = Term("", "a"), Term("", "b"), Term("", "c")
+SHA1 = "sha1:B4HQ6DYPB4HQ6DYPB4HQ6DYPB4HQ6DYP"
 FIRST, LAST = "20100101000000", "20101231235959"
 
 SYNTAX: dict[str, Node] = {
@@ -52,6 +53,15 @@ SYNTAX: dict[str, Node] = {
     "date:2009..2010": DateRange("20090101000000", LAST),
     "date:{2009 TO 2011}": DateRange(FIRST, LAST),
     "date:<2011": DateRange("", LAST),
+    f"digest:{SHA1}": Term("digest", SHA1),
+    f"digest:{SHA1[5:]}": Term("digest", SHA1),
+    f"digest:{SHA1[5:].lower()}": Term("digest", SHA1),
+    "digest:" + "0f" * 20: Term("digest", SHA1),
+    "digest:urn:sha1:" + "0F" * 20: Term("digest", SHA1),
+    f'digest:"{SHA1}"': Term("digest", SHA1),
+    f"digest:({SHA1} OR SHA-1:{SHA1[5:]})": Bool(should=(Term("digest", SHA1),) * 2),
+    "digest:" + "0f" * 16: Term("digest", "md5:" + "0f" * 16),
+    "digest:sha1:3I42*": Wildcard("digest", "sha1:3I42*"),
     "crawl_date:2010": Range("crawl_date", FIRST, LAST),
 }
 
@@ -113,6 +123,7 @@ ERRORS = {
     "title:[a TO b]": (6, "no ranges"),
     'year:"a b"~3': (5, "is no text"),
     "a \udcff": (2, "not valid UTF-8"),
+    "digest:none": (7, "is no digest"),
     "a~7": (0, "distance"),
     "a^9999999": (0, "weight"),
     "title:(site:a)": (7, "field within"),

@@ -1,0 +1,105 @@
+"""Questions of pages and programs: so many are answered at once, each within a deadline.
+
+Searches and facet questions have places of their own, and together fewer
+than there are threads: whatever is asked, /health still answers.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from flask import Flask, current_app, request
+
+from nwx.engine.question_pool import QuestionPool
+from nwx.errors import EngineBusyError
+from nwx.settings import DEFAULT_SEARCH_SECONDS
+
+T = TypeVar("T")
+
+EXTENSION = "nwx-questions"
+
+FACETS_SECONDS = 60.0
+"""A facet question may have to read all captures first, once for all questions."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionLimits:
+    """How many searches, facet questions and exports at once, and the seconds of a search."""
+
+    searches: int = 4
+    facets: int = 2
+    exports: int = 4
+    search_seconds: float = DEFAULT_SEARCH_SECONDS
+
+
+USUAL_LIMITS = QuestionLimits()
+
+
+def limits_for(threads: int, search_seconds: float) -> QuestionLimits:
+    """Return the limits of a server with so many threads."""
+    half, quarter = max(1, threads // 2), max(1, threads // 4)
+    return QuestionLimits(half, quarter, half, search_seconds)
+
+
+class _Questions:
+    def __init__(self, limits: QuestionLimits) -> None:
+        self.searches = QuestionPool(limits.searches, limits.search_seconds)
+        self.facets = QuestionPool(limits.facets, max(FACETS_SECONDS, limits.search_seconds))
+        self.exports = threading.BoundedSemaphore(limits.exports)
+
+
+def prepare(app: Flask, limits: QuestionLimits) -> None:
+    """Set the limits of an application."""
+    app.extensions[EXTENSION] = _Questions(limits)
+
+
+def answer_search(search: Callable[[], T]) -> T:
+    """Return what a search finds; another thread calls it.
+
+    Raises EngineBusyError where too many are being answered, and
+    QuestionTimeoutError where it takes too long or the client has left.
+    """
+    return _questions().searches.answer(search, _client_waits())
+
+
+def answer_facets(question: Callable[[], T]) -> T:
+    """Return the answer to a facet question; raises as `answer_search` does."""
+    return _questions().facets.answer(question, _client_waits())
+
+
+class Export:
+    """An export that is under way; ending it, which may be done twice, makes room for another.
+
+    Raises EngineBusyError where too many are under way.
+    """
+
+    def __init__(self) -> None:
+        self._places = _questions().exports
+        if not self._places.acquire(blocking=False):
+            raise EngineBusyError("too many exports are under way; try again soon")
+        self._ended = False
+
+    def pieces(self, found: Iterable[str]) -> Iterator[str]:
+        """Stream the pieces of the export, and end it after the last."""
+        try:
+            yield from found
+        finally:
+            self.end()
+
+    def end(self) -> None:
+        """Make room for another export."""
+        if not self._ended:
+            self._ended = True
+            self._places.release()
+
+
+def _questions() -> _Questions:
+    found: _Questions = current_app.extensions[EXTENSION]
+    return found
+
+
+def _client_waits() -> Callable[[], bool]:
+    """Return what tells whether the client of this request is still there, as waitress knows."""
+    has_left = request.environ.get("waitress.client_disconnected")
+    return (lambda: not has_left()) if has_left else (lambda: True)
