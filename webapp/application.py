@@ -1,6 +1,6 @@
 """The application factory."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from flask import Flask, Response, g, request, url_for
 
@@ -10,6 +10,7 @@ from nwx.cdxserver.sources.merged import EngineSource, RowSource
 from nwx.engine.base import Engine
 from webapp.cdx import dedup, memento
 from webapp.cdx import routes as cdx
+from webapp.cdx.origins import origins_of
 from webapp.cdx.service import CdxService
 from webapp.explore import api as facets
 from webapp.explore import exports as explorer_exports
@@ -55,23 +56,29 @@ def create_app(
     *,
     replay_url: str | None = None,
     replay_port: int | None = None,
+    replay_host: str = "",
+    loopback: str = "127.0.0.1",
     places: ArchivedPlaces | None = None,
     cdx_sources: Sequence[RowSource] = (),
     cdx_token: str = "",
+    cdx_origins: Iterable[str] = (),
     search_url: str = "",
     title: str = DEFAULT_TITLE,
     limits: QuestionLimits = USUAL_LIMITS,
 ) -> Flask:
     """Return the web application of an open engine, ready for a WSGI server.
 
-    Captures are played at `replay_url`, or at `replay_port` of the host
-    that a reader came by; with neither, pages say that playback is off.
+    Captures are played at `replay_url`, or at `replay_port` of
+    `replay_host`, which is another name of the host that a reader came by
+    where it is not given; with neither, pages say that playback is off.
+    `loopback` is the address of this machine that the service listens at.
     `search_url` is the address of these pages where readers come by another
     than the one they ask for, as behind a reverse proxy.
     `places` is told which files are about to be played. `cdx_sources` are
     asked for captures beside the engine; with `cdx_token`, whoever has it
-    may write captures. `limits` bounds what is answered at once. The engine is
-    used by several threads at once and stays open: whoever opened it closes it.
+    may write captures. Pages of `cdx_origins` may read what the CDX server
+    answers. `limits` bounds what is answered at once. The engine is used by
+    several threads at once and stays open: whoever opened it closes it.
     """
     app = Flask(__name__)
     app.config["SEND_FILE_MAX_AGE_DEFAULT"] = STATIC_SECONDS
@@ -81,6 +88,8 @@ def create_app(
         title=title,
         replay_url=(replay_url or "").rstrip("/"),
         replay_port=replay_port or 0,
+        replay_host=replay_host,
+        loopback=loopback,
         search_url=search_url.rstrip("/"),
         places=places,
     )
@@ -89,6 +98,7 @@ def create_app(
         CdxServer([EngineSource(engine), *cdx_sources]),
         engine=engine,
         token=cdx_token,
+        origins=origins_of(cdx_origins),
         replay_url=f"/{replay.COLLECTION}" if replays else "",
         places=places,
     )

@@ -8,6 +8,7 @@ stand nowhere but in addresses that lead back to them, so they are accepted.
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
+from urllib.parse import urlsplit
 
 from flask import request
 
@@ -52,6 +53,23 @@ class HostCheck:
 def given_host(environ: dict[str, Any]) -> str:
     """Return the Host header as the client sent it, "" where there was none."""
     return str(environ.get(_GIVEN) or environ.get("HTTP_HOST") or "")
+
+
+def hostname(netloc: str) -> str:
+    """Return the host of a host and port, an IPv6 address in its brackets."""
+    host = urlsplit(f"//{netloc}").hostname or "localhost"
+    return f"[{host}]" if ":" in host else host
+
+
+def other_name(host: str, loopback: str = "127.0.0.1") -> str:
+    """Return another name of a host, the same where there is none.
+
+    Cookies and storage go by the name, whatever the port. This machine has
+    two: `localhost` and its address, `loopback`.
+    """
+    if host == "localhost":
+        return loopback
+    return "localhost" if host in ("127.0.0.1", "[::1]") else host
 
 
 def request_host() -> str:

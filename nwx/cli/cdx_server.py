@@ -45,6 +45,13 @@ from nwx.settings import Settings
     metavar="TEXT",
     help="Let whoever has this token write captures to the archive.  [NWX_CDX_TOKEN]",
 )
+@click.option(
+    "--cdx-origin",
+    "cdx_origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Let pages of this origin read answers, as https://replay.example; * for all.",
+)
 @click.pass_obj
 def command(
     settings: Settings,
@@ -56,6 +63,7 @@ def command(
     threads: int,
     replay_url: str,
     cdx_token: str,
+    cdx_origins: tuple[str, ...],
 ) -> None:
     """Answer questions for captures, as crawlers and playback ask them, until Ctrl-C.
 
@@ -66,6 +74,7 @@ def command(
     ia, pywb and outback: /cdx/ia.
     """
     # Imported here: the libraries of the server are no concern of the other commands.
+    from webapp.cdx.origins import origins_of
     from webapp.cdx.service import CdxService
     from webapp.server.cdx_alone import CdxServerAddress, serve_alone
 
@@ -82,7 +91,13 @@ def command(
             asked.insert(0, EngineSource(engine))
         server = CdxServer(asked)
         stack.callback(server.close)
-        service = CdxService(server, engine=engine, token=token, replay_url=replay_url.rstrip("/"))
+        service = CdxService(
+            server,
+            engine=engine,
+            token=token,
+            replay_url=replay_url.rstrip("/"),
+            origins=origins_of(cdx_origins),
+        )
         shown = ", ".join((*((settings.engine,) if engine else ()), *sources))
         serve_alone(
             service,

@@ -4,6 +4,7 @@ import click
 
 from nwx.cli.output import clean
 from nwx.engine.open import open_engine
+from nwx.errors import UsageError
 from nwx.settings import Settings
 
 
@@ -33,6 +34,12 @@ from nwx.settings import Settings
 @click.option("--search-url", default="", metavar="URL", help="The address readers come by.")
 @click.option("--replay-url", default="", metavar="URL", help="The address of playback to readers.")
 @click.option(
+    "--replay-host",
+    default="",
+    metavar="NAME",
+    help="A name of this host for playback alone.  [localhost beside 127.0.0.1]",
+)
+@click.option(
     "--cdx-source",
     "cdx_sources",
     multiple=True,
@@ -44,6 +51,13 @@ from nwx.settings import Settings
     default="",
     metavar="TEXT",
     help="Let whoever has this token write captures.  [NWX_CDX_TOKEN]",
+)
+@click.option(
+    "--cdx-origin",
+    "cdx_origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Let pages of this origin read /cdx, as https://replay.example; * for all.",
 )
 @click.option("--create", is_flag=True, help="Make an empty archive where there is none.")
 @click.option("--title", default="", metavar="TEXT", help="The name of the archive on its pages.")
@@ -58,8 +72,10 @@ def command(
     replay_port: int,
     search_url: str,
     replay_url: str,
+    replay_host: str,
     cdx_sources: tuple[str, ...],
     cdx_token: str,
+    cdx_origins: tuple[str, ...],
     create: bool,
     search_seconds: float | None,
     title: str,
@@ -67,9 +83,13 @@ def command(
     """Serve the search page, the API and playback, until Ctrl-C.
 
     Playback has a port of its own: archived pages never share an origin
-    with the search page. Behind a reverse proxy, --search-url and
-    --replay-url say where readers find the two.
+    with the search page. Cookies know no ports, so playback has a host name
+    of its own too where there is one: --replay-host names it, and goes with
+    --search-url. Behind a reverse proxy, --search-url and --replay-url say
+    where readers find the two.
     """
+    if replay_host and not search_url:
+        raise UsageError("--replay-host goes with --search-url, by which playback leads back")
     # Imported here: the libraries of the pages are no concern of the other commands.
     from nwx.cdxserver.loaded_lines import make_ready
     from nwx.cdxserver.sources.from_arguments import open_sources
@@ -94,10 +114,12 @@ def command(
         replay_port=replay_port,
         search_url=search_url,
         replay_url=replay_url,
+        replay_host=replay_host,
         title=title or DEFAULT_TITLE,
         cdx_sources=sources,
         cdx_token=token,
         search_seconds=search_seconds or settings.search_seconds,
+        cdx_origins=cdx_origins,
     )
     try:
         with open_engine(settings, read_only=not token) as engine:

@@ -9,8 +9,12 @@ from werkzeug.test import Client
 
 from nwx.cdx.rows import CdxRow
 from nwx.cdxserver.server import CdxServer
+from nwx.engine.base import Engine
 from nwx.engine.spans import CdxSpan
+from nwx.errors import SettingsError
+from webapp import create_app
 from webapp.cdx.gate import Gate
+from webapp.cdx.origins import origins_of
 from webapp.cdx.service import CdxService
 from webapp.cdx.streams import WHOLE_BYTES
 from webapp.server.cdx_alone import create_cdx_app
@@ -53,6 +57,33 @@ def test_both_ways_lead_to_one_answer(app: Flask, address: str, short: bool) -> 
     for name in ("Content-Type", "Access-Control-Allow-Origin", "X-Content-Type-Options"):
         assert ours.headers.get(name) == theirs.headers.get(name)
     assert "no-cache" in ours.headers["Cache-Control"]
+
+
+@pytest.mark.parametrize("address", [f"/cdx?{HOME}", f"/cdx?{HOME}&gzip=false"])
+@pytest.mark.parametrize(
+    ("allowed", "asking", "answered"),
+    [
+        ((), "https://a.example", None),
+        (("https://a.example/",), "https://a.example", "https://a.example"),
+        (("https://a.example",), "https://b.example", None),
+        (("https://a.example",), "", None),
+        (("*",), "https://b.example", "*"),
+    ],
+)
+def test_only_named_origins_may_read_answers(
+    engine: Engine, address: str, allowed: tuple[str, ...], asking: str, answered: str | None
+) -> None:
+    client = create_app(engine, cdx_origins=allowed).test_client()
+    answer = client.get(address, headers={"Origin": asking})
+    assert answer.status_code == 200
+    assert answer.headers.get("Access-Control-Allow-Origin") == answered
+    assert ("Origin" in answer.vary) == bool(allowed and "*" not in allowed)
+
+
+@pytest.mark.parametrize("origin", ["a.example", "https://a.example/path", "https://", "null x"])
+def test_what_is_no_origin_is_refused(origin: str) -> None:
+    with pytest.raises(SettingsError, match="is no origin"):
+        origins_of([origin])
 
 
 class Endless:

@@ -41,10 +41,17 @@ REVISIT_PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-dig
 
 
 def warc(
-    kind: str, url: str, date: str, body: bytes, *, status: bytes = b"200 OK", **fields: str
+    kind: str,
+    url: str,
+    date: str,
+    body: bytes,
+    *,
+    status: bytes = b"200 OK",
+    http: bytes = b"Content-Type: text/html; charset=utf-8",
+    **fields: str,
 ) -> bytes:
     """Return a gzip member with a record of an HTTP answer."""
-    block = b"HTTP/1.1 " + status + b"\r\nContent-Type: text/html; charset=utf-8\r\n\r\n" + body
+    block = b"HTTP/1.1 " + status + b"\r\n" + http + b"\r\n\r\n" + body
     head = {
         "WARC-Type": kind,
         "WARC-Target-URI": url,
@@ -335,7 +342,7 @@ def test_lines_of_the_path_index() -> None:
 def test_the_way_to_playback(client: FlaskClient, target: str, location: str) -> None:
     answer = client.get(f"/replay/{target}")
     assert answer.status_code == 302
-    assert answer.location == f"http://localhost:9999/replay/{location}"
+    assert answer.location == f"http://127.0.0.1:9999/replay/{location}"
 
 
 @pytest.mark.parametrize(
@@ -351,10 +358,23 @@ def test_the_way_to_the_calendar(client: FlaskClient, target: str, asked: str) -
     assert answer.location == f"/documents/of?{asked}#captures"
 
 
-def test_playback_is_on_the_host_that_the_reader_came_by(client: FlaskClient) -> None:
-    for host, origin in (("archive.example:80", "archive.example"), ("[::1]:8080", "[::1]")):
+def test_playback_is_at_another_name_of_the_host_where_it_has_two(
+    client: FlaskClient,
+) -> None:
+    for host, origin in (
+        ("archive.example:80", "archive.example"),
+        ("[::1]:8080", "localhost"),
+        ("127.0.0.1:8080", "localhost"),
+        ("localhost:8080", "127.0.0.1"),
+    ):
         answer = client.get("/replay/2014/http://a.example/", headers={"Host": host})
         assert answer.location.startswith(f"http://{origin}:9999/replay/2014/")
+
+
+def test_playback_has_the_host_name_that_is_given(archive: tuple[Engine, Path]) -> None:
+    client = create_app(archive[0], replay_port=81, replay_host="play.example").test_client()
+    answer = client.get("/replay/2014/http://a.example/")
+    assert answer.location == "http://play.example:81/replay/2014/http://a.example/"
 
 
 def test_playback_behind_a_proxy_has_its_own_address(archive: tuple[Engine, Path]) -> None:

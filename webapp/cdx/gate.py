@@ -13,6 +13,7 @@ from nwx.cdxserver.query.dialects import DIALECTS, IA, PYWB, dialect_named
 from nwx.cdxserver.query.parameters import Parameters, parameters_of
 from nwx.cdxserver.server import Answer
 from nwx.errors import NwxError
+from webapp.cdx.origins import origin_headers
 from webapp.cdx.service import SPELLINGS, CdxService
 from webapp.cdx.streams import COMMON_HEADERS, WORTH_GZIP, beginning
 
@@ -39,6 +40,7 @@ class Gate:
         media_type, body = found
         charset = "; charset=utf-8" if media_type.startswith("text/") else ""
         head = [("Content-Type", f"{media_type}{charset}"), ("Content-Length", str(len(body)))]
+        head += origin_headers(environ.get("HTTP_ORIGIN", ""), self._service.origins)
         start_response("200 OK", [*head, *COMMON_HEADERS])
         return (body,)
 

@@ -28,8 +28,9 @@ class CdxService:
 
     `places` is told which files are about to be played. `streams` bounds how
     many long answers are under way at once, so that some threads are always
-    left for short ones. Captures are played below `replay_url`, which is
-    `/replay` for these pages themselves and "" for nowhere.
+    left for short ones. Pages of `origins` may read answers. Captures are
+    played below `replay_url`, which is `/replay` for these pages themselves
+    and "" for nowhere.
     """
 
     server: CdxServer
@@ -37,6 +38,7 @@ class CdxService:
     token: str = ""
     replay_url: str = ""
     places: ArchivedPlaces | None = None
+    origins: frozenset[str] = frozenset()
     streams: threading.BoundedSemaphore = field(
         default_factory=lambda: threading.BoundedSemaphore(DEFAULT_STREAMS)
     )

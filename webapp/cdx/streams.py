@@ -7,14 +7,13 @@ from flask import Response, request
 from isal import isal_zlib
 from werkzeug.exceptions import ServiceUnavailable
 
+from webapp.cdx.origins import origin_headers
 from webapp.cdx.service import cdx_service
 
 WHOLE_BYTES = 1 << 16
 WORTH_GZIP = 1_400
 COMMON_HEADERS = (
-    ("Access-Control-Allow-Origin", "*"),
     ("Cache-Control", "no-cache"),
-    ("Vary", "Accept-Encoding"),
     ("X-Content-Type-Options", "nosniff"),
 )
 _GZIP_LEVEL = 1
@@ -53,6 +52,8 @@ def beginning(pieces: Iterator[bytes]) -> tuple[bytes, bool]:
 def _response(body: "bytes | _Stream", media_type: str, *, compressed: bool) -> Response:
     response = Response(body, mimetype=media_type)
     response.headers.extend(COMMON_HEADERS)
+    asking = request.headers.get("Origin", "")
+    response.headers.extend(origin_headers(asking, cdx_service().origins))
     if compressed:
         response.headers["Content-Encoding"] = "gzip"
     return response

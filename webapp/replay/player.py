@@ -11,9 +11,10 @@ import os
 import shutil
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
+from urllib.parse import urlsplit
 
 import gevent
 import requests
@@ -29,7 +30,8 @@ from pywb.warcserver.index.indexsource import BaseIndexSource
 from pywb.warcserver.warcserver import register_source
 
 from nwx.errors import SourceError
-from webapp.hosts import HostCheck, given_host
+from webapp.hosts import HostCheck, given_host, hostname, other_name
+from webapp.replay.rewriting import CaptureRewriter, is_encoded, policy, tell_truth
 from webapp.replay.stored_records import SCHEME, file_key, open_record
 
 CLOSEST_LIMIT = 100
@@ -158,7 +160,21 @@ class StoredLoader(BaseLoader):  # type: ignore[misc]
 
 
 class Rewriter(RewriterApp):  # type: ignore[misc]
-    """pywb's rewriting, made to bear odd records and to say plainly what is wrong."""
+    """pywb's rewriting, made to bear odd and hostile records and to say plainly what is wrong."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.js_proxy_rw = CaptureRewriter(replay_mod=self.replay_mod)
+        self.jinja_env.jinja_env.globals["search_base"] = self._search_base
+
+    def _search_base(self, prefix: str) -> str:
+        """Return the address of the search service to whoever came to playback by a prefix."""
+        own = self.config["nwx_search"]
+        if own["url"]:
+            return str(own["url"])
+        parts = urlsplit(prefix)
+        host = other_name(hostname(parts.netloc), own["loopback"])
+        return f"{parts.scheme}://{host}:{own['port']}"
 
     def get_host_prefix(self, environ: dict[str, Any]) -> str:
         """Return where this process is reached, by the name that the client knows it by."""
@@ -167,12 +183,21 @@ class Rewriter(RewriterApp):  # type: ignore[misc]
             return f"{environ['wsgi.url_scheme']}://{host}"
         return str(super().get_host_prefix(environ))
 
+    def add_csp_header(self, wb_url: Any, status_headers: Any) -> None:
+        """Confine a capture, in whatever form it is asked for."""
+        content_type = status_headers.get_header("Content-Type") or ""
+        found = policy(wb_url.mod or "", content_type)
+        status_headers.headers.append(("Content-Security-Policy", found))
+
     def _add_custom_params(
         self, cdx: CDXObject, headers: object, kwargs: object, record: Any
     ) -> None:
-        """Replace a status line that no server could send, such as `HTTP/1.1 HTTP/1.1 200 OK`."""
-        if record.http_headers:
-            record.http_headers.validate_statusline(f"{cdx.get('status') or 200} Archived")
+        """Replace what is not so in the archived headers."""
+        tell_truth(record, cdx.get("status") or "200")
+
+    def _add_range(self, record: Any, *arguments: Any) -> Any:
+        """Cut a range out of a body, where the bytes of the record are those of the body."""
+        return None if is_encoded(record) else super()._add_range(record, *arguments)
 
     def _error_response(self, environ: dict[str, Any], wbe: WbException) -> WbResponse:
         wbe.msg = words_of(wbe.msg)
@@ -193,6 +218,24 @@ class Player(FrontEndApp):  # type: ignore[misc]
     """pywb with the rewriting above."""
 
     REWRITER_APP_CLS = Rewriter
+
+    def handle_request(
+        self, environ: dict[str, Any], start_response: Callable[..., Any]
+    ) -> Iterable[bytes]:
+        """Answer a request, unless it is for the script of a service worker.
+
+        Such a script would stay in the browser and answer for all captures.
+        """
+        if "HTTP_SERVICE_WORKER" in environ:
+            refused = WbResponse.text_response(
+                "archived scripts do not become service workers here\n", "403 Forbidden"
+            )
+            return cast("Iterable[bytes]", refused(environ, start_response))
+        return cast("Iterable[bytes]", super().handle_request(environ, start_response))
+
+    def serve_cdx(self, environ: dict[str, Any], coll: str = "") -> WbResponse:
+        """Say that there is no such page: archived pages must not list what there is."""
+        self.raise_not_found(environ, "coll_not_found", coll)
 
 
 def _end_with_parent() -> None:

@@ -28,7 +28,7 @@ from nwx.errors import NwxError
 from nwx.model import SourceFile
 from webapp.replay.routes import COLLECTION
 from webapp.replay.stored_records import file_key, stored_address
-from webapp.server.sockets import address_of, port_of
+from webapp.server.sockets import address_of, loopback_of, port_of
 
 START_SECONDS = 60
 END_SECONDS = 5
@@ -124,6 +124,7 @@ class ReplayProcess:
         self._ending = ExitStack()
         self.port = port_of(listening)
         self.address = address_of(listening)
+        self.loopback = loopback_of(listening)
         self.folder: Path
         self.paths: PathIndex
 
@@ -176,7 +177,11 @@ class ReplayProcess:
             },
             "collections_root": "collections",
             "enable_auto_colls": False,
-            "ui": {"search_url": self._search_url, "search_port": self._search_port},
+            "nwx_search": {
+                "url": self._search_url,
+                "port": self._search_port,
+                "loopback": self.loopback,
+            },
         }
 
     def _wait(self, process: subprocess.Popen[bytes]) -> None:

@@ -1,13 +1,13 @@
 """The way from a result to playback."""
 
 import re
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from nwx.errors import UsageError
-from webapp.hosts import request_host
+from webapp.hosts import hostname, other_name, request_host
 from webapp.site import parameters
 from webapp.site.context import service
 
@@ -69,12 +69,12 @@ def raw_target() -> str:
 def origin() -> str:
     """Return the origin of playback, "" where it is off.
 
-    Archived pages are hostile: they never share an origin with this one.
-    Without an address of its own, playback has another port of this host.
+    Archived pages are hostile: they never share an origin with this one,
+    nor its host where that has another name. Without an address of its own,
+    playback has another port.
     """
     found = service()
     if found.replay_url or not found.replay_port:
         return found.replay_url
-    host = urlsplit(f"//{request_host()}").hostname or "localhost"
-    host = f"[{host}]" if ":" in host else host
+    host = found.replay_host or other_name(hostname(request_host()), found.loopback)
     return f"http://{host}:{found.replay_port}"

@@ -12,7 +12,7 @@ from nwx.errors import SettingsError
 from nwx.settings import DEFAULT_SEARCH_SECONDS
 from webapp.application import DEFAULT_TITLE, create_app
 from webapp.replay.process import ReplayProcess
-from webapp.server.sockets import address_of, listen, port_of
+from webapp.server.sockets import address_of, listen, loopback_of, port_of
 from webapp.server.waitress_limits import make_server
 from webapp.site.question_limits import limits_for
 
@@ -25,8 +25,9 @@ class ServiceSettings:
 
     `replay_port` 0 takes the port after `port`, or a free one where that is
     taken. `search_url` and `replay_url` are the addresses that readers use
-    where those differ, as behind a reverse proxy. `cdx_sources` and
-    `cdx_token` are those of `create_app`. A search may take `search_seconds`.
+    where those differ, as behind a reverse proxy; `replay_host` is a host
+    name of this machine for playback alone. `cdx_sources`, `cdx_token` and
+    `cdx_origins` are those of `create_app`. A search may take `search_seconds`.
     """
 
     host: str = "127.0.0.1"
@@ -36,10 +37,12 @@ class ServiceSettings:
     replay_port: int = 0
     search_url: str = ""
     replay_url: str = ""
+    replay_host: str = ""
     title: str = DEFAULT_TITLE
     cdx_sources: tuple[RowSource, ...] = ()
     cdx_token: str = ""
     search_seconds: float = DEFAULT_SEARCH_SECONDS
+    cdx_origins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +74,15 @@ def serve(
             engine,
             replay_url=settings.replay_url if replay else None,
             replay_port=replay.port if replay else None,
+            replay_host=settings.replay_host,
+            loopback=loopback_of(listening),
             places=replay.paths if replay else None,
             search_url=settings.search_url,
             title=settings.title,
             cdx_sources=settings.cdx_sources,
             cdx_token=settings.cdx_token,
             limits=limits_for(settings.threads, settings.search_seconds),
+            cdx_origins=settings.cdx_origins,
         )
         server = make_server(app, listening, settings.threads, settings.cdx_token)
         stack.callback(server.close)

@@ -36,6 +36,11 @@ def port_of(listening: socket.socket) -> int:
     return port
 
 
+def loopback_of(listening: socket.socket) -> str:
+    """Return the address by which this machine reaches itself at a listening socket."""
+    return "[::1]" if listening.family == socket.AF_INET6 else "127.0.0.1"
+
+
 def address_of(listening: socket.socket) -> str:
     """Return the address at which this machine reaches a listening socket."""
     host, port = listening.getsockname()[:2]

@@ -14,6 +14,9 @@ from waitress.parser import HTTPRequestParser
 from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher, WSGITask
 
+MOST_HEAD_BYTES = 1 << 20
+"""Cookies go by the host, whatever the port: browsers send up to 180 of 4,096 bytes."""
+
 MOST_BODY_BYTES = 1 << 20
 MOST_POSTED_BYTES = 1 << 37
 """What a client may send who has the token: a few hundred million lines."""
@@ -35,6 +38,7 @@ def make_server(
         sockets=[listening],
         threads=threads,
         ident="nwx",
+        max_request_header_size=MOST_HEAD_BYTES,
         max_request_body_size=MOST_POSTED_BYTES,
         outbuf_high_watermark=BUFFERED_BYTES,
         cleanup_interval=_LOOK_SECONDS,

@@ -29,6 +29,8 @@ class Service:
     title: str
     replay_url: str
     replay_port: int
+    replay_host: str
+    loopback: str
     search_url: str
     places: ArchivedPlaces | None
 

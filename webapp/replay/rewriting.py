@@ -1,0 +1,144 @@
+"""What playback makes of archived answers: which headers stay, what is decoded, what may run.
+
+Archived pages are hostile. Whatever a header of theirs would do to a browser
+is done to all captures, since all are played at one origin.
+"""
+
+from typing import Any, ClassVar
+
+from pywb.rewrite.default_rewriter import RewriterWithJSProxy
+from pywb.rewrite.header_rewriter import DefaultHeaderRewriter
+from pywb.warcserver.index.cdxobject import CDXObject
+from warcio.bufferedreaders import BufferedReader
+
+AS_IT_WAS = frozenset(("id_", "ir_", "bn_", "wkrf_"))
+"""The forms of a capture whose links are left as they were; nothing confines their scripts."""
+
+SANDBOX = (
+    "sandbox; default-src 'none'; img-src 'self' data:; media-src 'self' data:;"
+    " style-src 'unsafe-inline'"
+)
+"""A capture as it was is shown, but runs nothing, loads nothing and has no origin."""
+
+CONFINED = "default-src 'self' 'unsafe-eval' 'unsafe-inline' data: blob:; form-action 'self'"
+"""A rewritten page runs, within its origin: pywb's scripts need that of the frame around it.
+
+pywb's own policy allows web sockets to any host.
+"""
+
+PREFIX = "X-Archive-Orig-"
+
+_KEPT = {
+    "accept-ranges": "keep",
+    "allow": "keep",
+    "content-disposition": "keep",
+    "content-encoding": "prefix-if-content-rewrite",
+    "content-language": "keep",
+    "content-length": "content-length",
+    "content-location": "url-rewrite",
+    "content-range": "keep",
+    "content-type": "keep",
+    "location": "url-rewrite",
+    "transfer-encoding": "transfer-encoding",
+}
+"""The archived headers that keep their meaning, by pywb's names of what is done to them.
+
+All others are sent as `X-Archive-Orig-…`, those of tomorrow included. Of today's,
+- `Service-Worker-Allowed` would let a script answer for all captures,
+- `Set-Cookie` reaches every port of the host, `Clear-Site-Data` empties it,
+- `Refresh` and `Link` load pages of the live web, `Report-To` and `NEL` report to it,
+- `Access-Control-Allow-Origin` opens the archive to the pages of others,
+- `Strict-Transport-Security` and `Alt-Svc` keep readers away from this service,
+- `WWW-Authenticate` asks readers for passwords,
+- `Memento-Datetime` and `X-Archive-Orig-…` would speak for this archive.
+"""
+
+_DECODED = frozenset(("gzip", "x-gzip", "deflate", "br"))
+
+
+class ArchivedHeaders(DefaultHeaderRewriter):  # type: ignore[misc]
+    """The headers of a capture, those that do something to a browser made harmless."""
+
+    header_rules: ClassVar[dict[str, str]] = _KEPT
+
+    def rewrite_header(self, name: str, value: str, rule: str | None) -> Any:
+        """Return a header as it is sent."""
+        return super().rewrite_header(name, value, rule or "prefix")
+
+    def __call__(self) -> Any:
+        """Return status line and headers; no capture says what a service worker may do."""
+        found = super().__call__()
+        found.remove_header("Service-Worker-Allowed")
+        return found
+
+
+class CaptureRewriter(RewriterWithJSProxy):  # type: ignore[misc]
+    """pywb's rewriter, which sends what is true of a capture and what is harmless."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.all_rewriters["header"] = ArchivedHeaders
+
+    def __call__(
+        self,
+        record: Any,
+        url_rewriter: Any,
+        cookie_rewriter: Any,
+        head_insert_func: Any = None,
+        cdx: CDXObject | None = None,
+        environ: dict[str, Any] | None = None,
+    ) -> Any:
+        """Return status and headers, the pieces of the body, and whether it was rewritten.
+
+        Bodies are decoded: crawlers store many that are decoded already
+        beside headers that say otherwise.
+        """
+        environ = dict(environ or {})
+        if _encoding(record) in BufferedReader.get_supported_decompressors():
+            # pywb decodes what the client does not take.
+            environ["HTTP_ACCEPT_ENCODING"] = ""
+        else:
+            environ["HTTP_ACCEPT_ENCODING"] = _encoding(record)
+        return super().__call__(
+            record, url_rewriter, cookie_rewriter, head_insert_func, cdx, environ
+        )
+
+
+def tell_truth(record: Any, status: str) -> None:
+    """Replace what the archived headers of a record say about it and what is not so.
+
+    That is a status line that no server could send, spellings of encodings
+    that pywb overlooks, and the length of a body that was cut or decoded.
+    """
+    headers = record.http_headers
+    if not headers:
+        return
+    headers.validate_statusline(f"{status} Archived")
+    if (headers.get_header("Transfer-Encoding") or "").strip().lower() == "chunked":
+        headers.replace_header("Transfer-Encoding", "chunked")
+    encoding = _encoding(record)
+    if encoding in _DECODED:
+        headers.replace_header("Content-Encoding", encoding.removeprefix("x-"))
+    elif headers.get_header("Content-Length") and isinstance(
+        length := getattr(record.raw_stream, "limit", None), int
+    ):
+        headers.replace_header("Content-Length", str(length))
+
+
+def is_encoded(record: Any) -> bool:
+    """Return whether the bytes of a record are no stretch of what is sent."""
+    return bool(_encoding(record) or record.http_headers.get_header("Transfer-Encoding"))
+
+
+def _encoding(record: Any) -> str:
+    headers = record.http_headers
+    return str((headers and headers.get_header("Content-Encoding")) or "").strip().lower()
+
+
+def policy(mode: str, content_type: str) -> str:
+    """Return the Content-Security-Policy of a capture that is played in a mode, such as `mp_`."""
+    if mode not in AS_IT_WAS:
+        return CONFINED
+    # Browsers show no PDF in a sandbox; their viewers are one.
+    is_pdf = content_type.partition(";")[0].strip().lower() == "application/pdf"
+    return CONFINED if is_pdf else SANDBOX
