@@ -11,7 +11,8 @@ NwxError
 │   ├── UrlError
 │   └── CdxError               a CDX or CDXJ line; knows file and line
 ├── SourceError                a file, folder or address that cannot be opened or read
-│   └── SourceConflictError    another file of the same name is already in the archive
+│   ├── SourceConflictError    another file of the same name is already in the archive
+│   └── CaptureIndexError      a served index of captures that cannot be read; names no paths
 └── EngineError                an engine that cannot do what was asked
     ├── EngineUnavailableError it is away, or does not answer in time
     ├── EngineBusyError        another writer holds it
@@ -91,6 +92,10 @@ class SourceError(NwxError):
 
 class SourceConflictError(SourceError):
     """Another file of the same name is already in the archive."""
+
+
+class CaptureIndexError(SourceError):
+    """An index of captures that is served and cannot be read; its message names no paths."""
 
 
 class EngineError(NwxError):

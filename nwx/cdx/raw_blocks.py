@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import BufferedReader
 from typing import BinaryIO
 
 from nwx.cdx.files import MAX_LINE_BYTES
 from nwx.cdx.lines import Layout
+from nwx.errors import SourceError
 
 BLOCK_BYTES = 1 << 20
 PAD_BYTES = 1024
@@ -53,18 +55,19 @@ def padded(content: bytes) -> bytes:
     return content + _PAD
 
 
-def raw_blocks(stream: BinaryIO, piece: FilePiece, *, by_run: bool) -> Iterator[bytes]:
+def raw_blocks(stream: BufferedReader, piece: FilePiece, *, by_run: bool) -> Iterator[bytes]:
     """Stream the lines of a piece in blocks with a pad; line ends are newlines, also the last.
 
     With `by_run` a piece begins and ends, and is cut, only where the first
-    field changes. Raises LongRunError where it does not for too long.
+    field changes. Raises LongRunError where it does not for too long, and
+    SourceError at damage, behind the whole lines before it.
     """
     position = _start(stream, piece, by_run=by_run)
     carried = b""
     while piece.end is None or position < piece.end:
         wanted = BLOCK_BYTES if piece.end is None else min(BLOCK_BYTES, piece.end - position)
-        data = stream.read(wanted)
-        if not data:
+        data, damage = _read(stream, wanted)
+        if not data and damage is None:
             break
         position += len(data)
         cut = _last_run(data) if by_run else data.rfind(b"\n") + 1
@@ -78,8 +81,22 @@ def raw_blocks(stream: BinaryIO, piece: FilePiece, *, by_run: bool) -> Iterator[
                 carried = carried[: MAX_LINE_BYTES + 1] + b"\n"
             elif len(carried) > LONGEST_RUN_BYTES:
                 raise LongRunError
+        if damage is not None:
+            raise damage
     if carried:
         yield _block(carried, _rest(stream, piece, carried, by_run=by_run))
+
+
+def _read(stream: BufferedReader, wanted: int) -> tuple[bytes, SourceError | None]:
+    """Return up to `wanted` bytes, and what kept the rest from being read."""
+    pieces = []
+    try:
+        while wanted and (piece := stream.read1(wanted)):
+            pieces.append(piece)
+            wanted -= len(piece)
+    except SourceError as error:
+        return b"".join(pieces), error
+    return b"".join(pieces), None
 
 
 def _block(*parts: bytes | memoryview) -> bytes:

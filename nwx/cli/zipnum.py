@@ -13,7 +13,7 @@ from isal import igzip
 from nwx.bulk.pool import processors
 from nwx.cdx.files import STANDARD_INPUT
 from nwx.cdx.raw_blocks import CdxSource
-from nwx.cli.list_commands import SIZE, list_output, place_and_message, resources_of, step_bar
+from nwx.cli.list_commands import SIZE, list_output, print_problems, resources_of, step_bar
 from nwx.cli.output import clean, print_json, size_words
 from nwx.dedup.input_plan import MEMORY_BYTES
 from nwx.errors import UsageError
@@ -138,11 +138,9 @@ def _sources(files: tuple[str, ...]) -> list[CdxSource]:
 
 
 def _print_build(report: ClusterBuildReport, *, as_json: bool, quiet: bool) -> int:
-    for problem in report.problems[:_PROBLEMS_SHOWN]:
-        click.echo(f"nwx: {clean(place_and_message(problem))}", err=True)
-    if report.problems_total > _PROBLEMS_SHOWN:
-        more = report.problems_total - min(_PROBLEMS_SHOWN, len(report.problems))
-        click.echo(f"nwx: … and {more:,} more lines that cannot be read", err=True)
+    print_problems(report.problems, report.problems_total)
+    for damage in report.damaged[:_PROBLEMS_SHOWN]:
+        click.echo(f"nwx: {clean(damage)}", err=True)
     if as_json:
         print_json(report.as_json())
     elif not quiet:
@@ -153,8 +151,13 @@ def _print_build(report: ClusterBuildReport, *, as_json: bool, quiet: bool) -> i
             counts.append(f"{report.repeated:,} left out as repeated")
         if report.problems_total:
             counts.append(f"{report.problems_total:,} that cannot be read")
+        if report.damaged:
+            counts.append(f"{len(report.damaged):,} files not read to their end")
         click.echo(", ".join(counts))
-    return 1 if report.problems_total and not report.lines else 0
+    if not report.is_fruitless:
+        return 0
+    click.echo("nwx: no line could be read; nothing was written", err=True)
+    return 1
 
 
 @command.command("merge")
@@ -254,7 +257,9 @@ def repair_command(
 ) -> int:
     """Make a cluster whole again: its folder, or its index.
 
-    The index and the .loc are made anew from the data files. Where blocks
+    The index and the .loc are made anew from the data files: those that
+    they name, or where these are not to be found, the .gz files of lines
+    beside them. Where blocks
     are torn or out of order the data are written anew too, with all lines
     that can be read; the old files go when the new ones are there.
     """
@@ -280,6 +285,8 @@ def _repair_words(report: RepairReport) -> str:
         words += f"; {report.torn:,} torn blocks, of which {report.saved:,} lines were saved"
     if report.unsorted:
         words += f"; {report.unsorted:,} blocks or files were out of order"
+    if report.missing:
+        words += f"; {', '.join(map(clean, report.missing))} not found, other files taken"
     return f"{words}: {counts}"
 
 

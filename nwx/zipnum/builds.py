@@ -48,7 +48,8 @@ class ClusterBuildReport:
 
     `repeated` counts lines left out as they were there already, byte for
     byte; `problems_total` those that cannot stand in an index, the first of
-    which are in `problems`.
+    which are in `problems`. `damaged` says of files why they could not be
+    read to their end.
     """
 
     lines: int = 0
@@ -57,6 +58,12 @@ class ClusterBuildReport:
     repeated: int = 0
     problems_total: int = 0
     problems: list[CdxError] = field(default_factory=list)
+    damaged: list[str] = field(default_factory=list)
+
+    @property
+    def is_fruitless(self) -> bool:
+        """Whether there was something to read, and no line of it could be."""
+        return not (self.lines + self.repeated) and bool(self.problems_total or self.damaged)
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as JSON values."""
@@ -81,6 +88,8 @@ class ClusterBuildReport:
             first = before.get(piece.file, 0)
             before[piece.file] = first + piece.lines
             self.problems_total += piece.problems_total
+            if piece.damage:
+                self.damaged.append(piece.damage)
             for line, message in piece.problems:
                 if len(self.problems) < _PROBLEMS_LISTED:
                     self.problems.append(CdxError(message, piece.file, first + line))
@@ -95,33 +104,57 @@ def build_cluster(
 ) -> ClusterBuildReport:
     """Write a cluster of all lines of some files into a folder that has none.
 
-    A build that was killed goes on where it was. Raises UsageError where a
-    cluster is there already, SourceError where files cannot be read or
-    written.
+    A build that was killed goes on where it was. Where files end in damage,
+    the lines before it are taken, and where no line at all can be read,
+    nothing is written. Raises UsageError where a cluster is there already,
+    SourceError where files cannot be opened or written.
     """
+    is_new = not folder.exists()
     if found := recover(folder):
         return ClusterBuildReport.from_json(found)
     if any(folder.glob("*.idx")):
         raise UsageError(f"{folder} has a cluster already; merge into it, or name another folder")
+    report = ClusterBuildReport()
     with work_folder(folder, plan_of(sources, options, resources)) as work:
-        report = ClusterBuildReport()
         with Workers(work, sources, resources, progress) as workers:
             runs = workers.sorted_runs(report)
-            points = options.splits
-            if points is None:
-                points = tuple(split_points(runs, options.shards))
-            (work / SPLITS).write_bytes(format_splits(points))
-            names = [data_name(number) for number in range(len(points) + 1)]
-            workers.write_shards(runs, points, names, options.lines_a_block, report)
-        publish(
-            folder,
-            work,
-            [part_name(number) for number in range(report.shards)],
-            {name: (name,) for name in names},
-            summary=options.summary,
-            report=report.as_json(),
-        )
+            if runs or not report.is_fruitless:
+                _write(workers, runs, work, options, report)
+        if report.shards:
+            _publish(folder, work, options, report)
+    if is_new and not report.shards:
+        folder.rmdir()
     return report
+
+
+def _write(
+    workers: "Workers",
+    runs: Sequence[Run],
+    work: Path,
+    options: ClusterBuildOptions,
+    report: ClusterBuildReport,
+) -> None:
+    """Write all shards of a cluster, and its split points."""
+    points = options.splits
+    if points is None:
+        points = tuple(split_points(runs, options.shards))
+    (work / SPLITS).write_bytes(format_splits(points))
+    names = [data_name(number) for number in range(len(points) + 1)]
+    workers.write_shards(runs, points, names, options.lines_a_block, report)
+
+
+def _publish(
+    folder: Path, work: Path, options: ClusterBuildOptions, report: ClusterBuildReport
+) -> None:
+    numbers = range(report.shards)
+    publish(
+        folder,
+        work,
+        [part_name(number) for number in numbers],
+        {data_name(number): (data_name(number),) for number in numbers},
+        summary=options.summary,
+        report=report.as_json(),
+    )
 
 
 def plan_of(

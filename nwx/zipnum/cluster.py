@@ -1,7 +1,8 @@
 """A ZipNum cluster for reading: the lines between two keys."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
@@ -81,6 +82,21 @@ class Cluster:
                 block.offset,
             )
         return data
+
+    def data_beside(self, parts: Collection[str]) -> dict[str, int]:
+        """Return the data files that are none of these parts, and their sizes in bytes.
+
+        They are those that the .loc or the `!meta` line names, and where
+        nothing is named at all, the files cdx-*.gz beside the index.
+        """
+        names = {*self.places.locations, self.index.part} - {""}
+        if not names and not parts and isinstance(self._stored, LocalFile):
+            names = {path.name for path in Path(self.name).parent.glob("cdx-*.gz")}
+        found = {}
+        for name in sorted(names.difference(parts)):
+            with suppress(SourceError):  # what is not there holds nothing
+                found[name] = self.part(name).size
+        return found
 
     def is_outdated(self) -> bool:
         """Return whether another index has taken the place of this one since it was opened."""

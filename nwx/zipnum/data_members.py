@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from isal import igzip_lib
 
 from nwx.values.codings import INFLATE_ERRORS
 from nwx.zipnum.cluster import MOST_INFLATED_BYTES
-from nwx.zipnum.remote_bytes import StoredBytes
+from nwx.zipnum.remote_bytes import LocalFile, StoredBytes
 
 _MAGIC = b"\x1f\x8b\x08"
 _READ_BYTES = 1 << 18
@@ -37,6 +38,15 @@ def members(stored: StoredBytes) -> Iterator[Member]:
             found = Member(offset, length, found.content, found.fault)
         yield found
         offset += found.length
+
+
+def holds_lines(path: Path) -> bool:
+    """Return whether a file begins with a gzip member of CDX lines."""
+    stored = LocalFile(path)
+    try:
+        return _holds_lines(stored.read(0, _LOOK_BYTES))
+    finally:
+        stored.close()
 
 
 def member_size(data: bytes) -> int:

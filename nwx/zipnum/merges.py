@@ -4,7 +4,6 @@ import json
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 from pathlib import Path
 
 from nwx.bulk.pool import keep_memory
@@ -15,7 +14,13 @@ from nwx.cdx.raw_blocks import CdxSource
 from nwx.cdx.zipnum_index import ZipNumBlock, format_index_line
 from nwx.dedup.input_plan import Resources
 from nwx.errors import FormatError, UsageError
-from nwx.zipnum.builds import ClusterBuildOptions, ClusterBuildReport, Workers, plan_of
+from nwx.zipnum.builds import (
+    LINES_A_BLOCK,
+    ClusterBuildOptions,
+    ClusterBuildReport,
+    Workers,
+    plan_of,
+)
 from nwx.zipnum.cluster import Cluster, index_file, open_cluster
 from nwx.zipnum.publication import Locations, publish, recover, work_folder
 from nwx.zipnum.shards import ShardWriter, data_name, next_generation, part_name, shard_writer
@@ -74,7 +79,8 @@ def merge_lines(
     Readers see the old cluster until the new one is whole. A merge that was
     killed goes on when it is called again. Without `lines_a_block` new blocks
     are as large as the first one is. Raises UsageError for a cluster
-    in the form of WACZ files, and as `build` does.
+    in the form of WACZ files, or whose index has lost its lines, and as
+    `build` does.
     """
     recover(place if place.is_dir() else place.parent)
     index = index_file(place)
@@ -87,11 +93,11 @@ def merge_lines(
             raise UsageError(f"{index} has the form of WACZ files; convert it first")
         groups = list(_groups(cluster))
         if not groups:
-            raise UsageError(f"{index} is empty; build a cluster")
+            groups = [_first_group(cluster)]
         generation = next_generation(index.parent)
         with Workers(work, sources, resources, progress) as workers:
             runs = workers.sorted_runs(report)
-            lines = lines_a_block or _lines_of(cluster, groups[0].blocks[0])
+            lines = lines_a_block or _lines_of(cluster, groups[0].blocks)
             form, room = (generation, lines), workers.batch_bytes(len(runs))
             to_do = [(index, work, group, runs, form, room) for group in groups]
             done: list[_Done] = []
@@ -122,15 +128,32 @@ def _groups(cluster: Cluster) -> Iterator[_Group]:
             grouped[-1][1].append(block)
         else:
             grouped.append(([block.part], [block]))
-    starts = [b"", *(blocks[0].key for _, blocks in grouped[1:])]
-    bounds = pairwise([*starts, None])
-    for number, ((parts, blocks), (start, end)) in enumerate(zip(grouped, bounds, strict=True)):
+    ends = [*(blocks[0].key for _, blocks in grouped[1:]), None]
+    start: bytes | None = b""
+    for number, ((parts, blocks), end) in enumerate(zip(grouped, ends, strict=False)):
         yield _Group(number, tuple(parts), tuple(blocks), start or b"", end)
+        start = end
 
 
-def _lines_of(cluster: Cluster, block: ZipNumBlock) -> int:
-    """Return how many lines a block has, at least one."""
-    return max(1, sum(1 for _ in cluster.lines_of(iter([block]))))
+def _first_group(cluster: Cluster) -> _Group:
+    """Return what all lines are to be in of a cluster that has none; its files go.
+
+    Raises UsageError where there are data though the index tells of none.
+    """
+    sizes = cluster.data_beside(())
+    if any(sizes.values()):
+        raise UsageError(
+            f"{cluster.name} has no lines, though its data files have;"
+            " make it anew with nwx zipnum repair"
+        )
+    return _Group(0, tuple(sizes), (), b"", None)
+
+
+def _lines_of(cluster: Cluster, blocks: Sequence[ZipNumBlock]) -> int:
+    """Return how many lines the first block has, at least one."""
+    if not blocks:
+        return LINES_A_BLOCK
+    return max(1, sum(1 for _ in cluster.lines_of(iter(blocks[:1]))))
 
 
 def _reaches(cluster: Cluster, block: ZipNumBlock, key: bytes) -> bool:
@@ -202,7 +225,9 @@ class _Lines:
 def _write_group(cluster: Cluster, group: _Group, new: _Lines, writer: ShardWriter) -> _Done:
     copied = repeated = 0
     carried: LineBatch = []  # lines that may be behind the start of the next block
-    ends = [*(block.key for block in group.blocks[1:]), None]
+    if not group.blocks:
+        repeated += _add(writer, new.before(None))
+    ends = [*(block.key for block in group.blocks[1:]), None][: len(group.blocks)]
     for block, end in zip(group.blocks, ends, strict=True):
         line = new.peek()
         untouched = line is None or (end is not None and line >= end and not _has_key(line, end))
@@ -214,10 +239,7 @@ def _write_group(cluster: Cluster, group: _Group, new: _Lines, writer: ShardWrit
         held.sort()
         cut = len(held) if end is None else bisect_left(held, end)
         held, carried = held[:cut], held[cut:]
-        distinct = Distinct(merged_lines([iter([held] if held else []), new.before(end)]))
-        for batch in distinct:
-            writer.add(batch)
-        repeated += distinct.repeated
+        repeated += _add(writer, merged_lines([iter([held] if held else []), new.before(end)]))
     writer.flush()
     return _Done(
         written=True,
@@ -226,6 +248,14 @@ def _write_group(cluster: Cluster, group: _Group, new: _Lines, writer: ShardWrit
         blocks=writer.blocks,
         copied=copied,
     )
+
+
+def _add(writer: ShardWriter, batches: Iterator[LineBatch]) -> int:
+    """Write lines in order, each once; return how many were there again."""
+    distinct = Distinct(batches)
+    for batch in distinct:
+        writer.add(batch)
+    return distinct.repeated
 
 
 def _has_key(line: bytes, key: bytes) -> bool:

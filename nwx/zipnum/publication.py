@@ -23,7 +23,7 @@ from nwx.cdx.zipnum_index import (
     parse_index_line,
     parse_locations,
 )
-from nwx.errors import SourceError
+from nwx.errors import SourceError, UsageError
 
 STEM = "cluster"
 WORK = ".nwx-zipnum"
@@ -37,13 +37,18 @@ Locations = dict[str, tuple[str, ...]]
 def work_folder(folder: Path, plan: Mapping[str, Any]) -> Iterator[Path]:
     """Give a folder for work on a cluster, with what a killed attempt of the same plan left.
 
-    It is removed when all went well. Raises SourceError where another
-    process works on this cluster.
+    It is removed when all went well, and where the work turns out to make
+    no sense (UsageError). Raises SourceError where another process works on
+    this cluster.
     """
     with _locked(folder) as work:
         with writing(work):
             _begin(work, json.dumps(plan, indent=1))
-        yield work
+        try:
+            yield work
+        except UsageError:
+            shutil.rmtree(work)
+            raise
         shutil.rmtree(work)
 
 

@@ -1,7 +1,7 @@
 """Mends a cluster: its index is made anew from its data, and its data where they are damaged."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import gt
 from pathlib import Path
@@ -16,7 +16,7 @@ from nwx.dedup.input_plan import Resources
 from nwx.errors import FormatError, SourceError, UsageError
 from nwx.zipnum.block_index import BlockIndex
 from nwx.zipnum.builds import LINES_A_BLOCK, ClusterBuildReport, Workers
-from nwx.zipnum.data_members import Member, members
+from nwx.zipnum.data_members import Member, holds_lines, members
 from nwx.zipnum.places import ClusterPlaces
 from nwx.zipnum.publication import publish, recover, work_folder
 from nwx.zipnum.remote_bytes import LocalFile
@@ -31,12 +31,15 @@ class RepairReport(ClusterBuildReport):
     `torn` blocks did not inflate; `saved` lines were had from them.
     `unsorted` counts blocks and files that were out of order. `rewritten`
     tells that the data were written anew; else the index only was.
+    `missing` are the parts that the index names and nothing is known of,
+    where data files beside it took their place.
     """
 
     torn: int = 0
     saved: int = 0
     unsorted: int = 0
     rewritten: bool = False
+    missing: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -68,7 +71,8 @@ def repair_cluster(
     recover(folder)
     index = _index(place)
     report = RepairReport()
-    parts = [_Part(name, path, []) for name, path in _data_files(folder, index).items()]
+    files = _data_files(folder, index, report.missing)
+    parts = [_Part(name, path, []) for name, path in files.items()]
     with work_folder(folder, {"repair": [str(part.path) for part in parts]}) as work:
         for number, part in enumerate(parts, 1):
             _scan(part, report)
@@ -93,32 +97,56 @@ def _index(place: Path) -> Path:
     return found[0] if found else place / "cluster.idx"
 
 
-def _data_files(folder: Path, index: Path) -> dict[str, Path]:
-    """Return the data files by the names of their parts.
+def _data_files(folder: Path, index: Path, missing: list[str]) -> dict[str, Path]:
+    """Return the data files by the names of their parts; parts that are not there go to `missing`.
 
-    Those that the index or the .loc names, or where both are lost the
-    files cdx-*.gz beside them.
+    They are those that the index or the .loc names. Where nothing is
+    named, or a part is not where it should be, they are also the files
+    beside the index that nothing names. Raises SourceError where there are
+    none that could stand for what is missing.
     """
     places = ClusterPlaces(str(index))
     named = _named(index) if index.exists() else []
     files: dict[str, Path] = {}
     for part in dict.fromkeys([*named, *places.locations]):
-        beside = folder.resolve() / Path(part).name
-        try:
-            stored = places.open(part)
-        except SourceError:
-            if beside.is_file():
-                files[part] = beside
-            elif part in named:
-                raise
-            continue
-        stored.close()
-        files[part] = Path(stored.name)
-    if not files:
-        files = {path.name: path for path in sorted(folder.glob("cdx-*.gz"))}
-    if not files:
-        raise SourceError(f"{folder} has no data files of a cluster")
-    return files
+        path = _file_of(part, places, folder)
+        if path is not None:
+            files[part] = path
+        elif part in named:
+            missing.append(part)
+    beside = _unnamed(folder, files.values()) if missing or not files else {}
+    if not (beside or files.keys() - {*named}) and (missing or not files):
+        if not missing:
+            raise SourceError(f"{folder} has no data files of a cluster")
+        raise SourceError(
+            f"{folder}: the data file of {missing[0]!r} is not to be found; put it beside the index"
+        )
+    return files | beside
+
+
+def _file_of(part: str, places: ClusterPlaces, folder: Path) -> Path | None:
+    """Return the file of a part: where the .loc says, or beside the index."""
+    beside = folder.resolve() / Path(part).name
+    try:
+        stored = places.open(part)
+    except SourceError:
+        return beside if beside.is_file() else None
+    stored.close()
+    return Path(stored.name)
+
+
+def _unnamed(folder: Path, taken: Collection[Path]) -> dict[str, Path]:
+    """Return the files of a folder that are no others' and hold blocks of lines, by their names.
+
+    Those that are named as ours are, if there are any, else all .gz files.
+    """
+    own = folder.resolve()
+    for pattern in ("cdx-*.gz", "*.gz"):
+        paths = sorted({*own.glob(pattern)} - {path.resolve() for path in taken})
+        found = {path.name: path for path in paths if path.is_file() and holds_lines(path)}
+        if found:
+            return found
+    return {}
 
 
 def _named(index: Path) -> list[str]:

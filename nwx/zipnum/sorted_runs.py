@@ -24,7 +24,7 @@ from nwx.cdx.files import MAX_LINE_BYTES, open_cdx
 from nwx.cdx.lines import parse_header
 from nwx.cdx.raw_blocks import PAD_BYTES, FilePiece, raw_blocks
 from nwx.cdx.zipnum_index import block_key
-from nwx.errors import CdxError
+from nwx.errors import CdxError, SourceError
 
 _SAMPLES = 128
 _MOST_PROBLEMS = 100
@@ -59,7 +59,10 @@ class Run:
 
 @dataclass(slots=True)
 class PieceRead:
-    """What came up in a piece of a file; the lines of `problems` count from its start."""
+    """What came up in a piece of a file; the lines of `problems` count from its start.
+
+    `damage` says why it could not be read to its end, "" where it was.
+    """
 
     file: str
     start: int
@@ -67,6 +70,7 @@ class PieceRead:
     kept: int = 0
     problems_total: int = 0
     problems: list[tuple[int, str]] = field(default_factory=list)
+    damage: str = ""
 
     def add(self, line: int, message: str) -> None:
         """Note a line that is left out."""
@@ -98,10 +102,10 @@ def make_runs(folder: Path, number: int, pieces: Sequence[FilePiece], run_bytes:
         for lines, length in _clean(piece, read):
             waiting += lines
             size += length
-            if size >= run_bytes:
+            if waiting and size >= run_bytes:
                 done.runs.append(_write_run(folder, number, len(done.runs), waiting))
                 size = 0
-    if size:
+    if waiting:
         done.runs.append(_write_run(folder, number, len(done.runs), waiting))
     with whole_file(report) as stream:
         stream.write(json.dumps(asdict(done)).encode())
@@ -139,9 +143,12 @@ def _loaded(report: Path) -> TaskDone:
 
 
 def _clean(piece: FilePiece, read: PieceRead) -> Iterator[tuple[LineBatch, int]]:
-    """Yield the lines of a piece that can stand in an index, and how many bytes they were."""
+    """Yield the lines of a piece that can stand in an index, and how many bytes they were.
+
+    Where the file cannot be read on, that is noted, and the piece ends.
+    """
     with open_cdx(piece.source.path) as stream:
-        for block in raw_blocks(stream, piece, by_run=False):
+        for block in _readable(raw_blocks(stream, piece, by_run=False), read):
             # The one byte is found at once, two of them take longer than the split into lines.
             if b"\r" in block and b"\r\n" in block:
                 block = block.replace(b"\r\n", b"\n")
@@ -156,6 +163,14 @@ def _clean(piece: FilePiece, read: PieceRead) -> Iterator[tuple[LineBatch, int]]
                 lines = [line for at, line in enumerate(lines) if at not in bad] if bad else lines
             read.kept += len(lines)
             yield lines, len(data)
+
+
+def _readable(blocks: Iterator[bytes], read: PieceRead) -> Iterator[bytes]:
+    """Pass blocks on as far as they can be read."""
+    try:
+        yield from blocks
+    except SourceError as error:
+        read.damage = str(error)
 
 
 def unsure_lines(block: bytes, lines: LineBatch) -> list[int]:

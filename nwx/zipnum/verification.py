@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import gt
@@ -79,6 +79,7 @@ def verify_cluster(
     report = VerifyReport()
     with open_cluster(place, allowed) as cluster:
         parts = _verify_index(cluster, report)
+        _verify_named(cluster, parts, report)
         if not is_address(cluster.name):
             _verify_folder(cluster, parts, report)
         total = sum(block.length for blocks in parts.values() for block in blocks)
@@ -117,6 +118,14 @@ def _verify_index(cluster: Cluster, report: VerifyReport) -> dict[str, list[ZipN
             report.add(ClusterFault("lineno", cluster.name, offset, message))
         parts.setdefault(block.part, []).append(block)
     return parts
+
+
+def _verify_named(cluster: Cluster, parts: Collection[str], report: VerifyReport) -> None:
+    """Look for data files that no line of the index tells of."""
+    for part, size in cluster.data_beside(parts).items():
+        if size:
+            message = f"{size} bytes that no line of the index tells of"
+            report.add(ClusterFault("offset", part, 0, message))
 
 
 def _verify_folder(

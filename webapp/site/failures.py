@@ -8,6 +8,7 @@ from werkzeug.exceptions import HTTPException
 
 from nwx.charts.pictures import DrawingBusyError
 from nwx.errors import (
+    CaptureIndexError,
     EngineBusyError,
     EngineUnavailableError,
     NwxError,
@@ -37,7 +38,7 @@ def status_of(error: NwxError) -> int:
     """Return the HTTP status that fits an error."""
     if isinstance(error, UsageError):
         return 400
-    if isinstance(error, (EngineUnavailableError, *_BUSY)):
+    if isinstance(error, (CaptureIndexError, EngineUnavailableError, *_BUSY)):
         return 503
     return 500
 

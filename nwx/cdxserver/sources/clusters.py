@@ -1,6 +1,7 @@
 """ZipNum clusters as a source."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from nwx.cdx.rows import CdxRow, row_parser
 from nwx.cdxserver.sources.sorted_lines import LineReader, backwards, in_order, place_of_line
@@ -13,6 +14,7 @@ class ClusterSource:
 
     def __init__(self, place: str, collection: str) -> None:
         self.place = place
+        self.name = Path(place).name
         self._collection = collection
         self._cluster = open_cluster(place)
         self._reader = LineReader(place, row_parser(None, collection))

@@ -56,6 +56,7 @@ class CdxFileSource:
 
     def __init__(self, path: Path, collection: str) -> None:
         self.path = path
+        self.name = path.name
         self._collection = collection
         self._opened = self._open()
         self._check()

@@ -1,20 +1,27 @@
 """Where the rows of an answer come from: several sources as one, in order, repeats left out."""
 
 import heapq
+import logging
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
 
 from nwx.cdx.rows import NOTHING, CdxRow, row_is_capture
 from nwx.engine.base import Engine
 from nwx.engine.spans import CdxSpan
+from nwx.errors import CaptureIndexError, FormatError, SourceError
 
 BLOCK_LINES = 3_000
 """The captures between two marks, as in the blocks of a ZipNum cluster."""
 
+logger = logging.getLogger("nwx.cdxserver")
+
 
 class RowSource(Protocol):
-    """An index of captures that is in order."""
+    """An index of captures that is in order; `name` is what clients may know it by."""
+
+    name: str
 
     def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
         """Stream the captures of a span in its order."""
@@ -31,6 +38,8 @@ class RowSource(Protocol):
 
 class EngineSource:
     """The captures of an archive."""
+
+    name = "the archive"
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -54,6 +63,8 @@ class EngineSource:
 class Sources:
     """Several sources as one."""
 
+    name = "all sources"
+
     def __init__(self, sources: Sequence[RowSource]) -> None:
         self._sources = tuple(sources)
 
@@ -62,8 +73,9 @@ class Sources:
 
         Indexes of all records, and archives that were filled from such,
         have rows of requests, metadata and the like: these are left out.
+        Raises CaptureIndexError where a source cannot be read.
         """
-        streams = [filter(row_is_capture, source.rows(span)) for source in self._sources]
+        streams = [filter(row_is_capture, _rows(source, span)) for source in self._sources]
         if len(streams) == 1:
             return without_repeats(streams[0])
         return without_repeats(heapq.merge(*streams, key=cdx_place, reverse=span.newest_first))
@@ -71,7 +83,7 @@ class Sources:
     def marks(self, span: CdxSpan) -> Iterator[str]:
         """Stream the marks of all sources, in order."""
         before = ""
-        streams = [source.marks(replace(span, newest_first=False)) for source in self._sources]
+        streams = [_marks(source, replace(span, newest_first=False)) for source in self._sources]
         for mark in heapq.merge(*streams):
             if mark != before:
                 yield mark
@@ -85,6 +97,29 @@ class Sources:
         """Close all sources."""
         for source in self._sources:
             source.close()
+
+
+def _rows(source: RowSource, span: CdxSpan) -> Iterator[CdxRow]:
+    with _told(source):
+        yield from source.rows(span)
+
+
+def _marks(source: RowSource, span: CdxSpan) -> Iterator[str]:
+    with _told(source):
+        yield from source.marks(span)
+
+
+@contextmanager
+def _told(source: RowSource) -> Iterator[None]:
+    """Log the faults of a source with all they name, and raise CaptureIndexError in their place."""
+    try:
+        yield
+    except (SourceError, FormatError) as error:
+        logger.error("%s", error)
+        raise CaptureIndexError(
+            f"the capture index {source.name} cannot be read: a file of it is missing, damaged or"
+            " not in order; the log of the server says which"
+        ) from error
 
 
 def cdx_place(row: CdxRow) -> tuple[bytes, str]:

@@ -198,17 +198,51 @@ def test_a_summary_only_where_it_is_wanted(tmp_path: Path, inputs: list[Path]) -
     assert (tmp_path / "two" / "cluster.summary").read_bytes() == index
 
 
-def test_damaged_input_stops_the_build_and_it_goes_on_later(
+def test_damaged_input_is_told_and_the_rest_is_built(tmp_path: Path, inputs: list[Path]) -> None:
+    inputs[1].write_bytes(inputs[1].read_bytes()[:-10])
+    report = build_from(tmp_path / "out", *inputs)
+    assert len(report.damaged) == 1
+    assert "b.cdxj.gz" in report.damaged[0]
+    assert "cut short" in report.damaged[0]
+    found = read(tmp_path / "out")
+    assert set(found) < set(LINES)
+    assert report.lines == len(found) >= len(LINES) - 500
+
+
+@pytest.mark.parametrize("content", [b"garbage\n", b"garbage\nmore\n", b"\x1f\x8b\x08garbage"])
+def test_input_without_one_line_builds_nothing(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "in.cdxj").write_bytes(content)
+    report = build_from(tmp_path / "out", tmp_path / "in.cdxj")
+    assert report.is_fruitless
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "good.cdxj").write_bytes(text(LINES))
+    assert not build_from(
+        tmp_path / "out", tmp_path / "in.cdxj", tmp_path / "good.cdxj"
+    ).is_fruitless
+    index = (tmp_path / "out" / "cluster.idx").read_bytes()
+    assert merge_in(tmp_path / "out", tmp_path / "in.cdxj").is_fruitless
+    assert (tmp_path / "out" / "cluster.idx").read_bytes() == index
+    assert read(tmp_path / "out") == LINES
+
+
+def test_lines_can_be_merged_into_an_empty_cluster(tmp_path: Path) -> None:
+    (tmp_path / "none.cdxj").write_bytes(b"")
+    (tmp_path / "in.cdxj").write_bytes(text(shuffled(LINES)))
+    build_from(tmp_path / "out", tmp_path / "none.cdxj")
+    assert merge_in(tmp_path / "out", tmp_path / "in.cdxj").lines == len(LINES)
+    assert read(tmp_path / "out") == LINES
+    assert not verify_cluster(str(tmp_path / "out")).faults
+    assert len(list((tmp_path / "out").glob("cdx-*.gz"))) == 1
+
+
+def test_nothing_is_merged_into_a_cluster_whose_index_was_emptied(
     tmp_path: Path, inputs: list[Path]
 ) -> None:
-    whole = inputs[1].read_bytes()
-    inputs[1].write_bytes(whole[:-10])
-    with pytest.raises(SourceError, match="cut short"):
-        build_from(tmp_path / "out", *inputs)
-    assert not list((tmp_path / "out").glob("c*"))
-    inputs[1].write_bytes(whole)
     build_from(tmp_path / "out", *inputs)
-    assert read(tmp_path / "out") == LINES
+    (tmp_path / "out" / "cluster.idx").write_bytes(b"")
+    with pytest.raises(UsageError, match="zipnum repair"):
+        merge_in(tmp_path / "out", *inputs)
+    assert not (tmp_path / "out" / WORK).exists()
 
 
 _KILLED = """
@@ -216,12 +250,12 @@ import sys
 from pathlib import Path
 from nwx.dedup.input_plan import Resources
 from nwx.cdx.raw_blocks import CdxSource
-from nwx.zipnum.builds import BuildOptions, build
+from nwx.zipnum.builds import ClusterBuildOptions, build_cluster
 
 def progress(step, done, total):
     print(step, done, flush=True)
 
-build(Path(sys.argv[1]), [CdxSource(sys.argv[2])], BuildOptions(40, 50),
+build_cluster(Path(sys.argv[1]), [CdxSource(sys.argv[2])], ClusterBuildOptions(40, 50),
       Resources(100_000, None, 1), progress)
 """
 

@@ -137,6 +137,44 @@ def test_a_missing_data_file_is_told_and_not_mended(folder: Path) -> None:
         repaired(folder)
 
 
+@pytest.mark.parametrize("index", ["zipnum-bad", "zipnum-sample", ""])
+def test_data_beside_the_index_are_found_whatever_their_names(
+    folder: Path, tmp_path: Path, index: str
+) -> None:
+    """As in pywb's sample, where the index names parts that the .loc leads nowhere."""
+    lost = tmp_path / "lost"
+    lost.mkdir()
+    write_cluster(lost, LINES, lines=20)
+    (lost / "cdx-00000.gz").rename(lost / "zipnum-sample.cdx.gz")
+    (lost / "cluster.idx").unlink()
+    (lost / "cluster.loc").unlink()
+    if index:
+        (lost / f"{index}.idx").write_bytes(b"com,example)/ 20140127171200\tfoo\t0\t275\t1\n")
+        (lost / f"{index}.loc").write_bytes(b"foo\tinvalid\nbar\n")
+    report = repaired(lost)
+    assert report.missing == (["foo"] if index else [])
+    assert read(lost) == LINES
+    assert kinds(lost) == {}
+
+
+def test_other_files_beside_the_index_are_no_data(folder: Path) -> None:
+    (folder / "cdx-00001.gz").unlink()
+    (folder / "notes.gz").write_bytes(gzip.compress(b"some notes\n"))
+    with pytest.raises(SourceError, match=r"cdx-00001\.gz"):
+        repaired(folder)
+
+
+def test_an_emptied_index_is_found_and_mended(folder: Path) -> None:
+    for lost in ("", "cluster.loc"):
+        (folder / "cluster.idx").write_bytes(b"")
+        if lost:
+            (folder / lost).unlink()
+        assert kinds(folder)["offset"] == 3
+        repaired(folder)
+        assert read(folder) == LINES
+        assert kinds(folder) == {}
+
+
 def test_torn_blocks_are_found_and_the_rest_is_saved(folder: Path) -> None:
     def tear(data: bytes) -> bytes:
         return data[:1200] + bytes(40) + data[1240:]
