@@ -19,6 +19,7 @@ NwxError
     ├── EngineVersionError     its index was made by another version of nwx
     ├── EngineFullError        no space left to write
     ├── QuestionTimeoutError   an answer that takes longer than a question may
+    ├── BlobError              a stored blob is missing or damaged
     └── WindowError            a page beyond the last that can be asked for
 
 A message is lower case: what was found, where, what to do.
@@ -120,6 +121,10 @@ class EngineFullError(EngineError):
 
 class QuestionTimeoutError(EngineError):
     """A question that was stopped: its answer takes longer than allowed, or nobody waits for it."""
+
+
+class BlobError(EngineError):
+    """A stored blob that is missing or damaged."""
 
 
 class WindowError(EngineError, UsageError):

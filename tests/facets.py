@@ -3,7 +3,10 @@
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+from nwx.engine.blob_folder import BlobFolder
+from nwx.facets.stored_build import Build, current_build
 from nwx.model import Batch, Capture
 from tests.conformance.archive import capture
 
@@ -59,6 +62,20 @@ def _capture(chance: random.Random, url: str, day: str, place: int) -> Capture:
 def batch(captures: Iterable[Capture]) -> Batch:
     """Return what writes captures."""
     return Batch(captures=tuple(captures))
+
+
+def stored_build(folder: Path) -> Build:
+    """Return the current build of a folder."""
+    found = current_build(BlobFolder(folder))
+    assert found is not None
+    return found
+
+
+def stored_entries(folder: Path) -> dict[str, dict[str, object]]:
+    """Return the entries of the current build of a folder by their ids."""
+    found = stored_build(folder).stored.entries
+    assert found is not None
+    return {entry["id"]: entry for entry in found.read(folder)}
 
 
 @dataclass(frozen=True, slots=True)

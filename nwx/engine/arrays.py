@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nwx.errors import EngineError
+from nwx.errors import BlobError
 
 Array = npt.NDArray[Any]
 
@@ -39,7 +39,7 @@ def write_arrays(path: Path, arrays: Mapping[str, Array]) -> None:
 def read_arrays(path: Path) -> dict[str, Array]:
     """Return the arrays of a file by name; they cannot be changed.
 
-    Raises EngineError on a file that is missing or damaged.
+    Raises BlobError on a file that is missing or damaged.
     """
     try:
         with path.open("rb") as file:
@@ -54,9 +54,7 @@ def read_arrays(path: Path) -> dict[str, Array]:
             for name, kind, count, offset in layout
         }
     except (OSError, ValueError, TypeError) as error:
-        raise EngineError(
-            f"{path} cannot be read ({error}); run `nwx build-facets --anew`"
-        ) from error
+        raise BlobError(f"{path} cannot be read ({error})") from error
 
 
 def narrow(array: Array) -> Array:

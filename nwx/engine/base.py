@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from nwx.cdx.rows import CdxRow
-from nwx.engine.cube import Cube
+from nwx.engine.facet_store import FacetStore
 from nwx.engine.spans import CdxSpan
 from nwx.errors import UsageError
 from nwx.model import (
@@ -83,6 +83,14 @@ def check_name(name: str) -> None:
         raise UsageError(
             f"{name[:80]!r} cannot name a dates index; use up to 63 lower-case letters, digits, "
             f"- and _, but not {MAIN_DATES!r}, which is the archive's own"
+        )
+
+
+def check_deletable(index: IndexName) -> None:
+    """Raise UsageError for the index facets, whose entries cannot be deleted one by one."""
+    if index is IndexName.FACETS:
+        raise UsageError(
+            "entries of the index facets cannot be deleted; a build replaces all of them"
         )
 
 
@@ -262,15 +270,18 @@ class Engine(ABC):
 
     @abstractmethod
     def delete(self, index: IndexName, ids: Collection[str]) -> int:
-        """Delete entries, of dates those of the main index; return how many there were."""
+        """Delete entries, of dates those of the main index; return how many there were.
+
+        Raises UsageError for facets, which are replaced as a whole.
+        """
 
     @abstractmethod
     def files(self) -> list[SourceFile]:
         """Return the import ledger, by collection and name."""
 
     @abstractmethod
-    def cube(self) -> Cube:
-        """Return the captures in bulk, and the place of what facet questions are answered from."""
+    def facet_store(self) -> FacetStore:
+        """Return the captures in bulk, and the store of the facets built from them."""
 
     @abstractmethod
     def stats(self) -> dict[IndexName, IndexStats]:

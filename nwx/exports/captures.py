@@ -55,9 +55,9 @@ def export_captures(engine: Engine, folder: Path, progress: Show = lambda _: Non
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir(parents=True)
         writer = _Writer(new)
-        cube = engine.cube()
+        store = engine.facet_store()
         # The stamp comes first: what is written meanwhile is not in the export for certain.
-        note: dict[str, Any] = {"stamp": cube.stamp(), "months": cube.months()}
+        note: dict[str, Any] = {"stamp": store.stamp(), "months": store.month_stamps()}
         total = engine.count(IndexName.CAPTURES)
         for entry in engine.scan(IndexName.CAPTURES):
             if writer.add(entry):

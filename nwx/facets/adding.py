@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from nwx.engine.arrays import Array
-from nwx.engine.cube import FEATURES
 from nwx.facets.criteria import CUBE, Criterion
+from nwx.facets.question import STORED_FEATURES
 from nwx.facets.summing import sums, varied_bytes
 
 _MOST_KEYS = 1 << 62
@@ -33,7 +33,7 @@ class Before:
         names = [name for name in CUBE if name in codes]
         columns = self.groupings.get(",".join(names))
         known = np.zeros(size, dtype=bool)
-        features = {name: np.zeros(size, dtype=np.int64) for name in FEATURES}
+        features = {name: np.zeros(size, dtype=np.int64) for name in STORED_FEATURES}
         if columns is None or np.prod([float(cards[name]) for name in names]) > _MOST_KEYS:
             return known, features
         before, now = (_keys(found, names, cards) for found in (columns, codes))

@@ -7,7 +7,7 @@ import numpy as np
 
 from nwx.engine.arrays import Array
 from nwx.engine.base import Engine
-from nwx.engine.cube import CapturePlace
+from nwx.engine.facet_store import CapturePlace
 from nwx.facets import counting, stored
 from nwx.facets.criteria import DESCRIPTIONS, UNKNOWN, Criterion
 from nwx.facets.estimating import estimate
@@ -39,7 +39,7 @@ class FacetAnswers:
     """
 
     def __init__(self, engine: Engine) -> None:
-        self._cube = engine.cube()
+        self._store = engine.facet_store()
         self._holding = Holding(engine)
 
     def answer(self, question: FacetQuestion, *, approximate: bool = False) -> FacetAnswer:
@@ -73,7 +73,7 @@ class FacetAnswers:
             codes, offsets = one.take(SOURCE)[wanted], one.take("offset")[wanted]
             places += zip((sources[code] for code in codes), offsets.tolist(), strict=True)
             offset = max(0, offset - len(one))
-        return sum(map(len, chosen)), self._cube.captures(places)
+        return sum(map(len, chosen)), self._store.captures_at(places)
 
     def _opened(
         self,
@@ -85,7 +85,7 @@ class FacetAnswers:
         """Return the columns that a question is answered from."""
         if held.opened is not None:
             return held.opened
-        selecting = self._cube.selecting()
+        selecting = self._store.live_selection()
         if selecting is not None:
             with selecting as selection:
                 found = look_up(selection, where, by, held.sites, also)
@@ -98,7 +98,7 @@ class FacetAnswers:
         named = {*question.by, *(condition.criterion for condition in question.where)}
         if held.opened is not None or (held.sites and Criterion.SITE in named):
             return None
-        selecting = self._cube.selecting()
+        selecting = self._store.live_selection()
         if selecting is None:
             return None
         with selecting as selection:

@@ -12,22 +12,29 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
-from nwx.engine.arrays import narrow, read_arrays
-from nwx.engine.cube import Build, read_build, write_manifest
+from nwx.engine.arrays import narrow
+from nwx.engine.facet_store import BlobStore
 from nwx.errors import EngineBusyError, EngineError, EngineVersionError, UsageError
 from nwx.facets.criteria import Criterion, month_of
-from nwx.facets.drafting import Draft
 from nwx.facets.frames import encode
 from nwx.facets.ids import Ids
 from nwx.facets.labels import TABLES, Labels
 from nwx.facets.parts import IDS, Parts
 from nwx.facets.payloads import PayloadColumns, resolve_revisits, with_own
 from nwx.facets.sites import Sites
+from nwx.facets.stored_build import (
+    Build,
+    BuildDraft,
+    current_build,
+    fetched_build,
+    restamped,
+)
 from nwx.facets.storing import store_combinations
 
 DEFAULT_LEAST = 100
 _MEMORY_A_ROW = 400
 _FEWEST_AT_ONCE = 10_000
+_WORK, _SEEDS = "work", "seeds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +95,8 @@ class FacetBuildReport:
 
     @property
     def bytes(self) -> int:
-        """The bytes of all files of the build."""
-        return sum(self.build.files.values())
+        """The bytes of all blobs of the build."""
+        return self.build.bytes
 
 
 Show = Callable[[FacetBuildProgress], object]
@@ -97,49 +104,46 @@ Show = Callable[[FacetBuildProgress], object]
 
 def build_facets(
     source: FacetSource,
-    folder: Path,
+    store: BlobStore,
     options: FacetBuildOptions,
     progress: Show = lambda _: None,
-    publish: Callable[[Build], object] = lambda _: None,
     expected: int = 0,
 ) -> FacetBuildReport:
-    """Build the facets of a source in a folder, which is swapped for the build before at once.
+    """Build the facets of a source into a store, where they replace the build before at once.
 
     Only what changed since is read, and without a list of sites that of the
-    build before is taken. Stopped on the way, the next build goes
-    on with what was read. `publish` is called just before the swap.
-    `expected` is the number of captures, for progress.
-    Raises EngineBusyError where another process builds there.
+    build before is taken. Stopped on the way, the next build goes on with
+    what was read. `expected` is the number of captures, for progress.
+    Raises EngineBusyError where another process builds on this machine, or
+    another build came first.
     """
     if options.least < 1:
         raise UsageError(f"combinations have 1 capture at least, not {options.least}")
     began = time.monotonic()
-    with _locked(folder):
-        base = None if options.anew else _usable_base(folder, options.sites)
-        if base is not None and base.manifest["sites"]:
-            options = replace(options, sites=Sites(base.manifest["sites"]))
+    with _locked(store.folder / _WORK) as folder:
+        base = None if options.anew else _usable_base(store, options.sites)
+        if base is not None and base.notes.sites:
+            options = replace(options, sites=Sites(base.notes.sites))
         # The stamp comes first: what is written meanwhile makes the build stale, and is noticed.
         stamp, checks = source.stamp(), source.months()
         if base is not None and _is_same(base, checks, options):
-            return _restamped(base, stamp, began)
-        builder = _Builder(source, folder, options, base, (stamp, checks), progress, began)
+            return _unchanged(restamped(store, base, stamp), began)
+        builder = _Builder(source, store, folder, options, base, (stamp, checks), progress, began)
         builder.read(expected)
-        draft, report = builder.finish()
-        publish(draft.build)
-        draft.swap()
+        report = builder.finish()
         builder.clean()
         return report
 
 
-def _usable_base(folder: Path, sites: Sites | None) -> Build | None:
+def _usable_base(store: BlobStore, sites: Sites | None) -> Build | None:
     """Return the build before, None where it cannot be gone on from."""
     try:
-        base = read_build(folder)
+        base = current_build(store)
     except EngineVersionError:
         return None
-    if base is None or base.manifest["hashed_by"] != pl.__version__:
+    if base is None or base.notes.hashed_by != pl.__version__:
         return None
-    return base if sites is None or base.manifest["sites"] == sites.by_key else None
+    return fetched_build(store) if sites is None or base.notes.sites == sites.by_key else None
 
 
 def _by_key(sites: Sites | None) -> dict[str, str]:
@@ -148,22 +152,22 @@ def _by_key(sites: Sites | None) -> dict[str, str]:
 
 def _is_same(base: Build, checks: Mapping[str, str], options: FacetBuildOptions) -> bool:
     """Tell whether a build is what would be built."""
-    known = base.manifest
-    wanted = not options.cube or (known["cube"] and known["least"] == options.least)
-    return bool(wanted) and known["checks"] == checks
+    known = base.notes
+    wanted = not options.cube or (known.cube and known.min_captures == options.least)
+    return bool(wanted) and known.checks == checks
 
 
-def _restamped(base: Build, stamp: str, began: float) -> FacetBuildReport:
-    """Say of a build that it is that of now."""
-    build = Build(base.folder, {**base.manifest, "stamp": stamp})
-    write_manifest(base.folder, build.manifest)
-    months = len(base.manifest["months"])
-    seconds = time.monotonic() - began
-    return FacetBuildReport(build, base.manifest["captures"], 0, months, base.combinations, seconds)
+def _unchanged(build: Build, began: float) -> FacetBuildReport:
+    """Return the report of a build that is what was there before."""
+    known, seconds = build.notes, time.monotonic() - began
+    return FacetBuildReport(
+        build, known.captures, 0, len(known.months), known.combinations, seconds
+    )
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _locked(folder: Path) -> Iterator[Path]:
+    """Give a folder to work in, which no other process has at the same time."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -171,7 +175,7 @@ def _locked(folder: Path) -> Iterator[None]:
         raise EngineError(f"{folder} cannot be written ({error.strerror})") from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
+        yield folder
     except BlockingIOError as error:
         raise EngineBusyError(
             f"another process builds facets in {folder}; wait for it to end"
@@ -181,11 +185,12 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 class _Builder:
-    """One build, from what changed to a draft."""
+    """One build, from what changed to the current build of a store."""
 
     def __init__(
         self,
         source: FacetSource,
+        store: BlobStore,
         folder: Path,
         options: FacetBuildOptions,
         base: Build | None,
@@ -193,11 +198,11 @@ class _Builder:
         progress: Show,
         began: float,
     ) -> None:
-        self._source, self._folder, self._options = source, folder, options
+        self._source, self._store, self._folder, self._options = source, store, folder, options
         self._base, self._progress, self._began = base, progress, began
         self._stamp, self._checks = state
         self._changed, self._kept = _compare(self._checks, base)
-        self._seeds = tuple(base.manifest["seeds"]) if base else _new_seeds(folder)
+        self._seeds = tuple(base.notes.seeds) if base else _new_seeds(folder)
         ids = base_ids(base) if base else {name: Ids() for name in IDS}
         self._parts = Parts(
             folder / "parts", Labels(_base_labels(base)), ids, self._key(sorted(self._changed))
@@ -206,7 +211,7 @@ class _Builder:
     def _key(self, months: list[str]) -> dict[str, Any]:
         """Return what parts must have been made for to be of use."""
         return {
-            "base": self._base.manifest["version"] if self._base else 0,
+            "base": self._base.notes.number if self._base else 0,
             "seeds": self._seeds,
             "hashed_by": pl.__version__,
             "sites": _by_key(self._options.sites),
@@ -236,63 +241,63 @@ class _Builder:
         frame = pl.concat(frames) if len(frames) > 1 else frames[0]
         self._parts.add(encode(frame, self._parts.labels, self._options.sites, seeds), after)
 
-    def finish(self) -> tuple[Draft, FacetBuildReport]:
-        """Return the build, written but not yet in its place, and what was done."""
-        draft = Draft(self._folder, self._base)
+    def finish(self) -> FacetBuildReport:
+        """Write the build, make it the current one, and return what was done."""
+        draft = BuildDraft(self._store, self._folder / "draft", self._base)
         months = self._month_columns(draft)
         labels = self._parts.labels
         resolved = resolve_revisits(months, labels.values[Criterion.TYPE]) if months else {}
         for name, columns in resolved.items():
-            months[name] = draft.month(name, _narrow(columns))
+            months[name] = draft.write_month(name, _narrow(columns))
         captures = sum(len(columns["status"]) for columns in months.values())
-        draft.labels(labels)
-        draft.ids(list(self._parts.new_hashes()))
-        sizes = draft.sizes(months, self._parts.ids["digest"].count)
+        draft.write_labels(labels)
+        draft.write_ids(list(self._parts.new_hashes()))
+        sizes = draft.write_sizes(months, self._parts.ids["digest"].count)
         stored = 0
         if self._options.cube:
             stored = store_combinations(
                 draft, months, labels, sizes, self._options.least, self._say, self._extended(draft)
             )
-        draft.finish(
+        build = draft.publish(
             stamp=self._stamp,
             checks=self._checks,
             seeds=self._seeds,
             hashed_by=pl.__version__,
             sites=_by_key(self._options.sites),
-            least=self._options.least,
+            min_captures=self._options.least,
             captures=captures,
             combinations=stored,
             ids={name: self._parts.ids[name].count for name in IDS},
         )
         made = len({*draft.made})
         seconds = time.monotonic() - self._began
-        return draft, FacetBuildReport(
-            draft.build, captures, made, len(months) - made, stored, seconds
-        )
+        return FacetBuildReport(build, captures, made, len(months) - made, stored, seconds)
 
-    def _extended(self, draft: Draft) -> Build | None:
+    def _extended(self, draft: BuildDraft) -> Build | None:
         """Return the build before where this one has all of it, and months beside."""
         base = self._base
-        if base is None or not base.manifest["cube"]:
+        if base is None or not base.notes.cube:
             return None
-        if base.manifest["least"] != self._options.least:
+        if base.notes.min_captures != self._options.least:
             return None
-        before = set(base.manifest["months"])
+        before = set(base.notes.months)
         return base if before == self._kept and not before & draft.made else None
 
-    def _month_columns(self, draft: Draft) -> dict[str, PayloadColumns]:
+    def _month_columns(self, draft: BuildDraft) -> dict[str, PayloadColumns]:
         """Return the columns of all months, in order; those that changed are written."""
         months: dict[str, PayloadColumns] = {}
         for name in self._parts.months():
-            months[name] = draft.month(name, _narrow(with_own(self._parts.month(name))))
+            months[name] = draft.write_month(name, _narrow(with_own(self._parts.month(name))))
         if self._base:
             for name in self._kept:
-                months[name] = draft.keep(name)
+                months[name] = draft.keep_month(name)
         return dict(sorted(months.items()))
 
     def clean(self) -> None:
         """Remove what the build is done with."""
         self._parts.remove()
+        (self._folder / _SEEDS).unlink(missing_ok=True)
+        (self._folder / "draft").rmdir()
 
     def _say(self, stage: str, done: int, total: int) -> None:
         self._progress(FacetBuildProgress(stage, done, total, time.monotonic() - self._began))
@@ -302,17 +307,17 @@ def _compare(checks: Mapping[str, str], base: Build | None) -> tuple[set[str], s
     """Return the source's months that changed, and the build's months that did not."""
     if base is None:
         return set(checks), set()
-    before: Mapping[str, str] = base.manifest["checks"]
+    before: Mapping[str, str] = base.notes.checks
     differ = {month for month in {*checks, *before} if checks.get(month) != before.get(month)}
     # All that is no month is one month of the build.
     changed = {month_of(month) for month in differ}
-    kept = set(base.manifest["months"]) - changed
+    kept = set(base.notes.months) - changed
     return {month for month in checks if month_of(month) in changed}, kept
 
 
 def _new_seeds(folder: Path) -> tuple[int, int]:
     """Return the seeds of a build from scratch: those of one that was stopped, or new ones."""
-    path = folder / "seeds"
+    path = folder / _SEEDS
     if path.exists():
         first, second = np.frombuffer(path.read_bytes(), dtype=np.uint64).tolist()
         return first, second
@@ -325,15 +330,18 @@ def _new_seeds(folder: Path) -> tuple[int, int]:
 def base_ids(base: Build) -> dict[str, Ids]:
     """Return the numbers that a build has given."""
     found = {name: Ids() for name in IDS}
-    for file in base.manifest["id_files"]:
-        arrays = read_arrays(base.folder / file)
+    for blob in base.notes.id_files:
+        arrays = base.arrays(blob)
         for name in IDS:
             found[name].extend(arrays[f"{name}_first"], arrays[f"{name}_second"])
     return found
 
 
 def _base_labels(base: Build | None) -> dict[str, list[str]] | None:
-    return {name: base.labels(name) for name in TABLES} if base else None
+    if base is None:
+        return None
+    read = base.labels()
+    return {name: read(name) for name in TABLES}
 
 
 def _narrow(columns: PayloadColumns) -> PayloadColumns:

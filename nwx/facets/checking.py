@@ -7,7 +7,7 @@ import numpy as np
 
 from nwx.engine.arrays import Array
 from nwx.engine.base import Engine
-from nwx.engine.cube import FEATURES, ROW_FIELDS
+from nwx.engine.facet_store import CAPTURE_ROW_FIELDS
 from nwx.facets import counting
 from nwx.facets.criteria import (
     UNKNOWN,
@@ -19,7 +19,8 @@ from nwx.facets.criteria import (
     tld_of,
 )
 from nwx.facets.opened import Opened
-from nwx.facets.question import Features
+from nwx.facets.question import STORED_FEATURES, Features
+from nwx.facets.stored_build import fetched_build
 
 COMPARED = 200
 """So many stored combinations are counted again."""
@@ -43,14 +44,14 @@ def check_facets(engine: Engine) -> Iterator[Problem]:
     Nothing where there is no build, or captures have come since: then
     questions are not answered from it alone.
     """
-    cube = engine.cube()
-    stamp = cube.stamp()
-    build = cube.fetch()
-    if build is None or build.stamp != stamp:
+    store = engine.facet_store()
+    stamp = store.stamp()
+    build = fetched_build(store)
+    if build is None or build.notes.stamp != stamp:
         return
     opened = Opened.of_build(build)
     counted = _counted(engine)
-    if cube.stamp() == stamp:
+    if store.stamp() == stamp:
         yield from _totals(opened, counted)
         yield from _groupings(opened)
 
@@ -58,9 +59,9 @@ def check_facets(engine: Engine) -> Iterator[Problem]:
 def _counted(engine: Engine) -> dict[Criterion, Counter[str]]:
     """Return how many captures have each value of the criteria, from the captures themselves."""
     counts: dict[Criterion, Counter[str]] = {criterion: Counter() for criterion in Criterion}
-    for rows in engine.cube().rows(None):
+    for rows in engine.facet_store().capture_rows():
         for row in rows.rows:
-            entry = dict(zip(ROW_FIELDS, row, strict=True))
+            entry = dict(zip(CAPTURE_ROW_FIELDS, row, strict=True))
             counts[Criterion.STATUS][status_category(entry["status_code"])] += 1
             counts[Criterion.MONTH][month_of(entry["timestamp"] or "")] += 1
             counts[Criterion.TLD][tld_of(entry["public_suffix"] or "")] += 1
@@ -118,7 +119,7 @@ def _recounted(opened: Opened, name: str, columns: Mapping[str, Array]) -> Itera
         for criterion in criteria:
             allowed[criterion] = np.zeros(len(opened.labels(criterion)), dtype=bool)
             allowed[criterion][columns[criterion][row]] = True
-        stored = Features(**{feature: int(columns[feature][row]) for feature in FEATURES})
+        stored = Features(**{feature: int(columns[feature][row]) for feature in STORED_FEATURES})
         found = counting.count_features(opened, list(counting.choose(opened, allowed)))
         if found != stored:
             values = [opened.labels(c)[columns[c][row]] for c in criteria]

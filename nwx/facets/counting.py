@@ -8,11 +8,10 @@ from typing import TypeVar
 import numpy as np
 
 from nwx.engine.arrays import Array
-from nwx.engine.cube import FEATURES
 from nwx.facets.criteria import Criterion
 from nwx.facets.opened import Opened
 from nwx.facets.payloads import PayloadColumns
-from nwx.facets.question import FacetRow, Features
+from nwx.facets.question import STORED_FEATURES, FacetRow, Features
 from nwx.facets.summing import sums, varied_bytes
 
 _MARKED_FROM = 0.05
@@ -197,7 +196,7 @@ class Grouped:
             [names[code] for code in self.codes[name][wanted].tolist()]
             for name, names in zip(self.by, labels, strict=True)
         ]
-        numbers = [self.features[name][wanted].tolist() for name in FEATURES]
+        numbers = [self.features[name][wanted].tolist() for name in STORED_FEATURES]
         return [
             FacetRow(named, Features(*found))
             for named, found in zip(
@@ -220,7 +219,8 @@ def count_groups(opened: Opened, chosen: Sequence[Chosen], by: Sequence[Criterio
     keys = np.concatenate([none, *(found for found, _ in pieces)])
     codes = dict(zip(by, np.unravel_index(keys, tuple(cards)), strict=True))
     features = {
-        name: np.concatenate([none, *(found[name] for _, found in pieces)]) for name in FEATURES
+        name: np.concatenate([none, *(found[name] for _, found in pieces)])
+        for name in STORED_FEATURES
     }
     return Grouped(by, codes, features)
 
@@ -230,7 +230,8 @@ def _by_month(opened: Opened, chosen: Sequence[Chosen]) -> Grouped:
     counted = [count_features(opened, [one]) for one in chosen]
     codes = np.array([months.index(one.month) for one in chosen], dtype=np.int64)
     features = {
-        name: np.array([getattr(one, name) for one in counted], dtype=np.int64) for name in FEATURES
+        name: np.array([getattr(one, name) for one in counted], dtype=np.int64)
+        for name in STORED_FEATURES
     }
     return Grouped((Criterion.MONTH,), {Criterion.MONTH: codes}, features)
 

@@ -3,12 +3,13 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from nwx.engine.arrays import Array
-from nwx.engine.cube import ROW_FIELDS, CaptureTuple
+from nwx.engine.facet_store import CAPTURE_ROW_FIELDS
 from nwx.facets.criteria import (
     DEPTHS,
     MAX_DEPTH,
@@ -24,7 +25,7 @@ from nwx.facets.labels import SOURCE, Labels
 from nwx.facets.sites import Sites
 
 _NUMBERS = ("status_code", "content_length", "source_file_offset")
-SCHEMA = {name: pl.Int64() if name in _NUMBERS else pl.String() for name in ROW_FIELDS}
+SCHEMA = {name: pl.Int64() if name in _NUMBERS else pl.String() for name in CAPTURE_ROW_FIELDS}
 _MONTH = r"^[0-9]{4}(?:0[1-9]|1[0-2])"
 _IGNORED = STATUSES.index("ignored")
 
@@ -43,7 +44,7 @@ class Encoded:
     digest: tuple[Hashes, Hashes]
 
 
-def to_frame(rows: Sequence[CaptureTuple]) -> pl.DataFrame:
+def to_frame(rows: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
     """Return captures in bulk from tuples."""
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 

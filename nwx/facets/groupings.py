@@ -18,9 +18,9 @@ from itertools import combinations
 import numpy as np
 
 from nwx.engine.arrays import Array, narrow
-from nwx.engine.cube import FEATURES
 from nwx.facets.adding import Before, Numbers, added
 from nwx.facets.criteria import CUBE, Criterion
+from nwx.facets.question import STORED_FEATURES
 from nwx.facets.summing import sums, varied_bytes
 
 _ORDER = (
@@ -142,7 +142,7 @@ class _Counter:
         cells = np.zeros(total, dtype=np.uint32)
         repeating = np.ones(total, dtype=bool), np.ones(total, dtype=bool)
         counts = np.array([total], dtype=np.int64)
-        unset = {name: np.zeros(1, dtype=np.int64) for name in FEATURES}
+        unset = {name: np.zeros(1, dtype=np.int64) for name in STORED_FEATURES}
         grouping = Grouping((), {}, unset, rows, cells, repeating)
         split = np.ones(1, dtype=bool)
         return replace(grouping, features=self._features(grouping, counts, split))
@@ -158,7 +158,7 @@ class _Counter:
         rows, cells = parent.rows[kept], cells[kept].astype(np.uint32)
         repeating = parent.repeating[0][kept], parent.repeating[1][kept]
         above = heavy // card
-        features = {name: parent.features[name][above] for name in FEATURES}
+        features = {name: parent.features[name][above] for name in STORED_FEATURES}
         split = features["captures"] != counts
         codes = {name: column[above] for name, column in parent.codes.items()}
         codes[criterion] = heavy % card
@@ -181,7 +181,7 @@ class _Counter:
                 more = added(self._captures, self._before, rows, cells, len(counts), self._pool)
                 features = {
                     name: np.where(known, found[name] + more[name], features[name])
-                    for name in FEATURES
+                    for name in STORED_FEATURES
                 }
             # Only few cells are new ones, and none of all others is looked at.
             some = np.flatnonzero(split[cells])
@@ -189,7 +189,9 @@ class _Counter:
             repeating = repeating[0][some], repeating[1][some]
         if split.any():
             counted = self._count(rows, cells, counts, split, repeating)
-            features = {name: np.where(split, counted[name], features[name]) for name in FEATURES}
+            features = {
+                name: np.where(split, counted[name], features[name]) for name in STORED_FEATURES
+            }
         return features
 
     def _count(
@@ -311,4 +313,4 @@ def stored(grouping: Grouping, status: int) -> dict[str, Array]:
     size = len(grouping.features["captures"])
     columns = {"status": np.full(size, status, dtype=np.uint8)}
     columns |= {name.value: narrow(codes) for name, codes in grouping.codes.items()}
-    return columns | {name: narrow(grouping.features[name]) for name in FEATURES}
+    return columns | {name: narrow(grouping.features[name]) for name in STORED_FEATURES}

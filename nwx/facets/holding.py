@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nwx.engine.base import Engine
-from nwx.engine.cube import Build, write_manifest
+from nwx.engine.blob_folder import BlobFolder
 from nwx.errors import EngineError
 from nwx.facets.opened import Opened
 from nwx.facets.sites import Sites
+from nwx.facets.stored_build import Build, current_build, fetched_build, with_fetched
 from nwx.model import IndexName
 
 MOST_READ = 3_000_000
@@ -32,7 +33,7 @@ class Held:
     @property
     def sites(self) -> Sites | None:
         """The list of sites of the last build, None where it had none."""
-        found = self.build.manifest["sites"] if self.build else {}
+        found = self.build.notes.sites if self.build else {}
         return Sites(found) if found else None
 
 
@@ -41,26 +42,26 @@ class Holding:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._cube = engine.cube()
+        self._store = engine.facet_store()
         self._guard = threading.Lock()
         self._held = Held(("", ""), None)
 
     def look(self) -> Held:
         """Return what is at hand of the captures as they are now."""
-        state = self._cube.stamp(), self._cube.version()
+        state = self._store.stamp(), self._store.version()
         with self._guard:
             if self._held.state != state:
                 self._held = self._found(state)
             return self._held
 
     def _found(self, state: tuple[str, str]) -> Held:
-        build = self._cube.newest()
-        if build is None or build.stamp != state[0]:
+        build = current_build(self._store)
+        if build is None or build.notes.stamp != state[0]:
             return Held(state, build)
-        build = self._cube.fetch()
-        if build is None or build.stamp != state[0]:
+        opened = with_fetched(self._store, lambda found: (found, Opened.of_build(found)))
+        if opened is None or opened[0].notes.stamp != state[0]:
             return Held(state, build)
-        return Held(state, build, Opened.of_build(build), live=False)
+        return Held(state, *opened, live=False)
 
     def read(self, held: Held) -> Opened:
         """Return columns of all captures, made anew of what changed since the last build.
@@ -76,25 +77,26 @@ class Holding:
 
     def _made(self) -> Opened:
         from nwx.facets.building import FacetBuildOptions, build_facets
-        from nwx.facets.sources import CubeSource
+        from nwx.facets.sources import ArchiveSource
 
-        build = self._cube.fetch()
-        known = int(build.manifest["captures"]) if build else 0
+        build = fetched_build(self._store)
+        known = build.notes.captures if build else 0
         new = self._engine.count(IndexName.CAPTURES) - known
         if new > MOST_READ:
             raise EngineError(
                 f"{new:,} captures were imported since facets were built; run `nwx build-facets`"
             )
         with tempfile.TemporaryDirectory(prefix="nwx-facets-") as folder:
+            store = BlobFolder(Path(folder))
             if build:
-                _link(build, Path(folder))
+                _link(build, store)
             options = FacetBuildOptions(cube=False)
-            report = build_facets(CubeSource(self._cube), Path(folder), options)
-            return Opened.of_build(report.build, whole=True)
+            report = build_facets(ArchiveSource(self._store), store, options)
+            return Opened.of_build(report.build)
 
 
-def _link(build: Build, folder: Path) -> None:
-    """Put a build into another folder, by links where that goes."""
-    for file in build.files:
-        (folder / file).symlink_to((build.folder / file).resolve())
-    write_manifest(folder, build.manifest)
+def _link(build: Build, store: BlobFolder) -> None:
+    """Put a build into another folder, by links."""
+    for name in build.stored.blobs:
+        (store.folder / name).symlink_to(build.path(name).resolve())
+    store.swap(build.stored, "")

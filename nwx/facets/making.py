@@ -5,7 +5,7 @@ from pathlib import Path
 from nwx.engine.base import Engine
 from nwx.facets.building import FacetBuildOptions, FacetBuildReport, FacetSource, Show, build_facets
 from nwx.facets.parquet import ParquetSource
-from nwx.facets.sources import CubeSource
+from nwx.facets.sources import ArchiveSource
 from nwx.model import IndexName
 
 
@@ -16,8 +16,7 @@ def make_facets(
     export: Path | None = None,
 ) -> FacetBuildReport:
     """Build the facets of an archive, from its captures or from an export of them."""
-    cube = engine.cube()
-    source: FacetSource = ParquetSource(export) if export else CubeSource(cube)
-    cube.fetch()
+    store = engine.facet_store()
+    source: FacetSource = ParquetSource(export) if export else ArchiveSource(store)
     expected = engine.count(IndexName.CAPTURES)
-    return build_facets(source, cube.folder, options, progress, cube.publish, expected)
+    return build_facets(source, store, options, progress, expected)

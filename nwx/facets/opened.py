@@ -5,13 +5,12 @@ from typing import Self
 
 import numpy as np
 
-from nwx.engine.arrays import Array, read_arrays
-from nwx.engine.cube import Build
+from nwx.engine.arrays import Array
 from nwx.errors import UsageError
 from nwx.facets.criteria import DESCRIPTIONS, UNKNOWN, Criterion
-from nwx.facets.labels import TABLES
 from nwx.facets.payloads import ROWS, PayloadColumns
 from nwx.facets.question import FacetCondition
+from nwx.facets.stored_build import Build
 
 
 class Opened:
@@ -39,24 +38,17 @@ class Opened:
         self._codes: dict[Criterion, dict[str, int]] = {}
 
     @classmethod
-    def of_build(cls, build: Build, *, whole: bool = False) -> Self:
+    def of_build(cls, build: Build) -> Self:
         """Return the columns and combinations of a build, mapped into memory.
 
-        `whole` reads the values of all criteria at once, so that the files
-        of the build may then be removed.
+        The files of the build may be removed then.
         """
-        manifest = build.manifest
-        months: dict[str, PayloadColumns] = {
-            name: read_arrays(build.folder / month["file"])
-            for name, month in manifest["months"].items()
-        }
-        arrays = read_arrays(build.folder / manifest["sizes"])
+        notes = build.notes
+        months = {name: build.month(name) for name in notes.months}
+        arrays = build.arrays(notes.sizes)
         varied = {name.removeprefix(ROWS): rows for name, rows in arrays.items()}
-        urls, least = int(manifest["ids"]["url"]), int(manifest.get("least", 1))
-        opened = cls(months, arrays["sizes"], varied, urls, build.labels, build.groupings(), least)
-        for name in TABLES if whole else ():
-            opened.labels(name)
-        return opened
+        urls, least = notes.ids["url"], notes.min_captures
+        return cls(months, arrays["sizes"], varied, urls, build.labels(), build.groupings(), least)
 
     def labels(self, name: str) -> list[str]:
         """Return the values of a criterion, or the archive files, by their codes."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from nwx.engine.cube import ROW_FIELDS
+from nwx.engine.facet_store import CAPTURE_ROW_FIELDS
 from nwx.errors import SourceError
 from nwx.facets.building import Frame
 from nwx.facets.criteria import month_of
@@ -141,7 +141,7 @@ def _fields(lazy: pl.LazyFrame, columns: set[str], path: Path) -> pl.DataFrame:
     if not {"url", "content_digest"} <= columns or not {"timestamp", "fetch_time"} & columns:
         raise SourceError(f"{path} lacks url, content_digest, or timestamp and fetch_time")
     wanted = {}
-    for name in ROW_FIELDS:
+    for name in CAPTURE_ROW_FIELDS:
         column = COLUMNS[name][0] if name in COLUMNS else ""
         found = pl.col(column) if column in columns else pl.lit(None)
         wanted[name] = found.cast(SCHEMA[name], strict=False)

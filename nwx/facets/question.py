@@ -1,7 +1,7 @@
 """Questions about how much there is, and their answers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
 
@@ -83,6 +83,10 @@ class Features:
         """Return one of the features."""
         found: int | float | None = getattr(self, feature.value)
         return found
+
+
+STORED_FEATURES = tuple(feature.name for feature in fields(Features))
+"""The names of the features that are counted; the others are worked out from them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,9 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from nwx.engine.arrays import Array
-from nwx.engine.cube import FEATURES
 from nwx.facets.criteria import CUBE, Criterion
 from nwx.facets.opened import Opened
-from nwx.facets.question import FacetQuestion, FacetRow, Feature, Features
+from nwx.facets.question import STORED_FEATURES, FacetQuestion, FacetRow, Feature, Features
 
 _AT_MOST_CAPTURES = (Feature.CAPTURES, Feature.UNIQUE_DOCUMENTS, Feature.UNIQUE_URLS)
 _AT_MOST_BYTES = (Feature.BYTES, Feature.UNIQUE_BYTES)
@@ -93,7 +92,13 @@ def _are_first(
 def cut(question: FacetQuestion, columns: Mapping[str, Array], rows: Array) -> Array:
     """Leave out what cannot be among the first rows, where these are many."""
     limit, sort = question.limit, question.sort
-    if limit is None or sort is None or sort not in FEATURES or len(rows) <= limit or not limit:
+    if (
+        limit is None
+        or sort is None
+        or sort not in STORED_FEATURES
+        or len(rows) <= limit
+        or not limit
+    ):
         return rows
     values = columns[sort][rows].astype(np.int64)
     edge = np.partition(values, limit - 1 if question.reverse else -limit)
@@ -114,7 +119,7 @@ def _matching(columns: Mapping[str, Array], codes: Codes) -> Array:
 
 
 def _features(columns: Mapping[str, Array], row: int) -> Features:
-    return Features(**{name: int(columns[name][row]) for name in FEATURES})
+    return Features(**{name: int(columns[name][row]) for name in STORED_FEATURES})
 
 
 def _rows(

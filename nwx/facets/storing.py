@@ -6,23 +6,23 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 import numpy as np
 
 from nwx.engine.arrays import Array
-from nwx.engine.cube import FEATURES, Build
 from nwx.facets.adding import Before
 from nwx.facets.criteria import CUBE, STATUSES, Criterion
-from nwx.facets.drafting import Draft
 from nwx.facets.groupings import Captures, Grouping, all_groupings, heavy_combinations, stored
 from nwx.facets.labels import Labels
 from nwx.facets.payloads import PayloadColumns
+from nwx.facets.question import STORED_FEATURES
+from nwx.facets.stored_build import Build, BuildDraft
 
 Say = Callable[[str, int, int], None]
 Pieces = dict[str, list[dict[str, Array]]]
 
 
 def store_combinations(
-    draft: Draft,
+    draft: BuildDraft,
     months: Mapping[str, PayloadColumns],
     labels: Labels,
-    sizes: Mapping[str, Array],
+    sizes: tuple[Array, Array],
     least: int,
     say: Say,
     base: Build | None = None,
@@ -54,7 +54,7 @@ def store_combinations(
                     say("combining", done, total)
             done = (status + 1) * len(found)
     groupings = {name: _together(pieces) for name, pieces in found.items() if pieces}
-    draft.combinations(groupings)
+    draft.write_combinations(groupings)
     return sum(len(columns["status"]) for columns in groupings.values())
 
 
@@ -111,12 +111,12 @@ def _keep(found: Pieces, grouping: Grouping, status: int) -> None:
 
 def _together(pieces: list[dict[str, Array]]) -> dict[str, Array]:
     """Return the combinations of all statuses, in the order of their codes."""
-    names = ["status", *(name for name in CUBE if name in pieces[0]), *FEATURES]
+    names = ["status", *(name for name in CUBE if name in pieces[0]), *STORED_FEATURES]
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in names}
 
 
 def _captures(
-    status: int, months: Mapping[str, PayloadColumns], labels: Labels, sizes: Mapping[str, Array]
+    status: int, months: Mapping[str, PayloadColumns], labels: Labels, sizes: tuple[Array, Array]
 ) -> Captures:
     """Return the captures of a status, of all months together."""
     rows = {name: np.flatnonzero(one["status"] == status) for name, one in months.items()}
@@ -130,8 +130,8 @@ def _captures(
         _gathered(months, rows, "size_bytes"),
         _gathered(months, rows, "digest"),
         _gathered(months, rows, "url"),
-        sizes["sizes"],
-        sizes["varied"] if sizes["varied"].any() else None,
+        sizes[0],
+        sizes[1] if sizes[1].any() else None,
         codes,
     )
 

@@ -37,7 +37,7 @@ def captures_by_chance(seed: int, number: int) -> list[Capture]:
 @pytest.fixture
 def looked_up(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Engine:
     """An archive none of whose questions reads all captures, where its engine can do without."""
-    if engine.cube().selecting() is not None:
+    if engine.facet_store().live_selection() is not None:
         monkeypatch.setattr(holding, "MOST_READ", 0)
     return engine
 
@@ -127,7 +127,7 @@ def test_estimates_are_said_to_be_such_and_near(engine: Engine) -> None:
         some = [one for one in all_of if all(meets(one, each) for each in where)]
         question = FacetQuestion(where, by, Feature.CAPTURES)
         answer = facets.answer(question, approximate=True)
-        if engine.cube().selecting() is None:
+        if engine.facet_store().live_selection() is None:
             assert answer.answered_by is AnsweredBy.LIVE
             continue
         assert answer.answered_by is AnsweredBy.APPROXIMATE
@@ -147,7 +147,7 @@ def test_long_lists_of_estimates_are_cut(engine: Engine, monkeypatch: pytest.Mon
     engine.write(batch([capture("http://s3.example/", "2011")]))
     engine.refresh()
     answer = FacetAnswers(engine).answer(FacetQuestion(by=(Criterion.SITE,)), approximate=True)
-    if engine.cube().selecting() is not None:
+    if engine.facet_store().live_selection() is not None:
         assert len(answer.rows) == 2
         assert answer.found is None
 

@@ -15,6 +15,7 @@ from nwx.facets.criteria import Criterion
 from nwx.facets.making import make_facets
 from nwx.facets.opened import Opened
 from nwx.facets.question import FacetQuestion, Features
+from nwx.facets.stored_build import fetched_build
 from nwx.model import Capture
 from tests.conformance.archive import capture
 from tests.conformance.test_21_facets import cache, written
@@ -104,7 +105,7 @@ def test_dates_that_are_none_are_a_month_of_their_own(engine: Engine, tmp_path: 
 
 def test_a_million_sites(engine: Engine, tmp_path: Path) -> None:
     # What engines do differently is to keep files, which takes a server a while.
-    number = SITES if engine.cube().selecting() is None else SITES // 10
+    number = SITES if engine.facet_store().live_selection() is None else SITES // 10
     numbers = pl.int_range(number, eager=True).cast(pl.String)
     urls = pl.select("http://" + numbers + ".example/").to_series()
     named = {"url": urls, "url_host_private_domain": urls.str.slice(7)}
@@ -128,7 +129,7 @@ def build(engine: Engine, folder: Path, columns: dict[str, object]) -> None:
 
 def built(engine: Engine) -> Opened:
     """Return the build of an archive, brought from where it is kept."""
-    found = engine.cube().fetch()
+    found = fetched_build(engine.facet_store())
     assert found is not None
     return Opened.of_build(found)
 

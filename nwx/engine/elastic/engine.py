@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from nwx.cdx.rows import CdxRow
-from nwx.engine.base import DatesBuilder, Engine, SearchRequest
+from nwx.engine.base import DatesBuilder, Engine, SearchRequest, check_deletable
 from nwx.engine.elastic.bulk import Action, send
 from nwx.engine.elastic.captures import cdx_rows
 from nwx.engine.elastic.captures.by_digest import captures_by_digest
@@ -15,7 +15,7 @@ from nwx.engine.elastic.dates.indices import ElasticDatesIndices
 from nwx.engine.elastic.dates.store import DatesIndex
 from nwx.engine.elastic.documents.search import Searching
 from nwx.engine.elastic.documents.store import DocumentsIndex
-from nwx.engine.elastic.facets.store import ElasticCube
+from nwx.engine.elastic.facets.store import ElasticFacetStore
 from nwx.engine.elastic.pages import count_hits, pages
 from nwx.engine.elastic.schema import Schema
 from nwx.engine.elastic.server import Body, Server, quoted
@@ -153,6 +153,7 @@ class ElasticEngine(Engine):
         return self._parallel.entries(self._name(index))
 
     def delete(self, index: IndexName, ids: Collection[str]) -> int:
+        check_deletable(index)
         actions = (Action(self._name(index), id, None, "delete") for id in dict.fromkeys(ids))
         return self._put(actions).count("deleted")
 
@@ -164,9 +165,9 @@ class ElasticEngine(Engine):
         found = pages(self._server, name, {"query": _EVERYTHING}, by_name)
         return [file_from_entry(hit["_source"]) for page in found for hit in page]
 
-    def cube(self) -> ElasticCube:
+    def facet_store(self) -> ElasticFacetStore:
         captures, facets = self._name(IndexName.CAPTURES), self._name(IndexName.FACETS)
-        return ElasticCube(self._server, captures, facets, self._settings)
+        return ElasticFacetStore(self._server, captures, facets, self._settings)
 
     def stats(self) -> dict[IndexName, IndexStats]:
         return {

@@ -49,6 +49,14 @@ def _entries(server: Server, index: str, ids: Sequence[str], source: str) -> lis
         pause(min(attempt, _LONGEST_PAUSE))
 
 
+def ids_of_all(server: Server, index: str) -> list[str]:
+    """Return the ids of all entries of an index, as fresh as the last write."""
+    server.request("POST", f"/{quoted(index)}/_refresh")
+    body: Body = {"_source": False, "sort": ["_shard_doc"], "size": limits.PAGE}
+    body |= {"query": {"match_all": {}}, "track_total_hits": False}
+    return [hit["_id"] for page in _further_pages(server, index, body) for hit in page]
+
+
 def search_page(server: Server, index: str, body: Body) -> Body:
     """Return the answer of one search; a search that not all shards answered is an error."""
     return server.request(

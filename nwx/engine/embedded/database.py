@@ -46,7 +46,6 @@ CREATE TABLE sources (code INTEGER PRIMARY KEY, collection TEXT NOT NULL, name T
 CREATE TABLE captures (num INTEGER PRIMARY KEY, source INTEGER NOT NULL, {captures},
     UNIQUE (source, source_file_offset));
 CREATE INDEX captures_by_urlkey ON captures (urlkey, timestamp);
-CREATE TABLE facets (id TEXT PRIMARY KEY, entry TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE files (collection TEXT, name TEXT, entry TEXT NOT NULL,
     PRIMARY KEY (collection, name)) WITHOUT ROWID;
 """
@@ -66,7 +65,6 @@ TABLES: dict[IndexName, tuple[str, ...]] = {
     IndexName.DOCUMENTS: ("documents", "ids", "facet_values"),
     IndexName.DATES: ("dates", "seen", "collections"),
     IndexName.CAPTURES: ("captures", "sources"),
-    IndexName.FACETS: ("facets",),
     IndexName.FILES: ("files",),
 }
 """The tables that hold an index, the one with its entries first."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nwx.cdx.rows import CdxRow
-from nwx.engine.base import DatesBuilder, Engine, SearchRequest
+from nwx.engine.base import DatesBuilder, Engine, SearchRequest, check_deletable
 from nwx.engine.embedded import reader
 from nwx.engine.embedded.captures import by_digest, cdx_rows
 from nwx.engine.embedded.captures.loader import Loader
@@ -18,7 +18,7 @@ from nwx.engine.embedded.dates.folder import DatesWriter
 from nwx.engine.embedded.dates.indices import EmbeddedDatesIndices
 from nwx.engine.embedded.documents import search
 from nwx.engine.embedded.documents.view import ArchiveViews
-from nwx.engine.embedded.facets.store import EmbeddedCube
+from nwx.engine.embedded.facets.store import EmbeddedFacetStore
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.writer import ArchiveWriter
 from nwx.engine.entries import merged_dates, merged_entries
@@ -181,13 +181,13 @@ class EmbeddedEngine(Engine):
 
     def count(self, index: IndexName) -> int:
         if index is IndexName.FACETS:
-            return self.cube().combinations()
+            return self.facet_store().count()
         with self._reading() as db:
             return reader.entries(db, index)
 
     def scan(self, index: IndexName) -> Iterator[Mapping[str, Any]]:
         if index is IndexName.FACETS:
-            yield from self.cube().entries()
+            yield from self.facet_store().entries()
             return
         with self._streaming() as db:
             if index is IndexName.DOCUMENTS:
@@ -199,14 +199,15 @@ class EmbeddedEngine(Engine):
                 yield from reader.stored_entries_of(db, index)
 
     def delete(self, index: IndexName, ids: Collection[str]) -> int:
+        check_deletable(index)
         return self._writing().delete(index, ids)
 
     def files(self) -> list[SourceFile]:
         with self._reading() as db:
             return reader.files(db)
 
-    def cube(self) -> EmbeddedCube:
-        return EmbeddedCube(self._folder.path / "facets", self._streaming)
+    def facet_store(self) -> EmbeddedFacetStore:
+        return EmbeddedFacetStore(self._folder.path / "facets", self._streaming)
 
     def stats(self) -> dict[IndexName, IndexStats]:
         self._commit()
@@ -216,8 +217,9 @@ class EmbeddedEngine(Engine):
                     reader.entries(db, index), reader.stored_bytes(db, self._folder, index)
                 )
                 for index in IndexName
+                if index is not IndexName.FACETS
             }
-        return stats | {IndexName.FACETS: self.cube().stats()}
+        return stats | {IndexName.FACETS: self.facet_store().stats()}
 
     def refresh(self) -> None:
         self._commit()

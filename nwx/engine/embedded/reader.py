@@ -97,7 +97,7 @@ def document_entries(db: sqlite3.Connection, searcher: tantivy.Searcher) -> Iter
 
 
 def stored_entries_of(db: sqlite3.Connection, index: IndexName) -> Iterator[IndexEntry]:
-    """Stream the entries of another index in the order of their ids."""
+    """Stream the entries of captures, dates or files in the order of their ids."""
     if index is IndexName.CAPTURES:
         order = "ORDER BY collection || '/' || name || '@' || source_file_offset"
         return (
@@ -105,8 +105,7 @@ def stored_entries_of(db: sqlite3.Connection, index: IndexName) -> Iterator[Inde
         )
     if index is IndexName.DATES:
         return _dates_entries(db)
-    order = "collection || '/' || name" if index is IndexName.FILES else "id"
-    rows = db.execute(f"SELECT entry FROM {index} ORDER BY {order}")
+    rows = db.execute("SELECT entry FROM files ORDER BY collection || '/' || name")
     return (json.loads(entry) for (entry,) in rows)
 
 

@@ -178,7 +178,7 @@ class Registry:
         return int(code)
 
     def delete(self, index: IndexName, ids: Collection[str]) -> int:
-        """Delete entries of another index than documents."""
+        """Delete entries of dates, captures or files."""
         if index is IndexName.DATES:
             deleted = self._delete_dates(ids)
         elif index is IndexName.CAPTURES:
@@ -188,12 +188,10 @@ class Registry:
                 " WHERE sources.collection || '/' || name || '@' || source_file_offset = ?1)",
                 [(id, _offset(id)) for id in ids],
             )
-        elif index is IndexName.FILES:
+        else:
             deleted = self._deleted(
                 "DELETE FROM files WHERE collection || '/' || name = ?", [(id,) for id in ids]
             )
-        else:
-            deleted = self._deleted("DELETE FROM facets WHERE id = ?", [(id,) for id in ids])
         add_rows(self._db, index, -deleted)
         return deleted
 

@@ -6,15 +6,15 @@ from unittest.mock import Mock
 
 import pytest
 
-from nwx.engine.cube import FEATURES, read_build
 from nwx.engine.open import open_engine
 from nwx.facets import adding, groupings
 from nwx.facets.building import FacetBuildOptions, FacetBuildReport, build_facets
 from nwx.facets.criteria import CUBE, FIELDS
-from nwx.facets.sources import CubeSource
+from nwx.facets.question import STORED_FEATURES
+from nwx.facets.sources import ArchiveSource
 from nwx.model import Capture
 from nwx.settings import Settings
-from tests.facets import batch, by_chance, counted, features, groups
+from tests.facets import batch, by_chance, counted, features, groups, stored_entries
 
 
 def write(folder: Path, captures: list[Capture]) -> None:
@@ -24,15 +24,13 @@ def write(folder: Path, captures: list[Capture]) -> None:
 
 def build(folder: Path, **options: object) -> FacetBuildReport:
     with open_engine(Settings(str(folder)), read_only=True) as engine:
-        cube = engine.cube()
+        store = engine.facet_store()
         wanted = FacetBuildOptions(**options)  # type: ignore[arg-type]
-        return build_facets(CubeSource(cube), cube.folder, wanted)
+        return build_facets(ArchiveSource(store), store, wanted)
 
 
 def stored(folder: Path) -> dict[str, dict[str, object]]:
-    found = read_build(folder / "facets")
-    assert found is not None
-    return {entry["id"]: entry for entry in found.entries()}
+    return stored_entries(folder / "facets")
 
 
 def expected(captures: list[Capture], least: int) -> dict[str, dict[str, object]]:
@@ -113,4 +111,6 @@ def test_small_memory_gives_the_same(tmp_path: Path) -> None:
 def test_features_are_whole_numbers(tmp_path: Path) -> None:
     write(tmp_path, by_chance(3, 50))
     build(tmp_path, least=1)
-    assert all(type(entry[name]) is int for entry in stored(tmp_path).values() for name in FEATURES)
+    assert all(
+        type(entry[name]) is int for entry in stored(tmp_path).values() for name in STORED_FEATURES
+    )

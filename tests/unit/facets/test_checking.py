@@ -1,17 +1,15 @@
 """A build that does not agree with the captures is found out."""
 
-import json
 from pathlib import Path
 
 from nwx.checks import check
 from nwx.engine.arrays import read_arrays, write_arrays
-from nwx.engine.cube import MANIFEST
 from nwx.engine.open import open_engine
 from nwx.facets.building import FacetBuildOptions
 from nwx.facets.checking import check_facets
 from nwx.facets.making import make_facets
 from nwx.settings import Settings
-from tests.facets import batch, by_chance
+from tests.facets import batch, by_chance, stored_build
 
 
 def make(folder: Path, least: int) -> Path:
@@ -42,16 +40,14 @@ def test_what_was_built_agrees(tmp_path: Path) -> None:
 
 def test_wrong_codes_are_found(tmp_path: Path) -> None:
     facets = make(tmp_path, 1)
-    manifest = json.loads((facets / MANIFEST).read_text())
-    damage(facets, manifest["months"]["2013-01"]["file"], "depth")
+    damage(facets, stored_build(facets).notes.months["2013-01"], "depth")
     found = problems(tmp_path)
     assert any(name.startswith("depth=") for name in found)
 
 
 def test_wrong_numbers_are_found(tmp_path: Path) -> None:
     facets = make(tmp_path, 1)
-    cube = json.loads((facets / MANIFEST).read_text())["cube"]
-    damage(facets, cube, "month/unique_urls")
+    damage(facets, stored_build(facets).notes.cube, "month/unique_urls")
     assert any("is stored" in message for message in problems(tmp_path).values())
     with open_engine(Settings(str(tmp_path)), read_only=True) as engine:
         assert "facets" in {finding.kind for finding in check(engine)}

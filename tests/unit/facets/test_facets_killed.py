@@ -5,18 +5,19 @@ import subprocess
 import sys
 from pathlib import Path
 
-from nwx.engine.cube import read_build
+from nwx.engine.blob_folder import BlobFolder
 from nwx.engine.open import open_engine
 from nwx.exports.captures import export_captures
 from nwx.facets.building import FacetBuildOptions, build_facets
 from nwx.facets.parquet import ParquetSource
 from nwx.model import Capture
 from nwx.settings import Settings
-from tests.facets import batch, by_chance
+from tests.facets import batch, by_chance, stored_build, stored_entries
 
 BUILD = """
 import os, signal, sys
 from pathlib import Path
+from nwx.engine.blob_folder import BlobFolder
 from nwx.facets import building
 from nwx.facets.parquet import ParquetSource
 
@@ -32,7 +33,8 @@ def dying(handle):
 
 os.fsync = dying
 building._FEWEST_AT_ONCE = 40
-building.build_facets(ParquetSource(export), folder, building.BuildOptions(3, memory_bytes=1))
+store, options = BlobFolder(folder), building.FacetBuildOptions(3, memory_bytes=1)
+building.build_facets(ParquetSource(export), store, options)
 """
 """A build that is killed when it writes its so many-th file."""
 
@@ -45,11 +47,10 @@ def export(folder: Path, captures: list[Capture]) -> Path:
     return folder / "export"
 
 
-def entries(folder: Path) -> list[dict[str, object]]:
-    found = read_build(folder)
-    assert found is not None
-    assert all((folder / name).stat().st_size == size for name, size in found.files.items())
-    return sorted(found.entries(), key=lambda entry: str(entry["id"]))
+def entries(folder: Path) -> dict[str, dict[str, object]]:
+    sizes = stored_build(folder).stored.blobs
+    assert all((folder / name).stat().st_size == size for name, size in sizes.items())
+    return stored_entries(folder)
 
 
 def test_killed_builds_leave_the_one_before_and_are_gone_on_with(tmp_path: Path) -> None:
@@ -57,8 +58,8 @@ def test_killed_builds_leave_the_one_before_and_are_gone_on_with(tmp_path: Path)
     early = export(tmp_path / "early", [one for one in captures if one.timestamp < "201303"])
     late = export(tmp_path / "late", captures)
     folder, whole = tmp_path / "facets", tmp_path / "whole"
-    build_facets(ParquetSource(early), folder, FacetBuildOptions(3))
-    build_facets(ParquetSource(late), whole, FacetBuildOptions(3))
+    build_facets(ParquetSource(early), BlobFolder(folder), FacetBuildOptions(3))
+    build_facets(ParquetSource(late), BlobFolder(whole), FacetBuildOptions(3))
     before, after = entries(folder), entries(whole)
     killed, parts = 0, set()
     for files in (2, 5, 9, 13, 17, 21, 0):
@@ -67,9 +68,9 @@ def test_killed_builds_leave_the_one_before_and_are_gone_on_with(tmp_path: Path)
         assert done.returncode in (0, -signal.SIGKILL), done.stderr
         killed += done.returncode != 0
         assert entries(folder) == (before if done.returncode else after)
-        parts.add(len(list((folder / "parts").glob("*.json"))))
+        parts.add(len(list((folder / "work" / "parts").glob("*.json"))))
     assert killed >= 4
     assert done.returncode == 0
     # Each went on with what those before had read.
     assert len(parts) >= 3
-    assert not (folder / "parts").exists()
+    assert not (folder / "work" / "parts").exists()

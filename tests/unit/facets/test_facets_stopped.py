@@ -4,15 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from nwx.engine.cube import read_build
+from nwx.engine.blob_folder import BlobFolder
 from nwx.engine.open import open_engine
 from nwx.errors import EngineBusyError, EngineError
 from nwx.exports.captures import export_captures
 from nwx.facets.building import FacetBuildOptions, FacetBuildProgress, build_facets
 from nwx.facets.making import make_facets
 from nwx.facets.parquet import ParquetSource
+from nwx.facets.stored_build import current_build
 from nwx.settings import Settings
-from tests.facets import batch, by_chance
+from tests.facets import batch, by_chance, stored_entries
 
 
 class StoppedError(Exception):
@@ -27,12 +28,6 @@ def export(tmp_path: Path) -> Path:
         make_facets(engine, FacetBuildOptions(least=3))
         export_captures(engine, tmp_path / "export")
     return tmp_path / "export"
-
-
-def entries(folder: Path) -> list[dict[str, object]]:
-    found = read_build(folder)
-    assert found is not None
-    return sorted(found.entries(), key=lambda entry: str(entry["id"]))
 
 
 @pytest.mark.parametrize("stage", ["reading", "combining"])
@@ -51,43 +46,43 @@ def test_a_stopped_build_goes_on(
 
     folder = tmp_path / "facets"
     with pytest.raises(StoppedError):
-        build_facets(ParquetSource(export), folder, options, stop)
-    assert read_build(folder) is None
+        build_facets(ParquetSource(export), BlobFolder(folder), options, stop)
+    assert BlobFolder(folder).current() is None
     read: list[int] = []
 
     def note(progress: FacetBuildProgress) -> None:
         if progress.stage == "reading":
             read.append(progress.done)
 
-    build_facets(ParquetSource(export), folder, options, note)
-    assert entries(folder) == entries(tmp_path / "archive" / "facets")
+    build_facets(ParquetSource(export), BlobFolder(folder), options, note)
+    assert stored_entries(folder) == stored_entries(tmp_path / "archive" / "facets")
     # What had been read was not read again.
     assert not read or read[0] > 80
     assert {path.suffix for path in folder.iterdir()} <= {".arrays", ".json", ""}
-    assert not (folder / "parts").exists()
+    assert not (folder / "work" / "parts").exists()
 
 
 def test_two_builds_at_once(tmp_path: Path, export: Path) -> None:
     folder = tmp_path / "facets"
 
     def again(_: FacetBuildProgress) -> None:
-        build_facets(ParquetSource(export), folder, FacetBuildOptions())
+        build_facets(ParquetSource(export), BlobFolder(folder), FacetBuildOptions())
 
     with pytest.raises(EngineBusyError):
-        build_facets(ParquetSource(export), folder, FacetBuildOptions(), again)
+        build_facets(ParquetSource(export), BlobFolder(folder), FacetBuildOptions(), again)
 
 
 def test_an_export_builds_what_its_archive_builds(tmp_path: Path, export: Path) -> None:
     with open_engine(Settings(str(tmp_path / "archive"))) as engine:
-        before = entries(tmp_path / "archive" / "facets")
+        before = stored_entries(tmp_path / "archive" / "facets")
         report = make_facets(engine, FacetBuildOptions(least=3, anew=True), export=export)
         assert report.captures == 400
-        assert report.build.stamp == engine.cube().stamp()
-    assert entries(tmp_path / "archive" / "facets") == before
+        assert report.build.notes.stamp == engine.facet_store().stamp()
+    assert stored_entries(tmp_path / "archive" / "facets") == before
 
 
 def test_a_damaged_build_says_what_to_do(tmp_path: Path, export: Path) -> None:
     facets = tmp_path / "archive" / "facets"
     (facets / "current.json").write_text("{")
     with pytest.raises(EngineError, match="build-facets --anew"):
-        read_build(facets)
+        current_build(BlobFolder(facets))

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-from nwx.engine.cube import ROW_FIELDS
 from nwx.engine.elastic import limits
 from nwx.engine.elastic.documents.compile import Query
 from nwx.engine.elastic.facets.filters import kept_only, query_of
 from nwx.engine.elastic.server import Body, Server, quoted
+from nwx.engine.facet_store import CAPTURE_ROW_FIELDS
 from nwx.engine.selection import Estimate, Groups, LiveFilter, LiveSelection
 from nwx.errors import EngineError
 
@@ -19,7 +19,7 @@ _PARTS_AT_ONCE = 200
 
 
 @contextmanager
-def selecting(server: Server, index: str) -> Iterator["ElasticLiveSelection"]:
+def live_selection(server: Server, index: str) -> Iterator["ElasticLiveSelection"]:
     """Give the captures of an index as they are now."""
     server.request("POST", f"/{quoted(index)}/_refresh")
     answer = server.request("POST", f"/{quoted(index)}/_pit", params={"keep_alive": _KEEP_ALIVE})
@@ -45,7 +45,9 @@ class ElasticLiveSelection(LiveSelection):
         return found
 
     def groups(self, wanted: LiveFilter, fields: Sequence[str]) -> Iterator[Groups]:
-        short = {"bool": {"filter": [query_of(wanted)], "must_not": [kept_only(ROW_FIELDS)]}}
+        short = {
+            "bool": {"filter": [query_of(wanted)], "must_not": [kept_only(CAPTURE_ROW_FIELDS)]}
+        }
         yield from self._composite(short, fields)
         yield from self._kept_only(fields)
 
@@ -66,7 +68,7 @@ class ElasticLiveSelection(LiveSelection):
     def _kept_only(self, fields: Sequence[str]) -> Iterator[Groups]:
         """Give the captures with values that no aggregation sees, one by one."""
         body: Body = {
-            "query": kept_only(ROW_FIELDS),
+            "query": kept_only(CAPTURE_ROW_FIELDS),
             "_source": list(fields),
             "size": limits.PAGE,
             "sort": ["_shard_doc"],
@@ -111,7 +113,7 @@ _ESTIMATED: Body = {
 
 
 def _found(wanted: LiveFilter) -> Query:
-    queries = [query_of(wanted), kept_only(ROW_FIELDS)]
+    queries = [query_of(wanted), kept_only(CAPTURE_ROW_FIELDS)]
     return {"bool": {"should": queries, "minimum_should_match": 1}}
 
 

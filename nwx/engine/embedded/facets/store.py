@@ -1,4 +1,4 @@
-"""The captures of a folder in bulk, and the place of what facet questions are answered from."""
+"""The captures of a folder in bulk, and the files of the facets built from them."""
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -6,14 +6,15 @@ from contextlib import AbstractContextManager
 from operator import itemgetter
 from pathlib import Path
 
-from nwx.engine.cube import MANIFEST, Build, CapturePlace, CaptureTuples, Cube, read_build
+from nwx.engine.blob_folder import BlobFolder
 from nwx.engine.embedded.database import count_rows
 from nwx.engine.embedded.reader import SELECT_CAPTURES, capture_of_row
 from nwx.engine.entries import IndexEntry
+from nwx.engine.facet_store import CapturePlace, CaptureRows, FacetStore
 from nwx.model import Capture, IndexName, IndexStats
 
 _ROWS = 50_000
-_ROW = (
+_SELECT_ROWS = (
     "SELECT timestamp, url, digest, status_code, content_type_norm, content_length, domain,"
     " public_suffix, record_type, hops, urlkey, collection,"
     " name, source_file_offset, num"
@@ -23,20 +24,20 @@ _ROW = (
 Connect = Callable[[], AbstractContextManager[sqlite3.Connection]]
 
 
-class EmbeddedCube(Cube):
-    """The captures of a folder; `place` is the number of a capture in SQLite."""
+class EmbeddedFacetStore(BlobFolder, FacetStore):
+    """The captures of a folder, and the blobs in a folder within; a mark is a capture's number."""
 
     def __init__(self, folder: Path, connect: Connect) -> None:
-        self.folder = folder
+        super().__init__(folder)
         self._connect = connect
 
     def stamp(self) -> str:
         with self._connect() as db:
             (last,) = db.execute("SELECT coalesce(max(num), 0) FROM captures").fetchone()
-            # A number that was let go may be given again, but not without a deletion.
+            # The number of a deleted capture may be given again, but not without a deletion.
             return f"{count_rows(db, IndexName.CAPTURES)} {last} {count_rows(db, 'deletions')}"
 
-    def months(self) -> dict[str, str]:
+    def month_stamps(self) -> dict[str, str]:
         # All of this is in the index by urlkey, which is much smaller than the table.
         command = "SELECT substr(timestamp, 1, 6), count(*), max(num) FROM captures GROUP BY 1"
         with self._connect() as db:
@@ -46,36 +47,19 @@ class EmbeddedCube(Cube):
                 for month, *numbers in db.execute(command)
             }
 
-    def rows(self, months: Collection[str] | None, after: str = "") -> Iterator[CaptureTuples]:
-        command, values = _ROW, [int(after or 0)]
+    def capture_rows(
+        self, months: Collection[str] | None = None, after: str = ""
+    ) -> Iterator[CaptureRows]:
+        command, values = _SELECT_ROWS, [int(after or 0)]
         chosen = sorted(months) if months is not None else []
         if months is not None:
             command += f" AND substr(timestamp, 1, 6) IN ({','.join('?' * len(chosen))})"
         with self._connect() as db:
             cursor = db.execute(f"{command} ORDER BY num", (*values, *chosen))
             while rows := cursor.fetchmany(_ROWS):
-                yield CaptureTuples([row[:-1] for row in rows], str(rows[-1][-1]))
+                yield CaptureRows([row[:-1] for row in rows], str(rows[-1][-1]))
 
-    def version(self) -> str:
-        try:
-            found = (self.folder / MANIFEST).stat()
-        except FileNotFoundError:
-            return ""
-        return f"{found.st_ino} {found.st_mtime_ns}"
-
-    def newest(self) -> Build | None:
-        return read_build(self.folder)
-
-    def at_hand(self) -> Build | None:
-        return read_build(self.folder)
-
-    def fetch(self) -> Build | None:
-        return read_build(self.folder)
-
-    def publish(self, build: Build) -> None:
-        """Do nothing: the folder is the place for everybody."""
-
-    def captures(self, places: Sequence[CapturePlace]) -> list[Capture]:
+    def captures_at(self, places: Sequence[CapturePlace]) -> list[Capture]:
         codes = "SELECT code FROM sources WHERE collection || '/' || name = ?"
         command = f"{SELECT_CAPTURES} WHERE source = ? AND source_file_offset = ?"
         with self._connect() as db:
@@ -87,18 +71,18 @@ class EmbeddedCube(Cube):
             ]
             return [capture_of_row(row) for row in rows if row]
 
-    def combinations(self) -> int:
-        """Return the number of stored combinations."""
-        build = read_build(self.folder)
-        return build.combinations if build else 0
+    def count(self) -> int:
+        """Return the number of entries of the index facets."""
+        build = self.current()
+        return build.entries.count if build and build.entries else 0
 
     def entries(self) -> Iterator[IndexEntry]:
-        """Stream the stored combinations in the order of their ids."""
-        build = read_build(self.folder)
-        if build:
-            yield from sorted(build.entries(), key=itemgetter("id"))
+        """Stream the entries of the index facets in the order of their ids."""
+        build = self.current()
+        if build and build.entries:
+            yield from sorted(build.entries.read(self.folder), key=itemgetter("id"))
 
     def stats(self) -> IndexStats:
-        """Return the size of all that was built."""
-        found = (path.stat().st_size for path in self.folder.glob("*") if path.is_file())
-        return IndexStats(self.combinations(), sum(found))
+        """Return the size of the index facets, the other files of the build included."""
+        stored = sum((self.folder / name).stat().st_size for name in self.blobs())
+        return IndexStats(self.count(), stored)

@@ -1,0 +1,57 @@
+"""The index facets: made anew for each build, and put in the place of the one before."""
+
+from pathlib import Path
+
+from nwx.engine.elastic.bulk import Action, send
+from nwx.engine.elastic.schema import index_body
+from nwx.engine.elastic.server import Body, Server, quoted
+from nwx.engine.entry_columns import EntryColumns
+from nwx.model import IndexName
+from nwx.settings import ElasticSettings
+
+_DIGITS = 6
+
+
+class FacetEntries:
+    """The entries of the index facets, behind an alias."""
+
+    def __init__(self, server: Server, alias: str, settings: ElasticSettings) -> None:
+        self._server = server
+        self._alias = alias
+        self._filling = f"{alias}-filling"
+        self._settings = settings
+
+    def fill(self, entries: EntryColumns | None, folder: Path) -> str:
+        """Return the name of a new index that holds the entries; `folder` has their blobs."""
+        index = f"{self._alias}-{self._last_number() + 1:0{_DIGITS}}"
+        body = index_body(IndexName.FACETS, self._settings)
+        body["aliases"] = {self._filling: {"is_write_index": True}}
+        body["settings"]["index"]["refresh_interval"] = "-1"
+        self._server.request("DELETE", f"/{quoted(index)}", params={"ignore_unavailable": "true"})
+        self._server.request("PUT", f"/{quoted(index)}", body)
+        if entries:
+            found = entries.read(folder)
+            send(self._server, (Action(self._filling, one["id"], one) for one in found))
+        refreshing = {"index": {"refresh_interval": None}}
+        self._server.request("PUT", f"/{quoted(index)}/_settings", refreshing)
+        self._server.request("POST", f"/{quoted(index)}/_refresh")
+        return index
+
+    def swap(self, index: str) -> None:
+        """Let the alias stand for another index, and remove what it stood for."""
+        actions: list[Body] = [{"remove_index": {"index": name}} for name in self._indices()]
+        added = {"index": index, "alias": self._alias, "is_write_index": True}
+        removed = {"index": index, "alias": self._filling}
+        actions += [{"add": added}, {"remove": removed}]
+        self._server.request("POST", "/_aliases", {"actions": actions})
+
+    def _last_number(self) -> int:
+        numbers = [int(name.rpartition("-")[2]) for name in self._indices()]
+        return max(numbers, default=0)
+
+    def _indices(self) -> list[str]:
+        """Return the names of the indices that the alias stands for."""
+        found = self._server.request(
+            "GET", f"/{quoted(self._alias)}", params={"ignore_unavailable": "true"}
+        )
+        return sorted(found)

@@ -1,0 +1,297 @@
+"""The stored build that facet questions are answered from: reading it, and writing the next."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from nwx.engine.arrays import Array, narrow, read_arrays, write_arrays
+from nwx.engine.entry_columns import EntryColumns, TextsFile
+from nwx.engine.facet_store import BlobStore, StoredBuild
+from nwx.errors import BlobError, EngineVersionError
+from nwx.facets.criteria import FIELDS
+from nwx.facets.labels import Labels
+from nwx.facets.payloads import ROWS, PayloadColumns, document_sizes
+
+_FORMAT = 2
+Result = TypeVar("Result")
+
+_ADVICE = "run `nwx build-facets --anew`"
+
+
+@dataclass(frozen=True, slots=True)
+class BuildNotes:
+    """What is known of a build beside its arrays; all fields but the first ones name blobs.
+
+    `stamp` and `checks` are those of the captures that it was made from, as a
+    whole and by month (`201301`). `seeds` are those of the hashes that
+    `hashed_by` (the version of polars) made. `sites` are names by beginnings
+    of urlkeys. Combinations have at least `min_captures` captures; `cube` is
+    "" where none were made. `ids` has how many numbers URLs and digests have.
+    """
+
+    format: int
+    number: int
+    stamp: str
+    checks: dict[str, str]
+    seeds: Sequence[int]
+    hashed_by: str
+    sites: dict[str, str]
+    min_captures: int
+    captures: int
+    combinations: int
+    ids: dict[str, int]
+    built: str
+    months: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+    id_files: Sequence[str] = ()
+    sizes: str = ""
+    cube: str = ""
+
+    def blobs(self) -> list[str]:
+        """Return the names of all blobs of the build."""
+        named = [*self.months.values(), *self.labels.values(), *self.id_files, self.sizes]
+        return [*named, self.cube] if self.cube else named
+
+
+class Build:
+    """A build whose blobs lie in a folder."""
+
+    def __init__(self, folder: Path, stored: StoredBuild) -> None:
+        self.stored = stored
+        self._folder = folder
+        self.notes = BuildNotes(**stored.notes)
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of all blobs."""
+        return sum(self.stored.blobs.values())
+
+    def path(self, blob: str) -> Path:
+        """Return the file of a blob."""
+        return self._folder / blob
+
+    def arrays(self, blob: str) -> dict[str, Array]:
+        """Return the arrays of a blob by name, mapped into memory.
+
+        Raises BlobError on a blob that is missing or damaged.
+        """
+        with _advising():
+            return read_arrays(self._folder / blob)
+
+    def month(self, name: str) -> PayloadColumns:
+        """Return the columns of a month (`2013-01`)."""
+        return self.arrays(self.notes.months[name])
+
+    def labels(self) -> Callable[[str], list[str]]:
+        """Return what reads the values of a criterion, or the archive files, by their codes.
+
+        It may be called when the files of the build are removed.
+        """
+        with _advising():
+            files = {name: TextsFile(self.path(blob)) for name, blob in self.notes.labels.items()}
+
+        def read(name: str) -> list[str]:
+            with _advising():
+                return files[name].read()
+
+        return read
+
+    def groupings(self) -> dict[str, dict[str, Array]]:
+        """Return the columns of the combinations by grouping, such as `month,type`.
+
+        Columns are the codes of the status and of the criteria of the
+        grouping, and a column a stored feature (see `nwx.facets.groupings`).
+        """
+        found: dict[str, dict[str, Array]] = {}
+        if self.notes.cube:
+            for name, array in self.arrays(self.notes.cube).items():
+                grouping, _, column = name.partition("/")
+                found.setdefault(grouping, {})[column] = array
+        return found
+
+
+def current_build(store: BlobStore) -> Build | None:
+    """Return the current build as it is described, None where there is none.
+
+    Its blobs need not be on this machine. Raises EngineVersionError on a
+    build that this version of nwx cannot read.
+    """
+    with _advising():
+        stored = store.current()
+        if stored is None:
+            return None
+        found = stored.notes.get("format")
+        if found != _FORMAT:
+            raise EngineVersionError(
+                f"the facets in {store.folder} have format {found}, this nwx reads {_FORMAT}"
+            )
+    return Build(store.folder, stored)
+
+
+def fetched_build(store: BlobStore) -> Build | None:
+    """Return the current build with its blobs on this machine, None where there is none."""
+    return with_fetched(store, lambda build: build)
+
+
+def with_fetched(store: BlobStore, use: Callable[[Build], Result]) -> Result | None:
+    """Return what is made of the current build once its blobs are on this machine.
+
+    None where there is no build. Where another build becomes current
+    meanwhile, and takes blobs away, that one is used instead.
+    """
+    while True:
+        version = store.version()
+        build = current_build(store)
+        if build is None:
+            return None
+        try:
+            with _advising():
+                store.get(build.stored.blobs)
+            return use(build)
+        except BlobError:
+            if store.version() == version:
+                raise
+
+
+@contextmanager
+def _advising() -> Iterator[None]:
+    """Say what to do about a build that cannot be used."""
+    try:
+        yield
+    except (BlobError, EngineVersionError) as error:
+        if _ADVICE in str(error):
+            raise
+        raise type(error)(f"{error}; {_ADVICE}") from error
+
+
+class BuildDraft:
+    """The blobs of a build that is being made, in a folder of their own."""
+
+    def __init__(self, store: BlobStore, folder: Path, base: Build | None) -> None:
+        self._store = store
+        self._folder = folder
+        self._base = base
+        # Blobs of two builds never have the same name, wherever builds are made.
+        self.number = (base.notes.number if base else 0) + 1
+        self._mark = f"{self.number}-{os.urandom(4).hex()}"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        self.made: set[str] = set()
+        self._months: dict[str, str] = {}
+        self._labels: dict[str, str] = {}
+        self._id_files = list(base.notes.id_files) if base else []
+        self._sizes = self._cube = ""
+
+    def write_month(self, name: str, columns: PayloadColumns) -> PayloadColumns:
+        """Write the columns of a month and return them as they are read."""
+        self.made.add(name)
+        self._months[name] = self._write(f"month-{name}", columns)
+        return read_arrays(self._folder / self._months[name])
+
+    def keep_month(self, name: str) -> PayloadColumns:
+        """Keep a month of the build before and return its columns."""
+        assert self._base is not None
+        self._months[name] = self._base.notes.months[name]
+        return self._base.month(name)
+
+    def write_labels(self, labels: Labels) -> None:
+        """Write the values of all criteria, and the archive files."""
+        for name, values in labels.values.items():
+            self._labels[name] = file = f"labels-{name}.{self._mark}.json"
+            with (self._folder / file).open("w", encoding="utf-8") as opened:
+                json.dump(values, opened)
+                opened.flush()
+                os.fsync(opened.fileno())
+
+    def write_ids(self, new: Sequence[Mapping[str, Array]]) -> None:
+        """Write the hashes that numbers were given to, beside those of the build before."""
+        if new:
+            together = {key: np.concatenate([one[key] for one in new]) for key in new[0]}
+            self._id_files.append(self._write("ids", together))
+
+    def write_sizes(
+        self, months: Mapping[str, PayloadColumns], documents: int
+    ) -> tuple[Array, Array]:
+        """Write the bytes of each document, and where they differ from capture to capture.
+
+        Returns both: `int64[documents]` bytes, 0 where they differ, and
+        `bool[documents]`, true where they differ.
+        """
+        sizes, varied, rows = document_sizes(months, documents)
+        listed = {f"{ROWS}{name}": narrow(one) for name, one in rows.items()}
+        self._sizes = self._write("sizes", {"sizes": narrow(sizes), **listed})
+        return sizes, varied
+
+    def write_combinations(self, groupings: Mapping[str, Mapping[str, Array]]) -> None:
+        """Write the combinations, columns by grouping."""
+        arrays = {
+            f"{grouping}/{name}": column
+            for grouping, columns in groupings.items()
+            for name, column in columns.items()
+        }
+        self._cube = self._write("cube", arrays)
+
+    def publish(self, **facts: Any) -> Build:
+        """Make the draft the current build of the store and return it.
+
+        `facts` are the fields of BuildNotes that the draft does not know.
+        Raises EngineBusyError where another build has become current meanwhile.
+        """
+        notes = BuildNotes(
+            format=_FORMAT,
+            number=self.number,
+            built=datetime.now(UTC).isoformat(timespec="seconds"),
+            months=self._months,
+            labels=self._labels,
+            id_files=self._id_files,
+            sizes=self._sizes,
+            cube=self._cube,
+            **facts,
+        )
+        version, known = self._store.version(), self._store.blobs()
+        stored = StoredBuild(self._blob_sizes(notes), asdict(notes), _entry_columns(notes))
+        for path in sorted(self._folder.iterdir()):
+            self._store.put(path)
+        self._store.swap(stored, version)
+        self._store.delete(known - set(stored.blobs))
+        return Build(self._store.folder, stored)
+
+    def _blob_sizes(self, notes: BuildNotes) -> dict[str, int]:
+        """Return the sizes of the blobs, of which the new ones are still in the draft's folder."""
+        kept = self._base.stored.blobs if self._base else {}
+        return {
+            name: kept[name] if name in kept else (self._folder / name).stat().st_size
+            for name in notes.blobs()
+        }
+
+    def _write(self, name: str, arrays: Mapping[str, Array]) -> str:
+        file = f"{name}.{self._mark}.arrays"
+        # What is mapped into memory keeps its bytes: another file takes its name.
+        new = self._folder / f"{file}.new"
+        write_arrays(new, arrays)
+        new.replace(self._folder / file)
+        return file
+
+
+def restamped(store: BlobStore, build: Build, stamp: str) -> Build:
+    """Return the current build of a store, noted to be that of captures with another stamp."""
+    notes = {**build.stored.notes, "stamp": stamp}
+    stored = StoredBuild(build.stored.blobs, notes, build.stored.entries)
+    store.swap(stored, store.version())
+    return Build(store.folder, stored)
+
+
+def _entry_columns(notes: BuildNotes) -> EntryColumns | None:
+    if not notes.cube:
+        return None
+    fields = {name.value: stored for name, stored in FIELDS.items()}
+    labels = {name: notes.labels[name] for name in fields}
+    return EntryColumns(notes.cube, notes.combinations, labels, fields)
