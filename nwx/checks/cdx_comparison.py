@@ -251,7 +251,10 @@ class Comparison:
         if files:
             errors = sum(file.counts.get("errors", 0) for file in files)
             read = f"{one.line.source_file} was read and gave no such capture"
-            return Cause.UNREAD, f"{read}, but {errors:,} errors" if errors else read
+            return (
+                Cause.UNREAD,
+                f"{read}, but {errors:,} error{'' if errors == 1 else 's'}" if errors else read,
+            )
         return Cause.UNKNOWN, "the archive has nothing of that moment"
 
 

@@ -8,7 +8,7 @@ import click
 
 from nwx.cli.list_commands import FIELDS, TMP, print_problems, sources_of, step_bar
 from nwx.cli.main import run
-from nwx.cli.output import print_json
+from nwx.cli.output import counted, print_json
 from nwx.dedup.added_dates import DatesLists, DatesReport, add_dates, build_dates, dates_report_json
 from nwx.engine.open import is_server, open_engine
 from nwx.errors import UsageError
@@ -25,37 +25,35 @@ _LEAST_OF_ORIGINAL = 3
     default=DEFAULT_COLLECTION,
     show_default=True,
     metavar="NAME",
-    help="The collection that the captures belong to.",
+    help="Collection of the captures.",
 )
 @click.option(
     "--into",
     default=MAIN_DATES,
     show_default=True,
     metavar="NAME",
-    help="The dates index to add to; a new one is made and attached.",
+    help="Dates index to add to; it is created and attached if it does not exist.",
 )
 @click.option(
-    "--build", metavar="NAME", help="Build this dates index anew instead, and swap it in whole."
+    "--build", metavar="NAME", help="Build this dates index and replace the existing one."
 )
 @click.option(
     "--from",
     "sources",
     multiple=True,
     metavar="INDEX",
-    help="With --build: take in the dates of this index.",
+    help="With --build: include the dates of this index.",
 )
 @click.option(
     "--documents-only",
     is_flag=True,
-    help="With --build: leave out the dates of keys that are no documents of the archive.",
+    help="With --build: leave out dates of keys without a document in the archive.",
 )
 @FIELDS
 @TMP
-@click.option(
-    "--strict", is_flag=True, help="Add nothing when there is a line that cannot be read."
-)
+@click.option("--strict", is_flag=True, help="Add nothing if any line cannot be read.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option("--quiet", is_flag=True, help="Show neither progress nor report, only errors.")
+@click.option("--quiet", is_flag=True, help="Show only errors.")
 @click.pass_obj
 def command(
     settings: Settings | None,
@@ -69,22 +67,22 @@ def command(
     quiet: bool,
     **options: Any,
 ) -> int:
-    """Add the dates of lists to an archive.
+    """Add the dates in exclusion lists to an archive.
 
-    LISTS have lines `date digest url` or `url digest date`, as dedup-cdx
-    and revisits write them, or are CDX or CDXJ files; plain, gzip or zstd;
-    - is standard input. Each line says when a URL and digest was captured.
-    Dates that are known change nothing; those whose document is not there
-    wait for it (`nwx dates orphans`).
+    LISTS have lines `date digest url` or `url digest date`, as dedup-cdx and
+    revisits write them, or are CDX or CDXJ files; plain, gzip or zstd; - is
+    standard input. Each line gives a date at which a URL and digest was
+    captured. Known dates change nothing. Dates without a document are kept
+    until the document is imported (`nwx dates orphans` lists them).
 
-    With --build a dates index is made anew, of the indices --from and of
-    LISTS, and takes the place of the one of that name. An INDEX is one of
-    the archive by its name (`main` is its own), a folder with a slash in
-    its name, or an index on Elasticsearch.
+    With --build a dates index is built from the indices of --from and from
+    LISTS, and replaces the one of that name. An INDEX is an index of the
+    archive by its name (`main` is its own), a folder (with a slash in its
+    name), or an index on Elasticsearch.
 
-    The form of NutchWAX does the same: when the first argument is an
-    archive (a folder, or the http(s) address of an Elasticsearch), the
-    arguments are KEY-INDEX [SOURCE-INDEX]... DEST-INDEX LIST.
+    The form of NutchWAX works too: if the first argument is an archive (a
+    folder, or the http(s) address of an Elasticsearch), the arguments are
+    KEY-INDEX [SOURCE-INDEX]... DEST-INDEX LIST.
     """
     settings = settings or load_settings({})
     if lists and (is_server(lists[0]) or Path(lists[0]).is_dir()):
@@ -153,20 +151,20 @@ def _print(report: DatesReport, *, as_json: bool, quiet: bool, built: str) -> No
 
 def _words(report: DatesReport, built: str) -> str:
     lists = report.lists
-    counts = [f"{lists.lines:,} lines", f"{report.keys:,} keys"]
+    counts = [counted(lists.lines, "line"), counted(report.keys, "key")]
     if built:
-        counts.append(f"{report.new:,} dates in {built}")
+        counts.append(f"{counted(report.new, 'date')} in {built}")
     else:
-        counts += [f"{report.new:,} dates new", f"{report.known:,} known"]
-    for count, words in (
-        (report.orphans, "keys without a document"),
-        (report.left_out, "keys left out"),
-        (lists.not_captures, "lines of records that are no captures"),
-        (lists.without_digest, "lines without a digest"),
-        (lists.problems_total, "lines that cannot be read"),
+        counts += [f"{counted(report.new, 'date')} new", f"{report.known:,} known"]
+    for count, noun, words in (
+        (report.orphans, "key", "without a document"),
+        (report.left_out, "key", "left out"),
+        (lists.not_captures, "line", "of records that are no captures"),
+        (lists.without_digest, "line", "without a digest"),
+        (lists.problems_total, "line", "that cannot be read"),
     ):
         if count:
-            counts.append(f"{count:,} {words}")
+            counts.append(f"{counted(count, noun)} {words}")
     return ", ".join(counts)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from nwx.cli.build_progress import shown_build
-from nwx.cli.output import print_json, size_words
+from nwx.cli.output import counted, print_json, size_words
 from nwx.engine.open import open_engine
 from nwx.settings import Settings
 
@@ -20,20 +20,20 @@ _MEMORY_MB = 1000
     type=click.IntRange(1),
     default=_LEAST,
     show_default=True,
-    help="Store the combinations with so many captures or more; 1 stores all.",
+    help="Store combinations with at least this many captures; 1 stores all.",
 )
 @click.option(
     "--sites",
     "sites_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="URL prefixes and the names of the sites they belong to, one a line.",
+    help="File of URL prefixes and site names, one pair a line.",
 )
 @click.option(
     "--source",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Read the captures from an export (`nwx export captures`).",
+    help="Read captures from an export (`nwx export captures`) instead of the archive.",
 )
 @click.option(
     "--memory",
@@ -41,11 +41,11 @@ _MEMORY_MB = 1000
     default=_MEMORY_MB,
     show_default=True,
     metavar="MB",
-    help="How much may be held in memory while captures are read.",
+    help="Memory limit for reading captures, in MB.",
 )
-@click.option("--anew", is_flag=True, help="Build all months, not only those that changed.")
+@click.option("--anew", is_flag=True, help="Build all months again, not only those that changed.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option("--quiet", is_flag=True, help="Show neither progress nor report.")
+@click.option("--quiet", is_flag=True, help="Show only errors.")
 @click.pass_obj
 def command(
     settings: Settings,
@@ -57,13 +57,13 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Build what facet questions are answered from at once.
+    """Build the columns and combinations that answer facet questions.
 
-    That is a few columns of all captures, and the combinations of criteria
-    that have many captures with all their features. Only the months that
-    changed since the last build are read. Questions are answered from the
-    build before until this one is complete. Stopped on the way, the same
-    command goes on. Without --sites, the list of the build before is taken.
+    These are a few columns of all captures, and all features of each
+    combination of criteria with many captures. Only months that changed since
+    the last build are read. Questions are answered from the previous build
+    until this one is complete. If interrupted, run the same command again to
+    resume. Without --sites, the site list of the previous build is used.
     """
     # Here and not above: what builds takes a while to load.
     from nwx.facets.building import FacetBuildOptions
@@ -91,7 +91,7 @@ def command(
         )
     elif not quiet:
         click.echo(
-            f"{report.captures:,} captures, {report.months:,} months built and"
-            f" {report.months_kept:,} kept, {report.combinations:,} combinations,"
+            f"{counted(report.captures, 'capture')}, {counted(report.months, 'month')} built and"
+            f" {report.months_kept:,} kept, {counted(report.combinations, 'combination')},"
             f" {size_words(report.bytes)} in {report.seconds:.1f} s"
         )

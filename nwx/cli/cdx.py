@@ -1,11 +1,13 @@
 """nwx cdx"""
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
 from nwx.cli.list_commands import list_output, step_bar
-from nwx.cli.output import clean
+from nwx.cli.output import clean, counted
 from nwx.errors import UsageError
 from nwx.indexing.cdx_files import IndexOptions, IndexReport, index_beside, index_together
 from nwx.indexing.index_lines import IndexLineForm
@@ -13,6 +15,23 @@ from nwx.warc.sources import STANDARD_INPUT, expand
 
 _ERRORS_SHOWN = 20
 _FORMS = {"9": IndexLineForm.CDX9, "11": IndexLineForm.CDX11}
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """The arguments of the command, as click names them."""
+
+    files: tuple[str, ...]
+    fields: str
+    cdxj: bool
+    in_order: bool
+    post_append: bool
+    beside: bool
+    output: Path | None
+    tmp: Path | None
+    jobs: int | None
+    strict: bool
+    quiet: bool
 
 
 @click.command("cdx")
@@ -30,67 +49,63 @@ _FORMS = {"9": IndexLineForm.CDX9, "11": IndexLineForm.CDX11}
     "in_order",
     default=True,
     show_default=True,
-    help="In the order of bytes, as CDX are looked up, or as the records stand.",
+    help="Sort lines by bytes, as CDX look-ups need, or keep the order of the records.",
 )
 @click.option(
-    "--post-append", is_flag=True, help="Tell POST requests apart by their bodies, in urlkeys."
+    "--post-append", is_flag=True, help="Add method and body of POST requests to the urlkey."
 )
-@click.option("--beside", is_flag=True, help="Write FILE.cdx (or .cdxj) beside each FILE.")
+@click.option("--beside", is_flag=True, help="Write FILE.cdx (or .cdxj) next to each FILE.")
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Where one index of all goes; it appears when it is whole.  [standard output]",
+    help="Write one index to FILE, which appears when complete.  [default: standard output]",
 )
 @click.option(
     "--tmp",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     metavar="FOLDER",
-    help="Where temporary files go.  [TMPDIR]",
+    help="Folder for temporary files.  [default: TMPDIR]",
 )
 @click.option(
-    "--jobs", type=click.IntRange(1), metavar="N", help="Files to read at once.  [the cores]"
+    "--jobs",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Files to read in parallel.  [default: number of cores]",
 )
-@click.option("--strict", is_flag=True, help="Fail (exit code 1) when there was any error.")
-@click.option("--quiet", is_flag=True, help="Show neither progress nor counts, only errors.")
-def command(
-    files: tuple[str, ...],
-    fields: str,
-    cdxj: bool,
-    in_order: bool,
-    post_append: bool,
-    beside: bool,
-    output: Path | None,
-    tmp: Path | None,
-    jobs: int | None,
-    strict: bool,
-    quiet: bool,
-) -> int:
-    """Write CDX of archive files.
+@click.option("--strict", is_flag=True, help="Exit with code 1 after any error.")
+@click.option("--quiet", is_flag=True, help="Show only errors.")
+def command(**given: Any) -> int:
+    """Write CDX files for archive files.
 
-    FILES are WARC, ARC and WACZ, compressed or not, named as for nwx
-    import. The lines are those of pywb's cdx-indexer, with --cdxj those of
-    cdxj-indexer. The exit code is 1 when nothing could be read, or with
+    FILES are WARC, ARC and WACZ files, compressed or not, named as for nwx
+    import. Lines are as pywb's cdx-indexer writes them; with --cdxj, as
+    cdxj-indexer does. The exit code is 1 if nothing could be read, or with
     --strict after any error.
     """
-    if not files:
+    asked = _Options(**given)
+    if not asked.files:
         raise UsageError("there is nothing to read; name files or folders")
-    if beside and (output or STANDARD_INPUT in files):
+    if asked.beside and (asked.output or STANDARD_INPUT in asked.files):
         raise UsageError("--beside takes neither --output nor standard input")
-    options = IndexOptions(IndexLineForm.CDXJ if cdxj else _FORMS[fields], in_order, post_append)
-    sources = list(expand(files))
-    with step_bar(quiet=quiet) as progress:
-        if beside:
-            report = index_beside(sources, options, jobs=jobs, progress=progress)
+    options = IndexOptions(
+        IndexLineForm.CDXJ if asked.cdxj else _FORMS[asked.fields],
+        asked.in_order,
+        asked.post_append,
+    )
+    sources = list(expand(asked.files))
+    with step_bar(quiet=asked.quiet) as progress:
+        if asked.beside:
+            report = index_beside(sources, options, jobs=asked.jobs, progress=progress)
         else:
-            with list_output(output) as stream:
+            with list_output(asked.output) as stream:
                 report = index_together(
-                    sources, stream, options, jobs=jobs, tmp=tmp, progress=progress
+                    sources, stream, options, jobs=asked.jobs, tmp=asked.tmp, progress=progress
                 )
-    _print(report, err=not beside and output is None, quiet=quiet)
+    _print(report, err=not asked.beside and asked.output is None, quiet=asked.quiet)
     useful = report.lines or not report.errors
-    return 0 if useful and not (strict and report.errors) else 1
+    return 0 if useful and not (asked.strict and report.errors) else 1
 
 
 def _print(report: IndexReport, *, err: bool, quiet: bool) -> None:
@@ -98,7 +113,12 @@ def _print(report: IndexReport, *, err: bool, quiet: bool) -> None:
         place = "" if error.offset is None else f" at {error.offset}"
         click.echo(clean(f"nwx: {error.file}{place}: {error.message} ({error.kind})"), err=True)
     if len(report.errors) > _ERRORS_SHOWN:
-        click.echo(f"nwx: … and {len(report.errors) - _ERRORS_SHOWN:,} more errors", err=True)
+        click.echo(
+            f"nwx: … and {counted(len(report.errors) - _ERRORS_SHOWN, 'more error')}", err=True
+        )
     if not quiet:
-        counts = f"{report.files:,} files, {report.lines:,} lines, {len(report.errors):,} errors"
+        counts = (
+            f"{counted(report.files, 'file')}, {counted(report.lines, 'line')}, "
+            f"{counted(len(report.errors), 'error')}"
+        )
         click.echo(counts, err=err)

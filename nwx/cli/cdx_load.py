@@ -4,7 +4,7 @@ import click
 
 from nwx.cdx.files import lines_of, open_cdx
 from nwx.cdxserver.loaded_lines import Loaded, load_lines
-from nwx.cli.output import clean, print_json
+from nwx.cli.output import clean, counted, print_json
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.errors import CdxError, UsageError
@@ -19,19 +19,19 @@ from nwx.settings import Settings
     default=DEFAULT_COLLECTION,
     show_default=True,
     metavar="NAME",
-    help="The collection that the captures belong to.",
+    help="Collection of the captures.",
 )
-@click.option("--strict", is_flag=True, help="Load nothing of a file that has a bad line.")
+@click.option("--strict", is_flag=True, help="Load nothing from a file that has a bad line.")
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
 @click.pass_obj
 def command(
     settings: Settings, files: tuple[str, ...], collection: str, strict: bool, as_json: bool
 ) -> int:
-    """Load captures from CDX and CDXJ files, without texts.
+    """Load captures from CDX and CDXJ files, without text.
 
-    FILES may be compressed, - is standard input. The CDX server knows the
-    captures then; searches find none of them. Captures that are there
-    already stay as they are. The exit code is 1 when nothing could be read.
+    FILES may be compressed; - is standard input. The captures are available to
+    the CDX server, but not to searches. Captures that the archive already holds
+    are not changed. The exit code is 1 if nothing could be read.
     """
     if not files:
         raise UsageError("there is nothing to load; name CDX files")
@@ -62,8 +62,8 @@ def _print(total: Loaded, *, as_json: bool) -> None:
         return
     others = f"{total.not_captures:,} of records that are no captures, "
     click.echo(
-        f"{total.lines:,} captures, {total.changed:,} of them new,"
-        f" {others if total.not_captures else ''}{total.bad_lines:,} bad lines"
+        f"{counted(total.lines, 'capture')}, {total.changed:,} of them new,"
+        f" {others if total.not_captures else ''}{counted(total.bad_lines, 'bad line')}"
     )
 
 

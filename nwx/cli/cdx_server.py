@@ -17,33 +17,33 @@ from nwx.settings import Settings
 
 @click.command("cdx-server")
 @click.argument("sources", nargs=-1, metavar="[SOURCE]...")
-@click.option("--archive", is_flag=True, help="Ask the archive (--engine) beside the SOURCEs.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.option("--archive", is_flag=True, help="Also answer from the archive (--engine).")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=8080,
     show_default=True,
-    help="The port to listen at; 0 takes a free one.",
+    help="Port to listen on; 0 picks a free one.",
 )
 @click.option(
     "--threads",
     type=click.IntRange(2),
     default=8,
     show_default=True,
-    help="How many questions are answered at once.",
+    help="Queries answered at the same time.",
 )
 @click.option(
     "--replay-url",
     default="",
     metavar="URL",
-    help="Where captures are played, as URL/20140126200624/http://…: TimeMaps lead there.",
+    help="Public address of playback (URL/20140126200624/http://…), for links in TimeMaps.",
 )
 @click.option(
     "--cdx-token",
     default="",
     metavar="TEXT",
-    help="Let whoever has this token write captures to the archive.  [NWX_CDX_TOKEN]",
+    help="Token that allows writing captures to the archive.  [NWX_CDX_TOKEN]",
 )
 @click.option(
     "--cdx-origin",
@@ -65,13 +65,13 @@ def command(
     cdx_token: str,
     cdx_origins: tuple[str, ...],
 ) -> None:
-    """Answer questions for captures, as crawlers and playback ask them, until Ctrl-C.
+    """Answer CDX queries of crawlers and playback tools.
 
-    A SOURCE is a sorted CDX or CDXJ file, a folder of them, or a ZipNum
-    cluster (its folder, its .idx file, a WACZ, an address); COLLECTION=SOURCE
-    says whose captures these are. Without a SOURCE the archive is asked.
-    The addresses are /cdx, /COLLECTION/cdx and /COLLECTION; the dialects
-    ia, pywb and outback: /cdx/ia.
+    Runs until Ctrl-C. A SOURCE is a sorted CDX or CDXJ file, a folder of them,
+    or a ZipNum cluster (its folder, its .idx file, a WACZ, an address);
+    COLLECTION=SOURCE sets the collection of its captures. Without a SOURCE, the
+    archive is used. Queries go to /cdx, /COLLECTION/cdx and /COLLECTION; the
+    dialects are ia, pywb and outback: /cdx/ia.
     """
     # Imported here: the libraries of the server are no concern of the other commands.
     from webapp.cdx.origins import origins_of

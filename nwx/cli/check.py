@@ -11,7 +11,7 @@ import click
 from nwx.bulk.progress import StepProgress
 from nwx.checks import Cause, Comparison, Disagreement, Missing, check
 from nwx.cli.list_commands import place_and_message, print_above, step_bar
-from nwx.cli.output import clean, print_json
+from nwx.cli.output import clean, counted, print_json
 from nwx.dedup.exclusion_lists import ExclusionList
 from nwx.engine.open import open_engine
 from nwx.errors import UsageError
@@ -35,12 +35,17 @@ _PROBLEMS_SHOWN = 20
     "lists",
     multiple=True,
     metavar="LIST",
-    help="With --cdx: captures on LIST are missing on purpose.",
+    help="With --cdx: captures on LIST are expected to be missing.",
 )
 @click.option(
-    "--collection", default="", metavar="NAME", help="With --cdx: look in this collection only."
+    "--collection", default="", metavar="NAME", help="With --cdx: check only this collection."
 )
-@click.option("--all", "everything", is_flag=True, help="Name all, not the first 100 of a kind.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="List all problems, not only the first 100 of each kind.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @click.pass_obj
@@ -53,16 +58,15 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Check that the indices agree with each other and with the ledger.
+    """Check that the indices agree with each other and with the import ledger.
 
-    With --cdx instead whether what CDX files say was captured is there:
-    for each capture its date, and its document. What is missing is named
-    with the cause: its file was not imported, or not to the end; a list
-    left it out; its record could not be read; the digest is another; and
-    so on.
+    With --cdx, check instead that the archive holds the date and the document
+    of each capture in a CDX file. Missing captures are listed with the cause:
+    the file was not imported, or only in part; an exclusion list left the
+    capture out; its record could not be read; its digest differs; and so on.
 
-    The exit code is 1 when something is wrong, or missing without having
-    been left out on purpose.
+    The exit code is 1 if something is wrong, or missing other than by an
+    exclusion list.
     """
     if not files and (lists or collection):
         raise UsageError(
@@ -82,7 +86,7 @@ def command(
         print_json({"agrees": not counts, "findings": counts, "first": shown.first})
     else:
         shown.end()
-        click.echo(f"{counts.total():,} disagreements" if counts else "the indices agree")
+        click.echo(counted(counts.total(), "disagreement") if counts else "the indices agree")
     return 1 if counts else 0
 
 
@@ -173,9 +177,9 @@ def _summary(comparison: Comparison, counts: Counter[str]) -> str:
     unread, others = comparison.problems_total, comparison.not_captures
     causes = ", ".join(f"{kind} {count:,}" for kind, count in sorted(counts.items()))
     return (
-        f"{comparison.lines:,} captures in the CDX, {comparison.held:,} held,"
+        f"{counted(comparison.lines, 'capture')} in the CDX, {comparison.held:,} held,"
         f" {counts.total():,} missing"
         + (f" ({causes})" if causes else "")
-        + (f"; {others:,} lines of records that are no captures" if others else "")
-        + (f"; {unread:,} lines that cannot be read" if unread else "")
+        + (f"; {counted(others, 'line')} of records that are no captures" if others else "")
+        + (f"; {counted(unread, 'line')} that cannot be read" if unread else "")
     )

@@ -16,11 +16,11 @@ from nwx.settings import Settings
 
 @click.group("dates")
 def command() -> None:
-    """Show, attach and detach indices of dates.
+    """List, attach and detach dates indices.
 
-    An archive has a dates index of its own, `main`, and may be joined with
-    others: every search, filter, count and page then knows their dates too.
-    No document is touched.
+    An archive has its own dates index, `main`, and other dates indices can be
+    attached to it: every search, filter, count and page then uses their dates
+    too. No document is written again.
     """
 
 
@@ -30,7 +30,7 @@ def command() -> None:
 def list_indices(settings: Settings, as_json: bool) -> int:
     """List the dates indices of the archive, attached or not.
 
-    The exit code is 1 when one that is attached cannot be read.
+    The exit code is 1 if an attached index cannot be read.
     """
     with open_engine(settings, read_only=True) as engine:
         indices = engine.dates_indices()
@@ -64,11 +64,11 @@ def _print(indices: list[NamedDates]) -> None:
 @click.argument("place", default="")
 @click.pass_obj
 def attach(settings: Settings, name: str, place: str) -> None:
-    """Join a dates index from now on, under NAME.
+    """Attach a dates index under NAME.
 
-    PLACE is a folder (a dates index, or an archive, whose own dates are
-    one), or an index on the archive's Elasticsearch. Without it, the index
-    is the one that the archive has of that name.
+    PLACE is a folder (a dates index, or an archive, whose own dates are used),
+    or an index on the archive's Elasticsearch. Without PLACE, it is the index
+    of that name that the archive already has.
     """
     with open_engine(settings) as engine:
         engine.attach_dates(name, place)
@@ -78,7 +78,7 @@ def attach(settings: Settings, name: str, place: str) -> None:
 @click.argument("name")
 @click.pass_obj
 def detach(settings: Settings, name: str) -> None:
-    """Leave a dates index out from now on, and keep it."""
+    """Detach a dates index and keep its contents."""
     with open_engine(settings) as engine:
         engine.detach_dates(name)
 
@@ -97,9 +97,9 @@ def drop(settings: Settings, name: str) -> None:
 @click.option("--quiet", is_flag=True, help="Show no progress, only errors.")
 @click.pass_obj
 def list_orphans(settings: Settings, as_json: bool, quiet: bool) -> None:
-    """List the dates of keys that have no document, of all indices.
+    """List the dates, in all indices, of keys without a document.
 
-    They are lines `date digest url`, as add-dates takes them.
+    Lines have the form `date digest url`, which add-dates reads.
     """
     with open_engine(settings, read_only=True) as engine, step_bar(quiet=quiet) as progress:
         for one in orphans(engine, progress):

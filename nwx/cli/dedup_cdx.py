@@ -1,8 +1,9 @@
 """dedup-cdx, also nwx dedup-cdx"""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -30,6 +31,29 @@ from nwx.settings import Settings, load_settings
 _SHOWN_EVERY = 1_000
 
 
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """The arguments of the command, as click names them."""
+
+    files: tuple[str, ...]
+    key: str
+    keep: str
+    revisits: str
+    min_size: int
+    mime: tuple[str, ...]
+    not_mime: tuple[str, ...]
+    against: tuple[str, ...]
+    output: Path | None
+    fields: str | None
+    summary: bool
+    as_json: bool
+    strict: bool
+    memory: int
+    tmp: Path | None
+    jobs: int | None
+    quiet: bool
+
+
 @click.command("dedup-cdx", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("files", nargs=-1)
 @click.option(
@@ -44,20 +68,18 @@ _SHOWN_EVERY = 1_000
     type=click.Choice([each.value for each in Keep]),
     default=Keep.OLDEST.value,
     show_default=True,
-    help="Which one of them is not listed; `original`: the oldest that is no revisit.",
+    help="Which capture of a key is not listed; `original`: the oldest that is not a revisit.",
 )
 @click.option(
     "--revisits",
     type=click.Choice([Revisits.IN.value, Revisits.OUT.value]),
     default=Revisits.IN.value,
     show_default=True,
-    help="Whether revisit records are looked at.",
+    help="Include revisit records, or leave them out.",
 )
-@click.option(
-    "--min-size", type=SIZE, default=0, help="Look only at records of this length and longer."
-)
-@click.option("--mime", multiple=True, metavar="TYPE", help="Look only at these types (`image/*`).")
-@click.option("--not-mime", multiple=True, metavar="TYPE", help="Do not look at these types.")
+@click.option("--min-size", type=SIZE, default=0, help="Only records of at least this length.")
+@click.option("--mime", multiple=True, metavar="TYPE", help="Only these MIME types (`image/*`).")
+@click.option("--not-mime", multiple=True, metavar="TYPE", help="Leave out these MIME types.")
 @click.option(
     "--against",
     multiple=True,
@@ -67,69 +89,51 @@ _SHOWN_EVERY = 1_000
 )
 @list_options
 @click.pass_obj
-def command(
-    settings: Settings | None,
-    files: tuple[str, ...],
-    key: str,
-    keep: str,
-    revisits: str,
-    min_size: int,
-    mime: tuple[str, ...],
-    not_mime: tuple[str, ...],
-    against: tuple[str, ...],
-    output: Path | None,
-    fields: str | None,
-    summary: bool,
-    as_json: bool,
-    strict: bool,
-    memory: int,
-    tmp: Path | None,
-    jobs: int | None,
-    quiet: bool,
-) -> int:
+def command(settings: Settings, /, **given: Any) -> int:
     """List the duplicates in CDX files.
 
     Duplicates are the second and later captures of a URL and digest.
 
-    FILES are CDX files of 7, 9, 10, 11 or 14 fields or with a header, or
-    CDXJ; plain, gzip or zstd; sorted or not; - is standard input. The list
-    has a line `date digest url` for each duplicate, in the order and with
-    the values of the input. It is what `nwx import -e` leaves out and what
-    `add-dates` adds.
+    FILES are CDX files of 7, 9, 10, 11 or 14 fields or with a header, or CDXJ
+    files; plain, gzip or zstd; sorted or not; - is standard input. The list has
+    one line `date digest url` for each duplicate, in the order and with the
+    values of the input. `nwx import -e` leaves out the captures on it, and
+    `add-dates` adds their dates.
 
-    All captures of one URL and digest are compared, in whatever file they
-    are. Lines that cannot be read are reported and passed over; lines
-    without a digest are no duplicates of anything.
+    All captures of a URL and digest are compared, in whatever files they are.
+    Lines that cannot be read are reported and skipped; lines without a digest
+    are never duplicates.
     """
-    sources = sources_of(files, fields)
-    archives = [place for place in against if is_server(place) or Path(place).is_dir()]
-    sources += [CdxSource(place, held=True) for place in against if place not in archives]
+    asked = _Options(**given)
+    sources = sources_of(asked.files, asked.fields)
+    archives = [place for place in asked.against if is_server(place) or Path(place).is_dir()]
+    sources += [CdxSource(place, held=True) for place in asked.against if place not in archives]
     selection = CaptureFilter(
-        key=Key(key),
-        keep=Keep(keep),
-        min_bytes=min_size,
-        mime_in=tuple(pattern.lower() for pattern in mime),
-        mime_out=tuple(pattern.lower() for pattern in not_mime),
-        revisits=Revisits(revisits),
+        key=Key(asked.key),
+        keep=Keep(asked.keep),
+        min_bytes=asked.min_size,
+        mime_in=tuple(pattern.lower() for pattern in asked.mime),
+        mime_out=tuple(pattern.lower() for pattern in asked.not_mime),
+        revisits=Revisits(asked.revisits),
     )
-    with list_output(output) as stream, step_bar(quiet=quiet) as progress:
+    with list_output(asked.output) as stream, step_bar(quiet=asked.quiet) as progress:
         report = find_duplicates(
             sources,
             stream,
             selection,
-            resources=resources_of(memory, tmp, jobs),
+            resources=resources_of(asked.memory, asked.tmp, asked.jobs),
             held=_held(settings or load_settings({}), archives, progress) if archives else None,
-            strict=strict,
-            summary=summary or as_json,
+            strict=asked.strict,
+            summary=asked.summary or asked.as_json,
             progress=progress,
         )
     print_report(
         report,
         "duplicates",
-        summary=summary,
-        as_json=as_json,
-        listed=output is None,
-        quiet=quiet,
+        summary=asked.summary,
+        as_json=asked.as_json,
+        listed=asked.output is None,
+        quiet=asked.quiet,
     )
     return exit_code(report)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from nwx.cli.list_commands import print_problems, step_bar
-from nwx.cli.output import clean, print_json, size_words
+from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.dedup.exclusion_lists import ExclusionList
 from nwx.dedup.warc_rewrite import Rewritten, rewrite
 from nwx.errors import UsageError
@@ -25,7 +25,7 @@ _LEFT_SHOWN = 20
     multiple=True,
     required=True,
     metavar="LIST",
-    help="A list of duplicates, as dedup-cdx and revisits write it.",
+    help="List of duplicates, as dedup-cdx and revisits write it.",
 )
 @click.option(
     "-o",
@@ -34,21 +34,21 @@ _LEFT_SHOWN = 20
     required=True,
     type=click.Path(path_type=Path, file_okay=False),
     metavar="FOLDER",
-    help="Where the new files go, under their old names.",
+    help="Folder for the new files, which keep their names.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option("--quiet", is_flag=True, help="Show neither progress nor report, only errors.")
+@click.option("--quiet", is_flag=True, help="Show only errors.")
 def command(
     files: tuple[str, ...], lists: tuple[str, ...], folder: Path, as_json: bool, quiet: bool
 ) -> int:
-    """Write WARC files anew, with revisit records in the place of duplicates.
+    """Rewrite WARC files with revisit records in place of duplicates.
 
-    FILES are WARC files here, gzip by record or plain. The new files are the
-    old ones byte for byte, but for each capture on a list whose payload was
-    read and found to be that of an earlier capture in FILES: it becomes a
-    WARC 1.1 revisit record with its HTTP head. Before a new file appears, it
-    is read again and each of its records compared with the old one's payload.
-    The old files stay as they are.
+    FILES are local WARC files, plain or with a gzip member for each record. A
+    capture on LIST becomes a WARC 1.1 revisit record with its HTTP header if
+    its payload was read and is the same as that of an earlier capture in FILES;
+    every other byte is copied. Before a new file appears, it is read again and
+    the payload of each record is compared with the old file. The old files are
+    not changed.
     """
     sources = _sources(files)
     with (
@@ -110,7 +110,8 @@ def _print_report(done: Sequence[Rewritten], never_met: int, *, quiet: bool) -> 
     click.echo(
         f"{len(done)} files, {sum(one.revisits for one in done)} duplicates became revisits,"
         + (f" {already} were revisits before," if already else "")
-        + f" {len(left)} were left as they are; {never_met} lines of the lists were met nowhere\n"
+        + f" {len(left)} were left as they are;"
+        f" {counted(never_met, 'line')} of the lists matched no capture\n"
         f"{size_words(before)} became {size_words(after)}:"
         f" {size_words(abs(before - after))} {change}"
     )

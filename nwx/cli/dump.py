@@ -12,7 +12,7 @@ from nwx.settings import Settings
 @click.argument("index", type=click.Choice([name.value for name in IndexName]))
 @click.pass_obj
 def command(settings: Settings, index: str) -> None:
-    """Write an index as JSON lines, in the order of the entries' ids."""
+    """Write an index as JSON lines, ordered by id."""
     with open_engine(settings, read_only=True) as engine:
         for entry in engine.scan(IndexName(index)):
             click.echo(json_text(dict(entry)))

@@ -10,7 +10,7 @@ import click
 from nwx.bulk.whole_files import whole_file
 from nwx.cdx.lines import DATE_FIRST, format_cdx
 from nwx.cli.list_commands import place_and_message, step_bar
-from nwx.cli.output import clean
+from nwx.cli.output import clean, counted
 from nwx.dedup.exclusion_lists import ExclusionList
 from nwx.errors import CdxError
 from nwx.importing import ExclusionReport
@@ -37,7 +37,7 @@ def loaded(lists: tuple[str, ...], *, strict: bool, quiet: bool) -> Iterator[Exc
             click.echo(f"nwx: {clean(problem)}", err=True)
         more = excluded.problems_total - len(problems)
         if more:
-            click.echo(f"nwx: … and {more:,} more lines that cannot be read", err=True)
+            click.echo(f"nwx: … and {counted(more, 'more line')} that cannot be read", err=True)
         yield excluded
 
 
@@ -54,7 +54,7 @@ def tell_unmet(
     more = report.unmet - _SHOWN
     if more > 0:
         where = f"{file} lists them" if file else "--unmet FILE lists them"
-        click.echo(f"nwx: … and {more:,} more entries never met; {where}", err=True)
+        click.echo(f"nwx: … and {counted(more, 'more entry')} never met; {where}", err=True)
 
 
 def _write(excluded: ExclusionList, file: Path) -> None:
@@ -69,7 +69,7 @@ def summary(report: ExclusionReport) -> str:
     before = f" ({report.met_before:,} by an earlier import)" if report.met_before else ""
     unread = report.problems_total
     return (
-        f"{report.entries:,} entries on the exclusion list, {report.met:,} met{before},"
+        f"{counted(report.entries, 'entry')} on the exclusion list, {report.met:,} met{before},"
         f" {report.unmet:,} never met"
-        + (f"; {unread:,} lines that cannot be read" if unread else "")
+        + (f"; {counted(unread, 'line')} that cannot be read" if unread else "")
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from nwx.cli.build_progress import shown_build
-from nwx.cli.output import print_json, size_words
+from nwx.cli.output import counted, print_json, size_words
 from nwx.engine.open import open_engine
 from nwx.settings import Settings
 
@@ -15,14 +15,14 @@ from nwx.settings import Settings
 @click.argument("what", type=click.Choice(["captures"]))
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option("--quiet", is_flag=True, help="Show neither progress nor report.")
+@click.option("--quiet", is_flag=True, help="Show only errors.")
 @click.pass_obj
 def command(settings: Settings, what: str, folder: Path, as_json: bool, quiet: bool) -> None:
-    """Write the captures to Parquet files, for other programs.
+    """Write captures to Parquet files.
 
-    FOLDER is made anew: a folder month=2013-01 for each month, one row a
-    capture. Columns have the names of Common Crawl's index where it has
-    them. `nwx build-facets --source FOLDER` reads it.
+    FOLDER is created, with a folder for each month (month=2013-01) and one row
+    a capture. Columns are named as in Common Crawl's index where it has them.
+    `nwx build-facets --source FOLDER` reads the result.
     """
     # Here and not above: what writes Parquet takes a while to load.
     from nwx.exports.captures import export_captures
@@ -33,6 +33,7 @@ def command(settings: Settings, what: str, folder: Path, as_json: bool, quiet: b
         print_json(asdict(report))
     elif not quiet:
         click.echo(
-            f"{report.captures:,} captures of {report.months:,} months in {report.files:,} files,"
+            f"{counted(report.captures, 'capture')} of "
+            f"{counted(report.months, 'month')} in {counted(report.files, 'file')},"
             f" {size_words(report.bytes)} in {report.seconds:.1f} s"
         )

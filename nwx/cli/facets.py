@@ -3,6 +3,8 @@
 import csv
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import click
 from rich.table import Table
@@ -24,27 +26,48 @@ _WAYS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """The arguments of the command, as click names them."""
+
+    where: tuple[str, ...]
+    by: str
+    feature: str
+    sort: str
+    order: str | None
+    top: int | None
+    approximate: bool
+    as_json: bool
+    as_csv: bool
+
+
 @click.command("facets")
 @click.option(
     "--where",
     multiple=True,
     metavar="CONDITION",
-    help="Look only at captures that meet this: `tld=fr,be`, `month=2013-01..2013-12`,"
+    help="Count only captures that meet this condition: `tld=fr,be`, `month=2013-01..2013-12`,"
     " `type!=html`. May be repeated; all must be met.",
 )
 @click.option(
-    "--by", default="", metavar="CRITERIA", help="List by a criterion, or by two with a comma."
+    "--by",
+    default="",
+    metavar="CRITERIA",
+    help="List by a criterion, or by two separated by a comma.",
 )
 @click.option(
-    "--feature", default="", metavar="FEATURES", help="What to show, with commas between.  [all]"
+    "--feature",
+    default="",
+    metavar="FEATURES",
+    help="Features to show, separated by commas.  [default: all]",
 )
 @click.option(
-    "--sort", default="", metavar="FEATURE", help="The order of a list: a feature, or `value`."
+    "--sort", default="", metavar="FEATURE", help="Sort the list by a feature, or by `value`."
 )
+@click.option("--order", type=click.Choice(["asc", "desc"]), help="Ascending or descending order.")
 @click.option(
-    "--order", type=click.Choice(["asc", "desc"]), help="Whether the list goes up or down."
+    "--top", type=click.IntRange(1), metavar="N", help="Maximum number of rows.  [default: all]"
 )
-@click.option("--top", type=click.IntRange(1), metavar="N", help="List so many at most.  [all]")
 @click.option(
     "--approximate",
     is_flag=True,
@@ -54,33 +77,25 @@ _WAYS = {
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @click.pass_obj
-def command(
-    settings: Settings,
-    where: tuple[str, ...],
-    by: str,
-    feature: str,
-    sort: str,
-    order: str | None,
-    top: int | None,
-    approximate: bool,
-    as_json: bool,
-    as_csv: bool,
-) -> None:
-    """Tell how much there is: captures, documents, URLs and bytes, by any criteria.
+def command(settings: Settings, /, **given: Any) -> None:
+    """Count captures, documents, URLs and bytes by any criteria.
 
     Criteria are status, month, site, type, tld, size, depth and collection.
-    Features are captures, unique_documents, unique_urls, bytes,
-    unique_bytes, average_size, average_document_size and duplication_ratio.
-    All counts are of the archive as it is now, and exact unless you say
-    --approximate; they come at once where `nwx build-facets` was run.
+    Features are captures, unique_documents, unique_urls, bytes, unique_bytes,
+    average_size, average_document_size and duplication_ratio. Counts are of the
+    archive as it is now, and exact unless --approximate is given. After `nwx
+    build-facets` they are answered at once.
     """
-    features = parse_features(feature)
-    question = parse_facet_question(where, by, sort, features, order or "", top)
+    asked = _Options(**given)
+    features = parse_features(asked.feature)
+    question = parse_facet_question(
+        asked.where, asked.by, asked.sort, features, asked.order or "", asked.top
+    )
     with open_engine(settings, read_only=True) as engine:
-        answer = FacetAnswers(engine).answer(question, approximate=approximate)
-    if as_json:
+        answer = FacetAnswers(engine).answer(question, approximate=asked.approximate)
+    if asked.as_json:
         print_json(answer_json(answer, features))
-    elif as_csv:
+    elif asked.as_csv:
         _write_csv(answer, features)
     else:
         _print(answer, features)

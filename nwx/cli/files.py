@@ -6,7 +6,7 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from nwx.cli.output import clean, console, json_text, size_words
+from nwx.cli.output import OneLine, clean, console, json_text, size_words
 from nwx.engine.open import open_engine
 from nwx.model import SourceFile
 from nwx.settings import Settings
@@ -16,7 +16,7 @@ from nwx.settings import Settings
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 @click.pass_obj
 def command(settings: Settings, as_json: bool) -> None:
-    """List the files that were imported."""
+    """List the imported files."""
     with open_engine(settings, read_only=True) as engine:
         found = engine.files()
     if as_json:
@@ -25,14 +25,14 @@ def command(settings: Settings, as_json: bool) -> None:
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("collection")
-    table.add_column("file", overflow="fold")
+    table.add_column("file")
     for heading in ("size", "captures", "errors"):
         table.add_column(heading, justify="right")
     table.add_column("state", no_wrap=True)
     for file in found:
         table.add_row(
             Text(clean(file.collection)),
-            Text(clean(file.name)),
+            OneLine(file.name),
             size_words(file.size),
             f"{file.counts.get('captures', 0):,}",
             f"{file.counts.get('errors', 0):,}",

@@ -8,7 +8,7 @@ import click
 
 from nwx.cli import exclusions
 from nwx.cli.import_progress import import_bar
-from nwx.cli.output import clean, print_json, size_words
+from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.signals import stop_signals
 from nwx.dedup.exclusion_lists import ExclusionList
 from nwx.engine.base import Engine
@@ -39,20 +39,20 @@ _ERRORS_SHOWN = 10
     "lists",
     multiple=True,
     metavar="LIST",
-    help="Leave out the captures on LIST (as dedup-cdx writes it), but for their dates.",
+    help="Leave out the captures on LIST (as dedup-cdx writes it), but keep their dates.",
 )
 @click.option(
     "--unmet",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write the entries of the lists that were never met to FILE.",
+    help="Write the list entries that matched no capture to FILE.",
 )
 @click.option(
     "--no-dedup",
     "deduplicate",
     flag_value=False,
     default=True,
-    help="Make an entry of each capture, also where the document is known.",
+    help="Make a document of each capture, even if its URL and digest are known.",
 )
 @click.option(
     "--manifest",
@@ -66,13 +66,16 @@ _ERRORS_SHOWN = 10
     default=DEFAULT_COLLECTION,
     show_default=True,
     metavar="NAME",
-    help="The collection that the captures belong to.",
+    help="Collection of the captures.",
 )
 @click.option(
-    "--jobs", type=click.IntRange(1), metavar="N", help="Files to read at once.  [the cores]"
+    "--jobs",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Files to read in parallel.  [default: number of cores]",
 )
-@click.option("--name", metavar="NAME", help="The file name of what standard input (-) holds.")
-@click.option("--verify", is_flag=True, help="Check the digests of all records.")
+@click.option("--name", metavar="NAME", help="The file name to record for standard input (-).")
+@click.option("--verify", is_flag=True, help="Verify the digests of all records.")
 @click.option(
     "--parser",
     type=click.Choice(PARSERS),
@@ -85,11 +88,11 @@ _ERRORS_SHOWN = 10
     type=click.FloatRange(0, min_open=True),
     default=20.0,
     show_default=True,
-    help="The longest that text may take to be extracted from one document.",
+    help="Time limit for extracting the text of one document, in seconds.",
 )
-@click.option("--strict", is_flag=True, help="Fail (exit code 1) when there was any error.")
+@click.option("--strict", is_flag=True, help="Exit with code 1 after any error.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option("--quiet", is_flag=True, help="Show neither progress nor report, only errors.")
+@click.option("--quiet", is_flag=True, help="Show only errors.")
 @click.pass_obj
 def command(
     settings: Settings,
@@ -105,19 +108,18 @@ def command(
     quiet: bool,
     **options: Any,
 ) -> int:
-    """Import archive files: WARC, ARC and WACZ, compressed or not.
+    """Import WARC, ARC and WACZ files.
 
-    FILES are files, folders (all archives below them), globs, http(s) or s3
-    addresses, @manifests (such names, one a line), or - for standard input.
-    A file that is in the archive already is skipped; one that was stopped
-    on the way goes on where it was.
+    FILES are files, folders (all archive files below them), globs, http(s) or
+    s3 addresses, @manifests (one name a line), or - for standard input. A file
+    that the archive already holds is skipped; an interrupted import of a file
+    is resumed where it stopped.
 
-    A capture whose URL and digest are known costs a date only. LIST says
-    in lines `date digest url` or `url digest date` which captures to leave
-    out in any case.
+    A capture with a known URL and digest adds only a date. LIST names captures
+    to leave out, one `date digest url` or `url digest date` a line.
 
-    The exit code is 1 when nothing useful was done, or with --strict after
-    any error; 130 after Ctrl-C and 143 after SIGTERM.
+    The exit code is 1 if nothing was imported, or with --strict after any
+    error; 130 after Ctrl-C, 143 after SIGTERM.
     """
     _check_use((*files, *manifests), (*files, *lists), name, lists, unmet)
     wanted = ImportOptions(jobs=jobs or 0, **options)
@@ -199,7 +201,10 @@ def _print_report(report: ImportReport, told: ExclusionReport | None, *, quiet: 
     more = report.errors_total - _ERRORS_SHOWN
     if more > 0:
         kinds = ", ".join(f"{kind} {count:,}" for kind, count in report.errors_by_kind.items())
-        click.echo(f"nwx: … and {more:,} more errors ({clean(kinds)}); --json lists them", err=True)
+        click.echo(
+            f"nwx: … and {counted(more, 'more error')} ({clean(kinds)}); --json lists them",
+            err=True,
+        )
     if not quiet:
         click.echo(_summary(report))
         if told:
@@ -219,8 +224,8 @@ def _summary(report: ImportReport) -> str:
     return (
         f"{files} ({outcomes or 'none begun'}), {size_words(report.bytes)}"
         f" in {report.seconds:.1f} s\n"
-        f"{report.captures:,} captures, {report.documents:,} new documents,"
-        f" {report.duplicates:,} duplicates,"
+        f"{counted(report.captures, 'capture')}, {counted(report.documents, 'new document')},"
+        f" {counted(report.duplicates, 'duplicate')},"
         + (f" {report.excluded:,} left out," if report.excluded else "")
-        + f" {report.errors_total:,} errors"
+        + f" {counted(report.errors_total, 'error')}"
     )

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 from rich.text import Text
 
-from nwx.cli.output import size_words
+from nwx.cli.output import counted, size_words
 from nwx.importing import ImportProgress
 
 _QUIET_SECONDS = 2.0
@@ -92,7 +92,7 @@ def _share(progress: ImportProgress) -> str:
 
 def _words(progress: ImportProgress) -> str:
     return (
-        f"{progress.files}/{progress.files_total} files, {progress.captures:,} captures,"
-        f" {progress.documents:,} documents, {progress.duplicates:,} duplicates,"
-        f" {progress.errors:,} errors"
+        f"{progress.files}/{progress.files_total} files, {counted(progress.captures, 'capture')},"
+        f" {counted(progress.documents, 'document')}, {counted(progress.duplicates, 'duplicate')},"
+        f" {counted(progress.errors, 'error')}"
     )

@@ -8,22 +8,20 @@ from nwx.settings import Settings
 
 
 @click.command("kibana")
-@click.option(
-    "--push", "address", metavar="URL", help="Give them to the Kibana at this address instead."
-)
-@click.option("--space", default="", metavar="NAME", help="The space of that Kibana.")
+@click.option("--push", "address", metavar="URL", help="Send them to the Kibana at this address.")
+@click.option("--space", default="", metavar="NAME", help="Kibana space to send them to.")
 @click.option(
     "--overwrite/--no-overwrite",
     default=True,
-    help="Replace what an earlier push left there (the default).",
+    help="Replace objects of an earlier push (default).",
 )
 @click.pass_obj
 def command(settings: Settings, /, address: str | None, space: str, overwrite: bool) -> None:
-    """Print the data views, charts and dashboard for Kibana.
+    """Print data views, charts and a dashboard for Kibana.
 
-    They are saved objects, JSON lines, for Stack Management > Saved Objects
-    > Import of Kibana 8.9 and later, and look at the indices of --prefix.
-    --push hands them to a running Kibana, with --api-key, or --username and
+    The output is JSON lines of saved objects, for Stack Management > Saved
+    Objects > Import of Kibana 8.9 and later. They read the indices of --prefix.
+    --push sends them to a running Kibana, with --api-key, or --username and
     --password.
     """
     if address is None:

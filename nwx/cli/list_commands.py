@@ -20,7 +20,7 @@ from nwx.bulk.whole_files import whole_file
 from nwx.cdx.files import STANDARD_INPUT
 from nwx.cdx.lines import Layout, require_fields
 from nwx.cdx.raw_blocks import CdxSource
-from nwx.cli.output import clean, console, json_text, print_json, size_words
+from nwx.cli.output import clean, console, counted, json_text, print_json, size_words
 from nwx.dedup.input_plan import MEMORY_BYTES, Resources
 from nwx.dedup.reports import DedupReport
 from nwx.errors import CdxError, UsageError
@@ -56,24 +56,27 @@ SIZE = Size()
 FIELDS = click.option(
     "--fields",
     metavar="LETTERS",
-    help="The fields of lines without a header, as letters of a CDX header: NbamskrMSVg.",
+    help="Fields of lines without a header, as CDX header letters: NbamskrMSVg.",
 )
-STRICT = click.option("--strict", is_flag=True, help="Stop at the first line that cannot be read.")
+STRICT = click.option("--strict", is_flag=True, help="Stop at the first unreadable line.")
 MEMORY = click.option(
     "--memory",
     type=SIZE,
     default=MEMORY_BYTES,
     show_default="512M",
-    help="The memory to use in all; the rest goes to disk.",
+    help="Memory limit of all processes; the rest goes to disk.",
 )
 TMP = click.option(
     "--tmp",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="FOLDER",
-    help="Where temporary files go.  [TMPDIR]",
+    help="Folder for temporary files.  [default: TMPDIR]",
 )
 JOBS = click.option(
-    "--jobs", type=click.IntRange(1), metavar="N", help="Processes to share work.  [the cores]"
+    "--jobs",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Number of processes.  [default: number of cores]",
 )
 
 _OPTIONS = (
@@ -82,16 +85,18 @@ _OPTIONS = (
         "--output",
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE",
-        help="Where the list goes; the file appears when it is whole.  [standard output]",
+        help="Write the list to FILE, which appears when complete.  [default: standard output]",
     ),
     FIELDS,
-    click.option("--summary", is_flag=True, help="Say how much would be saved, by type and host."),
-    click.option("--json", "as_json", is_flag=True, help="Say it as JSON."),
+    click.option(
+        "--summary", is_flag=True, help="Report how much would be saved, by type and host."
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Print the report as JSON."),
     STRICT,
     MEMORY,
     TMP,
     JOBS,
-    click.option("--quiet", is_flag=True, help="Show neither progress nor counts, only errors."),
+    click.option("--quiet", is_flag=True, help="Show only errors."),
 )
 
 
@@ -279,7 +284,7 @@ def print_problems(problems: Sequence[CdxError], total: int) -> None:
         click.echo(f"nwx: {clean(place_and_message(problem))}", err=True)
     more = total - min(len(problems), _PROBLEMS_SHOWN)
     if more > 0:
-        click.echo(f"nwx: … and {more:,} more lines that cannot be read", err=True)
+        click.echo(f"nwx: … and {counted(more, 'more line')} that cannot be read", err=True)
 
 
 def place_and_message(problem: CdxError) -> str:
@@ -288,9 +293,9 @@ def place_and_message(problem: CdxError) -> str:
 
 
 def _counts(report: DedupReport, noun: str) -> str:
-    counts = [f"{report.lines:,} lines"]
+    counts = [f"{counted(report.lines, 'line')}"]
     if report.keys:
-        counts.append(f"{report.keys:,} keys")
+        counts.append(f"{counted(report.keys, 'key')}")
     counts.append(f"{report.duplicates:,} {noun}")
     for count, words in (
         (report.spared, "of the same second as the one kept"),

@@ -3,42 +3,58 @@
 import os
 import signal
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 
 import click
+from click.shell_completion import shell_complete
 from rich.cells import cell_len
 
 from nwx.cli.output import clean
 from nwx.errors import NwxError, QueryError, UsageError
 from nwx.settings import load_settings
 
-COMMANDS = {
-    "import": "Import archive files: WARC, ARC and WACZ, compressed or not.",
-    "watch": "Load archive files from folders as a crawler closes them, until Ctrl-C.",
-    "search": "Search the documents.",
-    "show": "Show a document with all its dates and places.",
-    "serve": "Serve the search page, the API and playback, until Ctrl-C.",
-    "files": "List the files that were imported.",
-    "stats": "Show the size of each index.",
-    "facets": "Tell how much there is: captures, documents, URLs and bytes, by any criteria.",
-    "build-facets": "Build what facet questions are answered from at once.",
-    "export": "Write the captures to Parquet files, for other programs.",
-    "check": "Check that the indices agree with each other and with the ledger.",
-    "dump": "Write an index as JSON lines, in the order of the entries' ids.",
-    "kibana": "Print the data views, charts and dashboard for Kibana.",
-    "cdx": "Write CDX of archive files.",
-    "dedup-cdx": "List the duplicates in CDX files.",
-    "savings": "Tell what deduplication would have saved, from CDX files alone.",
-    "revisits": "List the revisit records in CDX files.",
-    "add-dates": "Add the dates of lists to an archive.",
-    "dates": "Show, attach and detach indices of dates.",
-    "dedup-warc": "Write WARC files anew, with revisit records in the place of duplicates.",
-    "cdx-server": "Answer questions for captures, as crawlers and playback ask them, until Ctrl-C.",
-    "cdx-load": "Load captures from CDX and CDXJ files, without texts.",
-    "wacz": "Pack a selection of the archive into the WACZ file OUT.",
-    "zipnum": "Build, read and mend ZipNum clusters: capture indexes in compressed blocks.",
+GROUPS = {
+    "Archive": {
+        "import": "Import WARC, ARC and WACZ files.",
+        "watch": "Import archive files from folders as a crawler closes them.",
+        "files": "List the imported files.",
+        "stats": "Show the size of each index.",
+        "check": "Check that the indices agree with each other and with the import ledger.",
+        "dump": "Write an index as JSON lines, ordered by id.",
+        "export": "Write captures to Parquet files.",
+        "wacz": "Pack a selection of captures into a WACZ file.",
+    },
+    "Search": {
+        "search": "Search the documents.",
+        "show": "Show a document with its dates and the places of its records.",
+        "serve": "Serve the search page, the JSON API, the CDX server and playback.",
+    },
+    "Measure": {
+        "facets": "Count captures, documents, URLs and bytes by any criteria.",
+        "build-facets": "Build the columns and combinations that answer facet questions.",
+        "kibana": "Print data views, charts and a dashboard for Kibana.",
+    },
+    "Deduplicate": {
+        "dedup-cdx": "List the duplicates in CDX files.",
+        "revisits": "List the revisit records in CDX files.",
+        "savings": "Estimate what deduplication would have saved, from CDX files.",
+        "add-dates": "Add the dates in exclusion lists to an archive.",
+        "dates": "List, attach and detach dates indices.",
+        "dedup-warc": "Rewrite WARC files with revisit records in place of duplicates.",
+    },
+    "Capture index": {
+        "cdx": "Write CDX files for archive files.",
+        "cdx-load": "Load captures from CDX and CDXJ files, without text.",
+        "zipnum": "Build, read, verify and repair ZipNum clusters.",
+    },
+    "Crawl": {
+        "cdx-server": "Answer CDX queries of crawlers and playback tools.",
+    },
 }
-"""The commands and what each does; a command's own module is loaded when it is asked for."""
+"""The commands by group, and what each does; a command's module is loaded when it is asked for."""
+
+COMMANDS = {name: words for group in GROUPS.values() for name, words in group.items()}
 
 
 class _Commands(click.Group):
@@ -54,9 +70,19 @@ class _Commands(click.Group):
         command: click.Command = import_module(f"nwx.cli.{name}").command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else " `nwx --help` lists the commands."
+            ctx.fail(f"No such command {args[0]!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        for group, commands in GROUPS.items():
+            with formatter.section(group):
+                formatter.write_dl(list(commands.items()), col_max=12)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -64,26 +90,27 @@ class _Commands(click.Group):
 @click.option(
     "--engine",
     metavar="PLACE",
-    help="Where the archive is: a folder, or the http(s) address of an Elasticsearch."
-    "  [NWX_ENGINE; the folder `archive`]",
+    help="The archive: a folder, or the http(s) address of an Elasticsearch server."
+    "  [default: NWX_ENGINE, else the folder `archive`]",
 )
-@click.option("--prefix", metavar="TEXT", help="Elasticsearch: how names of indices begin.")
-@click.option("--shards", metavar="N", help="Elasticsearch: shards of new indices.")
-@click.option("--replicas", metavar="N", help="Elasticsearch: replicas of new indices.")
-@click.option("--api-key", metavar="KEY", help="Elasticsearch: an API key.")
-@click.option("--username", metavar="NAME", help="Elasticsearch: a user.")
-@click.option("--password", metavar="TEXT", help="Elasticsearch: the user's password.")
-@click.option("--ca-file", metavar="FILE", help="Elasticsearch: certificates to trust.")
+@click.option("--prefix", metavar="TEXT", help="Elasticsearch: prefix of index names.")
+@click.option("--shards", metavar="N", help="Elasticsearch: shards of each new index.")
+@click.option("--replicas", metavar="N", help="Elasticsearch: replicas of each new index.")
+@click.option("--api-key", metavar="KEY", help="Elasticsearch: API key.")
+@click.option("--username", metavar="NAME", help="Elasticsearch: user name.")
+@click.option("--password", metavar="TEXT", help="Elasticsearch: password of the user.")
+@click.option("--ca-file", metavar="FILE", help="Elasticsearch: file of CA certificates to trust.")
 @click.option(
-    "--insecure", flag_value="1", default=None, help="Elasticsearch: do not check certificates."
+    "--insecure", flag_value="1", default=None, help="Elasticsearch: do not verify certificates."
 )
-@click.option("--timeout", metavar="SECONDS", help="Elasticsearch: wait so long for an answer.")
+@click.option("--timeout", metavar="SECONDS", help="Elasticsearch: seconds to wait for an answer.")
 @click.pass_context
 def cli(ctx: click.Context, /, **given: str | None) -> None:
     """Make web archives searchable, measurable and cheap to keep.
 
-    Every option above stands before the command, or in a variable of the
-    environment: --api-key in NWX_API_KEY, and so on.
+    The options below go before the command: nwx --engine PLACE search WORDS.
+    Each can also be set by an environment variable: NWX_API_KEY sets
+    --api-key, and so on.
     """
     ctx.obj = load_settings(given)
 
@@ -95,8 +122,9 @@ def main() -> None:
 
 def run(command: click.Command, name: str) -> None:
     """Run a command and end the process: 0 done, 1 failed, 2 wrong use."""
+    _complete(command, name)
     try:
-        # Not command.main(), which takes a reader that left for a failure.
+        # Not command.main(), which treats a closed pipe as a failure.
         with command.make_context(name, sys.argv[1:]) as context:
             code = command.invoke(context)
         sys.stdout.flush()
@@ -104,16 +132,35 @@ def run(command: click.Command, name: str) -> None:
         code = ended.exit_code
     except click.ClickException as error:
         error.show()
+        _hint(error)
         code = error.exit_code
     except NwxError as error:
         code = _fail(error, name)
     except (click.Abort, KeyboardInterrupt):
         code = 128 + signal.SIGINT
     except BrokenPipeError:
-        # Whoever read along has seen enough; the interpreter must not try to flush again.
+        # The reader closed the pipe; the interpreter must not try to flush again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     sys.exit(code)
+
+
+def _complete(command: click.Command, name: str) -> None:
+    """Answer a shell that asks for completions (`_NWX_COMPLETE=bash_source nwx`), and end."""
+    variable = f"_{name.replace('-', '_').upper()}_COMPLETE"
+    if instruction := os.environ.get(variable):
+        sys.exit(shell_complete(command, {}, name, variable, instruction))
+
+
+def _hint(error: click.ClickException) -> None:
+    """Tell where an option belongs that was given after the command."""
+    if not isinstance(error, click.NoSuchOption):
+        return
+    name = error.option_name
+    for option in cli.params:
+        if name in option.opts:
+            value = f" {option.metavar}" if option.metavar else ""
+            click.echo(f"{name} goes before the command: nwx {name}{value} …", err=True)
 
 
 def _fail(error: NwxError, name: str) -> int:

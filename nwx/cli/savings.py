@@ -1,6 +1,7 @@
 """nwx savings"""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from nwx.cli.list_commands import (
     sources_of,
     step_bar,
 )
-from nwx.cli.output import clean, console, print_json, size_words
+from nwx.cli.output import clean, console, counted, print_json, size_words
 from nwx.dedup.capture_filter import CaptureFilter
 from nwx.dedup.key_hashes import Key
 from nwx.dedup.savings import SavingsReport, measure_savings
@@ -32,19 +33,35 @@ _WORDS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """The arguments of the command, as click names them."""
+
+    files: tuple[str, ...]
+    min_size: int
+    mime: tuple[str, ...]
+    not_mime: tuple[str, ...]
+    by: str
+    fields: str | None
+    as_json: bool
+    strict: bool
+    memory: int
+    tmp: Path | None
+    jobs: int | None
+    quiet: bool
+
+
 @click.command("savings")
 @click.argument("files", nargs=-1)
-@click.option(
-    "--min-size", type=SIZE, default=0, help="Look only at records of this length and longer."
-)
-@click.option("--mime", multiple=True, metavar="TYPE", help="Look only at these types (`image/*`).")
-@click.option("--not-mime", multiple=True, metavar="TYPE", help="Do not look at these types.")
+@click.option("--min-size", type=SIZE, default=0, help="Only records of at least this length.")
+@click.option("--mime", multiple=True, metavar="TYPE", help="Only these MIME types (`image/*`).")
+@click.option("--not-mime", multiple=True, metavar="TYPE", help="Leave out these MIME types.")
 @click.option(
     "--by",
     type=click.Choice([each.value for each in Key]),
     default=Key.URL_DIGEST.value,
     show_default=True,
-    help="The policy that is shown by type and host.",
+    help="The policy to show by type and host.",
 )
 @FIELDS
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -53,47 +70,35 @@ _WORDS = {
 @TMP
 @JOBS
 @click.option("--quiet", is_flag=True, help="Show no progress.")
-def command(
-    files: tuple[str, ...],
-    min_size: int,
-    mime: tuple[str, ...],
-    not_mime: tuple[str, ...],
-    by: str,
-    fields: str | None,
-    as_json: bool,
-    strict: bool,
-    memory: int,
-    tmp: Path | None,
-    jobs: int | None,
-    quiet: bool,
-) -> int:
-    """Tell what deduplication would have saved, from CDX files alone.
+def command(**given: Any) -> int:
+    """Estimate what deduplication would have saved, from CDX files.
 
-    FILES are as dedup-cdx takes them. Three policies are compared: a
-    capture is a duplicate of one with the same digest and the same URL, the
-    same URL in another spelling, or any URL. What is saved is the length of
-    the duplicates' records, less that of the revisit records in their
-    place; revisits in the FILES were saved already and count apart.
+    FILES are read as by dedup-cdx. Three policies are compared: a duplicate has
+    the same digest and the same URL; the same digest and urlkey; or the same
+    digest at any URL. The saving is the length of the duplicates' records minus
+    the length of the revisit records that would replace them. Revisits that are
+    already in FILES are counted separately.
     """
+    asked = _Options(**given)
     selection = CaptureFilter(
-        min_bytes=min_size,
-        mime_in=tuple(pattern.lower() for pattern in mime),
-        mime_out=tuple(pattern.lower() for pattern in not_mime),
+        min_bytes=asked.min_size,
+        mime_in=tuple(pattern.lower() for pattern in asked.mime),
+        mime_out=tuple(pattern.lower() for pattern in asked.not_mime),
     )
-    with step_bar(quiet=quiet) as progress:
+    with step_bar(quiet=asked.quiet) as progress:
         report = measure_savings(
-            sources_of(files, fields),
+            sources_of(asked.files, asked.fields),
             list(Key),
             selection,
-            resources=resources_of(memory, tmp, jobs),
-            strict=strict,
+            resources=resources_of(asked.memory, asked.tmp, asked.jobs),
+            strict=asked.strict,
             progress=progress,
         )
     print_problems(report.reading.problems, report.reading.problems_total)
-    if as_json:
+    if asked.as_json:
         print_json(savings_report_json(report))
     else:
-        _print(report, Key(by))
+        _print(report, Key(asked.by))
     return 1 if report.reading.problems_total and not report.reading.lines else 0
 
 
@@ -166,13 +171,15 @@ def _rows(
 
 def _print(report: SavingsReport, by: Key) -> None:
     click.echo(
-        f"{report.count:,} captures, {size_words(report.captures.bytes)};"
-        f" {report.revisits:,} revisits, {size_words(report.revisits_bytes)}"
+        f"{counted(report.count, 'capture')}, {size_words(report.captures.bytes)};"
+        f" {counted(report.revisits, 'revisit')}, {size_words(report.revisits_bytes)}"
     )
     if report.without_length:
-        click.echo(f"the record length of {report.without_length:,} captures is not known")
+        click.echo(f"the record length of {counted(report.without_length, 'capture')} is not known")
     if report.reading.not_captures:
-        click.echo(f"{report.reading.not_captures:,} lines of records that are no captures")
+        click.echo(
+            f"{counted(report.reading.not_captures, 'line')} of records that are no captures"
+        )
     table = _table("a duplicate has", "duplicates", "share", "saved", "share")
     for key, found in report.policies.items():
         net = report.net_bytes(key)

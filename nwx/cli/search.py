@@ -7,10 +7,11 @@ from itertools import islice
 from typing import Any
 
 import click
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from nwx.cli.output import clean, console, date_words, json_text, print_json
+from nwx.cli.output import OneLine, clean, console, counted, date_words, json_text, print_json
 from nwx.engine.base import FACET_FIELDS
 from nwx.engine.open import open_engine
 from nwx.errors import UsageError
@@ -48,8 +49,12 @@ def _filters(function: click.decorators.FC) -> click.decorators.FC:
 @click.command("search")
 @click.argument("query", nargs=-1)
 @_filters
-@click.option("--from", "date_from", default="", metavar="DATE", help="Seen on this date or later.")
-@click.option("--to", "date_to", default="", metavar="DATE", help="Seen on this date or earlier.")
+@click.option(
+    "--from", "date_from", default="", metavar="DATE", help="Captured on this date or later."
+)
+@click.option(
+    "--to", "date_to", default="", metavar="DATE", help="Captured on this date or earlier."
+)
 @click.option(
     "--sort",
     type=click.Choice([sort.value for sort in Sort]),
@@ -58,18 +63,24 @@ def _filters(function: click.decorators.FC) -> click.decorators.FC:
     help="The order of the results.",
 )
 @click.option(
-    "--collapse/--all-versions", default=True, help="One result a URL (the default), or a version."
+    "--collapse/--all-versions",
+    default=True,
+    help="One result for each URL (default), or for each version.",
 )
-@click.option("--similar", is_flag=True, help="One result for all texts that are nearly the same.")
+@click.option("--similar", is_flag=True, help="One result for each group of near-identical texts.")
 @click.option(
     "--facets",
     multiple=True,
     metavar="FIELD",
     help=f"Count the values of a field: {', '.join(FILTERS)}; may be repeated.",
 )
-@click.option("--limit", type=click.IntRange(0), default=None, metavar="N", help="Results a page.")
-@click.option("--page", type=click.IntRange(1), default=1, show_default=True, help="The page.")
-@click.option("--scroll", is_flag=True, help="Stream all results, in no order, as JSON lines.")
+@click.option(
+    "--limit", type=click.IntRange(0), default=None, metavar="N", help="Results per page."
+)
+@click.option(
+    "--page", type=click.IntRange(1), default=1, show_default=True, help="The page to show."
+)
+@click.option("--scroll", is_flag=True, help="Stream all results, unordered, as JSON lines.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
@@ -86,8 +97,8 @@ def command(
     """Search the documents.
 
     A query is words, "phrases", AND OR NOT, field:value, ranges, wild*cards.
-    Without one, all documents are found. Dates are written 2010, 2010-03 or
-    2010-03-05. Results come in pages up to the 10,000th; --scroll streams all.
+    Without a query, all documents are listed. Dates are written 2010, 2010-03
+    or 2010-03-05. Pages reach the 10,000th result; --scroll streams all.
     """
     if as_csv and as_json:
         raise UsageError("--csv and --json exclude each other")
@@ -181,13 +192,13 @@ def _print_table(result: SearchResult, offset: int) -> None:
 
 def _closing_words(result: SearchResult, offset: int) -> str:
     about = "at least " if result.total.relation == "gte" else ""
-    total = f"{about}{result.total.value:,}"
+    total = f"{about}{counted(result.total.value, 'result')}"
     took = f"{result.took_ms:.0f} ms"
     if not result.total.value:
         return f"nothing found ({took})"
     if not result.hits:
-        return f"{total} results ({took})"
-    return f"{offset + 1:,}–{offset + len(result.hits):,} of {total} results ({took})"
+        return f"{total} ({took})"
+    return f"{offset + 1:,}–{offset + len(result.hits):,} of {total} ({took})"
 
 
 def _table(hits: Iterable[Hit], offset: int) -> Table:
@@ -200,14 +211,12 @@ def _table(hits: Iterable[Hit], offset: int) -> Table:
     return table
 
 
-def _hit_text(hit: Hit) -> Text:
-    text = Text(clean(hit.title) or "(no title)", style="bold")
-    text.append(f"\n{clean(hit.url)}", style="not bold cyan")
-    if hit.snippet:
-        text.append("\n")
-        for piece, matches in hit.snippet:
-            text.append(clean(piece), style="bold yellow" if matches else "not bold")
-    return text
+def _hit_text(hit: Hit) -> Group:
+    title = Text(clean(hit.title) or "(no title)", style="bold")
+    snippet = Text()
+    for piece, matches in hit.snippet:
+        snippet.append(clean(piece), style="bold yellow" if matches else "")
+    return Group(title, OneLine(hit.url, "cyan"), *([snippet] if hit.snippet else []))
 
 
 def _when_text(hit: Hit) -> Text:
@@ -215,17 +224,13 @@ def _when_text(hit: Hit) -> Text:
     if hit.dates:
         first, last = date_words(hit.dates[0]), date_words(hit.dates[-1])
         lines.append(first if first == last else f"{first} – {last}")
-        lines.append(_counted(len(hit.dates), "capture"))
+        lines.append(counted(len(hit.dates), "capture"))
     if hit.versions > 1:
-        lines.append(_counted(hit.versions, "version"))
+        lines.append(counted(hit.versions, "version"))
     kind = " ".join(filter(None, (hit.content_type_norm, hit.content_language)))
     status = "" if hit.status_code in (None, 200) else f" {hit.status_code}"
     lines.append(f"{kind}{status}")
     return Text("\n".join(lines), style="dim")
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _facet_tables(result: SearchResult) -> Iterator[tuple[str, Table]]:

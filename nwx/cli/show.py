@@ -16,14 +16,14 @@ from nwx.settings import Settings
 
 @click.command("show")
 @click.argument("key", nargs=-1, required=True)
-@click.option("--text/--no-text", default=True, help="Show the extracted text too (the default).")
+@click.option("--text/--no-text", default=True, help="Show the extracted text too (default).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def command(settings: Settings, key: tuple[str, ...], text: bool, as_json: bool) -> int:
-    """Show a document with all its dates and places.
+    """Show a document with its dates and the places of its records.
 
-    KEY is `<url> <digest>` (quoted or not), the id of a document, or a URL
-    alone: its only version, or the list of its versions.
+    KEY is `<url> <digest>` (quoted or not), the id of a document, or a URL:
+    its only version, or the list of its versions.
     """
     asked = " ".join(key)
     with open_engine(settings, read_only=True) as engine:

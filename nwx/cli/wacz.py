@@ -1,13 +1,14 @@
 """nwx wacz"""
 
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
 from nwx.cli.list_commands import step_bar
-from nwx.cli.output import clean, print_json, size_words
+from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.engine.open import open_engine
 from nwx.errors import SourceError, TimestampError, UsageError
 from nwx.exports import PackOptions, PackReport, WaczSelection, pack
@@ -18,55 +19,66 @@ from nwx.warc.sources import STANDARD_INPUT
 _ERRORS_SHOWN = 20
 
 
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """The arguments of the command, as click names them."""
+
+    out: Path
+    query: tuple[str, ...]
+    urls: str | None
+    collection: tuple[str, ...]
+    date_from: str
+    date_to: str
+    title: str
+    description: str
+    text: bool
+    as_json: bool
+    quiet: bool
+
+
 @click.command("wacz")
 @click.argument("out", type=click.Path(path_type=Path, dir_okay=False))
 @click.argument("query", nargs=-1)
 @click.option("--urls", metavar="FILE", help="Pack the captures of these URLs, one a line.")
-@click.option("--collection", multiple=True, metavar="NAME", help="Of this collection only.")
-@click.option("--from", "date_from", default="", metavar="DATE", help="Captured then or later.")
-@click.option("--to", "date_to", default="", metavar="DATE", help="Captured then or before.")
-@click.option("--title", default="", metavar="TEXT", help="The title of the WACZ.")
-@click.option("--description", default="", metavar="TEXT", help="What is in it.")
-@click.option("--text/--no-text", default=True, help="With the texts of the pages (the default).")
+@click.option(
+    "--collection", multiple=True, metavar="NAME", help="Only captures of this collection."
+)
+@click.option(
+    "--from", "date_from", default="", metavar="DATE", help="Captured on this date or later."
+)
+@click.option(
+    "--to", "date_to", default="", metavar="DATE", help="Captured on this date or earlier."
+)
+@click.option("--title", default="", metavar="TEXT", help="Title of the WACZ.")
+@click.option("--description", default="", metavar="TEXT", help="Description of the WACZ.")
+@click.option("--text/--no-text", default=True, help="Include the text of the pages (default).")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option("--quiet", is_flag=True, help="Show neither progress nor counts, only errors.")
+@click.option("--quiet", is_flag=True, help="Show only errors.")
 @click.pass_obj
-def command(
-    settings: Settings,
-    out: Path,
-    query: tuple[str, ...],
-    urls: str | None,
-    collection: tuple[str, ...],
-    date_from: str,
-    date_to: str,
-    title: str,
-    description: str,
-    text: bool,
-    as_json: bool,
-    quiet: bool,
-) -> int:
-    """Pack a selection of the archive into the WACZ file OUT.
+def command(settings: Settings, /, **given: Any) -> int:
+    """Pack a selection of captures into a WACZ file.
 
-    Packed are the captures of the documents that QUERY finds, and of the
-    URLs of --urls; without both, all captures. Revisits bring the captures
-    that they repeat. The WACZ has the records in WARC files, their index,
-    and a list of the pages with titles and texts. Captures whose record
-    cannot be had are counted and told. The exit code is 1 when nothing
-    could be packed.
+    The selection is the captures of the documents that QUERY finds and of the
+    URLs of --urls; without both, all captures. The originals of revisits are
+    included. The WACZ file OUT holds the records in WARC files, their index,
+    and a list of pages with titles and text. Captures whose record is not
+    available are counted and reported. The exit code is 1 if nothing was
+    packed.
     """
+    asked = _Options(**given)
     selection = WaczSelection(
-        query=" ".join(query),
-        urls=_urls(urls) if urls is not None else (),
-        collections=collection,
-        date_from=_bound(date_from, 0),
-        date_to=_bound(date_to, 1),
+        query=" ".join(asked.query),
+        urls=_urls(asked.urls) if asked.urls is not None else (),
+        collections=asked.collection,
+        date_from=_bound(asked.date_from, 0),
+        date_to=_bound(asked.date_to, 1),
     )
-    if urls is not None and not selection.urls:
-        raise UsageError(f"{urls} has no URLs")
-    options = PackOptions(title, description, text)
-    with open_engine(settings, read_only=True) as engine, step_bar(quiet=quiet) as progress:
-        report = pack(engine, selection, out, options, progress)
-    _print(report, as_json=as_json, quiet=quiet)
+    if asked.urls is not None and not selection.urls:
+        raise UsageError(f"{asked.urls} has no URLs")
+    options = PackOptions(asked.title, asked.description, asked.text)
+    with open_engine(settings, read_only=True) as engine, step_bar(quiet=asked.quiet) as progress:
+        report = pack(engine, selection, asked.out, options, progress)
+    _print(report, as_json=asked.as_json, quiet=asked.quiet)
     return 0
 
 
@@ -94,12 +106,15 @@ def _print(report: PackReport, *, as_json: bool, quiet: bool) -> None:
         place = "" if error.offset is None else f" at {error.offset}"
         click.echo(clean(f"nwx: {error.file}{place}: {error.message} ({error.kind})"), err=True)
     if len(report.errors) > _ERRORS_SHOWN:
-        click.echo(f"nwx: … and {len(report.errors) - _ERRORS_SHOWN:,} more errors", err=True)
+        click.echo(
+            f"nwx: … and {counted(len(report.errors) - _ERRORS_SHOWN, 'more error')}", err=True
+        )
     if as_json:
         print_json(asdict(report))
     elif not quiet:
         missing = f", {report.missing:,} missing" if report.missing else ""
         click.echo(
-            f"{report.captures:,} captures of {report.files:,} files and {report.pages:,} pages,"
+            f"{counted(report.captures, 'capture')} of {counted(report.files, 'file')} and "
+            f"{counted(report.pages, 'page')},"
             f" {size_words(report.bytes)}{missing}"
         )

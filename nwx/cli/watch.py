@@ -1,13 +1,13 @@
 """nwx watch"""
 
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from nwx.cli.output import clean, json_text, size_words
+from nwx.cli.output import clean, counted, json_text, size_words
 from nwx.cli.signals import stop_signals
 from nwx.errors import UsageError
 from nwx.importing import PARSERS, ImportOptions
@@ -20,20 +20,40 @@ _PATIENCE_SECONDS = 3.0
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """The arguments of the command, as click names them."""
+
+    folders: tuple[Path, ...]
+    completed: Path | None
+    failed: Path | None
+    collection: str
+    interval: float
+    settle: float
+    once: bool
+    jobs: int | None
+    verify: bool
+    parser: str
+    as_json: bool
+
+
 @click.command("watch")
 @click.argument("folders", nargs=-1, metavar="DIR...", type=_FOLDER)
 @click.option(
-    "--completed", type=_FOLDER, metavar="DIR", help="Move the files there that were loaded."
+    "--completed", type=_FOLDER, metavar="DIR", help="Move imported files to this folder."
 )
 @click.option(
-    "--failed", type=_FOLDER, metavar="DIR", help="Move the files there that cannot be loaded."
+    "--failed",
+    type=_FOLDER,
+    metavar="DIR",
+    help="Move files that cannot be imported to this folder.",
 )
 @click.option(
     "--collection",
     default=DEFAULT_COLLECTION,
     show_default=True,
     metavar="NAME",
-    help="The collection that the captures belong to.",
+    help="Collection of the captures.",
 )
 @click.option(
     "--interval",
@@ -41,7 +61,7 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
     default=2.0,
     show_default=True,
     metavar="SECONDS",
-    help="How often to look.",
+    help="Seconds between two scans.",
 )
 @click.option(
     "--settle",
@@ -49,13 +69,16 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
     default=60.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long a file must not have changed to be whole, if it never was .open.",
+    help="Seconds without a change after which a file is complete, if it was never .open.",
 )
-@click.option("--once", is_flag=True, help="Load what is whole now, then end.")
+@click.option("--once", is_flag=True, help="Import the files that are complete now, then exit.")
 @click.option(
-    "--jobs", type=click.IntRange(1), metavar="N", help="Files to read at once.  [the cores]"
+    "--jobs",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Files to read in parallel.  [default: number of cores]",
 )
-@click.option("--verify", is_flag=True, help="Check the digests of all records.")
+@click.option("--verify", is_flag=True, help="Verify the digests of all records.")
 @click.option(
     "--parser",
     type=click.Choice(PARSERS),
@@ -63,62 +86,50 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
     show_default=True,
     help="How to read HTML.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print what happens as JSON lines.")
+@click.option("--json", "as_json", is_flag=True, help="Print events as JSON lines.")
 @click.pass_obj
-def command(
-    settings: Settings,
-    /,
-    folders: tuple[Path, ...],
-    completed: Path | None,
-    failed: Path | None,
-    collection: str,
-    interval: float,
-    settle: float,
-    once: bool,
-    jobs: int | None,
-    verify: bool,
-    parser: str,
-    as_json: bool,
-) -> int:
-    """Load archive files from folders as a crawler closes them, until Ctrl-C.
+def command(settings: Settings, /, **given: Any) -> int:
+    """Import archive files from folders as a crawler closes them.
 
-    DIR and all folders below it are looked at again and again. A file is
-    loaded when the crawler renames it from NAME.open to NAME, or has not
-    changed it for --settle seconds. Nothing is moved unless --completed
-    says where to: each file then goes there once it is in the archive.
-    Files keep their names, and no other file is ever written over.
+    Runs until Ctrl-C. DIR and all folders below it are scanned repeatedly. A
+    file is imported when the crawler renames it from NAME.open to NAME, or when
+    it has not changed for --settle seconds. Files stay where they are unless
+    --completed names a folder: imported files are moved there. Files keep their
+    names, and no existing file is overwritten.
 
-    Each file is loaded exactly once, whatever is killed when; one that
-    cannot be loaded is reported once and left, or moved to --failed. While
-    the archive cannot be written, the watch waits and says so. With --once
-    the exit code is 1 when a file could not be loaded or moved.
+    Each file is imported exactly once, even if any process is killed. A file
+    that cannot be imported is reported once and left in place, or moved to
+    --failed. While the archive is not writable, the command reports it and
+    waits. With --once the exit code is 1 if a file could not be imported or
+    moved.
     """
-    _check(folders, completed, failed)
+    asked = _Options(**given)
+    _check(asked.folders, asked.completed, asked.failed)
     options = WatchOptions(
         ImportOptions(
-            collection=collection,
-            jobs=jobs or 0,
-            verify=verify,
-            parser=parser,
+            collection=asked.collection,
+            jobs=asked.jobs or 0,
+            verify=asked.verify,
+            parser=asked.parser,
             patience_seconds=_PATIENCE_SECONDS,
         ),
-        completed=completed.absolute() if completed else None,
-        failed=failed.absolute() if failed else None,
-        once=once,
-        interval_seconds=interval,
-        settle_seconds=settle,
+        completed=asked.completed.absolute() if asked.completed else None,
+        failed=asked.failed.absolute() if asked.failed else None,
+        once=asked.once,
+        interval_seconds=asked.interval,
+        settle_seconds=asked.settle,
     )
     with stop_signals() as received:
         report = watch(
             settings,
-            [folder.absolute() for folder in folders],
+            [folder.absolute() for folder in asked.folders],
             options,
-            _print_json if as_json else _print,
+            _print_json if asked.as_json else _print,
             lambda: bool(received),
         )
-    if not as_json:
+    if not asked.as_json:
         click.echo(_summary(report))
-    return 1 if once and report.failed else 0
+    return 1 if asked.once and report.failed else 0
 
 
 def _check(folders: tuple[Path, ...], completed: Path | None, failed: Path | None) -> None:
@@ -160,8 +171,8 @@ def _loaded(event: Event) -> str:
     known = ", was in the archive already" if event.kind is EventKind.KNOWN else ""
     moved = f", moved to {event.moved_to}" if event.moved_to else ""
     return clean(
-        f"{event.path}: {size_words(event.bytes)}, {event.captures:,} captures,"
-        f" {event.errors_total:,} errors{known}{moved}"
+        f"{event.path}: {size_words(event.bytes)}, {counted(event.captures, 'capture')},"
+        f" {counted(event.errors_total, 'error')}{known}{moved}"
     )
 
 

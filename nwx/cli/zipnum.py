@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,7 +14,7 @@ from nwx.bulk.pool import processors
 from nwx.cdx.files import STANDARD_INPUT
 from nwx.cdx.raw_blocks import CdxSource
 from nwx.cli.list_commands import SIZE, list_output, print_problems, resources_of, step_bar
-from nwx.cli.output import clean, print_json, size_words
+from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.dedup.input_plan import MEMORY_BYTES
 from nwx.errors import UsageError
 from nwx.values.urlkeys import urlkey
@@ -35,13 +35,13 @@ _LINES = click.option(
     type=click.IntRange(1),
     default=LINES_A_BLOCK,
     show_default=True,
-    help="Lines of a block.",
+    help="Lines per block.",
 )
 _LINES_AS_BEFORE = click.option(
     "--lines",
     type=click.IntRange(1),
     metavar="N",
-    help="Lines of new blocks.  [as many as the first block has]",
+    help="Lines per new block.  [default: as in the first block]",
 )
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 _WORK_OPTIONS = (
@@ -50,29 +50,45 @@ _WORK_OPTIONS = (
         type=SIZE,
         default=MEMORY_BYTES,
         show_default="512M",
-        help="The memory to use in all; the rest goes to disk, inside the cluster's folder.",
+        help="Memory limit of all processes; the rest goes to disk, in the cluster's folder.",
     ),
     click.option(
         "--jobs",
         "--cores",
         type=click.IntRange(1),
         metavar="N",
-        help="Processes to share work.  [the cores]",
+        help="Number of processes.  [default: number of cores]",
     ),
     click.option("--json", "as_json", is_flag=True, help="Print the report as JSON."),
-    click.option("--quiet", is_flag=True, help="Show neither progress nor counts, only errors."),
+    click.option("--quiet", is_flag=True, help="Show only errors."),
 )
 
 
 @click.group("zipnum")
 def command() -> None:
-    """Build, read and mend ZipNum clusters: capture indexes in compressed blocks."""
+    """Build, read, verify and repair ZipNum clusters."""
 
 
 def _work_options(function: Command) -> Command:
     for option in reversed(_WORK_OPTIONS):
         function = option(function)
     return function
+
+
+@dataclass(frozen=True, slots=True)
+class _BuildOptions:
+    """The arguments of the command, as click names them."""
+
+    out: Path
+    files: tuple[str, ...]
+    shards: int
+    splits: Path | None
+    summary: bool
+    lines: int
+    memory: int
+    jobs: int | None
+    as_json: bool
+    quiet: bool
 
 
 @command.command("build")
@@ -83,48 +99,43 @@ def _work_options(function: Command) -> Command:
     type=click.IntRange(1, 100_000),
     default=1,
     show_default=True,
-    help="Data files to cut the index into, of about the same size.",
+    help="Number of data files, of about the same size.",
 )
 @click.option(
     "--splits",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Where to cut: split points, one a line, as each build leaves in cluster.splits.",
+    help="File of split points, one a line, as each build writes to cluster.splits.",
 )
 @click.option(
     "--summary",
     is_flag=True,
-    help="Write the index as cluster.summary too; of the two pywb must be given one only.",
+    help="Also write the index as cluster.summary; give pywb only one of the two.",
 )
 @_LINES
 @_work_options
-def build_command(
-    out: Path,
-    files: tuple[str, ...],
-    shards: int,
-    splits: Path | None,
-    summary: bool,
-    lines: int,
-    memory: int,
-    jobs: int | None,
-    as_json: bool,
-    quiet: bool,
-) -> int:
+def build_command(**given: Any) -> int:
     """Build a cluster in the folder OUT from CDX or CDXJ files.
 
     The files may be plain, gzip or zstd, sorted or not; - is standard input.
-    OUT gets the data (cdx-00000.gz …), the index of each (part-00000 …),
-    cluster.idx, cluster.loc and cluster.splits. pywb reads them in the
-    folder indexes/ of a collection. A build that was stopped goes on when
-    the same command is given again. Lines that are there twice, byte for
-    byte, are kept once.
+    OUT gets data files (cdx-00000.gz …), an index of each (part-00000 …),
+    cluster.idx, cluster.loc and cluster.splits. pywb reads them in the folder
+    indexes/ of a collection. If interrupted, run the same command again to
+    resume. Identical lines are kept once.
     """
-    sources = _sources(files)
-    points = None if splits is None else tuple(read_splits(splits))
-    options = ClusterBuildOptions(shards, lines, points, summary)
-    with step_bar(quiet=quiet) as progress:
-        report = build_cluster(out, sources, options, resources_of(memory, None, jobs), progress)
-    return _print_build(report, as_json=as_json, quiet=quiet)
+    asked = _BuildOptions(**given)
+    sources = _sources(asked.files)
+    points = None if asked.splits is None else tuple(read_splits(asked.splits))
+    options = ClusterBuildOptions(asked.shards, asked.lines, points, asked.summary)
+    with step_bar(quiet=asked.quiet) as progress:
+        report = build_cluster(
+            asked.out,
+            sources,
+            options,
+            resources_of(asked.memory, None, asked.jobs),
+            progress,
+        )
+    return _print_build(report, as_json=asked.as_json, quiet=asked.quiet)
 
 
 def _sources(files: tuple[str, ...]) -> list[CdxSource]:
@@ -145,7 +156,7 @@ def _print_build(report: ClusterBuildReport, *, as_json: bool, quiet: bool) -> i
         print_json(report.as_json())
     elif not quiet:
         new = " new" if isinstance(report, MergeReport) else ""
-        blocks = f"{report.blocks:,} blocks of {report.shards:,} files"
+        blocks = f"{counted(report.blocks, 'block')} of {counted(report.shards, 'file')}"
         counts = [f"{report.lines:,}{new} lines in {blocks}"]
         if report.repeated:
             counts.append(f"{report.repeated:,} left out as repeated")
@@ -176,9 +187,9 @@ def merge_command(
 ) -> int:
     """Add CDX or CDXJ files to a cluster: its folder, or its index.
 
-    Only the new lines are sorted. Data files without new lines stay as they
-    are, in others the blocks without new lines are copied. Whoever reads
-    the cluster meanwhile finds the old one until the new one is whole.
+    Only the new lines are sorted. Data files without new lines are not
+    changed; in the others, blocks without new lines are copied. Readers see the
+    old cluster until the new one is complete.
     """
     sources = _sources(files)
     with step_bar(quiet=quiet) as progress:
@@ -197,15 +208,17 @@ _JOBS = click.option(
     "--cores",
     type=click.IntRange(1),
     metavar="N",
-    help="Processes to share work.  [the cores]",
+    help="Number of processes.  [default: number of cores]",
 )
 _ALLOW = click.option(
     "--allow",
     multiple=True,
     metavar="PLACE",
-    help="Folder or start of addresses outside the cluster where its .loc may send us.",
+    help="Folder or address prefix outside the cluster that its .loc file may point to.",
 )
-_LIMIT = click.option("--limit", type=click.IntRange(1), metavar="N", help="Lines at most.")
+_LIMIT = click.option(
+    "--limit", type=click.IntRange(1), metavar="N", help="Maximum number of lines."
+)
 
 
 @command.command("verify")
@@ -217,13 +230,12 @@ _LIMIT = click.option("--limit", type=click.IntRange(1), metavar="N", help="Line
 def verify_command(
     cluster: str, allow: tuple[str, ...], jobs: int | None, as_json: bool, quiet: bool
 ) -> int:
-    """Look at every byte of a cluster; the exit code is 1 when anything is wrong.
+    """Verify every byte of a cluster; the exit code is 1 if anything is wrong.
 
-    Found are lines of the index without their number or with a wrong one,
-    wrong offsets and lengths, blocks that are torn, unsorted lines, bytes
-    that no line of the index tells of, a .loc that is missing or leads
-    nowhere, digests that do not fit (in WACZ files), and what a killed
-    command left.
+    Reported are index lines without a line number or with a wrong one, wrong
+    offsets and lengths, damaged blocks, unsorted lines, bytes that no index
+    line covers, a missing or wrong .loc file, digests that do not match (in
+    WACZ files), and leftovers of a killed command.
     """
     with step_bar(quiet=quiet) as progress:
         report = verify_cluster(cluster, allow, workers=jobs or processors(), progress=progress)
@@ -240,11 +252,12 @@ def _print_verified(report: VerifyReport) -> None:
         click.echo(f"nwx: {clean(f'{place}: {fault.message}')} ({fault.kind})", err=True)
     total = report.counts.total()
     if total > _PROBLEMS_SHOWN:
-        click.echo(f"nwx: … and {total - _PROBLEMS_SHOWN:,} more faults", err=True)
+        click.echo(f"nwx: … and {counted(total - _PROBLEMS_SHOWN, 'more fault')}", err=True)
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(report.counts.items()))
     click.echo(
-        f"{report.lines:,} lines in {report.blocks:,} blocks of {report.files:,} files: "
-        + (f"{total:,} faults ({kinds})" if total else "all well")
+        f"{counted(report.lines, 'line')} in {counted(report.blocks, 'block')} of "
+        f"{counted(report.files, 'file')}: "
+        + (f"{counted(total, 'fault')} ({kinds})" if total else "all well")
     )
 
 
@@ -255,13 +268,12 @@ def _print_verified(report: VerifyReport) -> None:
 def repair_command(
     cluster: Path, lines: int, memory: int, jobs: int | None, as_json: bool, quiet: bool
 ) -> int:
-    """Make a cluster whole again: its folder, or its index.
+    """Repair a cluster: its folder, or its index.
 
-    The index and the .loc are made anew from the data files: those that
-    they name, or where these are not to be found, the .gz files of lines
-    beside them. Where blocks
-    are torn or out of order the data are written anew too, with all lines
-    that can be read; the old files go when the new ones are there.
+    The index and the .loc file are rebuilt from the data files: those that they
+    name, or if these are missing, the .gz files of lines beside them. Data
+    files with damaged or unsorted blocks are rewritten with all readable lines;
+    the old files are deleted when the new ones are complete.
     """
     with step_bar(quiet=quiet) as progress:
         report = repair_cluster(
@@ -280,11 +292,16 @@ def repair_command(
 def _repair_words(report: RepairReport) -> str:
     what = "data and index were" if report.rewritten else "the index was"
     words = f"{what} written anew"
-    counts = f"{report.lines:,} lines in {report.blocks:,} blocks of {report.shards:,} files"
+    counts = (
+        f"{counted(report.lines, 'line')} in {counted(report.blocks, 'block')} of "
+        f"{counted(report.shards, 'file')}"
+    )
     if report.torn:
-        words += f"; {report.torn:,} torn blocks, of which {report.saved:,} lines were saved"
+        words += (
+            f"; {report.torn:,} torn blocks, of which {counted(report.saved, 'line')} were saved"
+        )
     if report.unsorted:
-        words += f"; {report.unsorted:,} blocks or files were out of order"
+        words += f"; {counted(report.unsorted, 'block')} or files were out of order"
     if report.missing:
         words += f"; {', '.join(map(clean, report.missing))} not found, other files taken"
     return f"{words}: {counts}"
@@ -298,23 +315,23 @@ def _repair_words(report: RepairReport) -> str:
     "form",
     required=True,
     type=click.Choice(["zipnum", "wacz", "cdx"]),
-    help="A cluster, the index of a WACZ, or plain lines (gzip for a name in .gz).",
+    help="A cluster, the index of a WACZ, or plain lines (gzip if the name ends in .gz).",
 )
 @_ALLOW
 def convert_command(cluster: str, out: Path, form: str, allow: tuple[str, ...]) -> int:
     """Write a cluster in another form.
 
-    CLUSTER is a folder, an index, a WACZ, or an address. OUT is a folder
-    for --to zipnum and --to wacz, a file or - for --to cdx. Blocks are
-    copied as they are, so --to zipnum and --to wacz are quick. Lines become
-    a cluster with nwx zipnum build.
+    CLUSTER is a folder, an index, a WACZ, or an address. OUT is a folder for
+    --to zipnum and --to wacz, and a file or - for --to cdx. Blocks are copied
+    unchanged, so --to zipnum and --to wacz are fast. Use nwx zipnum build to
+    make a cluster from CDX lines.
     """
     with open_cluster(cluster, allow) as opened:
         if form == "cdx":
             _write_lines(opened, out)
             return 0
         done = (to_wacz_form if form == "wacz" else to_cluster)(opened, out)
-    click.echo(f"{done.blocks:,} blocks, {size_words(done.bytes)}")
+    click.echo(f"{counted(done.blocks, 'block')}, {size_words(done.bytes)}")
     return 0
 
 
@@ -335,10 +352,10 @@ def _write_lines(cluster: Cluster, out: Path) -> None:
 @_ALLOW
 @_LIMIT
 def get_command(cluster: str, url: str, allow: tuple[str, ...], limit: int | None) -> int:
-    """Print the captures of a URL; the exit code is 1 when there is none.
+    """Print the captures of a URL; the exit code is 1 if there are none.
 
-    CLUSTER is a folder, an index, a WACZ, or the address of one of the
-    first two. URL may be a urlkey as well: org,example)/path.
+    CLUSTER is a folder, an index, a WACZ, or the address of one of the first
+    two. URL may be a urlkey: org,example)/path.
     """
     key = _key(url).encode("utf-8", "surrogateescape")
     return _print_lines(cluster, allow, key + b" ", key + b"!", limit)
@@ -350,10 +367,10 @@ def get_command(cluster: str, url: str, allow: tuple[str, ...], limit: int | Non
 @_ALLOW
 @_LIMIT
 def prefix_command(cluster: str, url: str, allow: tuple[str, ...], limit: int | None) -> int:
-    """Print the captures of all URLs that begin so; the exit code is 1 when there is none.
+    """Print the captures of all URLs with a prefix; the exit code is 1 if there are none.
 
-    CLUSTER and URL as for nwx zipnum get. A urlkey without its bracket
-    takes in all hosts below: org,example is all of example.org.
+    CLUSTER and URL are as for nwx zipnum get. A urlkey without its closing
+    bracket includes all hosts below it: org,example is all of example.org.
     """
     key = _key(url).encode("utf-8", "surrogateescape")
     return _print_lines(cluster, allow, key, end_after(key), limit)

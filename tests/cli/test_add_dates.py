@@ -65,7 +65,7 @@ def test_dates_are_added_once(archive: Nwx, dup: Path) -> None:
     assert home(archive) == ["2010", "2012", "2013"]
     assert home(archive, "--year", "2013", "--collection", "web") == ["2010", "2012", "2013"]
     again = archive("add-dates", "--collection", "web", dup)
-    assert again.out == "4 lines, 3 keys, 0 dates new, 4 known, 1 keys without a document\n"
+    assert again.out == "4 lines, 3 keys, 0 dates new, 4 known, 1 key without a document\n"
 
 
 def test_dates_before_the_import(nwx: Nwx, dup: Path, tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_an_index_is_built_of_others(archive: Nwx, dup: Path, tmp_path: Path) ->
     more = tmp_path / "more.dup"
     more.write_text(line(HOME, "2015") + line(HOME, "2013"))
     built = archive("add-dates", "--build", "all", "--from", "main", "--from", "crawl2", more)
-    assert built.out == "2 lines, 3 keys, 7 dates in all, 1 keys without a document\n"
+    assert built.out == "2 lines, 3 keys, 7 dates in all, 1 key without a document\n"
     archive("dates", "detach", "crawl2")
     archive("dates", "attach", "all")
     assert home(archive) == ["2010", "2012", "2013", "2015"]
@@ -190,13 +190,13 @@ def test_the_form_of_nutchwax(archive: Nwx, dup: Path, tmp_path: Path) -> None:
     archive("add-dates", "--into", "old", dup)
     (tmp_path / "new.dup").write_text(line(HOME, "2020") + line(GONE, "2021"))
     ran = add_dates("archive", "archive", "archive/dates/old", "new", "new.dup", folder=tmp_path)
-    assert ran.out == "2 lines, 3 keys, 8 dates in new, 1 keys without a document\n"
+    assert ran.out == "2 lines, 3 keys, 8 dates in new, 1 key without a document\n"
     archive("dates", "detach", "old")
     assert home(archive) == ["2010"]
     archive("dates", "attach", "new")
     assert home(archive) == ["2010", "2012", "2013", "2020"]
     ran = add_dates("archive", "elsewhere/", "new.dup", folder=tmp_path)
-    assert ran.out == "2 lines, 2 keys, 2 dates in elsewhere/, 1 keys without a document\n"
+    assert ran.out == "2 lines, 2 keys, 2 dates in elsewhere/, 1 key without a document\n"
     assert (tmp_path / "elsewhere" / "dates.json").exists()
     ran = add_dates("archive", "new.dup", folder=tmp_path, code=2)
     assert "KEY-INDEX [SOURCE-INDEX]... DEST-INDEX LIST" in ran.err

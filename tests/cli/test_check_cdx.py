@@ -103,7 +103,7 @@ def test_records_that_could_not_be_read(nwx: Nwx, tmp_path: Path, warc: Path) ->
     nwx("import", warc)
     out = nwx("check", "--cdx", cdx, code=1).out
     assert f"unread: 20220101000000 {PAGES[2].digest} {URL}: crawl.warc.gz was read" in out
-    assert "gave no such capture, but 1 errors" in out
+    assert "gave no such capture, but 1 error" in out
 
 
 def test_another_digest_at_the_same_moment(nwx: Nwx, warc: Path, tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_lines_without_digest_and_with_other_spellings_are_found(
     ]
     cdx.write_text("\n".join([*lines[:1], *lines[2:], "broken"]))
     ran = nwx("check", "--cdx", cdx)
-    assert "2 captures in the CDX, 2 held, 0 missing; 1 lines" in ran.out
+    assert "2 captures in the CDX, 2 held, 0 missing; 1 line" in ran.out
     assert f"{cdx}:3: " in ran.err
     assert "not-imported" in nwx("check", "--cdx", "-", stdin=lines[1].encode(), code=1).out
     held = lines[1].replace(" x", " -").encode()

@@ -55,7 +55,7 @@ def test_the_list_goes_to_standard_output_and_counts_elsewhere(cdx: Path) -> Non
     done = _run(cdx)
     assert done.returncode == 0
     assert done.stdout.decode() == "".join(f"2015{month:02} {A} {URL}\n" for month in (2, 3, 4))
-    assert done.stderr == b"4 lines, 1 keys, 3 duplicates\n"
+    assert done.stderr == b"4 lines, 1 key, 3 duplicates\n"
 
 
 def test_standard_input_in_any_compression(cdx: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_named_pipe_is_read(cdx: Path, tmp_path: Path) -> None:
 def test_an_output_file_appears_whole(cdx: Path, tmp_path: Path) -> None:
     output = tmp_path / "out.dup"
     done = _run(cdx, "-o", output)
-    assert done.stdout == b"4 lines, 1 keys, 3 duplicates\n"
+    assert done.stdout == b"4 lines, 1 key, 3 duplicates\n"
     assert output.read_bytes().count(b"\n") == 3
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.cdx", "out.dup"]
 
@@ -119,7 +119,7 @@ def test_broken_lines_are_reported_with_their_place(cdx: Path) -> None:
     lines = done.stderr.decode().splitlines()
     assert lines[0].startswith(f"nwx: {cdx}:5: 2 fields")
     assert lines[20] == "nwx: … and 10 more lines that cannot be read"
-    assert lines[21] == "4 lines, 1 keys, 3 duplicates, 30 that cannot be read"
+    assert lines[21] == "4 lines, 1 key, 3 duplicates, 30 that cannot be read"
 
 
 def test_a_file_without_any_line_that_can_be_read_fails(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_what_is_left_and_what_was_met_nowhere_is_told(nwx: Nwx, tmp_path: Path)
     lines = listed(tmp_path / "list.dup", PAGES[2], stranger)
     ran = nwx("dedup-warc", "-e", lines, "-o", tmp_path / "new", old)
     assert "no original" in ran.err
-    assert "1 lines of the lists were met nowhere" in ran.out
+    assert "1 line of the lists matched no capture" in ran.out
     assert (tmp_path / "new" / "crawl.warc.gz").read_bytes() == old.read_bytes()
 
 
@@ -63,7 +63,7 @@ def test_captures_of_one_second_leave_an_original_for_the_later_ones(
     old = write_warc(tmp_path / "crawl.warc.gz", [PAGES[0], *PAGES])
     nwx("cdx", "-o", tmp_path / "crawl.cdx", old)
     listing = nwx("dedup-cdx", "-o", tmp_path / "list.dup", tmp_path / "crawl.cdx")
-    assert "1 duplicates, 1 of the same second as the one kept" in listing.out
+    assert "1 duplicate, 1 of the same second as the one kept" in listing.out
     report = nwx("dedup-warc", "-e", tmp_path / "list.dup", "-o", tmp_path / "n", "--json", old)
     assert (report.json["revisits"], report.json["left"]) == (1, [])
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import nwx as package
-from nwx.cli.main import COMMANDS, cli
+from nwx.cli.main import COMMANDS, GROUPS, cli
 from tests.cli.conftest import COMMAND, Nwx, environment, run_nwx
 
 
@@ -47,6 +47,33 @@ def test_wrong_use_ends_with_2(nwx: Nwx) -> None:
     assert "No such command" in nwx("impart", code=2).err
     assert "NWX_SHARDS is 'many'" in nwx("stats", code=2, NWX_SHARDS="many").err
     assert "--timeout is '-1'" in nwx("--timeout=-1", "stats", code=2).err
+
+
+def test_mistakes_get_hints(nwx: Nwx) -> None:
+    assert "Did you mean 'search'?" in nwx("serach", code=2).err
+    assert "nwx --help" in nwx("xyzzy", code=2).err
+    assert (
+        "goes before the command: nwx --engine PLACE" in nwx("stats", "--engine", "x", code=2).err
+    )
+    unknown = nwx("--engine", "ftp://x", "stats", code=2).err
+    assert "unknown scheme 'ftp'" in unknown
+
+
+def test_help_lists_commands_in_groups(nwx: Nwx) -> None:
+    lines = nwx("--help").out.splitlines()
+    places = [lines.index(f"{group}:") for group in GROUPS]
+    assert places == sorted(places)
+    assert set(COMMANDS) <= {line.split()[0] for line in lines if line.startswith("  ")}
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"), [("nwx sea", "search"), ("nwx search --ye", "--year")]
+)
+def test_a_shell_can_complete(tmp_path: Path, words: str, offered: str) -> None:
+    asked = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    ran = run_nwx(tmp_path, _NWX_COMPLETE="bash_complete", **asked)
+    assert f"plain,{offered}" in ran.out.splitlines()
+    assert "_nwx_completion" in run_nwx(tmp_path, _NWX_COMPLETE="bash_source").out
 
 
 @pytest.mark.parametrize("command", ["stats", "check", "files", "search"])

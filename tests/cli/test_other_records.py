@@ -63,5 +63,5 @@ def test_what_import_takes_for_no_capture_is_not_missing(nwx: Nwx, tmp_path: Pat
     assert (told["lines"], told["held"], told["not_captures"]) == (1, 1, 3)
     out = nwx("check", "--cdx", tmp_path / "wget.cdx").out
     assert out == (
-        "1 captures in the CDX, 1 held, 0 missing; 3 lines of records that are no captures\n"
+        "1 capture in the CDX, 1 held, 0 missing; 3 lines of records that are no captures\n"
     )

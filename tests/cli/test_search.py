@@ -90,7 +90,7 @@ def test_the_table_reads_well_without_colours(quarry: Path) -> None:
     out = run_nwx(quarry, "search", "slate", "--facets", "type,status", COLUMNS="100").out
     assert "The quarry" in out
     assert QUARRY.url in out
-    assert "1–1 of 1 results" in out
+    assert "1–1 of 1 result" in out
     assert "\nstatus\n" in out
     assert "\x1b" not in out
     assert "nothing found" in run_nwx(quarry, "search", "granite").out
