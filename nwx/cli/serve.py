@@ -82,6 +82,12 @@ class _Options:
     metavar="ORIGIN",
     help="Let pages of this origin read /cdx, as https://replay.example; * for all.",
 )
+@click.option(
+    "--search-seconds",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="Time limit of a search.  [NWX_SEARCH_SECONDS; 10]",
+)
 @click.option("--create", is_flag=True, help="Create an empty archive if there is none.")
 @click.option("--title", default="", metavar="TEXT", help="Title of the archive on its pages.")
 @click.pass_obj

@@ -1,10 +1,14 @@
 """What all commands share."""
 
+import inspect
 import os
 import subprocess
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from importlib import import_module
 from pathlib import Path
 
+import click
 import pytest
 
 import nwx as package
@@ -26,6 +30,37 @@ def test_every_option_has_help() -> None:
         for parameter in command.params:
             if parameter.param_type_name == "option":
                 assert parameter.help, f"{name} {parameter.opts}"
+
+
+def _commands(group: click.Group) -> Iterator[click.Command]:
+    with click.Context(group) as context:
+        for name in group.list_commands(context):
+            command = group.get_command(context, name)
+            assert command is not None
+            yield command
+            if isinstance(command, click.Group):
+                yield from _commands(command)
+
+
+def test_each_command_takes_the_options_that_it_declares() -> None:
+    for command in _commands(cli):
+        callback = inspect.unwrap(command.callback) if command.callback else None
+        if callback is None:
+            continue
+        declared = {each.name for each in command.params if each.expose_value}
+        signature = inspect.signature(callback).parameters
+        named = {name for name, one in signature.items() if one.kind is not one.VAR_KEYWORD}
+        options = [
+            one
+            for name, one in vars(inspect.getmodule(callback)).items()
+            if name.startswith("_") and name.endswith("Options") and is_dataclass(one)
+        ]
+        gathered = {field.name for one in options for field in fields(one)}
+        catches_all = len(named) < len(signature)
+        if not catches_all:
+            assert named - {"settings", "context"} == declared, command.name
+        elif options:
+            assert gathered >= declared - named, command.name
 
 
 def test_help_and_version(nwx: Nwx) -> None:
