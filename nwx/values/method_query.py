@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import unquote_plus, urlencode
 
 MAX_QUERY_CHARACTERS = 4096
+_METHOD = "__wb_method="
 METHODS_WITH_QUERY = frozenset(("POST", "PUT"))
 
 
@@ -21,6 +22,18 @@ def with_method_query(url: str, method: str, content_type: str, body: bytes) -> 
     query = body_query(content_type, body) if method in METHODS_WITH_QUERY else ""
     joint = "&" if "?" in url else "?"
     return f"{url}{joint}__wb_method={method}" + (f"&{query}" if query else "")
+
+
+def method_prefix(urlkey: str) -> str:
+    """Return the beginning of the urlkeys of a URL's requests with a body, by the URL's own urlkey.
+
+    Parameters are sorted in a urlkey: those of the URL that come before the
+    method stand in the prefix. Bodies with parameters that come before it
+    (their names begin with a digit) are not covered.
+    """
+    address, _, query = urlkey.partition("?")
+    before = [parameter for parameter in query.split("&") if parameter and parameter < _METHOD]
+    return f"{address}?{'&'.join((*before, _METHOD))}"
 
 
 def body_query(content_type: str, body: bytes) -> str:

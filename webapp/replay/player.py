@@ -11,141 +11,27 @@ import os
 import shutil
 import socket
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 from urllib.parse import urlsplit
 
 import gevent
-import requests
 from gevent import pywsgi
 from pywb.apps.frontendapp import FrontEndApp
 from pywb.apps.rewriterapp import RewriterApp
 from pywb.apps.wbrequestresponse import WbResponse
 from pywb.utils.geventserver import RequestURIWSGIHandler
 from pywb.utils.loaders import BaseLoader, BlockLoader
-from pywb.utils.wbexception import NotFoundException, WbException
+from pywb.utils.wbexception import WbException
 from pywb.warcserver.index.cdxobject import CDXObject
-from pywb.warcserver.index.indexsource import BaseIndexSource
 from pywb.warcserver.warcserver import register_source
 
 from nwx.errors import SourceError
 from webapp.hosts import HostCheck, given_host, hostname, other_name
+from webapp.replay.capture_lookup import NwxIndex
 from webapp.replay.rewriting import CaptureRewriter, is_encoded, policy, tell_truth
-from webapp.replay.stored_records import SCHEME, file_key, open_record
-
-CLOSEST_LIMIT = 100
-MOST_CAPTURES = 10_000
-MOST_DIGESTS = 3
-SECONDS = 30
-
-
-class NwxIndex(BaseIndexSource):  # type: ignore[misc]
-    """The captures of a URL, from the CDX endpoint of nwx.
-
-    pywb's own source for remote indices takes an outage for "not found"
-    and every file name for unique; neither will do here.
-    """
-
-    def __init__(self, address: str) -> None:
-        self.address = address
-        self.root = address.rpartition("/")[0]
-        self.session = requests.Session()
-        self.session.trust_env = False
-
-    @classmethod
-    def init_from_string(cls, _: str) -> None:
-        """Return nothing: this source is configured by a mapping."""
-
-    @classmethod
-    def init_from_config(cls, config: dict[str, str]) -> "NwxIndex | None":
-        """Return the source of a configuration of type `nwx`."""
-        return cls(config["address"]) if config["type"] == "nwx" else None
-
-    def load_index(self, params: dict[str, Any]) -> Iterator[CDXObject]:
-        """Return the captures of the URL in the parameters, the closest first."""
-        if params.get("matchType", "exact") != "exact":
-            raise NotFoundException(params.get("url"))
-        url = params.get("alt_url") or params["url"]
-        asked = {"url": url, "matchType": "exact", "withOriginals": "true"}
-        asked["limit"] = str(MOST_CAPTURES)
-        if params.get("closest"):
-            asked |= {"closest": params["closest"], "limit": str(CLOSEST_LIMIT)}
-        answer = self.session.get(self.address, params=asked, timeout=SECONDS)
-        if answer.status_code == 400:
-            raise NotFoundException(answer.text)
-        if answer.status_code != 200:
-            raise ConnectionError(answer.text.strip())
-        captures = [_located(CDXObject(line)) for line in answer.content.splitlines() if line]
-        # With a filter, pywb looks for the original of a revisit and wants no other revisit.
-        if params.get("filter"):
-            return iter(captures)
-        return iter(self._resolved_elsewhere(_resolved(captures), bool(params.get("closest"))))
-
-    def _resolved_elsewhere(self, captures: list[CDXObject], wanted: bool) -> list[CDXObject]:
-        """Return captures with the originals of the first revisits that have theirs at another URL.
-
-        pywb itself finds those that the revisit record names by URL and
-        date, if they are there; this finds whatever holds the payload.
-        """
-        lone = [capture for capture in captures if capture.is_revisit()] if wanted else []
-        digests = list(dict.fromkeys(capture.get("digest", "") for capture in lone))
-        for digest in filter(None, digests[:MOST_DIGESTS]):
-            original = self._held(digest)
-            for capture in lone:
-                if original and capture.get("digest") == digest:
-                    _refer(capture, original)
-        return captures
-
-    def _held(self, digest: str) -> CDXObject | None:
-        """Return a capture of a payload, of whatever URL, whose file is there."""
-        asked = {"digest": digest, "there": "1"}
-        answer = self.session.get(f"{self.root}/dedup", params=asked, timeout=SECONDS)
-        if answer.status_code == 400:
-            return None  # no digest of a kind that is known
-        if answer.status_code != 200:
-            raise ConnectionError(answer.text.strip())
-        found = answer.json()
-        if not found["found"]:
-            return None
-        original = CDXObject()
-        original["mime"] = found["mime"] or "unk"
-        original["status"] = str(found["status"] or "-")
-        original["length"] = str(found["length"] or "-")
-        original["offset"] = str(found["offset"])
-        original["filename"] = file_key(found["collection"], found["filename"])
-        return original
-
-
-def _located(cdx: CDXObject) -> CDXObject:
-    """Return a capture whose file is named as in the path index, collection first."""
-    cdx["filename"] = file_key(cdx["collection"], cdx["filename"])
-    return cdx
-
-
-def _resolved(captures: list[CDXObject]) -> list[CDXObject]:
-    """Return captures with the place of the original in each revisit that has one among them.
-
-    As pywb's own `cdx_resolve_revisits` does, which only helps where the
-    original comes first.
-    """
-    originals: dict[str, CDXObject] = {}
-    for capture in captures:
-        if capture.get("digest") and not capture.is_revisit():
-            originals.setdefault(capture["digest"], capture)
-    for capture in captures:
-        original = originals.get(capture.get("digest", ""))
-        if original and capture.is_revisit():
-            _refer(capture, original)
-    return captures
-
-
-def _refer(revisit: CDXObject, original: CDXObject) -> None:
-    """Write the place of its original into a revisit."""
-    revisit["mime"] = original["mime"]
-    revisit["status"] = original.get("status", "-")
-    for field in ("length", "offset", "filename"):
-        revisit[f"orig.{field}"] = original.get(field, "-")
+from webapp.replay.stored_records import SCHEME, open_record
 
 
 class StoredLoader(BaseLoader):  # type: ignore[misc]

@@ -1,6 +1,6 @@
 """The page of a document, and the difference between two."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 
@@ -10,6 +10,7 @@ from werkzeug.exceptions import NotFound
 
 from nwx.errors import UsageError
 from nwx.model import Capture, Dates, Document
+from nwx.values.method_query import method_prefix
 from nwx.values.urlkeys import urlkey
 from webapp.search.bars import year_bars
 from webapp.search.calendar import busy_days, months_of
@@ -23,6 +24,9 @@ blueprint = Blueprint("documents", __name__, url_prefix="/documents")
 PART = 12_000
 MOST_LINKS = 300
 MOST_ORIGINALS = 10
+MOST_ANSWERS = 10_000
+"""The most answers to requests with a body (POST, PUT) that are looked at."""
+
 ID = "<string(length=32):document_id>"
 
 
@@ -80,12 +84,21 @@ def of_capture() -> ResponseReturnValue:
     if not url:
         raise UsageError("url is missing; write /documents/of?url=ADDRESS")
     timestamp = parameters.text(request.args, "timestamp", 14)
-    captures = (capture for capture in engine().captures(urlkey(url)) if capture.document_id)
+    captures = (capture for capture in _captures_of(url) if capture.document_id)
     found = nearest(captures, timestamp, 1) if timestamp else list(islice(captures, 1))
     known = engine().known([capture.document_id for capture in found]) or _of_payload(found)
     if not known:
         raise NotFound(f"there is no document of {url} in this archive")
     return redirect(url_for(".show", document_id=next(iter(known))))
+
+
+def _captures_of(url: str) -> Iterator[Capture]:
+    """Stream the captures of a URL, after those by GET those that answer requests with a body."""
+    key = urlkey(url)
+    prefix = method_prefix(key)
+    after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+    answers = islice(engine().captures(prefix, after), MOST_ANSWERS)
+    return chain(engine().captures(key), (one for one in answers if one.url == url))
 
 
 def _of_payload(revisits: Iterable[Capture]) -> Collection[str]:

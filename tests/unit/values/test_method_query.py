@@ -2,7 +2,7 @@
 
 import pytest
 
-from nwx.values.method_query import body_query, with_method_query
+from nwx.values.method_query import body_query, method_prefix, with_method_query
 from nwx.values.urlkeys import urlkey
 
 MULTIPART = (
@@ -49,3 +49,19 @@ def test_json_nested_without_end_is_no_crash() -> None:
 def test_the_key_holds_method_and_body(url: str, method: str, body: bytes, key: str) -> None:
     form = "application/x-www-form-urlencoded"
     assert urlkey(with_method_query(url, method, form, body)) == key
+
+
+@pytest.mark.parametrize(
+    ("url", "body"),
+    [
+        ("http://a.org/p", b"a=1"),
+        ("http://a.org/p?x=1&0=2", b"z=1&a=2"),
+        ("http://a.org/", b""),
+        ("http://a.org/p?Z=%5F", b"b=1"),
+    ],
+)
+def test_the_prefix_of_a_url_begins_the_keys_of_its_posts(url: str, body: bytes) -> None:
+    form = "application/x-www-form-urlencoded"
+    key = urlkey(with_method_query(url, "POST", form, body))
+    assert key.startswith(method_prefix(urlkey(url)))
+    assert not urlkey(url).startswith(method_prefix(urlkey(url)))

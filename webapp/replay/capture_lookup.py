@@ -1,0 +1,160 @@
+"""The captures of a URL for playback, from the CDX endpoint of nwx."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import requests
+from pywb.utils.wbexception import NotFoundException
+from pywb.warcserver.index.cdxobject import CDXObject
+from pywb.warcserver.index.indexsource import BaseIndexSource
+
+from nwx.errors import UrlError
+from nwx.values.method_query import method_prefix
+from nwx.values.urlkeys import urlkey
+from webapp.replay.stored_records import file_key
+
+CLOSEST_LIMIT = 100
+MOST_CAPTURES = 10_000
+MOST_DIGESTS = 3
+SECONDS = 30
+TIMESTAMP_DIGITS = 14
+
+
+class NwxIndex(BaseIndexSource):  # type: ignore[misc]
+    """The captures of a URL, from the CDX endpoint of nwx.
+
+    pywb's own source for remote indices takes an outage for "not found"
+    and every file name for unique; neither will do here.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.root = address.rpartition("/")[0]
+        self.session = requests.Session()
+        self.session.trust_env = False
+
+    @classmethod
+    def init_from_string(cls, _: str) -> None:
+        """Return nothing: this source is configured by a mapping."""
+
+    @classmethod
+    def init_from_config(cls, config: dict[str, str]) -> "NwxIndex | None":
+        """Return the source of a configuration of type `nwx`."""
+        return cls(config["address"]) if config["type"] == "nwx" else None
+
+    def load_index(self, params: dict[str, Any]) -> Iterator[CDXObject]:
+        """Return the captures of the URL in the parameters, the closest first."""
+        if params.get("matchType", "exact") != "exact":
+            raise NotFoundException(params.get("url"))
+        url, closest = params.get("alt_url") or params["url"], params.get("closest", "")
+        asked = [("url", url), ("matchType", "exact")]
+        asked += [("closest", closest)] if closest else []
+        captures = self._captures(asked, CLOSEST_LIMIT if closest else MOST_CAPTURES)
+        by_get = url == params["url"]
+        if by_get and not any(one["timestamp"] == closest for one in captures):
+            captures = self._answers_to_bodies(url, closest, any_time=not captures) or captures
+        # With a filter, pywb looks for the original of a revisit and wants no other revisit.
+        if params.get("filter"):
+            return iter(captures)
+        return iter(self._resolved_elsewhere(_resolved(captures), bool(params.get("closest"))))
+
+    def _captures(self, asked: list[tuple[str, str]], limit: int) -> list[CDXObject]:
+        """Return the captures that the CDX endpoint answers with."""
+        asked = [*asked, ("withOriginals", "true"), ("limit", str(limit))]
+        answer = self.session.get(self.address, params=asked, timeout=SECONDS)
+        if answer.status_code == 400:
+            raise NotFoundException(answer.text)
+        if answer.status_code != 200:
+            raise ConnectionError(answer.text.strip())
+        return [_located(CDXObject(line)) for line in answer.content.splitlines() if line]
+
+    def _answers_to_bodies(self, url: str, closest: str, *, any_time: bool) -> list[CDXObject]:
+        """Return the captures of a URL that answer requests with a body (POST, PUT).
+
+        Method and body stand in their urlkeys, not in their URLs, by which
+        readers ask for them. They are those of the very second `closest`,
+        or with `any_time` where there are none, all, the closest first.
+        """
+        try:
+            prefix = method_prefix(urlkey(url))
+        except UrlError:
+            return []
+        asked = [("urlkey", prefix), ("matchType", "prefix"), ("filter", f"=url:{url}")]
+        found: list[CDXObject] = []
+        if len(closest) == TIMESTAMP_DIGITS:
+            found = self._captures([*asked, ("filter", f"=timestamp:{closest}")], CLOSEST_LIMIT)
+        if not found and any_time:
+            found = self._captures(asked, MOST_CAPTURES)
+        return sorted(found, key=lambda one: _distance(one["timestamp"], closest))
+
+    def _resolved_elsewhere(self, captures: list[CDXObject], wanted: bool) -> list[CDXObject]:
+        """Return captures with the originals of the first revisits that have theirs at another URL.
+
+        pywb itself finds those that the revisit record names by URL and
+        date, if they are there; this finds whatever holds the payload.
+        """
+        lone = [capture for capture in captures if capture.is_revisit()] if wanted else []
+        digests = list(dict.fromkeys(capture.get("digest", "") for capture in lone))
+        for digest in filter(None, digests[:MOST_DIGESTS]):
+            original = self._held(digest)
+            for capture in lone:
+                if original and capture.get("digest") == digest:
+                    _refer(capture, original)
+        return captures
+
+    def _held(self, digest: str) -> CDXObject | None:
+        """Return a capture of a payload, of whatever URL, whose file is there."""
+        asked = {"digest": digest, "there": "1"}
+        answer = self.session.get(f"{self.root}/dedup", params=asked, timeout=SECONDS)
+        if answer.status_code == 400:
+            return None  # no digest of a kind that is known
+        if answer.status_code != 200:
+            raise ConnectionError(answer.text.strip())
+        found = answer.json()
+        if not found["found"]:
+            return None
+        original = CDXObject()
+        original["mime"] = found["mime"] or "unk"
+        original["status"] = str(found["status"] or "-")
+        original["length"] = str(found["length"] or "-")
+        original["offset"] = str(found["offset"])
+        original["filename"] = file_key(found["collection"], found["filename"])
+        return original
+
+
+def _located(cdx: CDXObject) -> CDXObject:
+    """Return a capture whose file is named as in the path index, collection first."""
+    cdx["filename"] = file_key(cdx["collection"], cdx["filename"])
+    return cdx
+
+
+def _resolved(captures: list[CDXObject]) -> list[CDXObject]:
+    """Return captures with the place of the original in each revisit that has one among them.
+
+    As pywb's own `cdx_resolve_revisits` does, which only helps where the
+    original comes first.
+    """
+    originals: dict[str, CDXObject] = {}
+    for capture in captures:
+        if capture.get("digest") and not capture.is_revisit():
+            originals.setdefault(capture["digest"], capture)
+    for capture in captures:
+        original = originals.get(capture.get("digest", ""))
+        if original and capture.is_revisit():
+            _refer(capture, original)
+    return captures
+
+
+def _refer(revisit: CDXObject, original: CDXObject) -> None:
+    """Write the place of its original into a revisit."""
+    revisit["mime"] = original["mime"]
+    revisit["status"] = original.get("status", "-")
+    for field in ("length", "offset", "filename"):
+        revisit[f"orig.{field}"] = original.get(field, "-")
+
+
+def _distance(timestamp: str, closest: str) -> int:
+    """Return a number that grows with the time between two timestamps."""
+    if not (timestamp.isdigit() and closest.isdigit()):
+        return 0
+    return abs(int(timestamp.ljust(14, "0")) - int(closest.ljust(14, "0")))
