@@ -1,6 +1,7 @@
 """The application factory."""
 
 from collections.abc import Iterable, Sequence
+from threading import BoundedSemaphore
 
 from flask import Flask, Response, g, request, url_for
 
@@ -101,6 +102,7 @@ def create_app(
         origins=origins_of(cdx_origins),
         replay_url=f"/{replay.COLLECTION}" if replays else "",
         places=places,
+        streams=BoundedSemaphore(limits.exports),
     )
     cdx.prepare(app, captures)
     dedup.prepare(app, engine, places)

@@ -1,9 +1,9 @@
 """Answers as bytes, made piece by piece while they are sent."""
 
 import json
+import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from itertools import islice
 from urllib.parse import quote_plus
 
 from nwx.cdx.lines import safe_field
@@ -16,6 +16,7 @@ from nwx.cdxserver.selection import SelectedRows
 from nwx.values.digests import DigestForm
 
 _ROWS_AT_ONCE = 256
+_HELD_SECONDS = 2.0
 _NUMBERS = frozenset(("timestamp", "status", "statuscode", "length", "offset"))
 _CDXJ_FIELDS = LINE[2:]
 
@@ -53,12 +54,18 @@ def resume_key(resume: Resume) -> str:
 
 
 def _batches(rows: Iterable[CdxRow]) -> Iterator[list[CdxRow]]:
-    """Give rows in batches, small ones first: whoever wants a few waits for a few."""
-    stream = iter(rows)
+    """Give rows in batches, small ones first, and small ones where rows are long in coming."""
     size = 16
-    while batch := list(islice(stream, size)):
+    batch: list[CdxRow] = []
+    late = time.monotonic() + _HELD_SECONDS
+    for row in rows:
+        batch.append(row)
+        if len(batch) >= size or time.monotonic() > late:
+            yield batch
+            batch, size = [], min(2 * size, _ROWS_AT_ONCE)
+            late = time.monotonic() + _HELD_SECONDS
+    if batch:
         yield batch
-        size = min(2 * size, _ROWS_AT_ONCE)
 
 
 @lru_cache(maxsize=256)

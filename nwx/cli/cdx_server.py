@@ -75,7 +75,7 @@ def command(
     """
     # Imported here: the libraries of the server are no concern of the other commands.
     from webapp.cdx.origins import origins_of
-    from webapp.cdx.service import CdxService
+    from webapp.cdx.service import CdxService, streams_of
     from webapp.server.cdx_alone import CdxServerAddress, serve_alone
 
     token = cdx_token or settings.cdx_token
@@ -97,6 +97,7 @@ def command(
             token=token,
             replay_url=replay_url.rstrip("/"),
             origins=origins_of(cdx_origins),
+            streams=streams_of(threads),
         )
         shown = ", ".join((*((settings.engine,) if engine else ()), *sources))
         serve_alone(

@@ -12,10 +12,11 @@ from typing import Any
 from nwx.cdxserver.query.dialects import DIALECTS, IA, PYWB, dialect_named
 from nwx.cdxserver.query.parameters import Parameters, parameters_of
 from nwx.cdxserver.server import Answer
+from nwx.engine.work import working
 from nwx.errors import NwxError
 from webapp.cdx.origins import origin_headers
 from webapp.cdx.service import SPELLINGS, CdxService
-from webapp.cdx.streams import COMMON_HEADERS, WORTH_GZIP, beginning
+from webapp.cdx.streams import COMMON_HEADERS, WORTH_GZIP, ShortWork, beginning
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
@@ -51,10 +52,11 @@ class Gate:
         if path is None:
             return None
         try:
-            answer = self._answer(path[1] or "", path[2] or "", environ["QUERY_STRING"])
-            if answer is None or not answer.urlkey:
-                return None
-            body, ended = beginning(answer.pieces)
+            with working(ShortWork()):
+                answer = self._answer(path[1] or "", path[2] or "", environ["QUERY_STRING"])
+                if answer is None or not answer.urlkey:
+                    return None
+                body, ended = beginning(answer.pieces)
         except NwxError:
             # Told the usual way, which meets it again.
             return None

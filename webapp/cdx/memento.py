@@ -44,14 +44,14 @@ def timemap(form: str, asked: str, collection: str = "") -> ResponseReturnValue:
     if form != "link":
         parameters = Parameters([("url", url), ("matchType", "exact"), ("output", form)])
         answer = found.server.answer(parameters, PYWB, collection=collection)
-        return as_response(answer.pieces, answer.media_type, gzip=None)
+        return as_response(lambda: (answer.pieces, answer.media_type), gzip=None)
     addresses = _Addresses(found, url, collection)
     first = next(_captures(url, collection), None)
     if first is None:
         raise NotFound(f"there are no captures of {url[:200]}")
     last = next(_captures(url, collection, sort="reverse"), first)
     pieces = _links(addresses, _captures(url, collection), first, last)
-    return as_response(pieces, LINK_FORMAT, gzip=None)
+    return as_response(lambda: (pieces, LINK_FORMAT), gzip=None)
 
 
 @blueprint.route("/timegate/<path:asked>", merge_slashes=False)

@@ -5,6 +5,7 @@ names a dialect, or for crawlers a spelling of digests: `/cdx/ia`,
 `/web/cdx/hex`. `/<collection>` is OutbackCDX's address, in its dialect.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 from flask import Blueprint, Flask, Response, current_app, request
@@ -118,11 +119,14 @@ def delete(collection: str) -> ResponseReturnValue:
 def _answer(variant: str, collection: str = "") -> Response:
     parameters = parameters_of(request.query_string.decode("utf-8", "surrogateescape"))
     gzip = parameters.truth("gzip") if parameters.text("gzip") else None
-    if parameters.text("q"):
-        pieces = answer_xml(parameters, cdx_service().server.source, collection)
-        return as_response(pieces, XML, gzip=gzip)
-    answer = asked(cdx_service(), parameters, collection, variant)
-    return as_response(answer.pieces, answer.media_type, gzip=gzip)
+
+    def answer() -> tuple[Iterator[bytes], str]:
+        if parameters.text("q"):
+            return answer_xml(parameters, cdx_service().server.source, collection), XML
+        found = asked(cdx_service(), parameters, collection, variant)
+        return found.pieces, found.media_type
+
+    return as_response(answer, gzip=gzip)
 
 
 @blueprint.errorhandler(NwxError)

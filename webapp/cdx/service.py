@@ -18,7 +18,7 @@ EXTENSION = "nwx-cdx"
 SPELLINGS = {"hex": DigestForm.BARE_HEX, "base32": DigestForm.BARE_BASE32}
 """What stands behind an address for crawlers that compare digests as they spell them."""
 
-DEFAULT_STREAMS = 6
+DEFAULT_STREAMS = 4
 _KNOWN_SECONDS = 5.0
 
 
@@ -27,10 +27,10 @@ class CdxService:
     """A CDX server; with an `engine` and a `token`, whoever has the token may write.
 
     `places` is told which files are about to be played. `streams` bounds how
-    many long answers are under way at once, so that some threads are always
-    left for short ones. Pages of `origins` may read answers. Captures are
-    played below `replay_url`, which is `/replay` for these pages themselves
-    and "" for nowhere.
+    many long answers are under way at once, those that read much and find
+    little too, so that some threads are always left for short ones. Pages
+    of `origins` may read answers. Captures are played below `replay_url`,
+    which is `/replay` for these pages themselves and "" for nowhere.
     """
 
     server: CdxServer
@@ -57,6 +57,11 @@ class CdxService:
             self._collections = frozenset(self.server.collections())
             self._asked = time.monotonic()
         return collection in self._collections
+
+
+def streams_of(threads: int) -> threading.BoundedSemaphore:
+    """Return the places for long answers of a server with so many threads: all but a quarter."""
+    return threading.BoundedSemaphore(max(1, threads - max(1, threads // 4)))
 
 
 def cdx_service() -> CdxService:

@@ -1,17 +1,30 @@
 """Answers of any length: short ones whole, long ones piece by piece and only so many at once."""
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 from flask import Response, request
 from isal import isal_zlib
-from werkzeug.exceptions import ServiceUnavailable
 
+from nwx.engine.work import Work, working
+from nwx.errors import EngineBusyError, QuestionTimeoutError
 from webapp.cdx.origins import origin_headers
 from webapp.cdx.service import cdx_service
+from webapp.site.question_limits import client_waits
 
 WHOLE_BYTES = 1 << 16
 WORTH_GZIP = 1_400
+SHORT_CHECKS = 20
+"""An answer for which more captures are read than so many checks let pass is a long one."""
+
+SILENT_SECONDS = 60.0
+"""So long an answer may read without finding anything to send."""
+
+HELD_SECONDS = 5.0
+"""After so long, what was found is sent, however little."""
+
 COMMON_HEADERS = (
     ("Cache-Control", "no-cache"),
     ("X-Content-Type-Options", "nosniff"),
@@ -20,33 +33,119 @@ _GZIP_LEVEL = 1
 _GZIP = 31  # window bits that make a gzip member
 
 
-def as_response(pieces: Iterator[bytes], media_type: str, *, gzip: bool | None) -> Response:
-    """Return the response of an answer; errors of its beginning are raised here.
+class AnswerWork(Work):
+    """The work of one answer, however many captures are read for it.
 
-    `gzip` None compresses where the client takes it. Raises
-    ServiceUnavailable on a long answer while too many are under way.
+    A short one is read at once. One that reads, or sends, more than that
+    takes one of the `places` for long answers, stops once the client has
+    left, and may read for SILENT_SECONDS without finding anything to send.
+    Closing it, which may be done twice, makes room for another.
+    """
+
+    def __init__(
+        self, places: threading.BoundedSemaphore, is_wanted: Callable[[], bool] = lambda: True
+    ) -> None:
+        super().__init__()
+        self._places = places
+        self._is_wanted = is_wanted
+        self._checks = 0
+        self._has_place = False
+        self.progressed()
+
+    def progressed(self) -> None:
+        """Note that something was found to send."""
+        self._silent_until = time.monotonic() + SILENT_SECONDS
+
+    def check(self) -> None:
+        """Raise EngineBusyError or QuestionTimeoutError where the answer is to stop."""
+        self._checks += 1
+        if self._checks <= SHORT_CHECKS:
+            return
+        self.take_place()
+        if not self._is_wanted():
+            raise QuestionTimeoutError("nobody waits for the answer any more")
+        if time.monotonic() > self._silent_until:
+            raise QuestionTimeoutError(
+                f"nothing was found among the captures read in {SILENT_SECONDS:g} s; narrow the"
+                " question with url, from or to, or ask page by page"
+            )
+
+    def take_place(self) -> None:
+        """Take a place for a long answer; raises EngineBusyError where none is free."""
+        if self._has_place:
+            return
+        if not self._places.acquire(blocking=False):
+            raise EngineBusyError(
+                "too many long answers are under way; try again soon, or ask for less with limit"
+            )
+        self._has_place = True
+
+    def close(self) -> None:
+        """Give back the place."""
+        if self._has_place:
+            self._has_place = False
+            self._places.release()
+
+
+class ShortWork(Work):
+    """The work of an answer that is worth no place: raises QuestionTimeoutError on a longer one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._checks = 0
+
+    def check(self) -> None:
+        """Raise QuestionTimeoutError where more was read than for a short answer."""
+        self._checks += 1
+        if self._checks > SHORT_CHECKS:
+            raise QuestionTimeoutError("this is no short answer")
+
+
+def as_response(
+    answer: Callable[[], tuple[Iterator[bytes], str]], *, gzip: bool | None
+) -> Response:
+    """Return the response of an answer, whose pieces and media type `answer` gives.
+
+    Errors of its beginning are raised here. `gzip` None compresses where
+    the client takes it. Raises EngineBusyError on a long answer while too
+    many are under way, QuestionTimeoutError where reading finds nothing.
     """
     compress = gzip is not False and "gzip" in request.headers.get("Accept-Encoding", "")
     compress = compress and request.accept_encodings.quality("gzip") > 0
-    head, ended = beginning(pieces)
-    if ended and not (compress and len(head) >= WORTH_GZIP):
-        return _response(head, media_type, compressed=False)
-    if ended:
-        return _response(b"".join(_compressed(iter((head,)))), media_type, compressed=True)
-    stream = _Stream(head, pieces, cdx_service().streams, compress=compress)
+    work = AnswerWork(cdx_service().streams, client_waits())
+    with ExitStack() as stack:
+        stack.callback(work.close)
+        with working(work):
+            pieces, media_type = answer()
+            head, ended = beginning(pieces)
+        if ended:
+            return _whole(head, media_type, compress=compress)
+        work.take_place()
+        stack.pop_all()
+    stream = _Stream(head, pieces, work, compress=compress)
     return _response(stream, media_type, compressed=compress)
 
 
 def beginning(pieces: Iterator[bytes]) -> tuple[bytes, bool]:
-    """Return the first bytes of an answer, and whether there are no more."""
+    """Return the first bytes of an answer, and whether there are no more.
+
+    They are fewer than WHOLE_BYTES where it takes long to find so many.
+    """
     found: list[bytes] = []
     size = 0
+    late = time.monotonic() + HELD_SECONDS
     for piece in pieces:
         found.append(piece)
         size += len(piece)
-        if size >= WHOLE_BYTES:
+        if size >= WHOLE_BYTES or (piece and time.monotonic() > late):
             return b"".join(found), False
     return b"".join(found), True
+
+
+def _whole(body: bytes, media_type: str, *, compress: bool) -> Response:
+    if not (compress and len(body) >= WORTH_GZIP):
+        return _response(body, media_type, compressed=False)
+    return _response(b"".join(_compressed(iter((body,)))), media_type, compressed=True)
 
 
 def _response(body: "bytes | _Stream", media_type: str, *, compressed: bool) -> Response:
@@ -63,19 +162,9 @@ class _Stream:
     """The pieces of a long answer; closing it, read or not, makes room for another."""
 
     def __init__(
-        self,
-        head: bytes,
-        pieces: Iterator[bytes],
-        slots: threading.BoundedSemaphore,
-        *,
-        compress: bool,
+        self, head: bytes, pieces: Iterator[bytes], work: AnswerWork, *, compress: bool
     ) -> None:
-        if not slots.acquire(blocking=False):
-            raise ServiceUnavailable(
-                "too many long answers are under way; try again soon, or ask for less with limit"
-            )
-        self._slots = slots
-        self._open = True
+        self._work = work
         whole = _joined(head, pieces)
         self._pieces = _compressed(whole) if compress else whole
 
@@ -83,26 +172,29 @@ class _Stream:
         return self
 
     def __next__(self) -> bytes:
-        return next(self._pieces)
+        with working(self._work):
+            self._work.progressed()
+            return next(self._pieces)
 
     def close(self) -> None:
         """Let go of the sources; closing twice is harmless."""
-        if self._open:
-            self._open = False
-            self._slots.release()
-            self._pieces.close()  # type: ignore[attr-defined]  # all are generators
+        self._work.close()
+        self._pieces.close()  # type: ignore[attr-defined]  # all are generators
 
 
 def _joined(head: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Join pieces to larger ones; what was held for long is sent, however small."""
     yield head
     held: list[bytes] = []
     size = 0
+    late = time.monotonic() + HELD_SECONDS
     for piece in pieces:
         held.append(piece)
         size += len(piece)
-        if size >= WHOLE_BYTES:
+        if size >= WHOLE_BYTES or time.monotonic() > late:
             yield b"".join(held)
             held, size = [], 0
+            late = time.monotonic() + HELD_SECONDS
     if held:
         yield b"".join(held)
 
@@ -110,6 +202,9 @@ def _joined(head: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
 def _compressed(pieces: Iterator[bytes]) -> Iterator[bytes]:
     member = isal_zlib.compressobj(_GZIP_LEVEL, wbits=_GZIP)
     for piece in pieces:
-        if packed := member.compress(piece):
+        packed = member.compress(piece)
+        if len(piece) < WHOLE_BYTES:  # one that was long in coming
+            packed += member.flush(isal_zlib.Z_SYNC_FLUSH)
+        if packed:
             yield packed
     yield member.flush()

@@ -60,12 +60,12 @@ def answer_search(search: Callable[[], T]) -> T:
     Raises EngineBusyError where too many are being answered, and
     QuestionTimeoutError where it takes too long or the client has left.
     """
-    return _questions().searches.answer(search, _client_waits())
+    return _questions().searches.answer(search, client_waits())
 
 
 def answer_facets(question: Callable[[], T]) -> T:
     """Return the answer to a facet question; raises as `answer_search` does."""
-    return _questions().facets.answer(question, _client_waits())
+    return _questions().facets.answer(question, client_waits())
 
 
 class Export:
@@ -99,7 +99,7 @@ def _questions() -> _Questions:
     return found
 
 
-def _client_waits() -> Callable[[], bool]:
+def client_waits() -> Callable[[], bool]:
     """Return what tells whether the client of this request is still there, as waitress knows."""
     has_left = request.environ.get("waitress.client_disconnected")
     return (lambda: not has_left()) if has_left else (lambda: True)

@@ -10,7 +10,10 @@ from typing import Protocol
 from nwx.cdx.rows import NOTHING, CdxRow, row_is_capture
 from nwx.engine.base import Engine
 from nwx.engine.spans import CdxSpan
+from nwx.engine.work import current_work
 from nwx.errors import CaptureIndexError, FormatError, SourceError
+
+ROWS_BETWEEN_CHECKS = 512
 
 BLOCK_LINES = 3_000
 """The captures between two marks, as in the blocks of a ZipNum cluster."""
@@ -100,13 +103,21 @@ class Sources:
 
 
 def _rows(source: RowSource, span: CdxSpan) -> Iterator[CdxRow]:
+    """Stream the rows of a source, and look now and then whether the question is to stop."""
+    work = current_work()
     with _told(source):
-        yield from source.rows(span)
+        for number, row in enumerate(source.rows(span), 1):
+            yield row
+            if not number % ROWS_BETWEEN_CHECKS:
+                work.check()
 
 
 def _marks(source: RowSource, span: CdxSpan) -> Iterator[str]:
+    work = current_work()
     with _told(source):
-        yield from source.marks(span)
+        for mark in source.marks(span):
+            yield mark
+            work.check()
 
 
 @contextmanager

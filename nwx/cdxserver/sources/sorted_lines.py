@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO
 
 from nwx.cdx.rows import CdxRow, is_revisit_row
+from nwx.engine.work import current_work
 from nwx.errors import CdxError, CdxQueryError, SourceError
+
+LINES_BETWEEN_CHECKS = 4_096
 
 MOST_REVERSED_BYTES = 1 << 30
 """The most that is put on disk to give lines in the opposite order."""
@@ -75,6 +78,7 @@ def backwards(lines: Iterator[bytes]) -> Iterator[bytes]:
     """
     held: list[bytes] = []
     size = 0
+    lines = _checked(lines)
     for line in lines:
         held.append(line)
         size += len(line) + 100
@@ -82,6 +86,15 @@ def backwards(lines: Iterator[bytes]) -> Iterator[bytes]:
             yield from _from_disk(held, lines)
             return
     yield from reversed(held)
+
+
+def _checked(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """Pass lines on, and look now and then whether the question is to stop."""
+    work = current_work()
+    for number, line in enumerate(lines, 1):
+        yield line
+        if not number % LINES_BETWEEN_CHECKS:
+            work.check()
 
 
 def _from_disk(held: list[bytes], lines: Iterator[bytes]) -> Iterator[bytes]:
