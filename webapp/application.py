@@ -1,6 +1,6 @@
 """The application factory."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from threading import BoundedSemaphore
 
 from flask import Flask, Response, g, request, url_for
@@ -21,7 +21,14 @@ from webapp.replay import routes as replay
 from webapp.search import api, documents, exports
 from webapp.search import page as search
 from webapp.site import failures, health, pages, question_limits, words
-from webapp.site.context import EXTENSION, ArchivedPlaces, Service, preferences, service
+from webapp.site.context import (
+    EXTENSION,
+    ArchivedPlaces,
+    PlaybackState,
+    Service,
+    preferences,
+    service,
+)
 from webapp.site.question_limits import USUAL_LIMITS, QuestionLimits
 
 _MODULES = (
@@ -60,6 +67,7 @@ def create_app(
     replay_host: str = "",
     loopback: str = "127.0.0.1",
     places: ArchivedPlaces | None = None,
+    playback: Callable[[], PlaybackState] = PlaybackState,
     cdx_sources: Sequence[RowSource] = (),
     cdx_token: str = "",
     cdx_origins: Iterable[str] = (),
@@ -75,11 +83,12 @@ def create_app(
     `loopback` is the address of this machine that the service listens at.
     `search_url` is the address of these pages where readers come by another
     than the one they ask for, as behind a reverse proxy.
-    `places` is told which files are about to be played. `cdx_sources` are
-    asked for captures beside the engine; with `cdx_token`, whoever has it
-    may write captures. Pages of `cdx_origins` may read what the CDX server
-    answers. `limits` bounds what is answered at once. The engine is used by
-    several threads at once and stays open: whoever opened it closes it.
+    `places` is told which files are about to be played, `playback` tells
+    whether it runs. `cdx_sources` are asked for captures beside the engine;
+    with `cdx_token`, whoever has it may write captures. Pages of
+    `cdx_origins` may read what the CDX server answers. `limits` bounds what
+    is answered at once. The engine is used by several threads at once and
+    stays open: whoever opened it closes it.
     """
     app = Flask(__name__)
     app.config["SEND_FILE_MAX_AGE_DEFAULT"] = STATIC_SECONDS
@@ -93,6 +102,7 @@ def create_app(
         loopback=loopback,
         search_url=search_url.rstrip("/"),
         places=places,
+        playback=playback,
     )
     replays = replay_url or replay_port
     captures = CdxService(

@@ -29,6 +29,7 @@ from nwx.model import Batch, Dates, Document, SourceFile
 from nwx.warc.reader import ArchiveReader, CaptureRecord
 from nwx.warc.sources import ArchiveSource
 from webapp import create_app
+from webapp.replay import process
 from webapp.replay.process import PathIndex, ReplayError, ReplayProcess, path_line
 from webapp.server.sockets import address_of, listen
 
@@ -547,6 +548,56 @@ def test_without_playback_pages_say_so(archive: tuple[Engine, Path]) -> None:
         assert answer.status_code == 404
         assert "Playback is off" in answer.text
     assert "/replay/" not in client.get("/search?q=").text
+
+
+def _wait_for(process: ReplayProcess, *, running: bool) -> None:
+    for _ in range(600):
+        if process.state().running is running:
+            return
+        time.sleep(0.1)
+    pytest.fail(f"playback stays {process.state()}")
+
+
+def test_playback_that_is_killed_is_started_again(archive: tuple[Engine, Path]) -> None:
+    engine, _ = archive
+    listening = listen("127.0.0.1", 0)
+    with ReplayProcess(engine, listening, "http://127.0.0.1:9") as replay:
+        client = create_app(engine, replay_port=replay.port, playback=replay.state).test_client()
+        assert client.get("/health").get_json()["replay"] is True
+        first = replay.pid
+        os.kill(first, signal.SIGKILL)
+        _wait_for(replay, running=False)
+        told = client.get("/health").get_json()
+        assert (told["status"], told["replay"]) == ("ok", False)
+        assert told["replay_message"].startswith("playback ended by itself (signal 9)")
+        # Who asks in between waits for the next process.
+        assert fetch(f"{replay.address}/static/wb_frame.js")[0] == 200
+        _wait_for(replay, running=True)
+        assert replay.pid != first
+        told = client.get("/health").get_json()
+        assert (told["replay"], told["replay_restarts"]) == (True, 1)
+        assert "replay_message" not in told
+    assert not replay.folder.exists()
+
+
+def test_playback_that_cannot_be_started_again_is_told_until_it_can(
+    archive: tuple[Engine, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, _ = archive
+    monkeypatch.setattr(process, "MOST_PAUSE_SECONDS", 1.0)
+    with ReplayProcess(engine, listen("127.0.0.1", 0), "http://127.0.0.1:9") as replay:
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "executable", "/bin/false")
+            first = replay.pid
+            os.kill(first, signal.SIGKILL)
+            for _ in range(600):
+                if "exit code 1" in replay.state().message:
+                    break
+                time.sleep(0.05)
+            assert not replay.state().running
+            assert "exit code 1" in replay.state().message
+        _wait_for(replay, running=True)
+        assert fetch(f"{replay.address}/static/wb_frame.js")[0] == 200
 
 
 SERVE = """

@@ -6,6 +6,7 @@ another origin (another port) than the pages of nwx.
 """
 
 import json
+import logging
 import os
 import shutil
 import socket
@@ -16,6 +17,7 @@ import threading
 import time
 from collections.abc import Iterable
 from contextlib import ExitStack
+from dataclasses import replace
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -29,8 +31,15 @@ from nwx.model import SourceFile
 from webapp.replay.routes import COLLECTION
 from webapp.replay.stored_records import file_key, stored_address
 from webapp.server.sockets import address_of, loopback_of, port_of
+from webapp.site.context import PlaybackState
 
+CONFIG = "config.yaml"
 START_SECONDS = 60
+FIRST_PAUSE_SECONDS = 0.5
+MOST_PAUSE_SECONDS = 30.0
+STEADY_SECONDS = 60.0
+"""A process that ran for so long is started again at once."""
+
 END_SECONDS = 5
 MISSED_SECONDS = 5.0
 """How long a file that nobody knows the place of is not looked for again."""
@@ -42,6 +51,8 @@ _PROGRAM = (
 )
 _ADDRESSES = ("http://", "https://", "s3://")
 _MEMBER = ".wacz#"
+
+_log = logging.getLogger(__name__)
 
 _File = tuple[str, str]  # collection and name
 
@@ -106,11 +117,12 @@ def path_line(file: SourceFile) -> bytes:
 
 
 class ReplayProcess:
-    """pywb, running from entry to exit.
+    """pywb, running from entry to exit: where it ends by itself, it is started again.
 
     `search` is the address of the search service as this machine reaches
     it, `search_url` as readers do, "" for the same host at the same port.
-    `listening` is handed to the process.
+    `listening` is handed to the process, and kept for the next one: whoever
+    asks in between waits.
     """
 
     def __init__(
@@ -122,6 +134,10 @@ class ReplayProcess:
         self._search_url = search_url.rstrip("/")
         self._search_port = urlsplit(search).port or 80
         self._ending = ExitStack()
+        self._closing = threading.Event()
+        self._lock = threading.Lock()
+        self._state = PlaybackState()
+        self._process: subprocess.Popen[bytes]
         self.port = port_of(listening)
         self.address = address_of(listening)
         self.loopback = loopback_of(listening)
@@ -134,7 +150,14 @@ class ReplayProcess:
             folder = tempfile.TemporaryDirectory(prefix="nwx-replay-")
             self.folder = Path(self._ending.enter_context(folder))
             self.paths = PathIndex(self._engine, self.folder / "paths.txt")
-            self._wait(self._start())
+            self._write_config()
+            self._process = self._start()
+            self._ending.callback(self._end)
+            self._wait(self._process)
+            watch = threading.Thread(target=self._keep_running, name="replay-watch", daemon=True)
+            watch.start()
+            self._ending.callback(watch.join)
+            self._ending.callback(self._end)
             self._ending = self._ending.pop_all()
         return self
 
@@ -146,14 +169,25 @@ class ReplayProcess:
     ) -> None:
         self.close()
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    @property
+    def pid(self) -> int:
+        """The id of the process that runs now, or ran last."""
+        return self._process.pid
+
+    def state(self) -> PlaybackState:
+        """Return whether captures are played now, and if not, why."""
+        return self._state
+
+    def _write_config(self) -> None:
         # pywb takes the templates of its working folder before its own.
         shutil.copytree(TEMPLATES, self.folder / "templates")
-        config = self.folder / "config.yaml"
+        config = self.folder / CONFIG
         config.write_text(json.dumps(self._config()), encoding="utf-8")
+
+    def _start(self) -> subprocess.Popen[bytes]:
         with (self.folder / "log").open("wb") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-c", _PROGRAM, str(config)],
+            return subprocess.Popen(
+                [sys.executable, "-c", _PROGRAM, str(self.folder / CONFIG)],
                 cwd=self.folder,
                 env=os.environ | {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))},
                 stdin=subprocess.PIPE,
@@ -161,9 +195,44 @@ class ReplayProcess:
                 stderr=log,
                 pass_fds=[self._listening.fileno()],
             )
-        self._ending.callback(_end, process)
-        self._listening.close()
-        return process
+
+    def _keep_running(self) -> None:
+        """Start the process again whenever it ends, after pauses that grow while it fails."""
+        pause, started = FIRST_PAUSE_SECONDS, time.monotonic()
+        while True:
+            code = self._process.wait()
+            if self._closing.is_set():
+                return
+            self._state = PlaybackState(False, self._state.restarts, _ended_words(code))
+            _log.warning("%s (%s)", self._state.message, self._last_words())
+            if time.monotonic() - started > STEADY_SECONDS:
+                pause = FIRST_PAUSE_SECONDS
+            if self._closing.wait(pause):
+                return
+            pause, started = min(2 * pause, MOST_PAUSE_SECONDS), time.monotonic()
+            self._start_again()
+
+    def _start_again(self) -> None:
+        """Start the process, unless this service ends; whether it answers is in the state."""
+        try:
+            with self._lock:
+                if self._closing.is_set():
+                    return
+                _end(self._process)
+                self._process = self._start()
+            self._wait(self._process)
+        except (OSError, ReplayError) as error:
+            self._state = replace(self._state, message=str(error))
+            self._process.kill()
+        else:
+            self._state = PlaybackState(restarts=self._state.restarts + 1)
+            _log.warning("playback runs again")
+
+    def _end(self) -> None:
+        """End the process for good."""
+        self._closing.set()
+        with self._lock:
+            _end(self._process)
 
     def _config(self) -> dict[str, object]:
         """Return pywb's configuration, which YAML reads as JSON."""
@@ -215,6 +284,12 @@ def _answers(address: str) -> bool:
         return False
     finally:
         connection.close()
+
+
+def _ended_words(code: int) -> str:
+    """Return how a process ended, by its exit code."""
+    how = f"signal {-code}" if code < 0 else f"exit code {code}"
+    return f"playback ended by itself ({how}) and is being started again"
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

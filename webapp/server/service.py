@@ -14,6 +14,7 @@ from webapp.application import DEFAULT_TITLE, create_app
 from webapp.replay.process import ReplayProcess
 from webapp.server.sockets import address_of, listen, loopback_of, port_of
 from webapp.server.waitress_limits import make_server
+from webapp.site.context import PlaybackState
 from webapp.site.question_limits import limits_for
 
 DEFAULT_THREADS = 8
@@ -77,6 +78,7 @@ def serve(
             replay_host=settings.replay_host,
             loopback=loopback_of(listening),
             places=replay.paths if replay else None,
+            playback=replay.state if replay else PlaybackState,
             search_url=settings.search_url,
             title=settings.title,
             cdx_sources=settings.cdx_sources,

@@ -1,6 +1,6 @@
 """What every page needs of the application and of the reader."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,6 +22,15 @@ class ArchivedPlaces(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class PlaybackState:
+    """Whether captures can be played now, how often playback was started again, why it is not."""
+
+    running: bool = True
+    restarts: int = 0
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Service:
     """What the application was made with."""
 
@@ -33,6 +42,7 @@ class Service:
     loopback: str
     search_url: str
     places: ArchivedPlaces | None
+    playback: Callable[[], PlaybackState]
 
     @property
     def replays(self) -> bool:
