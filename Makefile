@@ -1,5 +1,6 @@
 # make demo   import the sample archive and serve it; PORT=8090 for another port
 # make test   install what the tests need, then run lint and all tests
+# make unit   run the fast tests: no server, no browser, no JDK
 # make lint   check format, style, types and imports
 # make format format the code
 # make docs   write docs/commands.md from the commands' --help
@@ -13,7 +14,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 BIN := .venv/bin
 PORT ?= 8080
 
-.PHONY: demo install test dev lint docs format browser elasticsearch wheel clean
+.PHONY: demo install test unit dev lint docs format browser elasticsearch wheel clean
 
 demo: install
 	$(BIN)/nwx --engine demo import sample/archive
@@ -38,6 +39,9 @@ dev: .venv/dev
 
 test: dev browser elasticsearch lint
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+unit: dev
+	$(BIN)/python -m pytest -n 2 --dist loadgroup tests/unit tests/properties
 
 lint: dev
 	$(BIN)/ruff format --check .
