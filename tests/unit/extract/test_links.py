@@ -1,0 +1,67 @@
+"""Outlinks made absolute, checked and deduplicated."""
+
+from urllib.parse import urljoin
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nwx.extract.links import Resolver, link_candidates, outlinks
+from nwx.model import Link
+
+PAGE = "http://www.example.org/a/b/page.html?x=1"
+
+
+@pytest.mark.parametrize(
+    ("reference", "url"),
+    [
+        ("other.html", "http://www.example.org/a/b/other.html"),
+        ("../up.html", "http://www.example.org/a/up.html"),
+        ("/root", "http://www.example.org/root"),
+        ("//cdn.example/x.js", "http://cdn.example/x.js"),
+        ("https://b.example/#top", "https://b.example/"),
+        ("?q=1", "http://www.example.org/a/b/page.html?q=1"),
+        ("a b", "http://www.example.org/a/b/a%20b"),
+        (" \n /x\ty ", "http://www.example.org/xy"),
+        ("javascript:alert(1)", ""),
+        ("data:text/html,x", ""),
+        ("mailto:a@b.example", ""),
+        ("#here", ""),
+        ("http://", ""),
+        ("http://[bad", ""),
+        ("x" * 9000, ""),
+    ],
+)
+def test_a_reference_is_resolved_as_browsers_do(reference: str, url: str) -> None:
+    assert Resolver(PAGE).absolute(reference) == url
+
+
+@given(st.from_regex(r"(?:\.\./|/)?[a-z0-9_.~-]{1,12}(?:/[a-z0-9_.~-]{1,8}){0,3}", fullmatch=True))
+def test_short_cuts_resolve_as_urljoin_does(reference: str) -> None:
+    assert Resolver(PAGE).absolute(reference) == urljoin(PAGE, reference)
+
+
+def test_a_base_that_is_no_web_address_is_ignored() -> None:
+    assert Resolver(PAGE, "javascript:x").absolute("c") == "http://www.example.org/a/b/c"
+    assert Resolver(PAGE, "http://b.example/d/").absolute("c") == "http://b.example/d/c"
+    assert Resolver("dns:a.example").absolute("c") == ""
+
+
+def test_each_link_comes_once_with_its_first_text() -> None:
+    raw = [("a", "x", ""), ("a", "x#2", " first "), ("a", "x", "second"), ("img", "x", "alt")]
+    found, cut = outlinks(raw, Resolver("http://a.example/"), 10)
+    assert found == [
+        Link("http://a.example/x", "first", "a"),
+        Link("http://a.example/x", "alt", "img"),
+    ]
+    assert not cut
+
+
+def test_links_are_bounded() -> None:
+    raw = [("a", f"p{number}", "text") for number in range(100)]
+    found, cut = outlinks(raw, Resolver("http://a.example/"), 7)
+    assert (len(found), cut) == (7, True)
+
+
+def test_the_candidates_of_a_srcset() -> None:
+    assert list(link_candidates("a.png 1x, b,c.png 2x ,d.png")) == ["a.png", "b,c.png", "d.png"]
