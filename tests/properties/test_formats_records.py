@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from nwx.values.codings import dechunk, decode_content
 from nwx.values.http import response_head
 from nwx.warc.reader import ArchiveReader, CaptureRecord
-from tests.unit.formats.making import Stored, http, read, sha1, warc
+from tests.unit.warc.stored_files import Stored, http, read, sha1, warc
 
 BODIES = st.binary(max_size=2000)
 KINDS = st.sampled_from(["response", "resource", "conversion"])

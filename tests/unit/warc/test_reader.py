@@ -12,7 +12,7 @@ import zstandard
 from nwx.keys import document_id, document_key
 from nwx.model import Capture, ReadError
 from nwx.warc.reader import ArchiveReader, CaptureRecord, ReadLimits, StoredPayload
-from tests.unit.formats.making import Piped, Stored, http, one, pages, read, sha1, warc, zipped
+from tests.unit.warc.stored_files import Piped, Stored, http, one, pages, read, sha1, warc, zipped
 
 PAGE = http(b"<p>hello</p>", "Content-Type: Text/HTML; charset=utf-8")
 URLS = [f"http://example.org/{number}" for number in range(10)]

@@ -17,7 +17,7 @@ from nwx.errors import SourceError
 from nwx.model import ReadError
 from nwx.warc.reader import ArchiveReader, CaptureRecord
 from nwx.warc.sources import LONGEST_NAME_BYTES, ArchiveSource, checksum, expand, source_name
-from tests.unit.formats.making import pages, zipped
+from tests.unit.warc.stored_files import pages, zipped
 
 DATA = zipped(*pages(2))
 

@@ -12,7 +12,7 @@ import zstandard
 from nwx.model import ReadError
 from nwx.warc.placed_record import record_at
 from nwx.warc.reader import ArchiveReader, CaptureRecord, ReadLimits
-from tests.unit.formats.making import Piped, Stored, http, pages, read, warc, zipped
+from tests.unit.warc.stored_files import Piped, Stored, http, pages, read, warc, zipped
 
 PAGE = http(b"<p>hello</p>")
 COMPRESS = {

@@ -7,7 +7,7 @@ import gzip
 
 import pytest
 
-from tests.unit.formats.making import http, read
+from tests.unit.warc.stored_files import http, read
 
 PAGE = http(b"<p>hello</p>")
 ABOUT = b"1 0 Test\nURL IP-address Archive-date Content-type Archive-length\n"
