@@ -31,7 +31,7 @@ from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.keys import document_key
 from nwx.model import MAIN_DATES, Dates
-from nwx.searching.questions import Question, ask
+from nwx.query.question import Question
 from nwx.settings import ElasticSettings, Settings
 from tests.elasticsearch.server import node
 
@@ -149,7 +149,7 @@ def with_date(question: Question) -> Question:
 def timed(engine: Engine, questions: Sequence[Question]) -> list[float]:
     """Return the milliseconds that the answers to questions took, the shortest first."""
     for question in questions[:WARM_UP]:
-        ask(engine, question)
+        engine.search(question)
     return sorted(_milliseconds(engine, question) for question in questions)
 
 
@@ -163,7 +163,7 @@ def figures(took: Sequence[float], without: float) -> str:
 
 def _milliseconds(engine: Engine, question: Question) -> float:
     started = time.perf_counter()
-    ask(engine, question)
+    engine.search(question)
     return (time.perf_counter() - started) * 1000
 
 

@@ -21,7 +21,7 @@ from nwx.engine.base import Engine
 from nwx.engine.elastic import ElasticEngine
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.model import IndexName
-from nwx.searching.questions import Question, ask
+from nwx.query.question import Question
 from nwx.settings import ElasticSettings
 from tests.elasticsearch.server import node
 
@@ -100,11 +100,11 @@ def figures(took: Sequence[float]) -> tuple[float, float]:
 def compare(embedded: Engine, elastic: Engine, questions: Sequence[Question]) -> None:
     """Print the latency of both engines; their totals must agree."""
     for question in questions:
-        ours, theirs = ask(embedded, question), ask(elastic, question)
+        ours, theirs = embedded.search(question), elastic.search(question)
         if ours.documents != theirs.documents:
             raise SystemExit(f"{question.query!r}: {ours.documents} against {theirs.documents}")
-    ours = figures(timed(lambda question: ask(embedded, question), questions))
-    theirs = figures(timed(lambda question: ask(elastic, question), questions))
+    ours = figures(timed(embedded.search, questions))
+    theirs = figures(timed(elastic.search, questions))
     print("1-3 words with facets, ms      median     95 %")
     print(f"embedded                    {ours[0]:9.2f} {ours[1]:8.2f}")
     print(f"elastic                     {theirs[0]:9.2f} {theirs[1]:8.2f}")
@@ -115,8 +115,8 @@ def compare_join(elastic: Engine, questions: Sequence[Question]) -> None:
     """Print what a filter on all dates of a document costs beside a search without one."""
     plain = [replace(question, facets=FACETS[:-1]) for question in questions]
     dated = [replace(question, date_from="2012", date_to="2013") for question in plain]
-    without = figures(timed(lambda question: ask(elastic, question), plain))
-    joined = figures(timed(lambda question: ask(elastic, question), dated))
+    without = figures(timed(elastic.search, plain))
+    joined = figures(timed(elastic.search, dated))
     print("elastic, ms                    median     95 %")
     print(f"without a date filter       {without[0]:9.2f} {without[1]:8.2f}")
     print(f"filtered by all dates       {joined[0]:9.2f} {joined[1]:8.2f}")

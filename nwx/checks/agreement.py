@@ -7,12 +7,12 @@ from itertools import islice
 from typing import Any
 
 from nwx.bulk.progress import StepProgress, no_progress
-from nwx.engine.base import Engine, SearchRequest
+from nwx.engine.base import Engine
 from nwx.engine.entries import capture_from_entry, document_from_entry
 from nwx.facets.checking import check_facets
 from nwx.keys import capture_key, document_id, document_key, makes_document, precedence
 from nwx.model import UNDEDUPLICATED, Capture, Collapse, IndexName
-from nwx.query.tree import All
+from nwx.query.question import Question
 
 _AT_ONCE = 1_000
 
@@ -57,7 +57,7 @@ def _documents(engine: Engine, progress: StepProgress) -> Iterator[Disagreement]
             keys = document_key(capture.url, capture.digest), capture_key(capture)
             if id not in map(document_id, keys):
                 yield _wrong("id", IndexName.DOCUMENTS, id, "the id is not that of its key")
-    everything = SearchRequest(All(), collapse=Collapse.NONE, limit=0, snippets=False)
+    everything = Question(collapse=Collapse.NONE, limit=0, snippets=False)
     found, counted = engine.search(everything).documents, engine.count(IndexName.DOCUMENTS)
     if found.relation == "eq" and not read == found.value == counted:
         message = f"{read} entries, {counted} counted, {found.value} found by a search"

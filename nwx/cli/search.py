@@ -12,11 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from nwx.cli.output import OneLine, clean, console, counted, date_words, json_text, print_json
-from nwx.engine.base import FACET_FIELDS
 from nwx.engine.open import open_engine
 from nwx.errors import UsageError
 from nwx.model import Collapse, Hit, SearchResult, Sort
-from nwx.searching.questions import FILTERS, Question, ask, hit_json, result_json, search_all
+from nwx.query.question import FACET_FIELDS, FILTERS, Question
+from nwx.searching.answers import hit_json, result_json
 from nwx.settings import Settings
 
 CSV_COLUMNS = (
@@ -106,9 +106,9 @@ def command(
     question = _question(" ".join(query), rows, **asked)
     with open_engine(settings, read_only=True) as engine:
         if scroll:
-            _stream(islice(search_all(engine, question), limit), as_csv=as_csv)
+            _stream(islice(engine.scroll(question), limit), as_csv=as_csv)
             return
-        result = ask(engine, question)
+        result = engine.search(question)
     if as_json:
         print_json(result_json(result))
     elif as_csv:

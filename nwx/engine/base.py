@@ -4,7 +4,6 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
@@ -16,7 +15,6 @@ from nwx.model import (
     MAIN_DATES,
     Batch,
     Capture,
-    Collapse,
     Dates,
     Document,
     Hit,
@@ -24,52 +22,15 @@ from nwx.model import (
     IndexStats,
     NamedDates,
     SearchResult,
-    Sort,
     SourceFile,
     Written,
 )
-from nwx.query.tree import Node
+from nwx.query.question import Question
 
 RESULT_WINDOW = 10_000
 """The number of hits that pages can reach; `scroll` streams all."""
 
-FACET_FIELDS = (
-    "collection",
-    "domain",
-    "host",
-    "content_type_norm",
-    "content_type",
-    "status_code",
-    "content_language",
-    "public_suffix",
-    "year",
-)
-"""What can be counted and filtered; collection and year look at all dates of a document."""
-
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
-
-
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
-    """A question to an engine.
-
-    `filters` maps a facet field to accepted values (any of them).
-    `date_from` and `date_to` are timestamps of 14 digits, both inclusive;
-    a document is in when one of its dates is, in a collection of
-    `filters["collection"]` where that is given too.
-    """
-
-    query: Node
-    filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    date_from: str = ""
-    date_to: str = ""
-    sort: Sort = Sort.RELEVANCE
-    collapse: Collapse = Collapse.URL
-    facets: tuple[str, ...] = ()
-    facet_size: int = 10
-    offset: int = 0
-    limit: int = 10
-    snippets: bool = True
 
 
 def is_name(text: str) -> bool:
@@ -243,18 +204,20 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def search(self, request: SearchRequest) -> SearchResult:
+    def search(self, question: Question) -> SearchResult:
         """Answer a question.
 
-        Raises WindowError beyond RESULT_WINDOW and QueryError for what the
-        engine cannot compile.
+        A facet counts the documents of the result, and where a filter is
+        about it those too that only this filter leaves out. Raises
+        WindowError beyond RESULT_WINDOW, and what `nwx.query.question.resolve`
+        raises; QueryError also for what the engine cannot compile.
         """
 
     @abstractmethod
-    def scroll(self, request: SearchRequest) -> Iterator[Hit]:
+    def scroll(self, question: Question) -> Iterator[Hit]:
         """Stream every hit of a question, in no order, without snippets.
 
-        Looks at query, filters and dates of the request only.
+        Looks at query, filters and dates of the question only.
         """
 
     @abstractmethod

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from nwx.engine.base import Engine, SearchRequest
+from nwx.engine.base import Engine
 from nwx.errors import UrlError
 from nwx.model import Capture, Collapse, ReadError
-from nwx.query.parser import parse_query
+from nwx.query.question import Question
 from nwx.values.urlkeys import urlkey
 
 _LAST_KEY = "\U0010ffff"
@@ -64,15 +64,15 @@ def _candidates(
 
 
 def _of_query(engine: Engine, selection: WaczSelection) -> Iterator[Capture]:
-    request = SearchRequest(
-        query=parse_query(selection.query),
+    question = Question(
+        query=selection.query,
         filters={"collection": selection.collections} if selection.collections else {},
         date_from=selection.date_from,
         date_to=selection.date_to,
         collapse=Collapse.NONE,
         snippets=False,
     )
-    for hit in engine.scroll(request):
+    for hit in engine.scroll(question):
         for capture in engine.captures(urlkey(hit.url)):
             if capture.document_id == hit.id:
                 yield capture

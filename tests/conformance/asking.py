@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from nwx.engine.base import Engine, SearchRequest
+from nwx.engine.base import Engine
 from nwx.model import Collapse, SearchResult, Total
+from nwx.query.question import Question
 from nwx.query.tree import Node
 
 ALL = 1_000
@@ -12,7 +13,7 @@ ALL = 1_000
 def search(engine: Engine, query: Node, **request: Any) -> SearchResult:
     """Return an answer with all hits, nothing folded unless asked for."""
     request = {"collapse": Collapse.NONE, "limit": ALL, "snippets": False} | request
-    return engine.search(SearchRequest(query, **request))
+    return engine.search(Question(query, **request))
 
 
 def ask(engine: Engine, query: Node, **request: Any) -> set[str]:
@@ -23,7 +24,7 @@ def ask(engine: Engine, query: Node, **request: Any) -> set[str]:
     found = search(engine, query, **request)
     hits = {hit.id for hit in found.hits}
     assert found.total == found.documents == Total(len(found.hits)) == Total(len(hits))
-    streamed = engine.scroll(SearchRequest(query, **request))
+    streamed = engine.scroll(Question(query, **request))
     assert sorted(hit.id for hit in streamed) == sorted(hits)
     return set(names(found))
 

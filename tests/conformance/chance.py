@@ -2,8 +2,8 @@
 
 from random import Random
 
-from nwx.engine.base import FACET_FIELDS, SearchRequest
 from nwx.model import Batch, Collapse, Dates, Document, Sort
+from nwx.query.question import FACET_FIELDS, Question
 from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
 from tests.conformance.archive import also, batch, page
 from tests.conformance.oracle import Shown
@@ -134,7 +134,7 @@ def _all(chance: Random) -> Node:
     return All()
 
 
-def request(chance: Random) -> SearchRequest:
+def request(chance: Random) -> Question:
     """Return a question that asks for everything at once."""
     filters: dict[str, tuple[str, ...]] = {}
     choices = {
@@ -149,7 +149,7 @@ def request(chance: Random) -> SearchRequest:
         if chance.random() < 0.15:
             filters[name] = tuple(chance.sample(values, chance.randint(1, 2)))
     low, high = sorted((moment(chance), moment(chance)))
-    return SearchRequest(
+    return Question(
         node(chance),
         filters=filters,
         date_from=low if chance.random() < 0.3 else "",

@@ -3,11 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from nwx.engine.base import SearchRequest
 from nwx.model import Collapse, Document, Sort
+from nwx.query.question import Question
 from nwx.query.tree import (
     DEFAULT_FIELDS,
     All,
@@ -60,12 +60,14 @@ def words(text: str) -> list[str]:
     return re.findall(r"\w+", text.lower().translate(str.maketrans("éèü", "eeu")))
 
 
-def matching(shown: Iterable[Shown], request: SearchRequest) -> list[Shown]:
+def matching(shown: Iterable[Shown], request: Question) -> list[Shown]:
     """Return the documents of a request."""
-    return [one for one in shown if _in_query(one, request.query) and _in_filters(one, request)]
+    tree = request.query
+    assert not isinstance(tree, str)
+    return [one for one in shown if _in_query(one, tree) and _in_filters(one, request)]
 
 
-def _in_filters(one: Shown, request: SearchRequest) -> bool:
+def _in_filters(one: Shown, request: Question) -> bool:
     for field, values in request.filters.items():
         if field in ("collection", "year") or not values:
             continue
@@ -194,15 +196,23 @@ def ordered(found: Iterable[Shown], sort: Sort, collapse: Collapse) -> list[Show
     return list(folds.values())
 
 
-def facets(found: Iterable[Shown], names: Iterable[str]) -> Mapping[str, dict[str, int]]:
-    """Return the counts of facets."""
-    counts: dict[str, Counter[str]] = {name: Counter() for name in names}
-    for one in found:
-        for name, count in counts.items():
-            if name == "year":
-                count.update({timestamp[:4] for timestamp, _ in one.pairs})
-            elif name == "collection":
-                count.update({collection for _, collection in one.pairs})
-            elif one.value(name) is not None:
-                count[str(one.value(name))] += 1
-    return {name: dict(count) for name, count in counts.items()}
+def facets(shown: Iterable[Shown], request: Question) -> Mapping[str, dict[str, int]]:
+    """Return the counts of facets; each leaves out the filter that is about it."""
+    all_of = list(shown)
+    return {name: _facet(all_of, request, name) for name in request.facets}
+
+
+def _facet(shown: Iterable[Shown], request: Question, name: str) -> dict[str, int]:
+    filters = {field: values for field, values in request.filters.items() if field != name}
+    others = replace(request, filters=filters)
+    if name == "year":
+        others = replace(others, date_from="", date_to="")
+    counts: Counter[str] = Counter()
+    for one in matching(shown, others):
+        if name == "year":
+            counts.update({timestamp[:4] for timestamp, _ in one.pairs})
+        elif name == "collection":
+            counts.update({collection for _, collection in one.pairs})
+        elif one.value(name) is not None:
+            counts[str(one.value(name))] += 1
+    return dict(counts)

@@ -2,8 +2,9 @@
 
 import pytest
 
-from nwx.engine.base import Engine, SearchRequest
+from nwx.engine.base import Engine
 from nwx.errors import QueryError
+from nwx.query.question import Question
 from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
 from tests.conformance.archive import batch, page
 from tests.conformance.asking import ask
@@ -225,9 +226,9 @@ def test_combinations(archive: Engine, query: Node, expected: str) -> None:
 )
 def test_what_makes_no_sense_is_said(archive: Engine, query: Node) -> None:
     with pytest.raises(QueryError):
-        archive.search(SearchRequest(query))
+        archive.search(Question(query))
     with pytest.raises(QueryError):
-        list(archive.scroll(SearchRequest(query)))
+        list(archive.scroll(Question(query)))
 
 
 def test_a_deep_query_is_answered_or_refused(archive: Engine) -> None:

@@ -2,9 +2,10 @@
 
 import pytest
 
-from nwx.engine.base import Engine, SearchRequest
+from nwx.engine.base import Engine
 from nwx.errors import QueryError
 from nwx.model import Collapse
+from nwx.query.question import Question
 from nwx.query.tree import All
 from tests.conformance.archive import batch, page
 from tests.conformance.asking import ask, facet
@@ -52,13 +53,13 @@ def test_a_filter(archive: Engine, filters: dict[str, tuple[str, ...]], expected
 @pytest.mark.parametrize("field", ["status_code", "year"])
 def test_a_filter_that_wants_numbers_says_so(archive: Engine, field: str) -> None:
     with pytest.raises(QueryError, match="abc"):
-        archive.search(SearchRequest(All(), filters={field: ("abc",)}))
+        archive.search(Question(All(), filters={field: ("abc",)}))
 
 
 def test_facets_count_documents(archive: Engine) -> None:
     names = ("host", "domain", "public_suffix", "content_language", "content_type_norm")
     numbers = ("status_code", "collection", "year", "content_type")
-    request = SearchRequest(All(), facets=names + numbers, collapse=Collapse.NONE)
+    request = Question(All(), facets=names + numbers, collapse=Collapse.NONE)
     found = archive.search(request)
     assert facet(found, "host") == [
         ("a.example.org", 2),
@@ -77,12 +78,12 @@ def test_facets_count_documents(archive: Engine) -> None:
 
 
 def test_facets_are_those_of_the_result(archive: Engine) -> None:
-    request = SearchRequest(All(), filters={"host": ("a.example.org",)}, facets=("year", "domain"))
+    request = Question(All(), filters={"host": ("a.example.org",)}, facets=("year", "domain"))
     found = archive.search(request)
     assert facet(found, "year") == [("2009", 1), ("2010", 1)]
     assert facet(found, "domain") == [("example.org", 2)]
 
 
 def test_the_most_frequent_values_are_given_as_many_as_asked(archive: Engine) -> None:
-    found = archive.search(SearchRequest(All(), facets=("host",), facet_size=2))
+    found = archive.search(Question(All(), facets=("host",), facet_size=2))
     assert facet(found, "host") == [("a.example.org", 2), ("192.168.1.1", 1)]

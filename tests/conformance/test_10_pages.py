@@ -2,9 +2,10 @@
 
 import pytest
 
-from nwx.engine.base import RESULT_WINDOW, Engine, SearchRequest
+from nwx.engine.base import RESULT_WINDOW, Engine
 from nwx.errors import WindowError
 from nwx.model import Collapse, Total
+from nwx.query.question import Question
 from nwx.query.tree import All, Bool, Fuzzy, Phrase, Term, Wildcard
 from tests.conformance.archive import batch, page
 from tests.conformance.asking import search
@@ -44,14 +45,14 @@ def test_a_page_of_nothing_has_totals_and_facets(archive: Engine) -> None:
 
 @pytest.mark.parametrize("collapse", list(Collapse))
 def test_pages_end_at_the_window(archive: Engine, collapse: Collapse) -> None:
-    inside = SearchRequest(All(), offset=RESULT_WINDOW - 10, limit=10, collapse=collapse)
+    inside = Question(All(), offset=RESULT_WINDOW - 10, limit=10, collapse=collapse)
     assert archive.search(inside).hits == ()
     with pytest.raises(WindowError, match=str(RESULT_WINDOW)):
-        archive.search(SearchRequest(All(), offset=RESULT_WINDOW - 9, limit=10, collapse=collapse))
+        archive.search(Question(All(), offset=RESULT_WINDOW - 9, limit=10, collapse=collapse))
 
 
 def snippet(archive: Engine, query: object) -> tuple[tuple[str, bool], ...]:
-    found = archive.search(SearchRequest(query))  # type: ignore[arg-type]
+    found = archive.search(Question(query))  # type: ignore[arg-type]
     assert len(found.hits) == 1
     return found.hits[0].snippet
 
@@ -99,9 +100,9 @@ def test_a_book_has_a_snippet(engine: Engine) -> None:
     book = "the quick brown fox jumps over the lazy dog\n" * 30_000
     engine.write(batch([page("http://example.org/book", "2010", book + "The Élysée.")]))
     engine.refresh()
-    (hit,) = engine.search(SearchRequest(Term("", "elysee"))).hits
+    (hit,) = engine.search(Question(Term("", "elysee"))).hits
     assert 0 < len("".join(text for text, _ in hit.snippet)) < 600
-    (hit,) = engine.search(SearchRequest(Term("", "fox"))).hits
+    (hit,) = engine.search(Question(Term("", "fox"))).hits
     assert "fox" in [text for text, matches in hit.snippet if matches]
 
 

@@ -1,8 +1,9 @@
 """Streaming, deleting, sizes, versions."""
 
-from nwx.engine.base import RESULT_WINDOW, Engine, SearchRequest
+from nwx.engine.base import RESULT_WINDOW, Engine
 from nwx.engine.entries import capture_entry, dates_entry, document_entry
 from nwx.model import Batch, Collapse, Dates, IndexName, SourceFile, Total
+from nwx.query.question import Question
 from nwx.query.tree import All, Term
 from tests.conformance.archive import also, batch, page
 from tests.conformance.asking import ask, search
@@ -36,8 +37,8 @@ def test_everything_is_streamed_beyond_a_page(engine: Engine) -> None:
     engine.refresh()
     ids = sorted(one.capture.document_id for one in many)
     assert [entry["id"] for entry in engine.scan(IndexName.DOCUMENTS)] == ids
-    assert sorted(hit.id for hit in engine.scroll(SearchRequest(All()))) == ids
-    assert sorted(hit.id for hit in engine.scroll(SearchRequest(Term("", "word")))) == ids
+    assert sorted(hit.id for hit in engine.scroll(Question(All()))) == ids
+    assert sorted(hit.id for hit in engine.scroll(Question(Term("", "word")))) == ids
 
 
 def test_what_pages_cannot_reach_is_still_counted(engine: Engine) -> None:
@@ -53,7 +54,7 @@ def test_what_pages_cannot_reach_is_still_counted(engine: Engine) -> None:
     assert len(folded.hits) == 3
     assert folded.documents == Total(len(pages))
     assert folded.total in (Total(RESULT_WINDOW, "gte"), Total(len(pages)))
-    streamed = {hit.id for hit in engine.scroll(SearchRequest(All()))}
+    streamed = {hit.id for hit in engine.scroll(Question(All()))}
     assert len(streamed) == len(pages)
 
 
@@ -108,7 +109,7 @@ def test_an_empty_archive_answers(engine: Engine) -> None:
     assert engine.files() == []
     assert list(engine.captures("org,example)/")) == []
     assert [engine.count(index) for index in IndexName] == [0] * 5
-    assert list(engine.scroll(SearchRequest(Term("", "x")))) == []
+    assert list(engine.scroll(Question(Term("", "x")))) == []
 
 
 def test_creating_twice_and_closing_twice_is_harmless(open_archive: Opener) -> None:

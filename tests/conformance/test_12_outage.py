@@ -7,11 +7,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from nwx.engine.base import Engine, SearchRequest
+from nwx.engine.base import Engine
 from nwx.engine.elastic import ElasticEngine
 from nwx.engine.elastic.server import Server
 from nwx.errors import EngineError, EngineFullError, EngineUnavailableError
 from nwx.model import Batch, IndexName
+from nwx.query.question import Question
 from nwx.query.tree import All
 from nwx.settings import ElasticSettings, Settings
 from tests.conformance.archive import also, batch, page
@@ -34,8 +35,8 @@ CALLS: dict[str, Callable[[Engine], object]] = {
     "drop": lambda engine: engine.drop_dates("a"),
     "scan dates": lambda engine: list(engine.scan_dates("main")),
     "build dates": lambda engine: engine.build_dates("a").__enter__(),
-    "search": lambda engine: engine.search(SearchRequest(All())),
-    "scroll": lambda engine: list(engine.scroll(SearchRequest(All()))),
+    "search": lambda engine: engine.search(Question(All())),
+    "scroll": lambda engine: list(engine.scroll(Question(All()))),
     "count": lambda engine: engine.count(IndexName.DOCUMENTS),
     "scan": lambda engine: list(engine.scan(IndexName.DATES)),
     "delete": lambda engine: engine.delete(IndexName.DATES, ["0" * 32]),
@@ -98,6 +99,6 @@ def test_a_full_disk_is_said(elasticsearch_url: str) -> None:
         for call in ("write", "write captures", "append dates"):
             with pytest.raises(EngineFullError, match="no space left"):
                 CALLS[call](engine)
-        assert engine.search(SearchRequest(All())).hits == ()
+        assert engine.search(Question(All())).hits == ()
     server.close()
     remove_indices(settings)

@@ -7,17 +7,18 @@ from random import Random
 
 import pytest
 
-from nwx.engine.base import Engine, SearchRequest
+from nwx.engine.base import Engine
 from nwx.engine.elastic import limits
 from nwx.engine.open import open_engine
 from nwx.model import Collapse, Sort
+from nwx.query.question import Question
 from nwx.query.tree import All, Bool, DateRange
 from nwx.settings import ElasticSettings, Settings
 from tests.conformance import chance, oracle
 from tests.conformance.engines import remove_indices
 from tests.conformance.test_13_chance import BATCHES, SHOWN, check
 
-SPAN = SearchRequest(
+SPAN = Question(
     All(), date_from="20100101000000", date_to="20121231235959", limit=20, snippets=False
 )
 
@@ -79,7 +80,7 @@ def test_the_smaller_side_is_looked_up(
     wanted = [one for one in SHOWN if one.document.capture.host == "a.test"]
     monkeypatch.setattr(limits, "SHORT_LIST", 2)
     monkeypatch.setattr(limits, "MAX_IDS", len(wanted))
-    request = SearchRequest(
+    request = Question(
         Bool(must=(DateRange("20090101000000", "20141231235959"),)),
         filters={"host": ("a.test",), "collection": ("web", chosen.choice(("art", "law")))},
         date_from=chance.moment(chosen),
@@ -98,7 +99,7 @@ def test_beyond_both_sides_the_total_is_a_lower_bound(
     monkeypatch.setattr(limits, "SHORT_LIST", 20)
     monkeypatch.setattr(limits, "MAX_IDS", 30)
     monkeypatch.setattr(limits, "PAGE", 10)
-    request = SearchRequest(
+    request = Question(
         All(),
         date_from=SPAN.date_from,
         date_to=SPAN.date_to,

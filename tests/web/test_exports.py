@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 
 from nwx.engine.base import Engine
 from nwx.model import Collapse, Hit
-from nwx.searching.questions import Question
+from nwx.query.question import Question
 from webapp.search import exports
 
 

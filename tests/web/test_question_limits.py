@@ -8,11 +8,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from nwx.engine import question_pool
-from nwx.engine.base import SearchRequest
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.work import current_work
 from nwx.errors import QuestionTimeoutError
 from nwx.model import SearchResult
+from nwx.query.question import Question
 from tests.web.archive import batch
 from webapp import create_app
 from webapp.server.sockets import address_of, listen
@@ -27,7 +27,7 @@ class SlowEngine(EmbeddedEngine):
 
     held = False
 
-    def search(self, request: SearchRequest) -> SearchResult:
+    def search(self, question: Question) -> SearchResult:
         self.began.set()
         try:
             while self.held:
@@ -35,7 +35,7 @@ class SlowEngine(EmbeddedEngine):
         except QuestionTimeoutError:
             self.stopped.set()
             raise
-        return super().search(request)
+        return super().search(question)
 
 
 @pytest.fixture

@@ -1,16 +1,16 @@
 """The JSON API."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from flask import Blueprint, jsonify, request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
-from nwx.engine.base import FACET_FIELDS
 from nwx.errors import UsageError
-from nwx.model import Collapse, Sort
-from nwx.searching import documents, questions
-from nwx.searching.questions import FILTERS, MAX_LIMIT, Question, result_json
+from nwx.query.question import FACET_FIELDS, FILTERS, MAX_LIMIT, Question
+from nwx.searching import documents
+from nwx.searching.answers import result_json
+from webapp.search.addresses import read_question
 from webapp.search.documents import ID
 from webapp.site import parameters
 from webapp.site.context import engine
@@ -27,7 +27,7 @@ MAX_FACET_SIZE = 1_000
 def search() -> ResponseReturnValue:
     """Answer a search."""
     archive, question = engine(), _question()
-    return jsonify(result_json(answer_search(lambda: questions.ask(archive, question))))
+    return jsonify(result_json(answer_search(lambda: archive.search(question))))
 
 
 def _question() -> Question:
@@ -36,13 +36,8 @@ def _question() -> Question:
     if unknown:
         known = ", ".join(parameter["name"] for parameter in SEARCH_PARAMETERS)
         raise UsageError(f"there is no parameter {unknown[0][:80]!r}; use {known}")
-    return Question(
-        query=parameters.text(arguments, "q", parameters.MAX_QUERY),
-        filters=parameters.filters(arguments),
-        date_from=parameters.text(arguments, "from", 30),
-        date_to=parameters.text(arguments, "to", 30),
-        sort=parameters.choice(arguments, "sort", Sort.RELEVANCE),
-        collapse=parameters.choice(arguments, "collapse", Collapse.URL),
+    return replace(
+        read_question(arguments),
         facets=_facets(),
         facet_size=parameters.number_parameter(arguments, "facet_size", 10, 1, MAX_FACET_SIZE),
         offset=parameters.number_parameter(arguments, "offset", 0, 0, MAX_OFFSET),

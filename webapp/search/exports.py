@@ -13,9 +13,9 @@ from werkzeug.exceptions import NotFound
 
 from nwx.engine.base import RESULT_WINDOW, Engine
 from nwx.model import Collapse, Hit
-from nwx.searching import questions
-from nwx.searching.questions import Question, hit_json
-from webapp.search.view import read_search_view, to_question
+from nwx.query.question import Question
+from nwx.searching.answers import hit_json
+from webapp.search.addresses import read_page
 from webapp.site.context import engine, preferences
 from webapp.site.question_limits import Export, answer_search
 
@@ -46,9 +46,7 @@ def results(suffix: str) -> ResponseReturnValue:
     if suffix not in FORMATS:
         raise NotFound(f"results come as {', '.join(FORMATS)}, not as {suffix!r}")
     mimetype, write = FORMATS[suffix]
-    question = replace(
-        to_question(read_search_view(request.args, preferences())), facets=(), snippets=False
-    )
+    question = replace(read_page(request.args, preferences()), snippets=False)
     hits = all_hits(engine(), question)
     export = Export()
     try:
@@ -71,13 +69,13 @@ def all_hits(engine: Engine, question: Question) -> Iterator[Hit]:
     Pages reach RESULT_WINDOW hits; only a stream has more, and a stream
     neither sorts nor folds.
     """
-    total = questions.ask(engine, replace(question, offset=0, limit=0)).total
+    total = engine.search(replace(question, offset=0, limit=0)).total
     if total.value > RESULT_WINDOW or total.relation != "eq":
-        yield from questions.search_all(engine, replace(question, collapse=Collapse.NONE))
+        yield from engine.scroll(replace(question, collapse=Collapse.NONE))
         return
     for offset in range(0, total.value, BATCH):
         page = replace(question, offset=offset, limit=min(BATCH, RESULT_WINDOW - offset))
-        yield from questions.ask(engine, page).hits
+        yield from engine.search(page).hits
 
 
 def as_csv(hits: Iterable[Hit]) -> Iterator[str]:

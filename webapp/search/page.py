@@ -1,7 +1,7 @@
 """The search page."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flask import Blueprint, g, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -9,19 +9,9 @@ from flask.typing import ResponseReturnValue
 from nwx.engine.base import RESULT_WINDOW
 from nwx.errors import QueryError, WindowError
 from nwx.model import Collapse, IndexName, SearchResult, Sort
-from nwx.searching import questions
-from nwx.searching.questions import FILTERS, Question
+from nwx.query.question import FILTERS, Question
+from webapp.search.addresses import FACETS, SearchAddresses, read_more, read_page
 from webapp.search.bars import year_bars
-from webapp.search.view import (
-    FACET_SIZE,
-    FACETS,
-    MORE_SIZE,
-    SearchAddresses,
-    SearchView,
-    read_search_view,
-    side_questions,
-    to_question,
-)
 from webapp.site import words
 from webapp.site.context import engine, preferences
 from webapp.site.preferences import PAGE_SIZES
@@ -44,6 +34,8 @@ COLLAPSES = {
     Collapse.SIMILAR: "Fold similar",
     Collapse.NONE: "All versions",
 }
+FACET_SIZE = 8
+MORE_SIZE = 100
 PAGES_AROUND = 2
 CARET_CONTEXT = 60
 
@@ -93,9 +85,8 @@ def home() -> ResponseReturnValue:
     """Show the box and what the archive holds, or the results where something is asked."""
     if request.args:
         return results()
-    addresses = _addresses(
-        SearchView(per_page=preferences().per_page, collapse=preferences().collapse)
-    )
+    per_page, collapse = preferences().per_page, preferences().collapse
+    addresses = _addresses(Question(collapse=collapse, limit=per_page))
     question = Question(
         facets=("collection", "type", "domain", "language", "year"),
         facet_size=FACET_SIZE,
@@ -104,7 +95,7 @@ def home() -> ResponseReturnValue:
         collapse=Collapse.NONE,
     )
     archive = engine()
-    result = answer_search(lambda: questions.ask(archive, question))
+    result = answer_search(lambda: archive.search(question))
     found = _facet_counts(result)
     return render_template(
         "home.html",
@@ -118,43 +109,47 @@ def home() -> ResponseReturnValue:
 @blueprint.get("/search")
 def results() -> ResponseReturnValue:
     """Show a page of results."""
-    view = read_search_view(request.args, preferences())
-    g.box_query = view.query
-    addresses = _addresses(view)
+    question = read_page(request.args, preferences())
+    g.box_query = question.text
+    addresses = _addresses(question, read_more(request.args))
     archive = engine()
     try:
-        asked = [to_question(view), *side_questions(view)]
-        result, *sides = answer_search(lambda: [questions.ask(archive, one) for one in asked])
+        asked = with_facets(question, long=bool(addresses.long_facet))
+        result = answer_search(lambda: archive.search(asked))
     except QueryError as error:
         return _page("query_error.html", addresses, error=error, mark=mark(error)), 400
     except WindowError:
-        last = RESULT_WINDOW // view.per_page
+        last = RESULT_WINDOW // question.limit
         return _page("too_far.html", addresses, last=last, window=RESULT_WINDOW), 400
     counts = _facet_counts(result)
-    for side in sides:
-        counts.update(_facet_counts(side))
+    total = result.total.value
     return _page(
         "results.html",
         addresses,
         result=result,
-        bars=year_bars(counts.pop("year", {}), addresses.year, view.filters.get("year", ())),
+        bars=year_bars(counts.pop("year", {}), addresses.year, question.filters.get("year", ())),
         facets=_facets(addresses, counts, dict.fromkeys(FACETS)),
-        pages=page_numbers(view, result.total.value),
-        last_page=_last_page(view, result.total.value),
+        pages=page_numbers(addresses.page_number, last_page(question, total)),
+        last_page=last_page(question, total),
         window=RESULT_WINDOW,
-        elsewhere=_without_filters(view) if not result.hits else None,
+        elsewhere=_without_filters(question) if not result.hits else None,
     )
 
 
-def _addresses(view: SearchView) -> SearchAddresses:
-    return SearchAddresses(url_for("search.results"), view, preferences())
+def with_facets(question: Question, *, long: bool = False) -> Question:
+    """Return a question that brings the facets of a page too, with `long` at length."""
+    size = MORE_SIZE if long else FACET_SIZE + 1
+    return replace(question, facets=(*FACETS, "year"), facet_size=size)
+
+
+def _addresses(question: Question, long_facet: str = "") -> SearchAddresses:
+    return SearchAddresses(url_for("search.results"), question, preferences(), long_facet)
 
 
 def _page(template: str, addresses: SearchAddresses, **values: object) -> str:
-    view = addresses.view
     return render_template(
         template,
-        view=view,
+        question=addresses.question,
         to=addresses,
         chips=_chips(addresses),
         sorts=SORTS,
@@ -181,9 +176,8 @@ def _facets(
 
 
 def _facet(addresses: SearchAddresses, name: str, counts: Mapping[str, int]) -> Facet:
-    view = addresses.view
-    long = view.more == name
-    chosen = view.filters.get(name, ())
+    long = addresses.long_facet == name
+    chosen = addresses.question.filters.get(name, ())
     listed = [value for value in counts if value][: MORE_SIZE if long else FACET_SIZE]
     shown = [*(value for value in chosen if value not in listed), *listed]
     has_more = long or len([value for value in counts if value]) > len(listed)
@@ -211,42 +205,42 @@ def facet_label(name: str, value: str) -> str:
 
 
 def _chips(addresses: SearchAddresses) -> list[FilterChip]:
-    view = addresses.view
+    question = addresses.question
     chips = [
         FilterChip(FACET_TITLES[name], facet_label(name, value), addresses.toggle(name, value))
-        for name, values in view.filters.items()
+        for name, values in question.filters.items()
         for value in values
     ]
-    if view.date_from or view.date_to:
-        span = f"{view.date_from or '…'} – {view.date_to or '…'}"
+    if question.date_from or question.date_to:
+        span = f"{question.date_from or '…'} – {question.date_to or '…'}"
         chips.append(FilterChip("Captured", span, addresses.without_dates()))
     return chips
 
 
-def _last_page(view: SearchView, total: int) -> int:
-    return -(-min(total, RESULT_WINDOW) // view.per_page)
+def last_page(question: Question, total: int) -> int:
+    """Return the number of the last page that a result of so many hits has."""
+    return -(-min(total, RESULT_WINDOW) // question.limit)
 
 
-def page_numbers(view: SearchView, total: int) -> list[int]:
-    """Return the pages to offer: the first, the last, those around; 0 stands for a gap."""
-    last = _last_page(view, total)
-    around = range(view.page - PAGES_AROUND, view.page + PAGES_AROUND + 1)
+def page_numbers(page: int, last: int) -> list[int]:
+    """Return the pages to offer: the first, the last, those around one; 0 stands for a gap."""
+    around = range(page - PAGES_AROUND, page + PAGES_AROUND + 1)
     offered = sorted({page for page in (1, last, *around) if 1 <= page <= last})
     numbers: list[int] = []
-    for page in offered:
-        if numbers and page - numbers[-1] > 1:
+    for number in offered:
+        if numbers and number - numbers[-1] > 1:
             numbers.append(0)
-        numbers.append(page)
+        numbers.append(number)
     return numbers
 
 
-def _without_filters(view: SearchView) -> SearchResult | None:
+def _without_filters(question: Question) -> SearchResult | None:
     """Return what the query would find without filters, None where none are set."""
-    if not (view.filters or view.date_from or view.date_to):
+    if not (question.filters or question.date_from or question.date_to):
         return None
-    question = Question(query=view.query, collapse=view.collapse, limit=0, snippets=False)
+    bare = Question(query=question.query, collapse=question.collapse, limit=0, snippets=False)
     archive = engine()
-    return answer_search(lambda: questions.ask(archive, question))
+    return answer_search(lambda: archive.search(bare))
 
 
 def mark(error: QueryError) -> Mark | None:

@@ -6,7 +6,7 @@ import nwx
 from nwx.facets.criteria import Criterion
 from nwx.facets.question import FEATURES, AnsweredBy, Feature, Features
 from nwx.model import Collapse, Sort
-from nwx.searching.questions import FILTERS, MAX_LIMIT
+from nwx.query.question import FILTERS, MAX_LIMIT
 
 Json = dict[str, Any]
 

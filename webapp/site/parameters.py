@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Protocol, TypeVar
 
 from nwx.errors import UrlError, UsageError
-from nwx.searching.questions import FILTERS
+from nwx.query.question import FILTERS
 from nwx.values.urlkeys import urlkey
 
 MAX_QUERY = 4_000

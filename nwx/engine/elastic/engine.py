@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from nwx.cdx.rows import CdxRow
-from nwx.engine.base import DatesBuilder, Engine, SearchRequest, check_deletable
+from nwx.engine.base import DatesBuilder, Engine, check_deletable
 from nwx.engine.elastic.bulk import Action, send
 from nwx.engine.elastic.captures import cdx_rows
 from nwx.engine.elastic.captures.by_digest import captures_by_digest
@@ -36,6 +36,7 @@ from nwx.model import (
     SourceFile,
     Written,
 )
+from nwx.query.question import Question
 from nwx.settings import ElasticSettings
 
 _EVERYTHING: Body = {"match_all": {}}
@@ -138,11 +139,11 @@ class ElasticEngine(Engine):
     def build_dates(self, place: str) -> AbstractContextManager[DatesBuilder]:
         return self._parallel.build(place)
 
-    def search(self, request: SearchRequest) -> SearchResult:
-        return self._searching.search(request)
+    def search(self, question: Question) -> SearchResult:
+        return self._searching.search(question)
 
-    def scroll(self, request: SearchRequest) -> Iterator[Hit]:
-        return self._searching.scroll(request)
+    def scroll(self, question: Question) -> Iterator[Hit]:
+        return self._searching.scroll(question)
 
     def count(self, index: IndexName) -> int:
         return count_hits(self._server, self._name(index), _EVERYTHING)

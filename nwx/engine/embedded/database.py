@@ -5,8 +5,8 @@ from dataclasses import fields
 from pathlib import Path
 
 from nwx import mappings
-from nwx.engine.base import FACET_FIELDS
 from nwx.model import Capture, IndexName
+from nwx.query.question import FACET_FIELDS
 
 DOCUMENT_FACETS = tuple(name for name in FACET_FIELDS if name not in ("collection", "year"))
 """Facets of a document itself; the others look at its dates."""

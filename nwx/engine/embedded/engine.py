@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nwx.cdx.rows import CdxRow
-from nwx.engine.base import DatesBuilder, Engine, SearchRequest, check_deletable
+from nwx.engine.base import DatesBuilder, Engine, check_deletable
 from nwx.engine.embedded import reader
 from nwx.engine.embedded.captures import by_digest, cdx_rows
 from nwx.engine.embedded.captures.loader import Loader
@@ -38,6 +38,7 @@ from nwx.model import (
     SourceFile,
     Written,
 )
+from nwx.query.question import Question
 
 _APPEND_WAIT_SECONDS = 10.0
 
@@ -169,15 +170,15 @@ class EmbeddedEngine(Engine):
     def build_dates(self, place: str) -> AbstractContextManager[DatesBuilder]:
         return self._parallel.build(place)
 
-    def search(self, request: SearchRequest) -> SearchResult:
+    def search(self, question: Question) -> SearchResult:
         view = self._viewer.view()
         with self._folder.our_errors():
-            return search.search_documents(view, request)
+            return search.search_documents(view, question)
 
-    def scroll(self, request: SearchRequest) -> Iterator[Hit]:
+    def scroll(self, question: Question) -> Iterator[Hit]:
         view = self._viewer.view()
         with self._folder.our_errors():
-            yield from search.scroll_documents(view, request)
+            yield from search.scroll_documents(view, question)
 
     def count(self, index: IndexName) -> int:
         if index is IndexName.FACETS:

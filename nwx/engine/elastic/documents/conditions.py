@@ -1,15 +1,12 @@
 """Conditions on the dates of a document, which its entry in documents knows one of."""
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from nwx.engine.base import SearchRequest
 from nwx.engine.elastic.documents.compile import NOTHING, Query, digits_range
-from nwx.errors import QueryError
+from nwx.query.question import DocumentQuery
 
 Span = tuple[str, str]
-_YEAR = re.compile(r"\d{4}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +47,15 @@ class DateCondition:
         )
 
 
-def request_condition(request: SearchRequest) -> DateCondition | None:
-    """Return the condition that filters and dates of a request make together, if any."""
-    collections = tuple(request.filters.get("collection", ()))
-    years = tuple(request.filters.get("year", ()))
-    if not (collections or years or request.date_from or request.date_to):
+def filter_condition(query: DocumentQuery) -> DateCondition | None:
+    """Return the condition that filters and dates of a question make together, if any."""
+    collections = query.filters.get("collection", ())
+    years = query.filters.get("year", ())
+    if not (collections or years or query.date_from or query.date_to):
         return None
     spans: tuple[Span, ...] | None = None
-    if request.date_from or request.date_to:
-        spans = ((request.date_from, request.date_to),)
+    if query.date_from or query.date_to:
+        spans = ((query.date_from, query.date_to),)
     if years:
         spans = tuple(_parts(spans[0] if spans else ("", ""), years))
     return DateCondition(spans, collections)
@@ -67,8 +64,6 @@ def request_condition(request: SearchRequest) -> DateCondition | None:
 def _parts(whole: Span, years: Iterable[str]) -> Iterator[Span]:
     """Give the parts of a span that lie in the years."""
     for year in years:
-        if not _YEAR.fullmatch(year):
-            raise QueryError(f"{year[:40]!r} is no year; write four digits")
         low = max(whole[0], f"{year}0101000000")
         high = min(whole[1] or "9" * 14, f"{year}1231235959")
         if low <= high:

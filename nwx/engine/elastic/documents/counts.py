@@ -7,30 +7,15 @@ from typing import Any
 from nwx.engine.elastic import limits
 from nwx.engine.elastic.dates.indices import MANY, ElasticDatesIndices
 from nwx.engine.elastic.documents.compile import EVERYTHING, Query
+from nwx.engine.elastic.documents.facet_filters import DATED_FACETS, DATED_VALUES
 from nwx.engine.elastic.pages import count_hits, numbers, numbers_and, search_page, within
 from nwx.engine.elastic.schema import COLLECTIONS, NUMBER, YEARS, Schema
 from nwx.engine.elastic.server import Body, Server
 from nwx.model import FacetValue, IndexName
 
-_JOINED = {"collection": "collection", "year": "crawl_year"}
-_JOINED_VALUES = 10_000
-# With several shards each gives so many values: counts are exact unless a value
-# is rarer than this many others on some shard. One shard is always exact.
-_SHARD_VALUES = 1_000
 _ALL_DATES = {"collection": COLLECTIONS, "year": YEARS}
 
 Counts = dict[str, Counter[str]]
-
-
-def aggregations(facets: Sequence[str], size: int) -> Body:
-    """Return the aggregations of facets."""
-    return {facet: {"terms": _terms(facet, size)} for facet in facets}
-
-
-def _terms(facet: str, size: int) -> Body:
-    if facet in _JOINED:
-        return {"field": _JOINED[facet], "size": _JOINED_VALUES}
-    return {"field": facet, "size": size, "shard_size": size + _SHARD_VALUES}
 
 
 class FacetCounts:
@@ -43,24 +28,25 @@ class FacetCounts:
         self._dates = schema.name(IndexName.DATES)
 
     def read(
-        self, facets: Sequence[str], size: int, answer: Body, query: Query
+        self, facets: Sequence[str], size: int, aggregations: Body, query: Query, total: int
     ) -> Mapping[str, tuple[FacetValue, ...]]:
-        """Return the facets of an answer to `aggregations`.
+        """Return the facets that aggregations (`terms_of`) counted.
 
-        Years and collections look at all dates of a document. They look at
-        its own date only where both the documents of the result and the
-        documents with several dates are more than limits.MAX_IDS, and not
-        at an index that is attached where both the documents of the result
-        and the entries of that index are.
+        `query` is that of the documents which they count, `total` how many
+        those are. Years and collections look at all dates of a document.
+        They look at its own date only where both the documents of the result
+        and the documents with several dates are more than limits.MAX_IDS, and
+        not at an index that is attached where both the documents of the
+        result and the entries of that index are.
         """
-        counts = _read(facets, answer.get("aggregations", {}))
-        joined = [facet for facet in facets if facet in _JOINED]
-        if joined and answer["hits"]["total"]["value"]:
-            own, every = self._with_many_dates(joined, query, answer["hits"]["total"]["value"])
-            for facet in joined:
+        counts = _read(facets, aggregations)
+        dated = [facet for facet in facets if facet in DATED_FACETS]
+        if dated and total:
+            own, every = self._with_many_dates(dated, query, total)
+            for facet in dated:
                 counts[facet].subtract(own[facet])
                 counts[facet].update(every[facet])
-            for facet, values in self._of_others(joined, query).items():
+            for facet, values in self._of_others(dated, query).items():
                 counts[facet].update(values)
         return {facet: _values(facet, counts[facet], size) for facet in facets}
 
@@ -68,7 +54,7 @@ class FacetCounts:
         self, facets: Sequence[str], query: Query, total: int
     ) -> tuple[Counts, Counts]:
         """Count the documents of a query that have several dates: by their own, and by all."""
-        own = {name: _values_of(_JOINED[name]) for name in facets}
+        own = {name: _values_of(DATED_FACETS[name]) for name in facets}
         every = {name: _values_of(_ALL_DATES[name]) for name in facets}
         many = count_hits(self._server, self._dates, MANY)
         if total <= many:
@@ -129,7 +115,7 @@ class FacetCounts:
 
 
 def _values_of(field: str) -> Body:
-    return {"terms": {"field": field, "size": _JOINED_VALUES}}
+    return {"terms": {"field": field, "size": DATED_VALUES}}
 
 
 def _read(facets: Iterable[str], aggregations: Body) -> Counts:

@@ -1,9 +1,8 @@
 """The join of documents with their dates: conditions become sets of documents."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from nwx.engine.base import SearchRequest
 from nwx.engine.elastic import limits
 from nwx.engine.elastic.dates.indices import ElasticDatesIndices
 from nwx.engine.elastic.documents.compile import (
@@ -14,16 +13,16 @@ from nwx.engine.elastic.documents.compile import (
     date_ranges,
     field_type,
 )
-from nwx.engine.elastic.documents.conditions import DateCondition, request_condition
+from nwx.engine.elastic.documents.conditions import DateCondition, filter_condition
+from nwx.engine.elastic.documents.facet_filters import DATED_FACETS, FacetFilters
 from nwx.engine.elastic.documents.id_lists import RememberedNumbers
 from nwx.engine.elastic.pages import count_hits, numbers, pages, within
 from nwx.engine.elastic.schema import NUMBER, Schema
 from nwx.engine.elastic.server import Body, Server
-from nwx.errors import QueryError
 from nwx.model import IndexName
+from nwx.query.question import DocumentQuery
 from nwx.query.tree import DateRange
 
-_JOINED = ("collection", "year")
 NUMBERS_ONLY: Body = {"_source": False, "stored_fields": "_none_", "docvalue_fields": [NUMBER]}
 
 Found = Mapping[DateCondition, Collection[int]]
@@ -33,10 +32,18 @@ _Joiner = Callable[[DateCondition, bool], Query]
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A request's query in the index of documents; not `whole` where it finds a part only."""
+    """A question's query in the index of documents; not `whole` where it finds a part only.
+
+    Where facets leave out their own filters, `apart` has those, `asked` is
+    the query without any of them, and `counted` the query of the documents
+    that a facet of dates counts.
+    """
 
     query: Query
     whole: bool = True
+    apart: FacetFilters | None = None
+    asked: Query = field(default_factory=dict)
+    counted: Mapping[str, Query] = field(default_factory=dict)
 
 
 class Join:
@@ -48,50 +55,88 @@ class Join:
         self._dates = dates
         self._remembered = RememberedNumbers(server)
 
-    def resolve(self, request: SearchRequest, sort: list[Body], wanted: int) -> Resolved:
-        """Return the query of a request.
+    def resolve(self, query: DocumentQuery, sort: list[Body], wanted: int) -> Resolved:
+        """Return the query of a question.
 
         Of two sides the smaller is looked up: the entries of dates that meet
         a condition, or the documents that meet all else. Where both are more
         than limits.MAX_IDS, documents are walked in the order of `sort` until
         `wanted` of them are found, and the query finds those only.
         """
-        conditions = all_conditions(request)
-        known = {one: found for one in conditions if (found := self._found(one)) is not None}
+        conditions = all_conditions(query)
+        known = self._lists(conditions)
+        found = self._meeting(query, conditions, known)
+        if found is not None:
+            return Resolved(joined_query(query, found))
+        return self._walk(query, superset_query(query, known), sort, wanted)
+
+    def resolve_apart(self, query: DocumentQuery, facets: Sequence[str]) -> Resolved | None:
+        """Return the query of a question, and that without the filters of some facets.
+
+        None where there are too many documents on both sides (see `resolve`).
+        """
+        broad = query
+        for facet in facets:
+            broad = broad.without(facet)
+        others = {one: query.without(one) for one in facets if one in DATED_FACETS}
+        conditions = _unique(map(all_conditions, (query, *others.values())))
+        found = self._meeting(broad, conditions, self._lists(conditions))
+        if found is None:
+            return None
+        apart = FacetFilters(
+            {one: _filter(one, query.filters[one]) for one in facets if one not in others},
+            _dates_query(query, found) if others else None,
+            {facet: _dates_query(one, found) for facet, one in others.items()},
+        )
+        return Resolved(
+            joined_query(query, found),
+            apart=apart,
+            asked=joined_query(broad, found),
+            counted={facet: joined_query(one, found) for facet, one in others.items()},
+        )
+
+    def _meeting(
+        self, query: DocumentQuery, conditions: Sequence[DateCondition], known: Lists
+    ) -> Found | None:
+        """Return the documents that meet each condition, of a query's at least; None of too many.
+
+        `known` are the lists of documents that are short enough to be had.
+        """
         longest = max(map(len, known.values()), default=0)
         if len(known) < len(conditions) or longest > limits.SHORT_LIST:
-            few = self._candidates(request, {}, limits.SHORT_LIST)
+            few = self._candidates(query, {}, limits.SHORT_LIST)
             if few is not None:
-                return Resolved(joined_query(request, self._among(conditions, few, known)))
+                return self._among(conditions, few, known)
         if len(known) == len(conditions):
-            return Resolved(joined_query(request, known))
-        candidates = self._candidates(request, known, limits.MAX_IDS)
-        if candidates is not None:
-            return Resolved(joined_query(request, self._among(conditions, candidates, known)))
-        return self._walk(request, superset_query(request, known), sort, wanted)
+            return known
+        candidates = self._candidates(query, known, limits.MAX_IDS)
+        return None if candidates is None else self._among(conditions, candidates, known)
 
-    def _candidates(self, request: SearchRequest, known: Found, most: int) -> list[int] | None:
+    def _lists(self, conditions: Sequence[DateCondition]) -> Lists:
+        return {one: found for one in conditions if (found := self._found(one)) is not None}
+
+    def _candidates(self, query: DocumentQuery, known: Found, most: int) -> list[int] | None:
         """Return the documents that may be of a result, None of more than `most`."""
-        query = superset_query(request, known)
-        if count_hits(self._server, self._documents, query, most) > most:
+        superset = superset_query(query, known)
+        if count_hits(self._server, self._documents, superset, most) > most:
             return None
-        return numbers(self._server, self._documents, query)
+        return numbers(self._server, self._documents, superset)
 
-    def walk(self, request: SearchRequest, sort: list[Body]) -> Iterator[list[int]]:
-        """Stream the numbers of all documents of a request, in pages in the order of `sort`."""
-        conditions = all_conditions(request)
-        body = {"query": superset_query(request, {}), **NUMBERS_ONLY}
+    def walk(self, query: DocumentQuery, sort: list[Body]) -> Iterator[list[int]]:
+        """Stream the numbers of all documents of a question, in pages in the order of `sort`."""
+        conditions = all_conditions(query)
+        body = {"query": superset_query(query, {}), **NUMBERS_ONLY}
         for page in pages(self._server, self._documents, body, sort, size=limits.PAGE):
             here = [hit["fields"][NUMBER][0] for hit in page]
-            query = within(joined_query(request, self._among(conditions, here, {})), here)
-            found = set(numbers(self._server, self._documents, query) or ())
+            inside = within(joined_query(query, self._among(conditions, here, {})), here)
+            found = set(numbers(self._server, self._documents, inside) or ())
             yield [number for number in here if number in found]
 
     def _walk(
-        self, request: SearchRequest, superset: Query, sort: list[Body], wanted: int
+        self, query: DocumentQuery, superset: Query, sort: list[Body], wanted: int
     ) -> Resolved:
         found: list[int] = []
-        for some in self.walk(request, sort):
+        for some in self.walk(query, sort):
             found += some
             if len(found) >= wanted:
                 break
@@ -126,27 +171,27 @@ class Join:
         return found if len(found) <= limits.MAX_IDS else None
 
 
-def all_conditions(request: SearchRequest) -> list[DateCondition]:
-    """Return the conditions of a request: of its query, and of its filters and dates."""
-    conditions = [_condition(node) for node in date_ranges(request.query)]
-    own = request_condition(request)
+def all_conditions(query: DocumentQuery) -> list[DateCondition]:
+    """Return the conditions of a question: of its query, and of its filters and dates."""
+    conditions = [_condition(node) for node in date_ranges(query.tree)]
+    own = filter_condition(query)
     return list(dict.fromkeys([*conditions, own] if own else conditions))
 
 
-def joined_query(request: SearchRequest, found: Found) -> Query:
+def joined_query(query: DocumentQuery, found: Found) -> Query:
     """Return the query where the documents of each condition are known."""
-    return _query(request, lambda one, wanted: _joined(one, found[one]))
+    return _query(query, lambda one, wanted: _joined(one, found[one]))
 
 
-def superset_query(request: SearchRequest, known: Found) -> Query:
-    """Return a query of at least the documents of a request: any date may do, or not do."""
+def superset_query(query: DocumentQuery, known: Found) -> Query:
+    """Return a query of at least the documents of a question: any date may do, or not do."""
 
     def either(one: DateCondition, wanted: bool) -> Query:
         if one in known:
             return _joined(one, known[one])
         return EVERYTHING if wanted else NOTHING
 
-    return _query(request, either)
+    return _query(query, either)
 
 
 def _condition(node: DateRange) -> DateCondition:
@@ -160,29 +205,33 @@ def _joined(one: DateCondition, found: Collection[int]) -> Query:
     return {"bool": {"should": either, "minimum_should_match": 1}}
 
 
-def _query(request: SearchRequest, join: _Joiner) -> Query:
-    query = compile_node(
-        request.query,
+def _query(query: DocumentQuery, join: _Joiner) -> Query:
+    compiled = compile_node(
+        query.tree,
         lambda node, wanted: {"constant_score": {"filter": join(_condition(node), wanted)}},
     )
     filters = [
         _filter(field, values)
-        for field, values in request.filters.items()
-        if values and field not in _JOINED
+        for field, values in query.filters.items()
+        if field not in DATED_FACETS
     ]
-    own = request_condition(request)
+    own = filter_condition(query)
     if own:
         filters.append(join(own, True))
-    return {"bool": {"must": [query], "filter": filters}} if filters else query
+    return {"bool": {"must": [compiled], "filter": filters}} if filters else compiled
+
+
+def _dates_query(query: DocumentQuery, found: Found) -> Query:
+    """Return the query of the documents that meet the filters on dates of a question."""
+    own = filter_condition(query)
+    return _joined(own, found[own]) if own else EVERYTHING
+
+
+def _unique(lists: Iterable[list[DateCondition]]) -> list[DateCondition]:
+    return list(dict.fromkeys(one for some in lists for one in some))
 
 
 def _filter(field: str, values: Sequence[str]) -> Query:
     if field_type(field) == "integer":
-        return {"terms": {field: [_number(field, value) for value in values]}}
+        return {"terms": {field: [int(value) for value in values]}}
     return {"terms": {field: list(values)}}
-
-
-def _number(field: str, value: str) -> int:
-    if not (value.isascii() and value.isdigit() and len(value) < 10):
-        raise QueryError(f"the field {field!r} holds numbers, {value[:40]!r} is none")
-    return int(value)

@@ -4,10 +4,15 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from nwx.engine.base import RESULT_WINDOW, SearchRequest
+from nwx.engine.base import RESULT_WINDOW
 from nwx.engine.elastic.dates.indices import ElasticDatesIndices
 from nwx.engine.elastic.documents.compile import EVERYTHING, Query, has_scores
-from nwx.engine.elastic.documents.counts import FacetCounts, aggregations
+from nwx.engine.elastic.documents.counts import FacetCounts
+from nwx.engine.elastic.documents.facet_filters import (
+    flat,
+    terms_of,
+    total_without,
+)
 from nwx.engine.elastic.documents.hits import SOURCE, Highlighting, to_hit
 from nwx.engine.elastic.documents.join import Join, Resolved
 from nwx.engine.elastic.documents.order import DateOrder
@@ -15,7 +20,8 @@ from nwx.engine.elastic.pages import UNREAD, pages, search_page, within
 from nwx.engine.elastic.schema import FOLD_SIMILAR, FOLD_URL, NUMBER, Schema
 from nwx.engine.elastic.server import Body, Server, StatusError
 from nwx.errors import QueryError, WindowError
-from nwx.model import Collapse, Hit, IndexName, SearchResult, Sort, Total
+from nwx.model import Collapse, FacetValue, Hit, IndexName, SearchResult, Sort, Total
+from nwx.query.question import DocumentQuery, Question, facet_fields, resolve
 
 _FOLDS = {Collapse.URL: FOLD_URL, Collapse.SIMILAR: FOLD_SIMILAR, Collapse.NONE: NUMBER}
 # Equal scores by chance are in the order of the documents' own dates: further
@@ -46,89 +52,130 @@ class Searching:
         self._join = Join(server, schema, dates)
         self._facets = FacetCounts(server, schema, dates)
 
-    def search(self, request: SearchRequest) -> SearchResult:
+    def search(self, question: Question) -> SearchResult:
         """Answer a question, as `Engine.search` does."""
-        if request.offset + request.limit > RESULT_WINDOW:
+        if question.offset + question.limit > RESULT_WINDOW:
             raise WindowError(
-                f"pages reach {RESULT_WINDOW} hits, {request.offset + request.limit} were asked "
+                f"pages reach {RESULT_WINDOW} hits, {question.offset + question.limit} were asked "
                 f"for; ask a narrower question, or stream all hits (scroll)"
             )
         try:
-            return self._search(request)
+            return self._search(question)
         except StatusError as error:
             if error.status == _BAD_REQUEST:
                 raise QueryError(f"elasticsearch cannot take this query: {error}") from error
             raise
 
-    def _search(self, request: SearchRequest) -> SearchResult:
+    def _search(self, question: Question) -> SearchResult:
         started = time.perf_counter()
-        by_date = _date_order(request)
+        facets = facet_fields(question)
+        query = resolve(question)
+        by_date = _date_order(question, query)
         order = DateOrder(self._server, self._documents, self._dates, by_date) if by_date else None
-        sort = order.own_sort() if order else _RELEVANCE
-        resolved = self._join.resolve(request, sort, request.offset + request.limit)
-        highlighting = Highlighting(request.query)
-        answer = self._ask(request, resolved, highlighting, order)
+        resolved = self._resolved(question, query, order.own_sort() if order else _RELEVANCE)
+        highlighting = Highlighting(query.tree)
+        answer = self._ask(question, resolved, highlighting, order)
         hits = answer["hits"]["hits"]
-        if order and request.limit:
-            hits = self._ordered(request, resolved.query, order, answer, highlighting)
-        folded = self._folded(request, resolved.query, answer, hits)
+        if order and question.limit:
+            hits = self._ordered(question, resolved.query, order, answer, highlighting)
+        folded = self._folded(question, resolved.query, answer, hits)
         documents = Total(answer["hits"]["total"]["value"])
+        counted = self._facet_values(question, query, resolved, answer)
         return SearchResult(
             total=folded.total if resolved.whole else _at_least(folded.total),
             documents=documents if resolved.whole else _at_least(documents),
-            hits=self._hits(hits, _FOLDS[request.collapse], folded, highlighting),
-            facets=self._facets.read(request.facets, request.facet_size, answer, resolved.query),
+            hits=self._hits(hits, _FOLDS[question.collapse], folded, highlighting),
+            facets={facet: counted[facet] for facet in facets},
             took_ms=(time.perf_counter() - started) * 1000,
         )
 
+    def _resolved(self, question: Question, query: DocumentQuery, sort: list[Body]) -> Resolved:
+        apart = _filtered_facets(question, query)
+        found = self._join.resolve_apart(query, apart) if apart else None
+        return found or self._join.resolve(query, sort, question.offset + question.limit)
+
+    def _facet_values(
+        self, question: Question, query: DocumentQuery, resolved: Resolved, answer: Body
+    ) -> dict[str, tuple[FacetValue, ...]]:
+        """Return the facets, those that leave out their own filter too."""
+        apart = _filtered_facets(question, query)
+        found = flat(answer.get("aggregations", {}))
+        size, total = question.facet_size, answer["hits"]["total"]["value"]
+        if resolved.apart is None:
+            usual = [facet for facet in facet_fields(question) if facet not in apart]
+            counted = dict(self._facets.read(usual, size, found, resolved.query, total))
+            for facet in apart:
+                counted |= self._facet_without(query.without(facet), facet, size)
+            return counted
+        usual = [facet for facet in facet_fields(question) if facet not in resolved.counted]
+        counted = dict(self._facets.read(usual, size, found, resolved.query, total))
+        for facet, counting in resolved.counted.items():
+            total = total_without(facet, answer["aggregations"])
+            counted |= self._facets.read([facet], size, found, counting, total)
+        return counted
+
+    def _facet_without(
+        self, query: DocumentQuery, facet: str, size: int
+    ) -> Mapping[str, tuple[FacetValue, ...]]:
+        """Return a facet of other documents than those of the result, by a search of its own."""
+        resolved = self._join.resolve(query, _BY_ID, 0)
+        body: Body = {"query": resolved.query, "size": 0, "track_total_hits": True}
+        body["aggs"] = terms_of([facet], size)
+        answer = search_page(self._server, self._documents, body)
+        total = answer["hits"]["total"]["value"]
+        return self._facets.read([facet], size, answer["aggregations"], resolved.query, total)
+
     def _ask(
         self,
-        request: SearchRequest,
+        question: Question,
         resolved: Resolved,
         highlighting: Highlighting,
         order: DateOrder | None,
     ) -> Body:
         """Return totals and facets, and the hits of the page, or what `order` finds them from."""
-        fold = _FOLDS[request.collapse]
-        body: Body = {
-            "query": resolved.query,
-            "size": 0,
-            "track_total_hits": True,
-            "aggs": aggregations(request.facets, request.facet_size),
-        }
-        if request.collapse is not Collapse.NONE:
-            body["aggs"] |= {"groups": {"cardinality": {"field": fold, **_PRECISE}}}
-        if order and request.limit:
-            body |= order.body(fold, request.offset + request.limit)
-        elif request.limit:
-            body |= self._page(request, highlighting)
-            body |= {"from": request.offset, "size": request.limit, "sort": _RELEVANCE}
-            if request.collapse is not Collapse.NONE:
+        fold = _FOLDS[question.collapse]
+        facets = facet_fields(question)
+        groups: Body = {}
+        if question.collapse is not Collapse.NONE:
+            groups = {"groups": {"cardinality": {"field": fold, **_PRECISE}}}
+        body: Body = {"query": resolved.query, "size": 0, "track_total_hits": True}
+        if resolved.apart is None:
+            body["aggs"] = terms_of(facets, question.facet_size) | groups
+        else:
+            body["query"] = resolved.asked
+            body["post_filter"] = resolved.apart.post_filter()
+            body["aggs"] = resolved.apart.aggregations(facets, question.facet_size, groups)
+        if order and question.limit:
+            body |= order.body(fold, question.offset + question.limit)
+        elif question.limit:
+            body |= self._page(question, highlighting)
+            body |= {"from": question.offset, "size": question.limit, "sort": _RELEVANCE}
+            if question.collapse is not Collapse.NONE:
                 body["collapse"] = {"field": fold}
         return search_page(self._server, self._documents, body)
 
-    def _page(self, request: SearchRequest, highlighting: Highlighting) -> Body:
-        fields = list({NUMBER, _FOLDS[request.collapse]})
+    def _page(self, question: Question, highlighting: Highlighting) -> Body:
+        fields = list({NUMBER, _FOLDS[question.collapse]})
         page: Body = {"_source": SOURCE, "docvalue_fields": fields}
-        if request.snippets:
+        if question.snippets:
             page["highlight"] = highlighting.body()
         return page
 
     def _ordered(
         self,
-        request: SearchRequest,
+        question: Question,
         query: Query,
         order: DateOrder,
         answer: Body,
         highlighting: Highlighting,
     ) -> list[Body]:
-        wanted = request.offset + request.limit
-        fold = _FOLDS[request.collapse]
-        first = order.first(query, fold, wanted, answer)[request.offset :]
+        wanted = question.offset + question.limit
+        fold = _FOLDS[question.collapse]
+        first = order.first(query, fold, wanted, answer)[question.offset :]
         if not first:
             return []
         body = {"query": within(query, first), "size": len(first)}
-        body |= self._page(request, highlighting)
+        body |= self._page(question, highlighting)
         found = search_page(self._server, self._documents, body)["hits"]["hits"]
         by_number = {hit["fields"][NUMBER][0]: hit for hit in found}
         return [by_number[number] for number in first if number in by_number]
@@ -145,15 +192,16 @@ class Searching:
         )
 
     def _folded(
-        self, request: SearchRequest, query: Query, answer: Body, hits: Sequence[Body]
+        self, question: Question, query: Query, answer: Body, hits: Sequence[Body]
     ) -> Folded:
         """Count what is folded: all of it, and into each of the hits of a page."""
         documents: int = answer["hits"]["total"]["value"]
-        if request.collapse is Collapse.NONE or documents == 0:
+        if question.collapse is Collapse.NONE or documents == 0:
             return Folded(Total(documents))
-        fold = _FOLDS[request.collapse]
+        fold = _FOLDS[question.collapse]
         folds = {"terms": {fold: [hit["fields"][fold][0] for hit in hits]}}
-        surely_more = answer["aggregations"]["groups"]["value"] > RESULT_WINDOW * _SURELY_MORE
+        groups = flat(answer["aggregations"])["groups"]["value"]
+        surely_more = groups > RESULT_WINDOW * _SURELY_MORE
         body: Body = {"query": query, "size": 0, "track_total_hits": False}
         if surely_more:
             body |= {"query": {"bool": {"must": [query], "filter": [folds]}}}
@@ -165,19 +213,20 @@ class Searching:
             {one["key"]: one["doc_count"] for one in found["hits"]["values"]["buckets"]},
         )
 
-    def scroll(self, request: SearchRequest) -> Iterator[Hit]:
+    def scroll(self, question: Question) -> Iterator[Hit]:
         """Stream every hit, as `Engine.scroll` does."""
         try:
-            yield from self._scroll(request)
+            yield from self._scroll(question)
         except StatusError as error:
             if error.status == _BAD_REQUEST:
                 raise QueryError(f"elasticsearch cannot take this query: {error}") from error
             raise
 
-    def _scroll(self, request: SearchRequest) -> Iterator[Hit]:
-        resolved = self._join.resolve(request, _BY_ID, 0)
+    def _scroll(self, question: Question) -> Iterator[Hit]:
+        query = resolve(question)
+        resolved = self._join.resolve(query, _BY_ID, 0)
         if not resolved.whole:
-            for numbers in self._join.walk(request, _BY_ID):
+            for numbers in self._join.walk(query, _BY_ID):
                 yield from self._stream(within(EVERYTHING, numbers))
         else:
             yield from self._stream(resolved.query)
@@ -190,11 +239,16 @@ class Searching:
                 yield to_hit(hit, dates)
 
 
-def _date_order(request: SearchRequest) -> Sort | None:
-    """Return the order by date of a request; equal scores are newest first."""
-    if request.sort is not Sort.RELEVANCE:
-        return request.sort
-    return None if has_scores(request.query) else Sort.NEWEST
+def _date_order(question: Question, query: DocumentQuery) -> Sort | None:
+    """Return the order by date of a question; equal scores are newest first."""
+    if question.sort is not Sort.RELEVANCE:
+        return question.sort
+    return None if has_scores(query.tree) else Sort.NEWEST
+
+
+def _filtered_facets(question: Question, query: DocumentQuery) -> list[str]:
+    """Return the facets that a filter is about."""
+    return [facet for facet in facet_fields(question) if query.filters_facet(facet)]
 
 
 def _at_least(total: Total) -> Total:

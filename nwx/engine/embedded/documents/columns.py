@@ -104,6 +104,7 @@ class DocumentColumns:
         self._starts: Ints = np.searchsorted(self._seen.nums, np.arange(self.size + 1))
         self.labels = _labels(db, before)
         self._totals: dict[str, tuple[Ints, Ints]] = {}
+        self._values: dict[str, Mapping[str, int]] = {}
 
     def folds(self, collapse: Collapse) -> Folds | None:
         """Return what folds documents, None where nothing is to be folded."""
@@ -139,6 +140,17 @@ class DocumentColumns:
         """Return how many codes a facet has."""
         sets = self.sets(facet)
         return len(self.labels[facet]) if sets is None else sets.kinds
+
+    def has_value(self, facet: str, values: Collection[str], nums: Ints) -> Bools:
+        """Tell of documents whether a facet that is their own has one of some values."""
+        wanted = np.zeros(len(self.labels[facet]), dtype=bool)
+        wanted[[code for value in values if (code := self._known_values(facet).get(value))]] = True
+        return wanted[self.codes(facet)[nums]]
+
+    def _known_values(self, facet: str) -> Mapping[str, int]:
+        if facet not in self._values:
+            self._values[facet] = {value: code for code, value in enumerate(self.labels[facet])}
+        return self._values[facet]
 
     def totals(self, facet: str) -> tuple[Ints, Ints]:
         """Return the codes of the values that all documents have, and how often."""

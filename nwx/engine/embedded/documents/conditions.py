@@ -4,12 +4,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from nwx.engine.base import SearchRequest
 from nwx.errors import QueryError
+from nwx.query.question import DocumentQuery
 from nwx.query.tree import All, Bool, DateRange, Node
 
 Span = tuple[int, int]
-_YEAR = re.compile(r"\d{4}", re.ASCII)
 _TIMESTAMP = re.compile(r"\d{14}", re.ASCII)
 _FIRST, _LAST = "0" * 14, "9" * 14
 
@@ -27,14 +26,14 @@ class DateCondition:
     wanted: bool = True
 
 
-def request_condition(request: SearchRequest) -> DateCondition | None:
-    """Return the condition that filters and dates of a request make together, if any."""
-    collections = tuple(request.filters.get("collection", ()))
-    years = tuple(request.filters.get("year", ()))
-    dated = bool(request.date_from or request.date_to)
+def filter_condition(query: DocumentQuery) -> DateCondition | None:
+    """Return the condition that filters and dates of a question make together, if any."""
+    collections = query.filters.get("collection", ())
+    years = query.filters.get("year", ())
+    dated = bool(query.date_from or query.date_to)
     if not (collections or years or dated):
         return None
-    whole = _span(request.date_from or _FIRST, request.date_to or _LAST)
+    whole = _span(query.date_from or _FIRST, query.date_to or _LAST)
     if years:
         return DateCondition(tuple(_parts(whole, years)), collections)
     return DateCondition((whole,) if dated else None, collections)
@@ -67,8 +66,6 @@ def without_conditions(node: Node) -> tuple[Node, tuple[DateCondition, ...]]:
 def _parts(whole: Span, years: tuple[str, ...]) -> Iterator[Span]:
     """Give the parts of a span that lie in the years."""
     for year in years:
-        if not _YEAR.fullmatch(year):
-            raise QueryError(f"{year[:40]!r} is no year; write four digits")
         low, high = _span(f"{year}0101000000", f"{year}1231235959")
         yield max(low, whole[0]), min(high, whole[1])
 

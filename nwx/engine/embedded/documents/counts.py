@@ -1,28 +1,89 @@
 """Facets of a result, counted from the columns."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from nwx.engine.embedded.documents.columns import DocumentColumns
+from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
+from nwx.engine.embedded.documents.conditions import filter_condition
 from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.model import FacetValue
+from nwx.query.question import DocumentQuery
+
+DATED_FACETS = ("collection", "year")
+"""The facets that look at all dates of a document."""
 
 _SPARSE = 16
 _MOST = 0.6
 """From this share on the documents that are not in a result are counted, and taken off."""
 
 
+@dataclass(frozen=True, slots=True)
+class NarrowedNumbers:
+    """The documents that meet all filters, and those that facets with a filter count."""
+
+    nums: Ints
+    by_facet: Mapping[str, Ints] = field(default_factory=dict)
+
+
+def narrow(
+    columns: DocumentColumns,
+    nums: Ints,
+    query: DocumentQuery,
+    facets: Sequence[str],
+    dated: Bools | None,
+) -> NarrowedNumbers:
+    """Return which documents meet the filters of some facets, and the dates of a query.
+
+    `dated` tells the documents that meet the condition of its dates, if
+    there is one. For each of the facets come those that meet all but its
+    own filter. Each filter is looked at once: what is counted is how many
+    of them a document does not meet.
+    """
+    in_dates = True if dated is None else dated[nums]
+    own = [facet for facet in facets if facet not in DATED_FACETS]
+    unmet = {
+        facet: (~columns.has_value(facet, query.filters[facet], nums)).astype(np.uint8)
+        for facet in own
+    }
+    sums = np.zeros(len(nums), dtype=np.uint8)
+    for one in unmet.values():
+        sums += one
+    by_facet = {facet: nums[(sums == one) & in_dates] for facet, one in unmet.items()}
+    meets_own = sums == 0
+    for facet in facets:
+        if facet in DATED_FACETS:
+            by_facet[facet] = nums[meets_own & _in_other_dates(columns, nums, query.without(facet))]
+    return NarrowedNumbers(nums[meets_own & in_dates], by_facet)
+
+
+def _in_other_dates(columns: DocumentColumns, nums: Ints, query: DocumentQuery) -> Bools | bool:
+    condition = filter_condition(query)
+    if condition is None:
+        return True
+    return columns.seen_in(condition.spans, condition.collections)[nums]
+
+
 def read_facets(
-    columns: DocumentColumns, nums: Ints, facets: Sequence[str], size: int
+    columns: DocumentColumns, found: NarrowedNumbers, facets: Sequence[str], size: int
 ) -> Mapping[str, tuple[FacetValue, ...]]:
     """Return the facets of documents: the most frequent values, ties by value; years in order."""
-    others = None
-    if facets and len(nums) > _MOST * columns.entries:
-        rest = columns.is_document.copy()
-        rest[nums] = False
-        others = np.flatnonzero(rest)
-    return {facet: _facet(columns, nums, others, facet, size) for facet in facets}
+    usual = [facet for facet in facets if facet not in found.by_facet]
+    others = _left_out(columns, found.nums) if usual else None
+    counted = {facet: _facet(columns, found.nums, others, facet, size) for facet in usual}
+    for facet, nums in found.by_facet.items():
+        counted[facet] = _facet(columns, nums, _left_out(columns, nums), facet, size)
+    return {facet: counted[facet] for facet in facets}
+
+
+def _left_out(columns: DocumentColumns, nums: Ints) -> Ints | None:
+    """Return the documents that are not in a result, None where those in it are fewer."""
+    if len(nums) <= _MOST * columns.entries:
+        return None
+    rest = columns.is_document.copy()
+    rest[nums] = False
+    return np.flatnonzero(rest)
 
 
 def _facet(

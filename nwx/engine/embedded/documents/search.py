@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 from tantivy import Query
 
-from nwx.engine.base import RESULT_WINDOW, SearchRequest
+from nwx.engine.base import RESULT_WINDOW
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns, Folds
 from nwx.engine.embedded.documents.compile import (
@@ -21,11 +21,16 @@ from nwx.engine.embedded.documents.compile import (
 )
 from nwx.engine.embedded.documents.conditions import (
     DateCondition,
+    filter_condition,
     range_condition,
-    request_condition,
     without_conditions,
 )
-from nwx.engine.embedded.documents.counts import read_facets
+from nwx.engine.embedded.documents.counts import (
+    DATED_FACETS,
+    NarrowedNumbers,
+    narrow,
+    read_facets,
+)
 from nwx.engine.embedded.documents.near import are_near, near_candidates
 from nwx.engine.embedded.documents.order import OrderedHits, by_date, by_score
 from nwx.engine.embedded.documents.snippets import Highlighter, Piece
@@ -36,9 +41,9 @@ from nwx.engine.entries import IndexEntry
 from nwx.engine.work import current_work
 from nwx.errors import WindowError
 from nwx.model import Hit, SearchResult, Sort, Total
+from nwx.query.question import DocumentQuery, Question, facet_fields, resolve
 from nwx.query.tree import All, DateRange
 
-_JOINED = ("collection", "year")
 _SCROLL_CHUNK = 20_000
 
 
@@ -51,38 +56,46 @@ class Found:
     """
 
     query: Query
-    nums: Ints
+    numbers: NarrowedNumbers
     allowed: Bools | None
     scored: bool
 
+    @property
+    def nums(self) -> Ints:
+        """The numbers of the documents that are found."""
+        return self.numbers.nums
 
-def search_documents(view: ArchiveView, request: SearchRequest) -> SearchResult:
+
+def search_documents(view: ArchiveView, question: Question) -> SearchResult:
     """Answer a question, as `Engine.search` does."""
     started = time.perf_counter()
-    wanted = request.offset + request.limit
+    wanted = question.offset + question.limit
     if wanted > RESULT_WINDOW:
         raise WindowError(
             f"pages reach {RESULT_WINDOW} hits, {wanted} were asked for; "
             f"ask a narrower question, or stream all hits (scroll)"
         )
-    found = _find(view, request)
-    folds = view.columns.folds(request.collapse)
+    facets = facet_fields(question)
+    query = resolve(question)
+    found = _find(view, query, facets, scores=question.sort is Sort.RELEVANCE)
+    folds = view.columns.folds(question.collapse)
     total = len(found.nums) if folds is None else folds.count(found.nums)
     page: Sequence[OrderedHits] = ()
-    if request.offset < total and request.limit:
-        page = _first(view, request, found, folds, wanted)[request.offset :]
+    if question.offset < total and question.limit:
+        page = _first(view, question, found, folds, wanted)[question.offset :]
+    highlighter = Highlighter(query.tree) if question.snippets else None
     return SearchResult(
         total=Total(total),
         documents=Total(len(found.nums)),
-        hits=tuple(_hits(view, request, page, found.nums, folds)),
-        facets=read_facets(view.columns, found.nums, request.facets, request.facet_size),
+        hits=tuple(_hits(view, highlighter, page, found.nums, folds)),
+        facets=read_facets(view.columns, found.numbers, facets, question.facet_size),
         took_ms=(time.perf_counter() - started) * 1000,
     )
 
 
-def scroll_documents(view: ArchiveView, request: SearchRequest) -> Iterator[Hit]:
+def scroll_documents(view: ArchiveView, question: Question) -> Iterator[Hit]:
     """Stream every hit, as `Engine.scroll` does."""
-    found = _find(view, request)
+    found = _find(view, resolve(question))
     nums = iter(found.nums.tolist())
     while chunk := list(islice(nums, _SCROLL_CHUNK)):
         current_work().check()
@@ -100,34 +113,48 @@ def scroll_documents(view: ArchiveView, request: SearchRequest) -> Iterator[Hit]
             )
 
 
-def _find(view: ArchiveView, request: SearchRequest) -> Found:
-    """Return what a question finds: tantivy answers what it knows, the columns tell the rest."""
-    node, conditions = without_conditions(request.query)
-    terms = Terms(view.searcher)
-    known = Known(partial(_dated, view), terms, partial(_near, view))
-    chosen = tuple(
-        (field, tuple(values))
-        for field, values in request.filters.items()
-        if values and field not in _JOINED
-    )
-    filters = [values_query(field, values) for field, values in chosen]
+def _find(
+    view: ArchiveView, query: DocumentQuery, facets: Sequence[str] = (), *, scores: bool = True
+) -> Found:
+    """Return what a question finds: tantivy answers what it knows, the columns tell the rest.
+
+    The columns tell the filters of facets too, which count what other
+    filters alone would find.
+    """
+    node, conditions = without_conditions(query.tree)
+    known = Known(partial(_dated, view), Terms(view.searcher), partial(_near, view))
+    apart = [facet for facet in facets if query.filters_facet(facet)]
+    own = {name: values for name, values in query.filters.items() if name not in DATED_FACETS}
+    filters = {name: values_query(name, values) for name, values in own.items()}
+    chosen = {name: values for name, values in own.items() if name not in apart}
+    exact = compile_node(node, replace(known, scored=False))
     scored = has_scores(node)
-    matching = all_of([compile_node(node, replace(known, scored=False)), *filters])
-    query = matching
-    if scored and request.sort is Sort.RELEVANCE:
-        query = all_of([compile_node(node, known), *filters])
-    everything = isinstance(node, All) and not filters
-    nums = view.all_nums() if everything else view.remembered((node, chosen), matching)
-    allowed = None
-    own = request_condition(request)
-    for condition in (*conditions, *([own] if own else [])):
-        fits = _seen(view.columns, condition)
-        allowed = fits if allowed is None else allowed & fits
+    ranked = compile_node(node, known) if scored and scores else exact
+    if isinstance(node, All) and not chosen:
+        nums = view.all_nums()
+    else:
+        matching = all_of([exact, *(filters[name] for name in chosen)])
+        nums = view.remembered((node, tuple(chosen.items())), matching)
+    allowed = _all_seen(view.columns, conditions)
     if allowed is not None:
         nums = nums[allowed[nums]]
-    elif view.searcher.num_docs != view.columns.entries:
+    own_dates = filter_condition(query)
+    dated = None if own_dates is None else _seen(view.columns, own_dates)
+    numbers = narrow(view.columns, nums, query, apart, dated)
+    if dated is not None:
+        allowed = dated if allowed is None else allowed & dated
+    elif allowed is None and view.searcher.num_docs != view.columns.entries:
         allowed = view.columns.is_document
-    return Found(query, nums, allowed, scored)
+    return Found(all_of([ranked, *filters.values()]), numbers, allowed, scored)
+
+
+def _all_seen(columns: DocumentColumns, conditions: Sequence[DateCondition]) -> Bools | None:
+    """Tell of documents whether they meet all conditions, None where there are none."""
+    allowed = None
+    for condition in conditions:
+        fits = _seen(columns, condition)
+        allowed = fits if allowed is None else allowed & fits
+    return allowed
 
 
 def _dated(view: ArchiveView, node: DateRange) -> Query:
@@ -161,17 +188,17 @@ def _seen(columns: DocumentColumns, condition: DateCondition) -> Bools:
 
 
 def _first(
-    view: ArchiveView, request: SearchRequest, found: Found, folds: Folds | None, wanted: int
+    view: ArchiveView, question: Question, found: Found, folds: Folds | None, wanted: int
 ) -> list[OrderedHits]:
     groups = None if folds is None else folds.groups
-    if request.sort is Sort.RELEVANCE and found.scored:
+    if question.sort is Sort.RELEVANCE and found.scored:
         return by_score(view, found.query, found.allowed, groups, wanted)
-    return by_date(view.columns, found.nums, groups, wanted, request.sort)
+    return by_date(view.columns, found.nums, groups, wanted, question.sort)
 
 
 def _hits(
     view: ArchiveView,
-    request: SearchRequest,
+    highlighter: Highlighter | None,
     page: Sequence[OrderedHits],
     nums: Ints,
     folds: Folds | None,
@@ -179,7 +206,6 @@ def _hits(
     unplaced = [one.num for one in page if one.address is None]
     addresses = tantivy_index.addresses(view.searcher, unplaced)
     versions = {} if folds is None else folds.versions([one.num for one in page], nums)
-    highlighter = Highlighter(request.query) if request.snippets else None
     work = current_work()
     for one in page:
         work.check()

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nwx.engine.base import SearchRequest
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.model import Collapse, IndexName
+from nwx.query.question import Question
 from nwx.query.tree import All, Term
 from tests.unit.engine.embedded.importer import BATCHES
 
@@ -33,11 +33,11 @@ def check(folder: Path) -> int:
     """Hold a reader to what the ledger says; return how far that is."""
     with EmbeddedEngine(folder, read_only=True) as engine:
         done = engine.files()[0].done_to if engine.files() else 0
-        everything = SearchRequest(All(), collapse=Collapse.NONE, limit=0, facets=("domain",))
+        everything = Question(All(), collapse=Collapse.NONE, limit=0, facets=("domain",))
         answer = engine.search(everything)
         assert answer.documents.value == 10 * done == engine.count(IndexName.DOCUMENTS)
         assert sum(value.count for value in answer.facets["domain"]) == 10 * done
-        word = SearchRequest(Term("", "word5"), collapse=Collapse.NONE, limit=1000)
+        word = Question(Term("", "word5"), collapse=Collapse.NONE, limit=1000)
         assert len(engine.search(word).hits) == done
         assert engine.count(IndexName.CAPTURES) == 10 * done
         return done

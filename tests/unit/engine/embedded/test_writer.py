@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from nwx.engine.base import SearchRequest
 from nwx.engine.embedded import EmbeddedEngine, writer
 from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.documents import stored_columns, tantivy_index
 from nwx.engine.embedded.documents.columns import DocumentColumns
 from nwx.errors import EngineBusyError, EngineError, EngineFullError, EngineVersionError
 from nwx.model import Batch, Collapse, Dates, IndexName
+from nwx.query.question import Question
 from nwx.query.tree import All, Term
 from tests.unit.engine.embedded.making import batch, page
 
-EVERYTHING = SearchRequest(All(), collapse=Collapse.NONE, limit=100)
+EVERYTHING = Question(All(), collapse=Collapse.NONE, limit=100)
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 def numbers(engine: EmbeddedEngine) -> list[int]:
     hits = engine.search(EVERYTHING).hits
     assert sorted(hit.id for hit in hits) == sorted(
-        hit.id for hit in engine.scroll(SearchRequest(All()))
+        hit.id for hit in engine.scroll(Question(All()))
     )
     return sorted(int(hit.url.rpartition("/")[2]) for hit in hits)
 
@@ -102,7 +102,7 @@ def test_documents_of_a_killed_writer_are_passed_over_and_deleted(
     with EmbeddedEngine(folder, read_only=True) as reader:
         assert reader._viewer.view().searcher.num_docs == 3
         assert numbers(reader) == [1]
-        word = SearchRequest(Term("", "word"), facets=("domain",))
+        word = Question(Term("", "word"), facets=("domain",))
         assert [hit.url[-1] for hit in reader.search(word).hits] == ["1"]
         assert reader.search(word).facets["domain"][0].count == 1
         assert reader.files()[0].done_to == 1
@@ -160,6 +160,7 @@ LEAVE_SEGMENTS = """
 import os, sys
 from pathlib import Path
 from nwx.engine.embedded import EmbeddedEngine
+from nwx.query.question import Question
 from tests.unit.engine.embedded.making import batch, page
 
 engine = EmbeddedEngine(Path(sys.argv[1]))

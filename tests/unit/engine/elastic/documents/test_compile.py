@@ -2,7 +2,6 @@
 
 import pytest
 
-from nwx.engine.base import SearchRequest
 from nwx.engine.elastic.dates.indices import MANY
 from nwx.engine.elastic.documents.compile import (
     EVERYTHING,
@@ -14,9 +13,10 @@ from nwx.engine.elastic.documents.compile import (
     has_scores,
     highlight_query,
 )
-from nwx.engine.elastic.documents.conditions import DateCondition, request_condition
+from nwx.engine.elastic.documents.conditions import DateCondition, filter_condition
 from nwx.engine.elastic.documents.join import all_conditions, joined_query, superset_query
 from nwx.errors import QueryError
+from nwx.query.question import DocumentQuery
 from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
 
 SPAN = DateRange("20100101000000", "20101231235959")
@@ -171,17 +171,17 @@ def test_whether_scores_differ(node: Node, scores: bool) -> None:
 
 
 def test_a_request_is_one_condition() -> None:
-    request = SearchRequest(
+    request = DocumentQuery(
         All(),
         filters={"collection": ("a", "b"), "year": ("2010", "2012"), "host": ("x",)},
         date_from="20100615000000",
         date_to="20101231235959",
     )
     span = ("20100615000000", "20101231235959")
-    assert request_condition(request) == DateCondition((span,), ("a", "b"))
-    assert request_condition(SearchRequest(All(), filters={"host": ("x",)})) is None
-    never = SearchRequest(All(), filters={"year": ("2012",)}, date_to="20101231235959")
-    assert request_condition(never) == DateCondition(())
+    assert filter_condition(request) == DateCondition((span,), ("a", "b"))
+    assert filter_condition(DocumentQuery(All(), filters={"host": ("x",)})) is None
+    never = DocumentQuery(All(), filters={"year": ("2012",)}, date_to="20101231235959")
+    assert filter_condition(never) == DateCondition(())
     assert DateCondition(()).own() == {"bool": {"filter": [NOTHING]}}
 
 
@@ -194,11 +194,11 @@ def test_dates_in_a_collection_are_one_range() -> None:
 def test_conditions_are_asked_once() -> None:
     tree = Bool(must=(SPAN, Boost(SPAN, 2.0)), must_not=(DateRange("", SPAN.high),))
     assert len(list(date_ranges(tree))) == 3
-    assert len(all_conditions(SearchRequest(tree, date_to=SPAN.high))) == 2
+    assert len(all_conditions(DocumentQuery(tree, date_to=SPAN.high))) == 2
 
 
 def test_numbers_stand_beside_the_own_date() -> None:
-    request = SearchRequest(SPAN)
+    request = DocumentQuery(SPAN)
     (condition,) = all_conditions(request)
     alone = joined_query(request, {condition: []})
     assert alone == {"constant_score": {"filter": condition.own()}}
@@ -208,7 +208,7 @@ def test_numbers_stand_beside_the_own_date() -> None:
 
 
 def test_a_superset_lets_every_date_do() -> None:
-    request = SearchRequest(Bool(must=(SPAN,), must_not=(DateRange(SPAN.high, ""),)))
+    request = DocumentQuery(Bool(must=(SPAN,), must_not=(DateRange(SPAN.high, ""),)))
     found = superset_query(request, {})["bool"]
     assert found["must"] == [{"constant_score": {"filter": EVERYTHING}}]
     assert found["must_not"] == [{"constant_score": {"filter": NOTHING}}]

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from nwx.engine.base import SearchRequest
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.embedded.dates import attached
 from nwx.model import Dates
+from nwx.query.question import Question
 from nwx.query.tree import All
 from tests.conformance.archive import also, batch, page
 
@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
 def dates(folder: Path) -> dict[str, list[str]]:
     """Return the years of each page, as a search shows them."""
     with EmbeddedEngine(folder, read_only=True) as engine:
-        hits = engine.search(SearchRequest(All(), limit=100)).hits
+        hits = engine.search(Question(All(), limit=100)).hits
         return {hit.url.rpartition("/")[2]: [date[:4] for date in hit.dates] for hit in hits}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.engine.base import Engine, SearchRequest
+from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.embedded.documents import order, view
 from nwx.engine.embedded.documents.compile import has_scores
@@ -15,6 +15,7 @@ from nwx.engine.embedded.documents.conditions import without_conditions
 from nwx.engine.embedded.documents.snippets import Highlighter
 from nwx.keys import document_key
 from nwx.model import Batch, Collapse, Dates, Document, IndexName, Sort
+from nwx.query.question import Question
 from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
 from tests.unit.engine.embedded.making import batch, page
 
@@ -53,7 +54,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedEngine
         yield engine
 
 
-def numbers(engine: Engine, request: SearchRequest) -> list[int]:
+def numbers(engine: Engine, request: Question) -> list[int]:
     return [int(hit.url.rpartition("/")[2]) for hit in engine.search(request).hits]
 
 
@@ -65,7 +66,7 @@ def test_results_of_any_size_are_whole(
     monkeypatch.setattr(view, "_FEW", few)
     wanted = [number for number in range(COUNT) if word in words_of(number)]
     answer = archive.search(
-        SearchRequest(
+        Question(
             Term("", word),
             collapse=Collapse.NONE,
             limit=COUNT,
@@ -90,14 +91,14 @@ def test_equal_scores_are_in_one_order_on_all_pages(
     archive: EmbeddedEngine, first: int, query: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(order, "_FIRST_TRY", first)
-    whole = archive.search(SearchRequest(query, collapse=Collapse.NONE, limit=COUNT)).hits
+    whole = archive.search(Question(query, collapse=Collapse.NONE, limit=COUNT)).hits
     ranks = [(-hit.score, [-int(date) for date in hit.dates[-1:]], hit.id) for hit in whole]
     assert ranks == sorted(ranks)
     pages = [
         hit.id
         for offset in range(0, len(whole), 7)
         for hit in archive.search(
-            SearchRequest(query, collapse=Collapse.NONE, offset=offset, limit=7)
+            Question(query, collapse=Collapse.NONE, offset=offset, limit=7)
         ).hits
     ]
     assert pages == [hit.id for hit in whole]
@@ -105,7 +106,7 @@ def test_equal_scores_are_in_one_order_on_all_pages(
 
 @pytest.mark.parametrize("sort", [Sort.OLDEST, Sort.NEWEST])
 def test_dates_order_as_all_of_them_say(archive: EmbeddedEngine, sort: Sort) -> None:
-    found = numbers(archive, SearchRequest(Term("", "by3"), sort=sort, limit=COUNT))
+    found = numbers(archive, Question(Term("", "by3"), sort=sort, limit=COUNT))
     assert len(found) == COUNT // 3
     oldest = [min(years_of(number)) for number in found]
     newest = [max(years_of(number)) for number in found]
@@ -115,9 +116,9 @@ def test_dates_order_as_all_of_them_say(archive: EmbeddedEngine, sort: Sort) -> 
 
 
 def test_the_same_few_values_are_told_apart_by_name(archive: EmbeddedEngine) -> None:
-    request = SearchRequest(All(), facets=("collection",), facet_size=1)
+    request = Question(All(), facets=("collection",), facet_size=1)
     assert [one.value for one in archive.search(request).facets["collection"]] == ["other"]
-    none = SearchRequest(All(), facets=("collection",), facet_size=0)
+    none = Question(All(), facets=("collection",), facet_size=0)
     assert archive.search(none).facets["collection"] == ()
 
 
@@ -129,7 +130,7 @@ def test_searches_go_on_while_an_import_writes(tmp_path: Path) -> None:
             engine.write(batch(page(number, "same words")))
             if number % 3 == 0:
                 engine.refresh()
-            answer = reader.search(SearchRequest(Term("", "words"), facets=("year",)))
+            answer = reader.search(Question(Term("", "words"), facets=("year",)))
             seen.append(answer.total.value)
             assert answer.total.value == reader.count(IndexName.DOCUMENTS)
             assert sum(one.count for one in answer.facets["year"]) == answer.total.value
@@ -227,8 +228,8 @@ def test_what_is_kept_of_large_results_is_of_their_view(
 ) -> None:
     monkeypatch.setattr(view, "_FEW", 2)
     monkeypatch.setattr(view, "_KEPT", 1)
-    words = SearchRequest(Term("", "words"), collapse=Collapse.NONE)
-    english = SearchRequest(Term("", "words"), {"content_language": ("en",)}, limit=3)
+    words = Question(Term("", "words"), collapse=Collapse.NONE)
+    english = Question(Term("", "words"), {"content_language": ("en",)}, limit=3)
     with EmbeddedEngine(tmp_path / "a") as engine:
         for number in range(1, 9):
             language = "en" if number % 2 else ""

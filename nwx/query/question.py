@@ -1,0 +1,156 @@
+"""A search as it is asked, and the documents that it is about."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+from nwx.errors import QueryError, TimestampError, UsageError
+from nwx.model import Collapse, Sort
+from nwx.query.dates import date_span
+from nwx.query.parser import parse_query
+from nwx.query.tree import Node
+
+FILTERS = {
+    "collection": "collection",
+    "domain": "domain",
+    "host": "host",
+    "type": "content_type_norm",
+    "status": "status_code",
+    "language": "content_language",
+    "year": "year",
+}
+"""The filters of the command line, the pages and the API, and the fields they look at."""
+
+FACET_FIELDS = (
+    "collection",
+    "domain",
+    "host",
+    "content_type_norm",
+    "content_type",
+    "status_code",
+    "content_language",
+    "public_suffix",
+    "year",
+)
+"""What can be counted and filtered; collection and year look at all dates of a document."""
+
+MAX_LIMIT = 1_000
+"""The most hits that one page can hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A search as a page, a program or the command line asks it.
+
+    `query` is Lucene syntax, or a tree of it. `filters` gives accepted
+    values (any of them) by a name of FILTERS or a field of FACET_FIELDS.
+    Dates are written as people write them (2010, 2010-03, … or 14 digits);
+    both are inclusive. `facets` are named as filters are; each counts the
+    documents that its own filter may leave out (see `DocumentQuery.without`).
+    """
+
+    query: str | Node = ""
+    filters: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    date_from: str = ""
+    date_to: str = ""
+    sort: Sort = Sort.RELEVANCE
+    collapse: Collapse = Collapse.URL
+    facets: Sequence[str] = ()
+    facet_size: int = 10
+    offset: int = 0
+    limit: int = 10
+    snippets: bool = True
+
+    @property
+    def text(self) -> str:
+        """The query as it was written, "" where a tree was given."""
+        return self.query if isinstance(self.query, str) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentQuery:
+    """The documents that a question is about: a query tree, and filters by field.
+
+    `date_from` and `date_to` are timestamps of 14 digits, both inclusive,
+    "" for none. A document is in when one of its dates is, in a year of
+    `filters["year"]` and in a collection of `filters["collection"]` where
+    those are given too.
+    """
+
+    tree: Node
+    filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    date_from: str = ""
+    date_to: str = ""
+
+    def filters_facet(self, facet: str) -> bool:
+        """Tell whether a filter of this query is about a facet; the years' are the dates too."""
+        dated = facet == "year" and bool(self.date_from or self.date_to)
+        return dated or facet in self.filters
+
+    def without(self, facet: str) -> Self:
+        """Return the query without the filter that is about a facet.
+
+        Within `language=de` every document is German: the other languages
+        that could be chosen instead are counted without that filter.
+        """
+        others = {name: values for name, values in self.filters.items() if name != facet}
+        if facet == "year":
+            return replace(self, filters=others, date_from="", date_to="")
+        return replace(self, filters=others)
+
+
+def resolve(question: Question) -> DocumentQuery:
+    """Return the documents that a question is about.
+
+    Raises QueryError for a query that cannot be parsed, and UsageError for
+    dates, filters or sizes that make no sense.
+    """
+    if not 0 <= question.limit <= MAX_LIMIT or question.offset < 0:
+        raise UsageError(f"a page holds 0 to {MAX_LIMIT} hits and begins at 0 or later")
+    query = question.query
+    filters: dict[str, tuple[str, ...]] = {}
+    for name, values in question.filters.items():
+        if values:
+            field_name = _field("filter", name)
+            filters[field_name] = tuple(_value(name, field_name, value) for value in values)
+    return DocumentQuery(
+        tree=parse_query(query) if isinstance(query, str) else query,
+        filters=filters,
+        date_from=_bound(question.date_from, 0),
+        date_to=_bound(question.date_to, 1),
+    )
+
+
+def facet_fields(question: Question) -> tuple[str, ...]:
+    """Return the fields that the facets of a question count; raises UsageError for others."""
+    return tuple(dict.fromkeys(_field("facet", name) for name in question.facets))
+
+
+def _bound(date: str, end: int) -> str:
+    try:
+        return date_span(date)[end] if date else ""
+    except TimestampError as error:
+        raise UsageError(str(error)) from error
+
+
+def _field(use: str, name: str) -> str:
+    found = FILTERS.get(name, name)
+    if found not in FACET_FIELDS:
+        raise UsageError(f"there is no {use} {name[:80]!r}; use one of {', '.join(FILTERS)}")
+    return found
+
+
+def _value(name: str, field_name: str, value: str) -> str:
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError as error:
+        shown = value.encode("utf-8", "replace").decode()
+        raise UsageError(
+            f"the filter {name}={shown!r} is not valid UTF-8; check the encoding of the terminal"
+        ) from error
+    digits = value.isascii() and value.isdigit()
+    if field_name == "status_code" and not (digits and len(value) < 10):
+        raise QueryError(f"the field status_code holds numbers, {value[:40]!r} is none")
+    if field_name == "year" and not (digits and len(value) == 4):
+        raise QueryError(f"{value[:40]!r} is no year; write four digits")
+    return str(int(value)) if field_name == "status_code" else value

@@ -1,0 +1,65 @@
+"""A facet leaves out the filter that is about it, so that it lists what could be chosen instead."""
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from nwx.engine.base import Engine
+from nwx.query.question import FACET_FIELDS, Question
+from tests.conformance import chance
+from tests.conformance.asking import facet
+from tests.conformance.test_13_chance import BATCHES as BATCHES
+from tests.conformance.test_13_chance import check
+
+COUNTED = ("collection", "host", "content_type_norm", "status_code", "content_language", "year")
+
+
+def question(chosen: Random) -> Question:
+    """Return a question by chance, with filters on facets that it counts."""
+    found = chance.request(chosen)
+    values = {
+        "collection": chance.COLLECTIONS,
+        "host": chance.HOSTS,
+        "content_type_norm": ["html", "pdf"],
+        "status_code": ["200", "404"],
+        "content_language": chance.LANGUAGES[:2],
+        "year": [str(year) for year in chance.YEARS],
+    }
+    names = chosen.sample(COUNTED, chosen.randint(1, 3))
+    filters = {
+        name: tuple(chosen.sample(values[name], min(len(values[name]), chosen.randint(1, 4))))
+        for name in names
+    }
+    return replace(found, query=chance.node(chosen, 1), filters=filters, facets=FACET_FIELDS)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_each_facet_leaves_out_its_own_filter(archive: Engine, seed: int) -> None:
+    asked = question(Random(3000 + seed))
+    check(asked, archive.search(asked))
+
+
+def test_what_could_be_chosen_instead_is_counted(archive: Engine) -> None:
+    alone = Question(filters={"language": ("en",)}, facets=("language", "type"), facet_size=100)
+    everything = replace(alone, filters={})
+    found, all_of = archive.search(alone), archive.search(everything)
+    assert facet(found, "content_language") == facet(all_of, "content_language")
+    english = dict(facet(all_of, "content_language"))["en"]
+    assert sum(count for _, count in facet(found, "content_type_norm")) == english
+    assert found.documents.value == english
+
+
+def test_the_years_leave_out_the_span_of_dates(archive: Engine) -> None:
+    spanned = Question(date_from="2010", date_to="2011", facets=("year", "host"))
+    found, all_of = archive.search(spanned), archive.search(Question(facets=("year",)))
+    assert facet(found, "year") == facet(all_of, "year")
+    assert found.documents.value < all_of.documents.value
+
+
+def test_a_page_without_hits_has_facets(archive: Engine) -> None:
+    found = archive.search(
+        Question(filters={"host": ("a.test",)}, facets=("host",), limit=0, snippets=False)
+    )
+    assert found.hits == ()
+    assert set(chance.HOSTS) == {value for value, _ in facet(found, "host")}

@@ -1,0 +1,70 @@
+"""Questions, and the documents that they are about."""
+
+from typing import Any
+
+import pytest
+
+from nwx.errors import QueryError, UsageError
+from nwx.query.question import FILTERS, DocumentQuery, Question, facet_fields, resolve
+from nwx.query.tree import All, Bool, Term
+
+
+def test_a_question_is_resolved() -> None:
+    question = Question(
+        query="lantern",
+        filters={"type": ["html"], "status": ["0200"], "host": []},
+        date_from="2010",
+        date_to="2010-02",
+    )
+    assert resolve(question) == DocumentQuery(
+        Term("", "lantern"),
+        {"content_type_norm": ("html",), "status_code": ("200",)},
+        "20100101000000",
+        "20100228235959",
+    )
+
+
+def test_a_tree_is_taken_as_it_is() -> None:
+    tree = Bool(must_not=(Term("", "x"),))
+    assert resolve(Question(tree)).tree is tree
+    assert Question(tree).text == ""
+    assert Question("x y").text == "x y"
+    assert resolve(Question()).tree == All()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "words"),
+    [
+        ({"filters": {"colour": ["red"]}}, UsageError, "no filter 'colour'"),
+        ({"filters": {"status": ["abc"]}}, QueryError, "'abc' is none"),
+        ({"filters": {"year": ["99"]}}, QueryError, "'99' is no year"),
+        ({"date_from": "2010-13"}, UsageError, "no date"),
+        ({"limit": 1_001}, UsageError, "0 to 1000 hits"),
+        ({"offset": -1}, UsageError, "begins at 0"),
+        ({"query": "(a"}, QueryError, "not closed"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    wrong: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        resolve(Question(**wrong))
+
+
+def test_facets_are_named_as_filters_are() -> None:
+    assert facet_fields(Question(facets=[*FILTERS, "public_suffix", "type"])) == (
+        *FILTERS.values(),
+        "public_suffix",
+    )
+    with pytest.raises(UsageError, match="no facet 'colour'"):
+        facet_fields(Question(facets=["colour"]))
+
+
+def test_a_facet_leaves_out_the_filter_about_it() -> None:
+    query = DocumentQuery(All(), {"year": ("2010",), "host": ("a",)}, "20100101000000", "")
+    assert query.without("host").filters == {"year": ("2010",)}
+    assert query.without("host").date_from == query.date_from
+    undated = query.without("year")
+    assert (undated.filters, undated.date_from) == ({"host": ("a",)}, "")
+    assert [query.filters_facet(one) for one in ("host", "year", "domain")] == [True, True, False]
+    assert DocumentQuery(All(), date_to="20100101000000").filters_facet("year")
