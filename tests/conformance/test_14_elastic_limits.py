@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -124,3 +125,18 @@ def test_beyond_both_sides_streaming_gives_all(
     monkeypatch.setattr(limits, "PAGE", 10)
     streamed = sorted(hit.id for hit in elastic.scroll(SPAN))
     assert streamed == sorted(one.id for one in oracle.matching(SHOWN, SPAN))
+
+
+def test_beyond_both_sides_facets_leave_out_their_own_filter(
+    elastic: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "SHORT_LIST", 5)
+    monkeypatch.setattr(limits, "MAX_IDS", 30)
+    monkeypatch.setattr(limits, "PAGE", 10)
+    filters = {"content_language": ("en",), "content_type_norm": ("html",)}
+    request = replace(SPAN, filters=filters, facets=("content_language", "host"))
+    counted = oracle.facets(SHOWN, request)
+    found = elastic.search(request)
+    languages = {one.value: one.count for one in found.facets["content_language"]}
+    assert set(languages) > {"en"}
+    assert all(count <= counted["content_language"][name] for name, count in languages.items())
