@@ -1,11 +1,25 @@
-"""The identity of documents and captures."""
+"""The identity of documents and captures, and the names of collections, which ids begin with."""
 
 import hashlib
+import re
 
+from nwx.errors import UsageError
 from nwx.model import Capture
 
 _LATEST = 99991231235959
+_SHOWN_CHARACTERS = 80
+_COLLECTION = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _BROWSED = ("http:", "https:", "ftp:", "gopher:", "gemini:", "file:")
+
+
+def check_collection(name: str) -> None:
+    """Raise UsageError where a name cannot be given to a collection."""
+    if not _COLLECTION.fullmatch(name):
+        shown = name if len(name) <= _SHOWN_CHARACTERS else f"{name[:_SHOWN_CHARACTERS]}…"
+        raise UsageError(
+            f"{shown!r} is no name for a collection;"
+            " use 1 to 64 letters, digits, dots, dashes or underscores"
+        )
 
 
 def document_key(url: str, digest: str) -> str:
@@ -19,7 +33,11 @@ def document_id(key: str) -> str:
 
 
 def capture_id(collection: str, source_file: str, offset: int) -> str:
-    """Return the id of a capture, `<collection>/<file name>@<offset>`."""
+    """Return the id of a capture, `<collection>/<file name>@<offset>`.
+
+    File names may have a slash, names of collections have none
+    (`check_collection`), so that no two captures share an id.
+    """
     return f"{collection}/{source_file}@{offset}"
 
 

@@ -1,6 +1,7 @@
 """CDXJ lines: `urlkey timestamp {json}`, bytes to CdxLine and back."""
 
 import json
+import re
 from typing import Any
 
 from nwx.cdx.lines import CdxLine, cdx_number, checked_timestamp
@@ -20,6 +21,10 @@ _NAMES = {
 _OTHER_NAMES = {"mime_type": "mime", "status_code": "status", "original_uri": "url"}
 
 
+_SPELLED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
 def is_cdxj(line: bytes) -> bool:
     """Return whether a line has the form of CDXJ: a JSON object after two fields."""
     start = line.find(b" {")
@@ -35,7 +40,7 @@ def parse_cdxj(line: bytes) -> CdxLine:
     if len(parts) != 3 or not parts[0]:
         raise CdxError("a urlkey, a timestamp and a JSON object are needed")
     urlkey, timestamp, text = parts
-    known, extra = _sorted_out(_object(text))
+    known, extra = _sorted_out(parse_object(text))
     return CdxLine(
         urlkey=urlkey,
         timestamp=checked_timestamp(timestamp),
@@ -71,14 +76,23 @@ def url_of_key(urlkey: str) -> str:
     return f"http://{'.'.join(reversed(name.split(',')))}{colon}{port}{path}"
 
 
-def _object(text: str) -> dict[str, Any]:
+def parse_object(text: str) -> dict[str, Any]:
+    """Return the JSON object of a CDXJ line; raises CdxError where there is none.
+
+    Halves of surrogate pairs, which JSON can spell and nothing can write,
+    are replaced.
+    """
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise CdxError(f"the JSON cannot be read: {error}") from error
     if not isinstance(found, dict):
         raise CdxError("the JSON is no object")
-    return found
+    return _whole_signs(found) if _SPELLED_SURROGATE.search(text) else found
+
+
+def _whole_signs(found: dict[str, Any]) -> dict[str, Any]:
+    return json.loads(_SURROGATE.sub("\ufffd", json.dumps(found, ensure_ascii=False)))  # type: ignore[no-any-return]
 
 
 def _sorted_out(found: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:

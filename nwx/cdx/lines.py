@@ -15,7 +15,7 @@ from nwx.values.timestamps import normal_timestamp
 REVISIT = "warc/revisit"
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
-_HEADER = re.compile(rb"([^A-Za-z0-9])?CDX((?:[^A-Za-z0-9][A-Za-z])+)[ \t]*")
+_HEADER = re.compile(rb"([\x00-/:-@\[-`{-\x7f])?CDX((?:[\x00-/:-@\[-`{-\x7f][A-Za-z])+)[ \t]*")
 _BLANKS = re.compile(r"[\x00-\x20]")
 _BROKEN = re.compile(r"[\x00-\x1f]")
 

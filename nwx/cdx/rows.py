@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from nwx.captures import names_capture
-from nwx.cdx.cdxj import url_of_key
+from nwx.cdx.cdxj import parse_object, url_of_key
 from nwx.cdx.lines import LAYOUTS, REVISIT, Layout, without_file_is_revisit
 from nwx.errors import CdxError
 
@@ -128,12 +128,7 @@ def _originals(values: Sequence[str]) -> str:
 
 def _of_cdxj(line: str, collection: str) -> CdxRow:
     urlkey, timestamp, text = line.split(" ", 2)
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise CdxError(f"the JSON cannot be read: {error}") from error
-    if not isinstance(found, dict):
-        raise CdxError("the JSON is no object")
+    found = parse_object(text)
     values = [urlkey, timestamp, *(NOTHING,) * 9, collection, ""]
     extra = {}
     for name, value in found.items():

@@ -10,7 +10,7 @@ from nwx.cdx.files import CdxParser
 from nwx.cdx.lines import CdxLine, Layout, is_revisit
 from nwx.engine.base import Engine
 from nwx.errors import CdxError, EngineBusyError, FormatError
-from nwx.keys import capture_id, document_id, document_key
+from nwx.keys import capture_id, check_collection, document_id, document_key
 from nwx.model import Capture
 from nwx.values.digests import normal_digest
 from nwx.values.media_types import normal_type
@@ -50,9 +50,11 @@ def load_lines(
     """Store the captures of CDX or CDXJ lines: all, or where one line is bad, none.
 
     Lines of records that are no captures are counted and left out, with
-    `skip_bad` bad ones too. `name` stands for
+    `skip_bad` bad ones too. Raises UsageError on a name that no collection
+    can have. `name` stands for
     the lines in errors. Raises CdxError on a bad line.
     """
+    check_collection(collection)
     loaded = Loaded()
     captures = _captures(lines, collection, loaded, name, skip_bad=skip_bad, every=False)
     loaded.changed = engine.load_captures(_batches(captures))
@@ -116,10 +118,12 @@ def capture_of(line: CdxLine, layout: Layout | None, collection: str) -> Capture
     """
     if not line.source_file or line.source_file_offset is None:
         raise CdxError("the line names no file and offset, which a capture is told by")
+    if line.source_file != _readable(line.source_file):
+        raise CdxError(f"the file name {line.source_file!r} is no UTF-8")
     revisit = is_revisit(line, layout)
     content_type = "" if revisit else line.content_type.partition(";")[0].lower()
     try:
-        url = clean_url(line.url)
+        url = clean_url(line.url.encode("utf-8", "surrogateescape"))
         digest = normal_digest(line.digest) if line.digest else ""
         key = _key(url, line)
         timestamp = normal_timestamp(line.timestamp)
@@ -141,10 +145,10 @@ def capture_of(line: CdxLine, layout: Layout | None, collection: str) -> Capture
         digest=digest,
         document_id=document_id(document_key(url, digest)) if digest else "",
         status_code=_status(line.status_code),
-        content_type="" if content_type == _UNKNOWN else content_type,
+        content_type="" if content_type == _UNKNOWN else _readable(content_type),
         content_type_norm=normal_type(content_type, url),
         content_length=None,
-        redirect_to=line.redirect_to,
+        redirect_to=_readable(line.redirect_to),
         method=_method(line),
     )
 
@@ -161,15 +165,20 @@ def _key(url: str, line: CdxLine) -> str:
     """Return the urlkey of a URL, with the body of a POST behind it as the line has it."""
     method = line.extra.get("method", "GET").upper()
     if method in METHODS_WITH_QUERY:
-        body = line.extra.get("requestBody", "")
+        body = _readable(line.extra.get("requestBody", ""))
         query = f"{_METHOD}{method}" + (f"&{body}" if body else "")
         return urlkey(f"{url}{'&' if '?' in url else '?'}{query}")
     # CDX has no fields for them: the key of --post-append is all that tells.
-    return line.urlkey if _METHOD in line.urlkey else urlkey(url)
+    return _readable(line.urlkey) if _METHOD in line.urlkey else urlkey(url)
+
+
+def _readable(text: str) -> str:
+    """Return a text with the bytes in it that are no UTF-8 replaced."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _method(line: CdxLine) -> str:
     method = line.extra.get("method", "")
     if not method and _METHOD in line.urlkey:
         method = line.urlkey.partition(_METHOD)[2].partition("&")[0]
-    return method.upper()[:_LONGEST_METHOD] or "GET"
+    return _readable(method).upper()[:_LONGEST_METHOD] or "GET"

@@ -13,7 +13,7 @@ from nwx.dedup.date_lists import ListsRead, Stretch, read_dates
 from nwx.dedup.input_plan import temporary_folder
 from nwx.engine.base import Engine
 from nwx.engine.entries import dates_from_entry
-from nwx.keys import document_id
+from nwx.keys import check_collection, document_id
 from nwx.model import DEFAULT_COLLECTION, MAIN_DATES, Dates, IndexName
 
 _AT_ONCE = 20_000
@@ -29,12 +29,16 @@ class DatesLists:
 
     `folder` is for temporary files, None the system's; if `strict` the
     first line that cannot be read ends the work before anything is added.
+    Raises UsageError on a name that no collection can have.
     """
 
     sources: Sequence[CdxSource]
     collection: str = DEFAULT_COLLECTION
     folder: Path | None = None
     strict: bool = False
+
+    def __post_init__(self) -> None:
+        check_collection(self.collection)
 
 
 @dataclass(slots=True)

@@ -1,17 +1,15 @@
 """What an import can be told."""
 
 import os
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from nwx.errors import UsageError
+from nwx.keys import check_collection
 from nwx.model import DEFAULT_COLLECTION, Extract
 
 PARSERS = ("fast", "bs4")
 """The HTML parsers of `nwx.extract`, which is too heavy to load for their names."""
-
-_COLLECTION = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +35,7 @@ class ImportOptions:
     extract: Callable[..., Extract] | None = None
 
     def __post_init__(self) -> None:
-        if not _COLLECTION.fullmatch(self.collection):
-            raise UsageError(
-                f"{self.collection!r} is no name for a collection;"
-                " use 1 to 64 letters, digits, dots, dashes or underscores"
-            )
+        check_collection(self.collection)
         if self.parser not in PARSERS:
             raise UsageError(f"there is no parser {self.parser!r}; use {' or '.join(PARSERS)}")
         if self.jobs < 0 or self.item_seconds <= 0:

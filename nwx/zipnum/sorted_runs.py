@@ -219,7 +219,9 @@ def _header_fault(line: bytes) -> str:
         layout = parse_header(line)
     except CdxError as error:
         return str(error)
-    if layout is None or (layout.letters[:2] in ("Nb", "Ab") and layout.delimiter == " "):
+    if layout is None:
+        return f"neither a header nor a capture: {line[:_SHOWN_BYTES]!r}"
+    if layout.letters[:2] in ("Nb", "Ab") and layout.delimiter == " ":
         return ""
     return (
         f"the header tells fields {layout.letters!r} between {layout.delimiter!r};"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from flask.testing import FlaskClient
@@ -192,3 +193,21 @@ def test_who_never_reads_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> N
             answer = _exchange(port, b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
             assert b"short" in answer
             assert ended.acquire(timeout=30)
+
+
+def test_lines_that_no_archive_can_hold_are_bad_ones(client: FlaskClient) -> None:
+    odd = lines(1).replace(b" x\n", b" \xff\n")
+    assert odd != lines(1)
+    body = odd + lines(2)
+    answer = client.post("/web", data=body, headers=AUTHORIZED)
+    assert answer.status_code == 400
+    assert "no UTF-8" in answer.text
+    answer = client.post("/web?badLines=skip", data=body, headers=AUTHORIZED)
+    assert (answer.status_code, answer.text) == (200, "Added 2 records\n")
+
+
+@pytest.mark.parametrize("name", ["<img src=x>", "x" * 300, "é"])
+def test_collections_are_named_as_by_imports(client: FlaskClient, name: str) -> None:
+    answer = client.post(f"/{quote(name)}", data=lines(1), headers=AUTHORIZED)
+    assert answer.status_code == 400
+    assert captures(client) == 0

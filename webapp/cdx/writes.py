@@ -33,7 +33,8 @@ def delete_captures(collection: str) -> Response:
 
 def _answer(collection: str, change: Callable[..., Loaded], word: str) -> Response:
     engine = _authorized()
-    _check_name(collection)
+    if len(collection) > MOST_NAME:
+        raise CdxQueryError(f"a collection cannot be named {collection[:40]!r}")
     skip_bad = _skips_bad_lines()
     _check_plain(request.headers.get("Content-Encoding", "identity").lower() != "identity")
     with tempfile.SpooledTemporaryFile(_HELD_BYTES, prefix="nwx-post-") as spool:
@@ -66,11 +67,6 @@ def _authorized() -> Engine:
             www_authenticate=WWWAuthenticate("bearer"),
         )
     return found.engine
-
-
-def _check_name(collection: str) -> None:
-    if len(collection) > MOST_NAME or not collection.isprintable():
-        raise CdxQueryError(f"a collection cannot be named {collection[:40]!r}")
 
 
 def _check_plain(packed: bool) -> None:
