@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nwx.engine.elastic.server import BUSY_ATTEMPTS, Server, error_reason, pause, to_json, to_lines
-from nwx.errors import EngineFullError, EngineUnavailableError
+from nwx.engine.elastic.refusals import entry_refused, read_refusal
+from nwx.engine.elastic.server import BUSY_ATTEMPTS, Server, pause, to_json, to_lines
+from nwx.errors import EngineUnavailableError
 
 CHUNK_ITEMS = 1_000
 CHUNK_BYTES = 8 << 20
-_BUSY = {429, 503}
 _OUTCOMES = {200, 201, 404, 409}
 
 
@@ -87,11 +87,9 @@ def _outcome(server: Server, action: Action, result: dict[str, Any]) -> str:
     status = result["status"]
     if status in _OUTCOMES and ("error" not in result or status == 409):
         return "conflict" if status == 409 else str(result["result"])
-    error = server.error(
-        error_reason(result),
-        f"does not take {action.id[:200]!r} for {action.index} "
-        f"({len(to_json(action.entry))} bytes)",
-    )
-    if status in _BUSY and not isinstance(error, EngineFullError):
+    refusal = read_refusal(result, status)
+    if refusal.busy:
         return ""
-    raise error
+    size = len(to_json(action.entry))
+    does_not = f"does not take {action.id[:200]!r} for {action.index} ({size} bytes)"
+    raise entry_refused(server.address, refusal, does_not)

@@ -8,7 +8,7 @@ from typing import Any
 from nwx.cdx.rows import CdxRow
 from nwx.engine.base import DatesBuilder, Engine, check_deletable
 from nwx.engine.elastic.bulk import Action, send
-from nwx.engine.elastic.captures import cdx_rows
+from nwx.engine.elastic.captures import cdx_rows, store
 from nwx.engine.elastic.captures.by_digest import captures_by_digest
 from nwx.engine.elastic.captures.ranges import captures_between
 from nwx.engine.elastic.dates.indices import ElasticDatesIndices
@@ -19,7 +19,7 @@ from nwx.engine.elastic.facets.store import ElasticFacetStore
 from nwx.engine.elastic.pages import count_hits, pages
 from nwx.engine.elastic.schema import Schema
 from nwx.engine.elastic.server import Body, Server, quoted
-from nwx.engine.entries import capture_entry, file_entry, file_from_entry, merged_entries
+from nwx.engine.entries import file_entry, file_from_entry, merged_entries
 from nwx.engine.spans import CdxSpan
 from nwx.keys import document_key
 from nwx.model import (
@@ -66,10 +66,7 @@ class ElasticEngine(Engine):
         # Dates come first: each document that can be found has its own among them.
         dates = self._dates.add(_with_own_dates(batch))
         documents = self._documents.write(batch.documents)
-        captures = self._put(
-            Action(self._name(IndexName.CAPTURES), entry["id"], entry)
-            for entry in map(capture_entry, batch.captures)
-        )
+        captures = store.add_captures(self._server, self._name(IndexName.CAPTURES), batch.captures)
         self._put(
             Action(self._name(IndexName.FILES), entry["id"], entry)
             for entry in map(file_entry, batch.files)
@@ -77,7 +74,7 @@ class ElasticEngine(Engine):
         return Written(
             documents=documents["created"],
             replaced=documents["updated"],
-            captures=captures.count("created"),
+            captures=captures,
             dates=dates,
         )
 
@@ -111,10 +108,10 @@ class ElasticEngine(Engine):
 
     def load_captures(self, batches: Iterable[Sequence[Capture]]) -> int:
         self._schema.create()
-        return cdx_rows.load_captures(self._server, self._name(IndexName.CAPTURES), batches)
+        return store.load_captures(self._server, self._name(IndexName.CAPTURES), batches)
 
     def unload_captures(self, ids: Iterable[str]) -> int:
-        return cdx_rows.unload_captures(self._server, self._name(IndexName.CAPTURES), ids)
+        return store.unload_captures(self._server, self._name(IndexName.CAPTURES), ids)
 
     def append_dates(self, dates: Sequence[Dates], into: str = MAIN_DATES) -> int:
         if not self._schema.is_made(IndexName.DATES):

@@ -5,15 +5,16 @@ from contextlib import suppress
 from typing import Any
 
 from nwx.engine.elastic import limits
+from nwx.engine.elastic.refusals import NO_SHARD_YET, entry_refused, read_refusal
 from nwx.engine.elastic.schema import NUMBER
-from nwx.engine.elastic.server import Body, Server, error_reason, pause, quoted
+from nwx.engine.elastic.server import Body, Server, pause, quoted
 from nwx.errors import EngineError
 
 PAGE = 1_000
 UNREAD = "unread"
 """The name of aggregations that only others look at: their values are not sent."""
 _KEEP_ALIVE = "5m"
-_NOT_YET = "no_shard_available_action_exception"
+_OK = 200
 _ATTEMPTS, _LONGEST_PAUSE = 12, 4
 
 
@@ -40,12 +41,12 @@ def _entries(server: Server, index: str, ids: Sequence[str], source: str) -> lis
             "POST", f"/{quoted(index)}/_mget", {"ids": list(ids)}, params={key: source}
         )
         entries: list[Body] = answer["docs"]
-        failed = [error_reason(entry) for entry in entries if "error" in entry]
+        failed = [read_refusal(entry, _OK) for entry in entries if "error" in entry]
         if not failed:
             return entries
         attempt += 1
-        if not failed[0].startswith(_NOT_YET) or attempt == _ATTEMPTS:
-            raise server.error(failed[0], f"does not give an entry of {index}")
+        if NO_SHARD_YET not in failed[0].types or attempt == _ATTEMPTS:
+            raise entry_refused(server.address, failed[0], f"does not give an entry of {index}")
         pause(min(attempt, _LONGEST_PAUSE))
 
 

@@ -4,7 +4,8 @@ import re
 from typing import Any
 
 from nwx import mappings
-from nwx.engine.elastic.server import Server, StatusError, quoted
+from nwx.engine.elastic.refusals import INDEX_EXISTS, RefusedError
+from nwx.engine.elastic.server import Server, quoted
 from nwx.engine.entries import IndexEntry
 from nwx.errors import EngineError, EngineVersionError
 from nwx.keys import document_id
@@ -108,9 +109,9 @@ class Schema:
         body = index_body(index, self._settings) | {"aliases": {alias: {"is_write_index": True}}}
         try:
             self._server.request("PUT", f"/{quoted(name)}", body)
-        except StatusError as error:
+        except RefusedError as error:
             # another process may be making it at the same moment
-            if "resource_already_exists" not in str(error):
+            if INDEX_EXISTS not in error.types:
                 raise
 
 

@@ -12,7 +12,17 @@ from elastic_transport import ConnectionError as TransportConnectionError
 from elastic_transport import ConnectionTimeout, TransportError
 from elasticsearch import ApiError, Elasticsearch, UnsupportedProductError
 
-from nwx.errors import EngineError, EngineFullError, EngineUnavailableError, SettingsError
+from nwx.engine.elastic.refusals import (
+    DEFAULT_PORTS,
+    ServerBusyError,
+    is_elasticsearch,
+    not_elasticsearch,
+    read_refusal,
+    refused,
+    unreachable,
+)
+from nwx.engine.work import current_work
+from nwx.errors import EngineUnavailableError, SettingsError
 from nwx.settings import ElasticSettings
 
 Body = dict[str, Any]
@@ -20,11 +30,9 @@ Body = dict[str, Any]
 BUSY_ATTEMPTS = 8
 """How often a request is made that the server is too busy for."""
 
-_UNAVAILABLE = {502, 503, 504}
-_FULL = ("disk usage exceeded", "read_only_allow_delete", "read-only-allow-delete")
+_LEAST_SECONDS = 0.01
 # The form that servers of version 8 and 9 both speak, whatever the client's own version.
 _MIME = "application/vnd.elasticsearch+{}; compatible-with=8"
-_DEFAULT_PORTS = {"http": 9200, "https": 443}
 
 
 class Server:
@@ -44,13 +52,13 @@ class Server:
     ) -> Body:
         """Return the answer to a request, which is repeated while the server is too busy.
 
-        Raises StatusError for what the server refuses, other EngineErrors
+        Raises RefusedError for what the server refuses, other EngineErrors
         when it is away, too slow, full, or does not let us in.
         """
         for attempt in range(BUSY_ATTEMPTS - 1):
             try:
                 return self._request(method, path, body, params)
-            except BusyError:
+            except ServerBusyError:
                 pause(attempt)
         return self._request(method, path, body, params)
 
@@ -62,105 +70,47 @@ class Server:
         if body is not None:
             headers["content-type"] = _MIME.format(kind)
             body = body if isinstance(body, bytes) else to_json(body)
+        work = current_work()
+        work.check()
         try:
-            answer = self._client.perform_request(
+            answer = self._in_time(work.remaining_seconds()).perform_request(
                 method, path, params=params, headers=headers, body=body
             )
         except ApiError as error:
-            raise self._refused(error) from error
-        except UnsupportedProductError as error:
-            raise EngineError(f"there is no elasticsearch at {self.address}: {error}") from error
+            if isinstance(error, UnsupportedProductError) or not is_elasticsearch(error.meta):
+                raise not_elasticsearch(self.address, error.meta) from error
+            raise refused(self.address, read_refusal(error.body, error.status_code)) from error
         except ConnectionTimeout as error:
+            work.check()
             raise EngineUnavailableError(
                 f"elasticsearch at {self.address} did not answer within "
                 f"{self._timeout_seconds:g} s; see how it does, or allow more time"
             ) from error
         except TransportConnectionError as error:
-            raise EngineUnavailableError(
-                f"no connection to elasticsearch at {self.address}: {_reason(error)}"
-            ) from error
+            raise unreachable(self.address, error) from error
         except TransportError as error:
-            raise EngineError(
-                f"elasticsearch at {self.address} answered what cannot be read: {_reason(error)}"
-            ) from error
+            raise not_elasticsearch(self.address) from error
         if not isinstance(answer.body, dict):
-            raise EngineError(
-                f"{self.address} answered what elasticsearch does not: {str(answer.body)[:200]!r}"
-            )
+            raise not_elasticsearch(self.address, answer.meta)
         return answer.body
 
-    def _refused(self, error: ApiError) -> EngineError:
-        status, reason = error.status_code, error_reason(error.body)
-        if status == 401:
-            return EngineError(
-                f"elasticsearch at {self.address} does not know this user; "
-                f"check the API key, or user and password"
-            )
-        known = self._known_error(reason)
-        if known is not None:
-            return known
-        if status == 403:
-            return EngineError(f"elasticsearch at {self.address} does not allow this: {reason}")
-        if status in _UNAVAILABLE:
-            return EngineUnavailableError(
-                f"elasticsearch at {self.address} is not ready ({status}): {reason}"
-            )
-        if status == 429:
-            return BusyError(f"elasticsearch at {self.address} is too busy: {reason}")
-        return StatusError(f"elasticsearch at {self.address} refuses ({status}): {reason}", status)
+    def _in_time(self, seconds: float | None) -> Elasticsearch:
+        """Return the client that waits no longer than that for an answer.
 
-    def error(self, reason: str, action: str) -> EngineError:
-        """Return the error of an entry that the server refuses; `action` says what it does not."""
-        return self._known_error(reason) or EngineError(
-            f"elasticsearch at {self.address} {action}: {reason}"
-        )
-
-    def _known_error(self, reason: str) -> EngineError | None:
-        if any(sign in reason for sign in _FULL):
-            return EngineFullError(
-                f"elasticsearch at {self.address} has no space left: {reason}; "
-                f"free some, then import again"
-            )
-        if "index_not_found" in reason:
-            return EngineError(
-                f"there is no such archive on elasticsearch at {self.address}: {reason}; "
-                f"import into it first, or check the prefix"
-            )
-        return None
+        A search whose connection is closed is cancelled by the server.
+        """
+        if seconds is None or seconds >= self._timeout_seconds:
+            return self._client
+        return self._client.options(request_timeout=max(seconds, _LEAST_SECONDS))
 
     def close(self) -> None:
         """Let go of the connections."""
         self._client.close()
 
 
-class StatusError(EngineError):
-    """A request that the server refuses, with the HTTP status."""
-
-    def __init__(self, message: str, status: int) -> None:
-        super().__init__(message)
-        self.status = status
-
-
-class BusyError(EngineUnavailableError):
-    """A server that asks to come back later."""
-
-
 def pause(attempt: int) -> None:
     """Wait before the next attempt: twice as long each time, and not all at once."""
     time.sleep(min(0.1 * 2**attempt, 10) * random.uniform(0.5, 1.0))
-
-
-def error_reason(body: object) -> str:
-    """Return what a refusal says, root cause included."""
-    error = body.get("error", body) if isinstance(body, Mapping) else body
-    if not isinstance(error, Mapping):
-        return str(error)[:500]
-    parts = [f"{error.get('type')}: {error.get('reason')}"]
-    causes = [*error.get("root_cause", ()), error.get("caused_by")]
-    for shard in error.get("failed_shards", ()):
-        causes += [shard.get("reason"), (shard.get("reason") or {}).get("caused_by")]
-    parts += [f"{cause.get('type')}: {cause.get('reason')}" for cause in causes if cause]
-    return "; ".join(dict.fromkeys(parts))[:1000]
 
 
 def to_json(body: object) -> bytes:
@@ -213,7 +163,7 @@ def _with_port(address: str) -> str:
     """Return what the client takes: with a port, without secrets, which it would log."""
     parts = urlsplit(_without_secrets(address))
     try:
-        port = parts.port or _DEFAULT_PORTS.get(parts.scheme, 9200)
+        port = parts.port or DEFAULT_PORTS.get(parts.scheme, 9200)
     except ValueError as error:
         raise SettingsError(f"{_without_secrets(address)} is no address: {error}") from error
     if not parts.hostname:
@@ -227,10 +177,6 @@ def _with_port(address: str) -> str:
 def _without_secrets(address: str) -> str:
     parts = urlsplit(address)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-
-
-def _reason(error: TransportError) -> str:
-    return str(error.message).splitlines()[0][:300] if error.message else type(error).__name__
 
 
 def quoted(name: str) -> str:

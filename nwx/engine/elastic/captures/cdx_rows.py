@@ -1,25 +1,20 @@
-"""Captures as rows of a CDX, loaded and unloaded without documents, on Elasticsearch."""
+"""Captures as rows of a CDX, on Elasticsearch."""
 
 import heapq
 import json
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
 from nwx.cdx.lines import REVISIT
 from nwx.cdx.rows import NOTHING, CdxRow
-from nwx.engine.elastic.bulk import Action, send
 from nwx.engine.elastic.captures.ranges import LONGEST
 from nwx.engine.elastic.pages import search_page
-from nwx.engine.elastic.server import Body, Server, quoted, to_lines
-from nwx.engine.entries import capture_entry
+from nwx.engine.elastic.server import Body, Server
 from nwx.engine.spans import CdxSpan
-from nwx.model import Capture
 
 FIRST_PAGE = 256
 PAGE = 5_000
-_AT_ONCE = 1_000
 MOST_COLLECTIONS = 10_000
 
 _ORDER = ("urlkey", "timestamp", "source_file", "source_file_offset", "id")
@@ -63,39 +58,6 @@ def capture_collections(server: Server, index: str) -> list[str]:
     body = {"size": 0, "track_total_hits": False, "aggs": {"collections": {"terms": terms}}}
     buckets = search_page(server, index, body)["aggregations"]["collections"]["buckets"]
     return sorted(bucket["key"] for bucket in buckets)
-
-
-def load_captures(server: Server, index: str, batches: Iterable[Sequence[Capture]]) -> int:
-    """Add captures; return how many were new."""
-    with tempfile.TemporaryFile(prefix="nwx-load-") as spool:
-        # All of it first: what comes from outside may turn out to be wrong at its end.
-        for batch in batches:
-            spool.write(to_lines(map(capture_entry, batch)))
-        spool.seek(0)
-        new = 0
-        while lines := list(islice(spool, _AT_ONCE)):
-            entries = map(json.loads, lines)
-            actions = (Action(index, entry["id"], entry, "create") for entry in entries)
-            new += send(server, actions).count("created")
-    _refresh(server, index)
-    return new
-
-
-def unload_captures(server: Server, index: str, ids: Iterable[str]) -> int:
-    """Delete captures; return how many there were."""
-    with tempfile.TemporaryFile(prefix="nwx-unload-") as spool:
-        spool.writelines(f"{json.dumps(id)}\n".encode() for id in ids)
-        spool.seek(0)
-        deleted = 0
-        while lines := list(islice(spool, _AT_ONCE)):
-            actions = (Action(index, json.loads(line), None, "delete") for line in lines)
-            deleted += send(server, actions).count("deleted")
-    _refresh(server, index)
-    return deleted
-
-
-def _refresh(server: Server, index: str) -> None:
-    server.request("POST", f"/{quoted(index)}/_refresh")
 
 
 def _keys(span: CdxSpan) -> Body:

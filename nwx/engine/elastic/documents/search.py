@@ -17,8 +17,9 @@ from nwx.engine.elastic.documents.hits import SOURCE, Highlighting, to_hit
 from nwx.engine.elastic.documents.join import Join, Resolved
 from nwx.engine.elastic.documents.order import DateOrder
 from nwx.engine.elastic.pages import UNREAD, pages, search_page, within
+from nwx.engine.elastic.refusals import RefusedError
 from nwx.engine.elastic.schema import FOLD_SIMILAR, FOLD_URL, NUMBER, Schema
-from nwx.engine.elastic.server import Body, Server, StatusError
+from nwx.engine.elastic.server import Body, Server
 from nwx.errors import QueryError, WindowError
 from nwx.model import Collapse, FacetValue, Hit, IndexName, SearchResult, Sort, Total
 from nwx.query.question import DocumentQuery, Question, facet_fields, resolve
@@ -61,7 +62,7 @@ class Searching:
             )
         try:
             return self._search(question)
-        except StatusError as error:
+        except RefusedError as error:
             if error.status == _BAD_REQUEST:
                 raise QueryError(f"elasticsearch cannot take this query: {error}") from error
             raise
@@ -217,7 +218,7 @@ class Searching:
         """Stream every hit, as `Engine.scroll` does."""
         try:
             yield from self._scroll(question)
-        except StatusError as error:
+        except RefusedError as error:
             if error.status == _BAD_REQUEST:
                 raise QueryError(f"elasticsearch cannot take this query: {error}") from error
             raise

@@ -9,9 +9,10 @@ from nwx.engine.blob_folder import CURRENT_BUILD, BlobFolder
 from nwx.engine.elastic.bulk import Action, send
 from nwx.engine.elastic.facets.entries import FacetEntries
 from nwx.engine.elastic.pages import entries_by_id, ids_of_all
-from nwx.engine.elastic.server import Body, Server, StatusError, quoted
+from nwx.engine.elastic.refusals import INDEX_EXISTS, IndexMissingError, RefusedError
+from nwx.engine.elastic.server import Body, Server, quoted
 from nwx.engine.facet_store import BlobStore, StoredBuild
-from nwx.errors import BlobError, EngineBusyError, EngineError
+from nwx.errors import BlobError, EngineBusyError
 from nwx.settings import ElasticSettings
 
 _PIECE_BYTES = 4 << 20
@@ -50,10 +51,8 @@ class ElasticBlobs(BlobStore):
     def _current_entry(self, source: str) -> Body | None:
         try:
             found = entries_by_id(self._server, self._index, [CURRENT_BUILD], source)
-        except EngineError as error:
-            if "no such index" in str(error):
-                return None
-            raise
+        except IndexMissingError:
+            return None
         return found.get(CURRENT_BUILD)
 
     def blobs(self) -> set[str]:
@@ -127,8 +126,8 @@ class ElasticBlobs(BlobStore):
         }
         try:
             self._server.request("PUT", f"/{quoted(f'{self._index}-000001')}", body)
-        except StatusError as error:
-            if "resource_already_exists" not in str(error):
+        except RefusedError as error:
+            if INDEX_EXISTS not in error.types:
                 raise
 
 

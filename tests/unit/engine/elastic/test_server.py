@@ -1,91 +1,30 @@
 """The connection: what goes wrong on the server is said plainly, and repeated where that helps."""
 
-import json
-import ssl
+import socket
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nwx.engine.elastic import server as server_module
 from nwx.engine.elastic.bulk import Action, send
+from nwx.engine.elastic.refusals import IndexMissingError, RefusedError
 from nwx.engine.elastic.schema import Schema, index_body
-from nwx.engine.elastic.server import Server, StatusError
+from nwx.engine.elastic.server import Server
+from nwx.engine.work import Work, working
 from nwx.errors import (
     EngineError,
     EngineFullError,
     EngineUnavailableError,
     EngineVersionError,
+    QuestionTimeoutError,
     SettingsError,
 )
 from nwx.model import IndexName
 from nwx.settings import ElasticSettings
-
-Reply = tuple[int, Any]
-
-
-class FakeServer:
-    """A server that answers as told, and remembers what it was asked."""
-
-    def __init__(
-        self, answer: Callable[[int, str, bytes], Reply], certificate: Path | None = None
-    ) -> None:
-        self.requests: list[tuple[str, dict[str, str], bytes]] = []
-        fake = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def reply(self) -> None:
-                body = self.rfile.read(int(self.headers.get("content-length", 0)))
-                fake.requests.append((self.path, dict(self.headers), body))
-                status, found = answer(len(fake.requests), self.path, body)
-                data = found if isinstance(found, bytes) else json.dumps(found).encode()
-                self.send_response(status)
-                self.send_header("X-Elastic-Product", "Elasticsearch")
-                kind = "text/html" if isinstance(found, bytes) else "application/json"
-                self.send_header("Content-Type", kind)
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-
-            do_GET = do_POST = do_PUT = do_DELETE = reply  # noqa: N815
-
-            def log_message(self, *_: object) -> None:
-                """Keep quiet."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        if certificate is not None:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(certificate)
-            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
-        self.address = f"127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
-        self._thread.start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-
-@contextmanager
-def serving(
-    answer: Callable[[int, str, bytes], Reply], settings: ElasticSettings | None = None
-) -> Iterator[tuple[FakeServer, Server]]:
-    """Give a fake server, and our connection to it."""
-    fake = FakeServer(answer)
-    server = Server(f"http://{fake.address}", settings or ElasticSettings())
-    try:
-        yield fake, server
-    finally:
-        server.close()
-        fake.close()
+from tests.unit.engine.elastic.fake_server import FakeServer, Reply, item, refusal, serving
 
 
 @pytest.fixture(autouse=True)
@@ -93,21 +32,14 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module.time, "sleep", lambda seconds: None)
 
 
-def refusal(kind: str, reason: str = "because") -> dict[str, Any]:
-    return {"error": {"type": kind, "reason": reason, "root_cause": []}}
-
-
-def item(status: int, result: str = "created", error: object = None) -> dict[str, Any]:
-    return {"index": {"status": status} | ({"error": error} if error else {"result": result})}
-
-
 @pytest.mark.parametrize(
     ("status", "body", "error", "message"),
     [
         (401, refusal("security_exception"), EngineError, "does not know this user"),
         (403, refusal("security_exception", "no rights"), EngineError, "does not allow.*no rights"),
-        (400, refusal("parsing_exception", "bad query"), StatusError, "bad query"),
-        (404, refusal("index_not_found_exception"), EngineError, "no such archive"),
+        (400, refusal("parsing_exception", "bad query"), RefusedError, "bad query"),
+        (404, refusal("index_not_found_exception"), IndexMissingError, "no such archive"),
+        (404, refusal("other", "index_not_found_exception"), RefusedError, "refuses"),
         (503, refusal("no_shard_available"), EngineUnavailableError, "not ready"),
         (504, b"gateway", EngineUnavailableError, "not ready"),
         (429, refusal("es_rejected_execution_exception"), EngineUnavailableError, "too busy"),
@@ -117,13 +49,12 @@ def item(status: int, result: str = "created", error: object = None) -> dict[str
             EngineFullError,
             "no space left",
         ),
-        (
-            403,
-            refusal("cluster_block_exception", "index read-only / allow delete [x]") | {"x": 1},
-            EngineError,
-            "does not allow",
-        ),
-        (200, b"<html>", EngineError, "does not: '<html>'"),
+        (429, refusal("cluster_block_exception", "in other words"), EngineFullError, "no space"),
+        (403, refusal("cluster_block_exception", "disk usage"), EngineError, "does not allow"),
+        (400, refusal("parsing_exception", "read_only_allow_delete"), RefusedError, "refuses"),
+        (200, b"<html>", EngineError, "is not an Elasticsearch .HTTP 200, text/html."),
+        (404, b"<html>", EngineError, "is not an Elasticsearch .HTTP 404, text/html."),
+        (200, [1], EngineError, "is not an Elasticsearch"),
     ],
 )
 def test_refusals_say_what_is_wrong(
@@ -135,6 +66,53 @@ def test_refusals_say_what_is_wrong(
     ):
         server.request("GET", "/x")
     assert fake.address in str(caught.value)
+    assert "<html>" not in str(caught.value)
+
+
+def test_a_question_stops_at_its_deadline() -> None:
+    answered = threading.Event()
+
+    def answer(*_: object) -> Reply:
+        answered.wait(60)
+        return 200, {}
+
+    with serving(answer) as (fake, server):
+        with working(Work(0.2)), pytest.raises(QuestionTimeoutError, match=r"0\.2 s"):
+            server.request("POST", "/x/_search", {})
+        with working(Work(60)) as work, pytest.raises(QuestionTimeoutError, match="cancelled"):
+            work.cancel()
+            server.request("POST", "/x/_search", {})
+        answered.set()
+        assert len(fake.requests) == 1
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_connection_that_fails_is_said_in_plain_words(scheme: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    with pytest.raises(EngineUnavailableError) as caught:
+        Server(f"{scheme}://ada:secret@127.0.0.1:{port}", ElasticSettings()).request("GET", "/x")
+    assert str(caught.value) == (
+        f"no connection to elasticsearch at 127.0.0.1:{port}: connection refused; "
+        f"check that Elasticsearch runs there, and the port"
+    )
+
+
+def test_what_speaks_no_http_is_said() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+
+        def greet() -> None:
+            for _ in range(2):
+                client, _ = listening.accept()
+                client.sendall(b"SSH-2.0-x\r\n")
+                client.close()
+
+        thread = threading.Thread(target=greet)
+        thread.start()
+        with pytest.raises(EngineUnavailableError, match="no HTTP is spoken"):
+            Server(f"http://127.0.0.1:{port}", ElasticSettings()).request("GET", "/x")
+        thread.join()
 
 
 def test_a_busy_server_is_asked_again() -> None:
@@ -222,24 +200,28 @@ def test_a_server_that_stays_busy_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "kind", "message"),
+    ("status", "error", "kind", "message"),
     [
         (
+            429,
             {"type": "cluster_block_exception", "reason": "disk usage exceeded flood-stage"},
             EngineFullError,
             "no space left",
         ),
         (
+            400,
             {"type": "document_parsing_exception", "reason": "odd"},
             EngineError,
             "does not take '7' for i .*odd",
         ),
-        ({"type": "index_not_found_exception", "reason": "i"}, EngineError, "no such archive"),
+        (404, {"type": "index_not_found_exception", "reason": "i"}, EngineError, "no such arch"),
     ],
 )
-def test_items_that_cannot_be_written(error: object, kind: type[EngineError], message: str) -> None:
+def test_items_that_cannot_be_written(
+    status: int, error: object, kind: type[EngineError], message: str
+) -> None:
     with (
-        serving(lambda *_: (200, {"items": [item(400, error=error)]})) as (_, server),
+        serving(lambda *_: (200, {"items": [item(status, error=error)]})) as (_, server),
         pytest.raises(kind, match=message),
     ):
         send(server, [Action("i", "7", {})])
