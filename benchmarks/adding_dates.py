@@ -25,7 +25,7 @@ from statistics import median
 
 from benchmarks.corpus import Words, batches
 from benchmarks.searching import draw
-from nwx.cdx.raw_blocks import CdxSource
+from nwx.cdx.inputs import CdxSource
 from nwx.dedup.added_dates import DatesLists, add_dates
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine

@@ -26,8 +26,8 @@ from itertools import islice
 from pathlib import Path
 
 from benchmarks.corpus import Words
-from nwx.cdx.raw_blocks import CdxSource
-from nwx.dedup.input_plan import Resources
+from nwx.bulk.resources import Resources
+from nwx.cdx.inputs import CdxSource
 from nwx.zipnum import open_cluster
 from nwx.zipnum.builds import LINES_A_BLOCK, ClusterBuildOptions, build_cluster
 from nwx.zipnum.verification import verify_cluster

@@ -1,16 +1,14 @@
 """Work shared by processes, or done here where there is little."""
 
 import multiprocessing
-import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-import numpy as np
-
+from nwx.bulk.progress import StepProgress
 from nwx.errors import SourceError
 
 _LARGE_BYTES = 31 << 20
@@ -18,13 +16,6 @@ _MOST_AT_ONCE = 16
 _SHARES = 8
 
 Result = TypeVar("Result")
-
-
-def processors() -> int:
-    """Return how many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 @cache
@@ -35,7 +26,7 @@ def keep_memory() -> None:
     can cost as much as the work on them; freeing one of just below 32 MB
     raises its threshold to that.
     """
-    np.empty(_LARGE_BYTES, np.uint8)
+    bytes(_LARGE_BYTES)  # never touched
 
 
 class Pool:
@@ -69,6 +60,22 @@ class Pool:
             raise SourceError(
                 "a process that shared the work was killed; if memory ran out, allow less"
             ) from error
+
+    def map_shown(
+        self,
+        function: Callable[..., Result],
+        arguments: Sequence[tuple[Any, ...]],
+        progress: StepProgress,
+        step: str,
+        sizes: Sequence[int] | None = None,
+    ) -> Iterator[Result]:
+        """Yield what `map` does, and show how much is done; `sizes` are those of the calls."""
+        sizes = sizes or [1] * len(arguments)
+        done, total = 0, sum(sizes)
+        for size, result in zip(sizes, self.map(function, arguments), strict=True):
+            yield result
+            done += size
+            progress(step, done, total)
 
     def __enter__(self) -> Self:
         return self

@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Event, Thread
 
 from nwx.bulk.progress import StepProgress
-from nwx.bulk.spill import writing
+from nwx.bulk.whole_files import writing
 
 _NUMBER_BYTES = 8
 _EVERY_SECONDS = 0.25

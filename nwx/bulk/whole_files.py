@@ -1,10 +1,11 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and what is said where they cannot be written."""
 
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from nwx.errors import SourceError
 
@@ -29,3 +30,29 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     finally:
         if not direct:
             unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn an OSError inside, such as that of a full disk, into a SourceError about `path`."""
+    try:
+        yield
+    except OSError as error:
+        raise SourceError(
+            f"{path} cannot be written: {error.strerror or error}; "
+            "make room, or name another folder for temporary files"
+        ) from error
+
+
+def done_once(report: Path, work: Callable[[], Any]) -> Any:
+    """Return what `work` returns, JSON values, or what an earlier call of it did.
+
+    `report` is written when the work is done: a step that was killed on the
+    way is done again from its start, one that came to its end never.
+    """
+    if report.exists():
+        return json.loads(report.read_bytes())
+    result = work()
+    with whole_file(report) as stream:
+        stream.write(json.dumps(result).encode())
+    return result

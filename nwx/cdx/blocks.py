@@ -7,7 +7,7 @@ they are; of the others each line is looked at by itself.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from nwx.cdx.cdxj import is_cdxj
 from nwx.cdx.files import CdxParser, lines_of, open_cdx
+from nwx.cdx.inputs import CdxSource, FilePiece
 from nwx.cdx.lines import (
     CDX11,
     DATE_FIRST,
@@ -28,7 +29,8 @@ from nwx.cdx.lines import (
     parse_header,
     without_file_is_revisit,
 )
-from nwx.cdx.raw_blocks import PAD_BYTES, CdxSource, FilePiece, padded, raw_blocks
+from nwx.cdx.problems import FileReading
+from nwx.cdx.raw_blocks import PAD_BYTES, padded, raw_blocks
 from nwx.errors import CdxError
 
 _NEWLINE = 10
@@ -37,23 +39,6 @@ _BRACE = 123
 _NEVER = Layout("")
 _SOME_FILE = "unknown"
 _LINES_TO_LOOK_AT = 1000
-
-
-@dataclass(slots=True)
-class FileReading:
-    """What came up while the lines of a piece were read; `line` counts within the piece."""
-
-    file: str
-    line: int = 0
-    problems: list[CdxError] = field(default_factory=list)
-    problems_total: int = 0
-    layout_changed: bool = False
-
-    def add(self, error: CdxError, listed: int = 100) -> None:
-        """Note a broken line; the first ones are kept."""
-        self.problems_total += 1
-        if len(self.problems) < listed:
-            self.problems.append(error)
 
 
 class LineBlock(NamedTuple):

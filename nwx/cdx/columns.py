@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nwx.captures import names_capture
-from nwx.cdx.blocks import FileReading, LineBlock
+from nwx.cdx.blocks import LineBlock
 from nwx.cdx.lines import REVISIT, checked_timestamp, without_file_is_revisit
+from nwx.cdx.problems import FileReading
 from nwx.cdx.timestamp_digits import timestamps_of
 from nwx.errors import CdxError, TimestampError
 from nwx.values.timestamps import normal_timestamp

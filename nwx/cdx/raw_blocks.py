@@ -1,49 +1,20 @@
 """Pieces of CDX files, read in blocks of whole lines."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from io import BufferedReader
 from typing import BinaryIO
 
 from nwx.cdx.files import MAX_LINE_BYTES
-from nwx.cdx.lines import Layout
+from nwx.cdx.inputs import FilePiece
 from nwx.errors import SourceError
 
-BLOCK_BYTES = 1 << 20
+_BLOCK_BYTES = 1 << 20
 PAD_BYTES = 1024
 """Zeros behind a block, so that wide loads may reach over its end."""
 LONGEST_RUN_BYTES = 16 << 20
 
 _PAD = bytes(PAD_BYTES)
 _BYTES_TO_LOOK_AT = 1 << 12
-
-
-@dataclass(frozen=True, slots=True)
-class CdxSource:
-    """A file of captures; those of one that is `held` are known already, none is a duplicate.
-
-    `layout` is how its lines are read where no header says otherwise,
-    `name` how messages call it.
-    """
-
-    path: str
-    layout: Layout | None = None
-    held: bool = False
-    name: str = ""
-
-    @property
-    def shown(self) -> str:
-        """Return the name for messages."""
-        return self.name or self.path
-
-
-@dataclass(frozen=True, slots=True)
-class FilePiece:
-    """The lines of a source that begin from byte `start` up to `end` (None: all that follow)."""
-
-    source: CdxSource
-    start: int = 0
-    end: int | None = None
 
 
 class LongRunError(Exception):
@@ -65,7 +36,7 @@ def raw_blocks(stream: BufferedReader, piece: FilePiece, *, by_run: bool) -> Ite
     position = _start(stream, piece, by_run=by_run)
     carried = b""
     while piece.end is None or position < piece.end:
-        wanted = BLOCK_BYTES if piece.end is None else min(BLOCK_BYTES, piece.end - position)
+        wanted = _BLOCK_BYTES if piece.end is None else min(_BLOCK_BYTES, piece.end - position)
         data, damage = _read(stream, wanted)
         if not data and damage is None:
             break

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from nwx.bulk.progress import StepProgress
+from nwx.cdx.inputs import CdxSource
 from nwx.cdx.lines import CdxLine
-from nwx.cdx.raw_blocks import CdxSource
 from nwx.cli.list_commands import (
     SIZE,
     exit_code,

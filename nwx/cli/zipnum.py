@@ -10,12 +10,11 @@ from typing import Any, TypeVar
 import click
 from isal import igzip
 
-from nwx.bulk.pool import processors
+from nwx.bulk.resources import MEMORY_BYTES, processors
 from nwx.cdx.files import STANDARD_INPUT
-from nwx.cdx.raw_blocks import CdxSource
+from nwx.cdx.inputs import CdxSource
 from nwx.cli.list_commands import SIZE, list_output, print_problems, resources_of, step_bar
 from nwx.cli.output import clean, counted, print_json, size_words
-from nwx.dedup.input_plan import MEMORY_BYTES
 from nwx.errors import UsageError
 from nwx.values.urlkeys import urlkey
 from nwx.zipnum import Cluster, end_after, open_cluster

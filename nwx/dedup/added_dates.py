@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from nwx.bulk.progress import StepProgress, no_progress
-from nwx.cdx.raw_blocks import CdxSource
+from nwx.bulk.resources import temporary_folder
+from nwx.cdx.inputs import CdxSource
+from nwx.cdx.problems import problems_json
 from nwx.dedup.date_lists import ListsRead, Stretch, read_dates
-from nwx.dedup.input_plan import temporary_folder
 from nwx.engine.base import Engine
 from nwx.engine.entries import dates_from_entry
 from nwx.keys import check_collection, document_id
@@ -140,10 +141,7 @@ def dates_report_json(report: DatesReport) -> dict[str, Any]:
         "not_captures": report.lists.not_captures,
         "without_digest": report.lists.without_digest,
         "problems_total": report.lists.problems_total,
-        "problems": [
-            {"file": each.file, "line": each.line, "message": str(each)}
-            for each in report.lists.problems
-        ],
+        "problems": problems_json(report.lists.problems),
     }
 
 

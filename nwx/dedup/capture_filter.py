@@ -6,8 +6,9 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
-from nwx.bulk.spill import ID, KEY, KEY_REST, RANK, TIE, Entries
+from nwx.bulk.key_parts import KEY, Entries
 from nwx.cdx.columns import CdxColumns, Mask
+from nwx.dedup.contest import ID, KEY_REST, RANK, TIE
 from nwx.dedup.key_hashes import Key, KeyHash, Words
 
 _HIGHEST = 1 << 61

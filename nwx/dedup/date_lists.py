@@ -1,42 +1,40 @@
 """Lists of dates of any length, read as the dates of each key, in the order of the keys' ids.
 
-Each line becomes a text that begins with the id of its key. Where they are
-more than fit in memory they lie on disk by the beginnings of their ids, and
-are put in order beginning by beginning. So each key comes once, with all its
-dates, and an engine meets keys side by side that lie side by side.
+Each line becomes a text that begins with the id of its key, and these are
+sorted, on disk where they are too many. So each key comes once, with all
+its dates, and an engine meets keys side by side that lie side by side.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import groupby, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 from nwx.bulk.progress import StepProgress, no_progress
-from nwx.bulk.spill import writing
-from nwx.cdx.blocks import FileReading, LineBlock, blocks
+from nwx.bulk.sorted_runs import ExternalSort
+from nwx.cdx.blocks import LineBlock, blocks
 from nwx.cdx.columns import CdxColumns
-from nwx.cdx.raw_blocks import CdxSource, FilePiece
-from nwx.dedup.input_plan import Input, ready_inputs
-from nwx.dedup.reports import PROBLEMS_LISTED
+from nwx.cdx.inputs import CdxSource, FilePiece, expanded_bytes, ready_inputs
+from nwx.cdx.problems import FileReading, Problems
 from nwx.errors import CdxError, DigestError, UrlError
 from nwx.keys import document_id, document_key
 from nwx.model import Dates
 from nwx.values.digests import normal_digest
 from nwx.values.urls import MAX_URL_CHARACTERS, clean_url
 
-HELD_CHARACTERS = 32 << 20
-"""As much is held in memory of the lines, before they go to disk."""
+HELD_BYTES = 128 << 20
+"""As much memory is taken for the lines, before they go to disk."""
 
 AT_ONCE = 100_000
-"""So many lines, or some more, are yielded at once."""
+"""So many lines, or those of one key more, are yielded at once."""
 
 _ID_CHARACTERS = 32
 _TIMESTAMP = slice(_ID_CHARACTERS + 1, _ID_CHARACTERS + 15)
 _KEY_START = _ID_CHARACTERS + 16
-_SHELF_DIGITS = 2
 _ODD = (b"\x7f", b" <", b"\n<")
 _SHA1_CHARACTERS = 32
 _PLAIN_DIGESTS = {
@@ -44,9 +42,7 @@ _PLAIN_DIGESTS = {
     len("sha1:") + _SHA1_CHARACTERS: re.compile(rb"(?:sha1:[A-Z2-7]{32} ?)+"),
 }
 """Many digests of a length, apart by blanks."""
-_READ_CHARACTERS = 1 << 20
 _REMEMBERED_KEYS = 1 << 16
-_EXPANSION = 8
 
 
 class Stretch(NamedTuple):
@@ -87,23 +83,21 @@ def read_dates(
     read or nothing more be written.
     """
     inputs = ready_inputs(sources, folder)
-    shelves = KeyBuckets(folder)
-    done, total = 0, sum(_size(each) for each in inputs)
+    sort = ExternalSort(folder, HELD_BYTES, "dates")
+    problems = Problems(read, strict=strict)
+    done, total = 0, expanded_bytes(inputs)
     for each in inputs:
-        reading = FileReading(each.source.shown)
-        for block in blocks(FilePiece(each.source), reading):
-            shelves.add(_records(block, reading, read))
+        piece, reading = FilePiece(each.source), FileReading(each.source.shown)
+        for block in blocks(piece, reading):
+            if records := _records(block, reading, read):
+                sort.add("\n".join(records).encode().split(b"\n"))
             if strict and reading.problems:
                 break
             done += len(block.data)
             progress("reading", done, max(done, total))
-        _note(reading, read, strict=strict)
-    read.lines = shelves.records
-    return _stretches(shelves, collection, progress)
-
-
-def _size(each: Input) -> int:
-    return each.size * (_EXPANSION if each.compressed else 1)
+        problems.add([piece], [reading])
+    read.lines = sort.lines
+    return _stretches(sort, collection, progress)
 
 
 def _records(block: LineBlock, reading: FileReading, read: ListsRead) -> list[str]:
@@ -183,80 +177,26 @@ def _digest(digest: bytes) -> str:
         return text
 
 
-def _note(reading: FileReading, read: ListsRead, *, strict: bool) -> None:
-    problems = sorted(reading.problems, key=lambda each: each.line or 0)
-    if strict and problems:
-        first = problems[0]
-        raise CdxError(f"{first.file}:{first.line}: {first}", first.file, first.line)
-    read.problems += problems[: PROBLEMS_LISTED - len(read.problems)]
-    read.problems_total += reading.problems_total
-
-
-class KeyBuckets:
-    """Records by the first digits of their id, in memory or, where they are many, on disk."""
-
-    def __init__(self, folder: Path, digits: int = 0) -> None:
-        self._folder = folder
-        self._digits = digits
-        self._held: list[str] = []
-        self._characters = 0
-        self._files: dict[str, Path] = {}
-        self.records = 0
-
-    def add(self, records: list[str]) -> None:
-        """Put records away; raises SourceError where there is no room."""
-        self._held += records
-        self.records += len(records)
-        self._characters += sum(map(len, records))
-        if self._characters > HELD_CHARACTERS:
-            self._put_on_disk()
-
-    def _put_on_disk(self) -> None:
-        self._held.sort()
-        width = self._digits + _SHELF_DIGITS
-        for start, group in groupby(self._held, key=lambda record: record[:width]):
-            path = self._files.setdefault(start, self._folder / f"dates-{start}")
-            with writing(path), path.open("a", encoding="utf-8") as stream:
-                stream.writelines([f"{record}\n" for record in group])
-        self._held, self._characters = [], 0
-
-    def in_order(self) -> Iterator[list[str]]:
-        """Yield all records in order, in stretches that fit in memory."""
-        if not self._files:
-            self._held.sort()
-            yield self._held
-            return
-        self._put_on_disk()
-        for _, path in sorted(self._files.items()):
-            yield from self._shelf(path)
-            path.unlink()
-
-    def _shelf(self, path: Path) -> Iterator[list[str]]:
-        """Yield the records of one shelf; one that is too full is put on shelves of its own."""
-        is_last = self._digits + _SHELF_DIGITS >= _ID_CHARACTERS
-        with path.open(encoding="utf-8", newline="\n") as stream:
-            if is_last or path.stat().st_size <= HELD_CHARACTERS:
-                yield sorted(stream.read().split("\n")[:-1])
-                return
-            inner = KeyBuckets(self._folder, self._digits + _SHELF_DIGITS)
-            while lines := stream.readlines(_READ_CHARACTERS):
-                inner.add([line[:-1] for line in lines])
-        yield from inner.in_order()
-
-
-def _stretches(shelves: KeyBuckets, collection: str, progress: StepProgress) -> Iterator[Stretch]:
-    done, total = 0, shelves.records
+def _stretches(sort: ExternalSort, collection: str, progress: StepProgress) -> Iterator[Stretch]:
+    done, total = 0, sort.lines
     waiting: list[str] = []
-    for records in shelves.in_order():
-        waiting += records
-        if len(waiting) >= AT_ONCE:
-            yield _dates(waiting, collection)
-            done += len(waiting)
+    for lines in sort.batches():
+        waiting += b"\n".join(lines).decode().split("\n")
+        # the last key may go on
+        while len(waiting) > AT_ONCE and (end := _key_end(waiting, AT_ONCE)) < len(waiting):
+            yield _dates(waiting[:end], collection)
+            done += end
             progress("adding", done, total)
-            waiting = []
+            waiting = waiting[end:]
     if waiting:
         yield _dates(waiting, collection)
         progress("adding", total, total)
+
+
+def _key_end(records: list[str], place: int) -> int:
+    """Return where the key of the record before a place in sorted records ends."""
+    behind = chr(ord(" ") + 1)
+    return bisect_left(records, records[place - 1][:_ID_CHARACTERS] + behind)
 
 
 def _dates(records: Sequence[str], collection: str) -> Stretch:

@@ -22,24 +22,20 @@ from typing import BinaryIO
 
 import numpy as np
 
+from nwx.bulk.key_parts import segments_by_part
 from nwx.bulk.pool import Pool
 from nwx.bulk.progress import StepProgress, no_progress
-from nwx.bulk.spill import Segment, writing
+from nwx.bulk.resources import Resources, temporary_folder, workers_for
+from nwx.bulk.whole_files import writing
+from nwx.cdx.inputs import CdxSource, ReadTask, expanded_bytes, ready_inputs
 from nwx.cdx.lines import CdxLine
-from nwx.cdx.raw_blocks import CdxSource, LongRunError
+from nwx.cdx.problems import Problems
+from nwx.cdx.raw_blocks import LongRunError
 from nwx.dedup.capture_filter import CaptureFilter
-from nwx.dedup.input_plan import (
-    Resources,
-    held_lines,
-    part_bits,
-    ready_inputs,
-    temporary_folder,
-    tried,
-    workers_for,
-)
-from nwx.dedup.reports import DedupReport, Problems
+from nwx.dedup.plans import DedupPlan, TaskRunner, held_source, part_bits, read_by_plan
+from nwx.dedup.reports import DedupReport
 from nwx.dedup.sorted_input import RunsFound, all_different, collect_runs, seem_in_order
-from nwx.dedup.tasks import CollectedEntries, DedupPlan, Flags, ReadTask, collect, settle, write
+from nwx.dedup.tasks import CollectedEntries, Flags, collect, settle, write
 
 _COPY_BYTES = 1 << 20
 
@@ -66,16 +62,16 @@ def find_duplicates(
     with temporary_folder(resources.folder) as folder:
         inputs = ready_inputs(sources, folder)
         if held is not None:
-            inputs += ready_inputs([held_lines(held, folder)], folder)
-        workers = workers_for(inputs, resources)
+            inputs += ready_inputs([held_source(held, folder)], folder)
+        workers = workers_for(expanded_bytes(inputs), resources)
         bits = part_bits(inputs, resources, workers)
         plan = DedupPlan(selection, secrets.randbits(64), bits, folder, strict, summary)
         with Pool(workers) as pool:
-            run = _Run(pool, progress)
+            run = _Run(TaskRunner(pool, progress))
             if seem_in_order([each.source for each in inputs], selection.key):
                 in_order = replace(plan, folder=folder / "in-order")
                 try:
-                    return tried(
+                    return read_by_plan(
                         in_order,
                         inputs,
                         workers,
@@ -83,7 +79,7 @@ def find_duplicates(
                     )
                 except (_NotInOrderError, LongRunError):
                     shutil.rmtree(in_order.folder, ignore_errors=True)
-            return tried(
+            return read_by_plan(
                 plan, inputs, workers, lambda plan, tasks: run.in_any_order(output, plan, tasks)
             )
 
@@ -94,18 +90,17 @@ class _NotInOrderError(Exception):
 
 @dataclass(slots=True)
 class _Run:
-    pool: Pool
-    progress: StepProgress
+    runner: TaskRunner
     report: DedupReport = field(default_factory=DedupReport)
 
     def in_order(self, output: BinaryIO, plan: DedupPlan, tasks: list[ReadTask]) -> DedupReport:
         self.report = DedupReport()
         found = self._read_runs(plan, tasks)
-        work = [(segments,) for segments in _by_part(found).values()]
-        for done, different in enumerate(self.pool.map(all_different, work), 1):
+        parts = segments_by_part(segment for each in found for segment in each.segments)
+        work = [(segments,) for segments in parts.values()]
+        for different in self.runner.shown("comparing", all_different, work):
             if not different:
                 raise _NotInOrderError
-            self.progress("comparing", done, len(work))
         for each in found:
             _copy(each.path, output)
         return self.report
@@ -113,18 +108,14 @@ class _Run:
     def _read_runs(self, plan: DedupPlan, tasks: list[ReadTask]) -> list[RunsFound]:
         problems = Problems(self.report, strict=plan.strict)
         collected = []
-        done, total = 0, sum(task.size for task in tasks)
-        work = [(plan, task) for task in tasks]
-        for task, found in zip(tasks, self.pool.map(collect_runs, work), strict=True):
-            problems.add(task, found.readings)
+        for task, found in self.runner.results("reading", collect_runs, plan, tasks):
+            problems.add(task.pieces, found.readings)
             self.report.add(found.passed)
             self.report.savings.add(found.savings)
             self.report.keys += found.keys
             self.report.spared += found.spared
             self.report.duplicates += found.lines
             collected.append(found)
-            done += task.size
-            self.progress("reading", done, total)
         return collected
 
     def in_any_order(self, output: BinaryIO, plan: DedupPlan, tasks: list[ReadTask]) -> DedupReport:
@@ -138,43 +129,27 @@ class _Run:
     def _collect(self, plan: DedupPlan, tasks: list[ReadTask]) -> list[CollectedEntries]:
         problems = Problems(self.report, strict=plan.strict)
         collected = []
-        done, total = 0, sum(task.size for task in tasks)
-        work = [(plan, task) for task in tasks]
-        for task, found in zip(tasks, self.pool.map(collect, work), strict=True):
-            problems.add(task, found.readings)
+        for task, found in self.runner.results("reading", collect, plan, tasks):
+            problems.add(task.pieces, found.readings)
             if not task.held:
                 self.report.add(found.passed)
             collected.append(found)
-            done += task.size
-            self.progress("reading", done, total)
         return collected
 
     def _settle(self, plan: DedupPlan, flags: Flags, collected: list[CollectedEntries]) -> None:
-        work = [(plan, flags, segments) for segments in _by_part(collected).values()]
-        for done, (keys, spared) in enumerate(self.pool.map(settle, work), 1):
+        parts = segments_by_part(segment for each in collected for segment in each.segments)
+        work = [(plan, flags, segments) for segments in parts.values()]
+        for keys, spared in self.runner.shown("comparing", settle, work):
             self.report.keys += keys
             self.report.spared += spared
-            self.progress("comparing", done, len(work))
 
     def _write(
         self, plan: DedupPlan, tasks: list[ReadTask], flags: Flags, output: BinaryIO
     ) -> None:
-        done, total = 0, sum(task.size for task in tasks)
-        work = [(plan, task, flags) for task in tasks]
-        for task, written in zip(tasks, self.pool.map(write, work), strict=True):
+        for _, written in self.runner.results("writing", write, plan, tasks, flags):
             _copy(written.path, output)
             self.report.duplicates += written.lines
             self.report.savings.add(written.savings)
-            done += task.size
-            self.progress("writing", done, total)
-
-
-def _by_part(collected: Sequence[CollectedEntries | RunsFound]) -> dict[int, list[Segment]]:
-    parts: dict[int, list[Segment]] = {}
-    for found in collected:
-        for segment in found.segments:
-            parts.setdefault(segment.part, []).append(segment)
-    return parts
 
 
 def _copy(path: Path, output: BinaryIO) -> None:

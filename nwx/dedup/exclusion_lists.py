@@ -12,7 +12,7 @@ import secrets
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 from types import TracebackType
@@ -20,27 +20,28 @@ from typing import Self
 
 import numpy as np
 
+from nwx.bulk.key_parts import KEY, EntrySpill, Segment, read_segments, segments_by_part
 from nwx.bulk.pool import Pool, keep_memory
 from nwx.bulk.progress import StepProgress, no_progress
-from nwx.bulk.spill import KEY, KEY_REST, Entries, Segment, Spill, read_segments, writing
-from nwx.cdx.blocks import FileReading, blocks
+from nwx.bulk.resources import MEMORY_BYTES, Resources, temporary_folder, workers_for
+from nwx.bulk.whole_files import writing
+from nwx.cdx.blocks import blocks
 from nwx.cdx.columns import CdxColumns
-from nwx.cdx.lines import CdxLine
-from nwx.cdx.raw_blocks import CdxSource, FilePiece
-from nwx.dedup.capture_filter import CaptureFilter
-from nwx.dedup.input_plan import (
-    MEMORY_BYTES,
-    Input,
-    Resources,
-    part_bits,
+from nwx.cdx.inputs import (
+    CdxInput,
+    CdxSource,
+    FilePiece,
+    ReadTask,
+    expanded_bytes,
     ready_inputs,
-    temporary_folder,
-    tried,
-    workers_for,
 )
+from nwx.cdx.lines import CdxLine
+from nwx.cdx.problems import FileReading, Problems
+from nwx.dedup.capture_filter import CaptureFilter
+from nwx.dedup.contest import KEY_REST
 from nwx.dedup.key_hashes import Key, KeyHash
-from nwx.dedup.reports import DedupReport, Problems
-from nwx.dedup.tasks import ENTRIES_AT_ONCE, DedupPlan, ReadTask
+from nwx.dedup.plans import DedupPlan, TaskRunner, part_bits, read_by_plan
+from nwx.dedup.reports import DedupReport
 from nwx.errors import CdxError
 from nwx.values.timestamps import normal_timestamp
 
@@ -206,7 +207,7 @@ class _Part:
 @dataclass(frozen=True, slots=True)
 class _Made:
     files: ListFiles
-    inputs: list[Input]
+    inputs: list[CdxInput]
     lines: int
     problems: list[CdxError]
     problems_total: int
@@ -216,20 +217,20 @@ def _make(
     paths: Sequence[str], folder: Path, resources: Resources, progress: StepProgress
 ) -> _Made:
     inputs = ready_inputs([CdxSource(path, held=True) for path in paths], folder)
-    workers = workers_for(inputs, resources)
+    workers = workers_for(expanded_bytes(inputs), resources)
     bits = part_bits(inputs, resources, workers)
     plan = DedupPlan(CaptureFilter(), secrets.randbits(64), bits, folder)
     with Pool(workers) as pool:
-        report, segments = tried(
-            plan, inputs, workers, lambda plan, tasks: _spill_all(plan, tasks, pool, progress)
+        runner = TaskRunner(pool, progress)
+        report, segments = read_by_plan(
+            plan, inputs, workers, lambda plan, tasks: _spill_all(plan, tasks, runner)
         )
         work = [(folder / f"part-{part}", segments[part]) for part in sorted(segments)]
         counts = [0] * (1 << bits)
         files: list[Path | None] = [None] * (1 << bits)
-        sorted_parts = zip(sorted(segments), work, pool.map(_sort_part, work), strict=True)
-        for done, (part, (path, _), count) in enumerate(sorted_parts, 1):
+        sorted_counts = pool.map_shown(_sort_part, work, progress, "sorting")
+        for part, (path, _), count in zip(sorted(segments), work, sorted_counts, strict=True):
             files[part], counts[part] = path, count
-            progress("sorting", done, len(work))
     met = folder / "met"
     with writing(met), met.open("wb") as stream:
         # written, not left as a hole: a full disk can be told now, not later
@@ -246,50 +247,38 @@ def _make(
 
 @dataclass(slots=True)
 class _Spilled:
-    lines: int
-    readings: list[FileReading]
-    segments: list[Segment]
+    lines: int = 0
+    readings: list[FileReading] = field(default_factory=list)
+    segments: list[Segment] = field(default_factory=list)
 
 
 def _spill_all(
-    plan: DedupPlan, tasks: list[ReadTask], pool: Pool, progress: StepProgress
+    plan: DedupPlan, tasks: list[ReadTask], runner: TaskRunner
 ) -> tuple[DedupReport, dict[int, list[Segment]]]:
     report = DedupReport()
-    problems = Problems(report, strict=False)
-    segments: dict[int, list[Segment]] = {}
-    done, total = 0, sum(task.size for task in tasks)
-    work = [(plan, task) for task in tasks]
-    for task, spilled in zip(tasks, pool.map(_spill, work), strict=True):
-        problems.add(task, spilled.readings)
+    problems = Problems(report)
+    segments: list[Segment] = []
+    for task, spilled in runner.results("reading", _spill, plan, tasks):
+        problems.add(task.pieces, spilled.readings)
         report.lines += spilled.lines
-        for segment in spilled.segments:
-            segments.setdefault(segment.part, []).append(segment)
-        done += task.size
-        progress("reading", done, total)
-    return report, segments
+        segments += spilled.segments
+    return report, segments_by_part(segments)
 
 
 def _spill(plan: DedupPlan, task: ReadTask) -> _Spilled:
     """Read the lines of a task and leave their numbers on disk, by part."""
     keep_memory()
-    spill = Spill(plan.folder / f"entries-{task.number}", plan.bits)
+    spill = EntrySpill(plan.folder / f"entries-{task.number}", plan.bits)
     keys = KeyHash(Key.URL_DIGEST, plan.seed)
-    spilled = _Spilled(0, [], spill.segments)
-    waiting: list[Entries] = []
-    held = 0
+    spilled = _Spilled()
     for piece in task.pieces:
         reading = FileReading(piece.source.shown)
         spilled.readings.append(reading)
         for block in blocks(piece, reading):
-            waiting.append(np.stack(keys.with_timestamps(CdxColumns(block, reading)), axis=1))
-            held += len(waiting[-1])
-            if held >= ENTRIES_AT_ONCE:
-                spill.add(np.concatenate(waiting))
-                spilled.lines += held
-                waiting, held = [], 0
-    if waiting:
-        spill.add(np.concatenate(waiting))
-        spilled.lines += held
+            columns = CdxColumns(block, reading)
+            spill.add(np.stack(keys.with_timestamps(columns), axis=1))
+            spilled.lines += len(columns)
+    spilled.segments = spill.finish()
     return spilled
 
 

@@ -1,14 +1,10 @@
 """What a run over CDX files says when it is over."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from nwx.cdx.blocks import FileReading
 from nwx.dedup.capture_filter import Passed
-from nwx.dedup.tasks import ReadTask, Savings
+from nwx.dedup.tasks import Savings
 from nwx.errors import CdxError
-
-PROBLEMS_LISTED = 1000
 
 
 @dataclass(slots=True)
@@ -40,40 +36,3 @@ class DedupReport:
         self.not_captures += passed.not_captures
         self.without_digest += passed.without_digest
         self.filtered += passed.filtered
-
-
-class LayoutChangedError(Exception):
-    """A file has another layout further down, so that it cannot be read in pieces."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
-        self.path = path
-
-
-class Problems:
-    """The broken lines of all tasks, each by its number in its whole file."""
-
-    def __init__(self, report: DedupReport, *, strict: bool) -> None:
-        self._report = report
-        self._strict = strict
-        self._before = 0
-
-    def add(self, task: ReadTask, readings: Iterable[FileReading]) -> None:
-        """Add those of the next task.
-
-        Raises the first problem if `strict`, LayoutChangedError where the
-        rest of a file may have been misread.
-        """
-        for piece, reading in zip(task.pieces, readings, strict=False):
-            if reading.layout_changed and (piece.start or piece.end):
-                raise LayoutChangedError(piece.source.path)
-            before = self._before if piece.start else 0
-            self._before = before + reading.line
-            room = PROBLEMS_LISTED - len(self._report.problems)
-            for problem in sorted(reading.problems, key=lambda each: each.line or 0)[:room]:
-                place = before + (problem.line or 0)
-                self._report.problems.append(CdxError(str(problem), problem.file, place))
-            self._report.problems_total += reading.problems_total
-            if self._strict and self._report.problems:
-                first = self._report.problems[0]
-                raise CdxError(f"{first.file}:{first.line}: {first}", first.file, first.line)

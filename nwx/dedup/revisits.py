@@ -6,11 +6,13 @@ from typing import BinaryIO
 
 from nwx.bulk.pool import Pool
 from nwx.bulk.progress import StepProgress, no_progress
-from nwx.cdx.raw_blocks import CdxSource
+from nwx.bulk.resources import Resources, temporary_folder, workers_for
+from nwx.cdx.inputs import CdxSource, ReadTask, expanded_bytes, ready_inputs
+from nwx.cdx.problems import Problems
 from nwx.dedup.capture_filter import CaptureFilter, Revisits
-from nwx.dedup.input_plan import Resources, ready_inputs, temporary_folder, tried, workers_for
-from nwx.dedup.reports import DedupReport, Problems
-from nwx.dedup.tasks import DedupPlan, ReadTask, WrittenLines, write
+from nwx.dedup.plans import DedupPlan, TaskRunner, read_by_plan
+from nwx.dedup.reports import DedupReport
+from nwx.dedup.tasks import WrittenLines, write
 
 _COPY_BYTES = 1 << 20
 
@@ -33,11 +35,12 @@ def find_revisits(
     resources = resources or Resources()
     with temporary_folder(resources.folder) as folder:
         inputs = ready_inputs(sources, folder)
-        workers = workers_for(inputs, resources)
+        workers = workers_for(expanded_bytes(inputs), resources)
         plan = DedupPlan(CaptureFilter(revisits=Revisits.ONLY), 0, 1, folder, strict, summary)
         with Pool(workers) as pool:
-            report, parts = tried(
-                plan, inputs, workers, lambda plan, tasks: _read(plan, pool, tasks, progress)
+            runner = TaskRunner(pool, progress)
+            report, parts = read_by_plan(
+                plan, inputs, workers, lambda plan, tasks: _read(plan, tasks, runner)
             )
         for part in parts:
             with part.path.open("rb") as stream:
@@ -46,19 +49,15 @@ def find_revisits(
 
 
 def _read(
-    plan: DedupPlan, pool: Pool, tasks: list[ReadTask], progress: StepProgress
+    plan: DedupPlan, tasks: list[ReadTask], runner: TaskRunner
 ) -> tuple[DedupReport, list[WrittenLines]]:
     report = DedupReport()
     problems = Problems(report, strict=plan.strict)
     parts = []
-    done, total = 0, sum(task.size for task in tasks)
-    work = [(plan, task, None) for task in tasks]
-    for task, written in zip(tasks, pool.map(write, work), strict=True):
-        problems.add(task, written.readings)
+    for task, written in runner.results("reading", write, plan, tasks, None):
+        problems.add(task.pieces, written.readings)
         report.add(written.passed)
         report.duplicates += written.lines
         report.savings.add(written.savings)
         parts.append(written)
-        done += task.size
-        progress("reading", done, total)
     return report, parts

@@ -7,15 +7,17 @@ from pathlib import Path
 
 from nwx.bulk.pool import Pool, keep_memory
 from nwx.bulk.progress import StepProgress, no_progress
-from nwx.cdx.blocks import FileReading, blocks
+from nwx.bulk.resources import Resources, temporary_folder, workers_for
+from nwx.cdx.blocks import blocks
 from nwx.cdx.columns import CdxColumns
-from nwx.cdx.raw_blocks import CdxSource
+from nwx.cdx.inputs import CdxSource, ReadTask, expanded_bytes, ready_inputs
+from nwx.cdx.problems import FileReading, Problems
 from nwx.dedup.capture_filter import CaptureFilter, Passed, Revisits, keep_selected
 from nwx.dedup.duplicates import find_duplicates
-from nwx.dedup.input_plan import Resources, ready_inputs, temporary_folder, tried, workers_for
 from nwx.dedup.key_hashes import Key
-from nwx.dedup.reports import DedupReport, Problems
-from nwx.dedup.tasks import DedupPlan, ReadTask, Savings, add_savings
+from nwx.dedup.plans import DedupPlan, TaskRunner, read_by_plan
+from nwx.dedup.reports import DedupReport
+from nwx.dedup.tasks import Savings, add_savings
 
 USUAL_REVISIT_BYTES = 500
 """What a compressed revisit record takes where the files do not tell."""
@@ -75,13 +77,14 @@ def measure_savings(
     with temporary_folder(resources.folder) as folder:
         # Standard input can be read once only: from here on it is a file.
         inputs = ready_inputs(sources, folder)
-        workers = workers_for(inputs, resources)
+        workers = workers_for(expanded_bytes(inputs), resources)
         with Pool(workers) as pool:
-            report = tried(
+            runner = TaskRunner(pool, progress)
+            report = read_by_plan(
                 DedupPlan(selection, 0, 1, folder / "totals", strict),
                 inputs,
                 workers,
-                lambda plan, tasks: _totals(plan, pool, tasks, progress),
+                lambda plan, tasks: _totals(plan, tasks, runner),
             )
         with Path(os.devnull).open("wb") as nowhere:
             for key in keys:
@@ -108,22 +111,16 @@ class _Part:
     revisits_bytes: int = 0
 
 
-def _totals(
-    plan: DedupPlan, pool: Pool, tasks: list[ReadTask], progress: StepProgress
-) -> SavingsReport:
+def _totals(plan: DedupPlan, tasks: list[ReadTask], runner: TaskRunner) -> SavingsReport:
     report = SavingsReport()
     problems = Problems(report.reading, strict=plan.strict)
-    done, total = 0, sum(task.size for task in tasks)
-    work = [(plan, task) for task in tasks]
-    for task, part in zip(tasks, pool.map(_count, work), strict=True):
-        problems.add(task, part.readings)
+    for task, part in runner.results("counting", _count, plan, tasks):
+        problems.add(task.pieces, part.readings)
         report.reading.add(part.passed)
         report.captures.add(part.captures)
         report.without_length += part.without_length
         report.revisits += part.revisits
         report.revisits_bytes += part.revisits_bytes
-        done += task.size
-        progress("counting", done, total)
     return report
 
 

@@ -14,16 +14,20 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from nwx.bulk.key_parts import KEY, EntrySpill, Segment, read_segments
 from nwx.bulk.pool import keep_memory
-from nwx.bulk.spill import KEY, RANK, Segment, Spill, contest, read_segments, writing
-from nwx.cdx.blocks import FileReading, blocks, start_of
+from nwx.bulk.whole_files import writing
+from nwx.cdx.blocks import blocks, start_of
 from nwx.cdx.columns import CdxColumns, Mask, load_columns
 from nwx.cdx.files import lines_of, open_cdx
-from nwx.cdx.raw_blocks import CdxSource
+from nwx.cdx.inputs import CdxSource, ReadTask
+from nwx.cdx.problems import FileReading
 from nwx.dedup.capture_filter import Passed, keep_selected, numbered_entries
+from nwx.dedup.contest import RANK, contest
 from nwx.dedup.key_hashes import Key, KeyHash, Words
 from nwx.dedup.list_lines import list_lines
-from nwx.dedup.tasks import ENTRIES_AT_ONCE, DedupPlan, ReadTask, Savings, add_savings
+from nwx.dedup.plans import DedupPlan
+from nwx.dedup.tasks import Savings, add_savings
 
 _FIRST_LINES = 5000
 _WORD = 8
@@ -70,16 +74,13 @@ def collect_runs(plan: DedupPlan, task: ReadTask) -> RunsFound:
     """Read the lines of a task by runs, and write those that are duplicates in their run."""
     keep_memory()
     found = RunsFound(plan.folder / f"lines-{task.number}")
-    spill = Spill(plan.folder / f"urls-{task.number}", plan.bits)
+    spill = EntrySpill(plan.folder / f"urls-{task.number}", plan.bits)
     keys = KeyHash(plan.selection.key, plan.seed)
-    waiting: list[Words] = []
-    count = 0
     with writing(found.path), found.path.open("wb") as stream:
         for columns in _selected(plan, task, found):
             same = same_as_before(columns)
             urls = keys.of_url(columns)
-            waiting.append(_distinct(urls, same))
-            count += len(waiting[-1])
+            spill.add(_distinct(urls, same)[:, None])
             several = same.copy()
             several[:-1] |= same[1:]
             found.keys += len(columns) - int(np.count_nonzero(several))
@@ -88,12 +89,7 @@ def collect_runs(plan: DedupPlan, task: ReadTask) -> RunsFound:
             stream.write(list_lines(columns))
             if plan.summary:
                 add_savings(found.savings, columns)
-            if count >= ENTRIES_AT_ONCE:
-                spill.add(np.concatenate(waiting)[:, None])
-                waiting, count = [], 0
-    if waiting:
-        spill.add(np.concatenate(waiting)[:, None])
-    found.segments = spill.segments
+    found.segments = spill.finish()
     return found
 
 

@@ -12,45 +12,22 @@ from pathlib import Path
 
 import numpy as np
 
+from nwx.bulk.key_parts import ENTRIES_AT_ONCE, Entries, EntrySpill, Segment, read_segments
 from nwx.bulk.pool import keep_memory
-from nwx.bulk.spill import ID, RANK, Entries, Segment, Spill, contest, read_segments, writing
-from nwx.cdx.blocks import FileReading, blocks
+from nwx.bulk.whole_files import writing
+from nwx.cdx.blocks import blocks
 from nwx.cdx.columns import CdxColumns, Mask
-from nwx.cdx.raw_blocks import FilePiece
+from nwx.cdx.inputs import FilePiece, ReadTask
+from nwx.cdx.problems import FileReading
 from nwx.dedup.capture_filter import CaptureFilter, Passed, keep_selected, key_entries
+from nwx.dedup.contest import ID, RANK, contest
 from nwx.dedup.key_hashes import KeyHash
 from nwx.dedup.list_lines import list_lines
+from nwx.dedup.plans import DedupPlan
 from nwx.values.urls import url_parts
 
-ENTRIES_AT_ONCE = 1 << 18
 _TASK_SHIFT = 40
 _LOCAL = np.uint64((1 << _TASK_SHIFT) - 1)
-
-
-@dataclass(frozen=True, slots=True)
-class DedupPlan:
-    """What all tasks of one run share."""
-
-    selection: CaptureFilter
-    seed: int
-    bits: int
-    folder: Path
-    strict: bool = False
-    summary: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ReadTask:
-    """Some pieces of input to be read together, `size` bytes as stored."""
-
-    number: int
-    pieces: tuple[FilePiece, ...]
-    size: int
-
-    @property
-    def held(self) -> bool:
-        """Return whether its captures are held, so that none is a duplicate."""
-        return self.pieces[0].source.held
 
 
 @dataclass(slots=True)
@@ -73,7 +50,7 @@ def collect(plan: DedupPlan, task: ReadTask) -> CollectedEntries:
     """
     keep_memory()
     found = CollectedEntries()
-    spill = Spill(plan.folder / f"entries-{task.number}", plan.bits)
+    spill = EntrySpill(plan.folder / f"entries-{task.number}", plan.bits)
     keys = KeyHash(plan.selection.key, plan.seed)
     beaten: list[Mask] = []
     waiting: list[Entries] = []
@@ -89,7 +66,7 @@ def collect(plan: DedupPlan, task: ReadTask) -> CollectedEntries:
             break
     if waiting:
         beaten.append(_spill(waiting, spill, plan.selection, held=task.held))
-    found.segments = spill.segments
+    found.segments = spill.finish()
     found.beaten = np.packbits(np.concatenate(beaten)).tobytes() if beaten else b""
     return found
 
@@ -107,7 +84,9 @@ def _selected(piece: FilePiece, plan: DedupPlan, found: CollectedEntries) -> Ite
             return
 
 
-def _spill(waiting: list[Entries], spill: Spill, selection: CaptureFilter, *, held: bool) -> Mask:
+def _spill(
+    waiting: list[Entries], spill: EntrySpill, selection: CaptureFilter, *, held: bool
+) -> Mask:
     entries = np.concatenate(waiting)
     waiting.clear()
     if held or selection.ranked_by_date:

@@ -1,21 +1,17 @@
 """CDX of archive files: WARC, ARC and WACZ, many at a time."""
 
-import heapq
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from io import BytesIO
-from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-from nwx.bulk.pool import Pool, processors
+from nwx.bulk.pool import Pool
 from nwx.bulk.progress import StepProgress, no_progress
-from nwx.bulk.spill import writing
+from nwx.bulk.resources import processors, temporary_folder
+from nwx.bulk.sorted_runs import SortedRun, joined_runs, read_runs
 from nwx.bulk.tally import Note, Tally
 from nwx.bulk.whole_files import whole_file
 from nwx.cdx.lines import CDX9, CDX11, format_header
-from nwx.dedup.input_plan import temporary_folder
 from nwx.errors import FormatError, SourceError, UrlError
 from nwx.indexing.index_lines import IndexLineForm, index_line
 from nwx.model import ReadError
@@ -26,8 +22,7 @@ from nwx.warc.scanner import Scanner
 from nwx.warc.sources import ArchiveSource
 
 _KEPT_BYTES = 1 << 16
-_FILES_MERGED = 64
-_SORTED_BYTES = 32 << 20
+_MERGED_BYTES = 64 << 20
 _WORTH_PROCESSES_BYTES = 4 << 20
 
 
@@ -223,19 +218,10 @@ def _beside(source: ArchiveSource | ReadError, form: IndexLineForm) -> Path:
     return Path(f"{source.path}{inner}.{end}")
 
 
-def _merge(parts: list[Path], folder: Path, output: BinaryIO) -> None:
-    """Write the lines of sorted files in order; few files are open at a time."""
-    if sum(part.stat().st_size for part in parts) <= _SORTED_BYTES:
-        output.writelines(sorted(chain(*(BytesIO(part.read_bytes()) for part in parts))))
-        return
-    while len(parts) > _FILES_MERGED:
-        merged = folder / f"merged-{parts[0].name}"
-        with writing(merged), merged.open("wb") as stream:
-            _merge_few(parts[:_FILES_MERGED], stream)
-        parts = [*parts[_FILES_MERGED:], merged]
-    _merge_few(parts, output)
-
-
-def _merge_few(parts: Iterable[Path], output: BinaryIO) -> None:
-    with ExitStack() as stack:
-        output.writelines(heapq.merge(*(stack.enter_context(part.open("rb")) for part in parts)))
+def _merge(parts: Sequence[Path], folder: Path, output: BinaryIO) -> None:
+    """Write the lines of sorted files in order."""
+    runs: Sequence[SortedRun] = [SortedRun(part.name, part.stat().st_size) for part in parts]
+    with Pool(1) as pool:
+        runs = joined_runs(folder, runs, _MERGED_BYTES, pool)
+    for batch in read_runs(folder, runs, _MERGED_BYTES):
+        output.write(b"\n".join([*batch, b""]))

@@ -1,32 +1,30 @@
 """Builds a cluster from CDX files in any order: sorted runs, split points, shards."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from nwx.bulk.pool import Pool, keep_memory
 from nwx.bulk.progress import StepProgress, no_progress
-from nwx.bulk.sorted_merge import Distinct, merged_lines
-from nwx.bulk.whole_files import whole_file
+from nwx.bulk.resources import Resources, workers_for
+from nwx.bulk.sorted_merge import Distinct
+from nwx.bulk.sorted_runs import SortedRun, joined_runs, read_runs, split_points
+from nwx.bulk.whole_files import done_once
 from nwx.cdx.files import STANDARD_INPUT
-from nwx.cdx.raw_blocks import CdxSource
-from nwx.dedup.input_plan import Resources, plan_tasks, ready_inputs, workers_for
+from nwx.cdx.inputs import CdxSource, expanded_bytes, plan_tasks, ready_inputs
+from nwx.cdx.problems import Problems, problems_json
+from nwx.cdx.zipnum_index import block_key
 from nwx.errors import CdxError, UsageError
+from nwx.zipnum.input_runs import make_runs
 from nwx.zipnum.publication import SPLITS, publish, recover, work_folder
 from nwx.zipnum.shards import data_name, part_name, shard_writer
-from nwx.zipnum.sorted_runs import PieceRead, Run, TaskDone, join_runs, make_runs, run_batches
-from nwx.zipnum.split_points import format_splits, split_points
+from nwx.zipnum.split_points import format_splits
 
 LINES_A_BLOCK = 3000
-_RUN_SHARE, _BATCH_SHARE = 4, 8
-"""What lines take in memory, as Python holds them, for each of their bytes; twice, for batches."""
-_LEAST_BATCH_BYTES, _MOST_BATCH_BYTES = 1 << 16, 8 << 20
-_MOST_RUNS = 256
-_PROBLEMS_LISTED = 1000
+_PLAN_FORM = 2
+"""Raised when the files of unfinished work change, so that none of another version goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +65,7 @@ class ClusterBuildReport:
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as JSON values."""
-        problems = [
-            {"file": each.file, "line": each.line, "message": str(each)} for each in self.problems
-        ]
+        problems = problems_json(self.problems)
         counts = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "problems"}
         return {**counts, "problems": problems}
 
@@ -80,19 +76,6 @@ class ClusterBuildReport:
             CdxError(each["message"], each["file"], each["line"]) for each in found["problems"]
         ]
         return cls(**{**found, "problems": problems})
-
-    def add_pieces(self, pieces: Sequence[PieceRead]) -> None:
-        """Add what could not be read, with lines numbered from the start of each file."""
-        before: dict[str, int] = {}
-        for piece in sorted(pieces, key=lambda each: each.start):
-            first = before.get(piece.file, 0)
-            before[piece.file] = first + piece.lines
-            self.problems_total += piece.problems_total
-            if piece.damage:
-                self.damaged.append(piece.damage)
-            for line, message in piece.problems:
-                if len(self.problems) < _PROBLEMS_LISTED:
-                    self.problems.append(CdxError(message, piece.file, first + line))
 
 
 def build_cluster(
@@ -129,7 +112,7 @@ def build_cluster(
 
 def _write(
     workers: "Workers",
-    runs: Sequence[Run],
+    runs: Sequence[SortedRun],
     work: Path,
     options: ClusterBuildOptions,
     report: ClusterBuildReport,
@@ -170,6 +153,7 @@ def plan_of(
             found = path.stat()
             files.append([str(path.resolve()), found.st_size, found.st_mtime_ns])
     return {
+        "form": _PLAN_FORM,
         "files": files,
         "shards": options.shards,
         "lines": options.lines_a_block,
@@ -193,8 +177,8 @@ class Workers:
         self._work = work
         self._inputs = ready_inputs(sources, work)
         self._progress = progress
-        self._count = workers_for(self._inputs, resources)
-        self._memory = resources.memory_bytes // self._count
+        self._count = workers_for(expanded_bytes(self._inputs), resources)
+        self.memory_bytes = resources.memory_bytes // self._count
         self.pool = Pool(self._count)
 
     def __enter__(self) -> Self:
@@ -209,83 +193,71 @@ class Workers:
     ) -> None:
         self.pool.__exit__(kind, error, trace)
 
-    def sorted_runs(self, report: ClusterBuildReport) -> Sequence[Run]:
+    def sorted_runs(self, report: ClusterBuildReport) -> Sequence[SortedRun]:
         """Return the lines of all sources as sorted runs; faults go to the report.
 
         They are so few that all can be read at once.
         """
-        tasks = plan_tasks(self._inputs, frozenset(), self._count)
-        total = sum(task.size for task in tasks)
-        read = 0
-        done: list[TaskDone] = []
-        run_bytes = self._memory // _RUN_SHARE
-        to_do = [(self._work, task.number, task.pieces, run_bytes) for task in tasks]
-        for task, found in zip(tasks, self.pool.map(make_runs, to_do), strict=True):
-            done.append(found)
-            read += task.size
-            self._progress("sorting", read, total)
-        report.add_pieces([piece for each in done for piece in each.pieces])
-        return self._few([run for each in done for run in each.runs])
-
-    def _few(self, runs: Sequence[Run]) -> Sequence[Run]:
-        while len(runs) > _MOST_RUNS:
-            groups = [runs[at : at + _MOST_RUNS] for at in range(0, len(runs), _MOST_RUNS)]
-            room = self.batch_bytes(_MOST_RUNS)
-            to_do = [(self._work, group, room) for group in groups]
-            runs = list(self.pool.map(join_runs, to_do))
-        return runs
-
-    def batch_bytes(self, sources: int) -> int:
-        """Return how much a process reads at once of each of several sources that it merges."""
-        room = self._memory // _BATCH_SHARE // max(1, sources)
-        return min(_MOST_BATCH_BYTES, max(_LEAST_BATCH_BYTES, room))
+        tasks = plan_tasks(self._inputs, self._count)
+        problems = Problems(report)
+        runs: list[SortedRun] = []
+        work = [(self._work, task, self.memory_bytes) for task in tasks]
+        sizes = [task.size for task in tasks]
+        made = self.pool.map_shown(make_runs, work, self._progress, "sorting", sizes)
+        for task, found in zip(tasks, made, strict=True):
+            problems.add(task.pieces, found.readings)
+            report.damaged += [each.damage for each in found.readings if each.damage]
+            runs += found.runs
+        return joined_runs(self._work, runs, self.memory_bytes, self.pool, block_key, keep=True)
 
     def write_shards(
         self,
-        runs: Sequence[Run],
+        runs: Sequence[SortedRun],
         points: Sequence[bytes],
         names: Sequence[str],
         lines_a_block: int,
         report: ClusterBuildReport,
     ) -> None:
         """Write the data files `names` from runs, cut at split points; counts go to the report."""
-        room = self.batch_bytes(len(runs))
         shards = [
-            (self._work, runs, number, names[number], start, end, lines_a_block, room)
-            for number, (start, end) in enumerate(pairwise([b"", *points, None]))
+            _Shard(number, names[number], start, end)
+            for number, (start, end) in enumerate(zip([b"", *points], [*points, None], strict=True))
         ]
-        for lines, blocks, repeated in self.pool.map(write_shard, shards):
+        work = [(shard, self._work, runs, lines_a_block, self.memory_bytes) for shard in shards]
+        written = self.pool.map_shown(write_shard, work, self._progress, "writing")
+        for lines, blocks, repeated in written:
             report.shards += 1
             report.lines += lines
             report.blocks += blocks
             report.repeated += repeated
-            self._progress("writing", report.shards, len(shards))
+
+
+@dataclass(frozen=True, slots=True)
+class _Shard:
+    """A data file to be written: of the lines from `start` up to but without `end`."""
+
+    number: int
+    name: str
+    start: bytes
+    end: bytes | None
 
 
 def write_shard(
-    work: Path,
-    runs: Sequence[Run],
-    number: int,
-    name: str,
-    start: bytes,
-    end: bytes | None,
-    lines_a_block: int,
-    room: int,
+    shard: _Shard, work: Path, runs: Sequence[SortedRun], lines_a_block: int, memory_bytes: int
 ) -> tuple[int, int, int]:
     """Write a shard and return its lines, its blocks, and the lines left out as repeated.
 
     What an earlier call wrote is kept.
     """
     keep_memory()
-    report = work / f"shard-{number:05d}.json"
-    if report.exists():
-        lines, blocks, repeated = json.loads(report.read_bytes())
-        return lines, blocks, repeated
-    distinct = Distinct(merged_lines(run_batches(work, run, start, end, room) for run in runs))
-    with shard_writer(work, name, part_name(number), lines_a_block) as writer:
-        for batch in distinct:
-            writer.add(batch)
-    counts = (writer.lines, writer.blocks, distinct.repeated)
-    with whole_file(report) as stream:
-        stream.write(json.dumps(counts).encode())
-    return counts
+    report = work / f"shard-{shard.number:05d}.json"
+
+    def write() -> tuple[int, int, int]:
+        distinct = Distinct(read_runs(work, runs, memory_bytes, shard.start, shard.end))
+        with shard_writer(work, shard.name, part_name(shard.number), lines_a_block) as writer:
+            for batch in distinct:
+                writer.add(batch)
+        return writer.lines, writer.blocks, distinct.repeated
+
+    lines, blocks, repeated = done_once(report, write)
+    return lines, blocks, repeated

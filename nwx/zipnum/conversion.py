@@ -4,8 +4,7 @@ import hashlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nwx.bulk.spill import writing
-from nwx.bulk.whole_files import whole_file
+from nwx.bulk.whole_files import whole_file, writing
 from nwx.cdx.zipnum_index import ZipNumBlock, format_meta, format_wacz_line
 from nwx.errors import UsageError
 from nwx.zipnum.cluster import Cluster

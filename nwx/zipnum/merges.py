@@ -1,6 +1,5 @@
 """Merges new lines into a cluster: blocks that get none of them are copied as they are."""
 
-import json
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -8,11 +7,12 @@ from pathlib import Path
 
 from nwx.bulk.pool import keep_memory
 from nwx.bulk.progress import StepProgress, no_progress
+from nwx.bulk.resources import Resources
 from nwx.bulk.sorted_merge import Distinct, LineBatch, merged_lines
-from nwx.bulk.whole_files import whole_file
-from nwx.cdx.raw_blocks import CdxSource
+from nwx.bulk.sorted_runs import SortedRun, read_runs
+from nwx.bulk.whole_files import done_once, whole_file
+from nwx.cdx.inputs import CdxSource
 from nwx.cdx.zipnum_index import ZipNumBlock, format_index_line
-from nwx.dedup.input_plan import Resources
 from nwx.errors import FormatError, UsageError
 from nwx.zipnum.builds import (
     LINES_A_BLOCK,
@@ -24,7 +24,6 @@ from nwx.zipnum.builds import (
 from nwx.zipnum.cluster import Cluster, index_file, open_cluster
 from nwx.zipnum.publication import Locations, publish, recover, work_folder
 from nwx.zipnum.shards import ShardWriter, data_name, next_generation, part_name, shard_writer
-from nwx.zipnum.sorted_runs import Run, run_batches
 
 
 @dataclass(slots=True)
@@ -98,12 +97,9 @@ def merge_lines(
         with Workers(work, sources, resources, progress) as workers:
             runs = workers.sorted_runs(report)
             lines = lines_a_block or _lines_of(cluster, groups[0].blocks)
-            form, room = (generation, lines), workers.batch_bytes(len(runs))
-            to_do = [(index, work, group, runs, form, room) for group in groups]
-            done: list[_Done] = []
-            for each in workers.pool.map(merge_group, to_do):
-                done.append(each)
-                progress("writing", len(done), len(groups))
+            form = (generation, lines)
+            to_do = [(index, work, group, runs, form, workers.memory_bytes) for group in groups]
+            done = list(workers.pool.map_shown(merge_group, to_do, progress, "writing"))
         _sum_up(report, groups, done)
         _publish(cluster, index, work, groups, done, generation, report)
     return report
@@ -165,9 +161,9 @@ def merge_group(
     index: Path,
     work: Path,
     group: _Group,
-    runs: Sequence[Run],
+    runs: Sequence[SortedRun],
     form: tuple[int, int],
-    room: int,
+    memory_bytes: int,
 ) -> _Done:
     """Write the data files of a group anew if there are lines for it, and their index in any case.
 
@@ -175,25 +171,22 @@ def merge_group(
     """
     keep_memory()
     report = work / f"group-{group.number:05d}.json"
-    if report.exists():
-        return _Done(**json.loads(report.read_bytes()))
-    lines = merged_lines(run_batches(work, run, group.start, group.end, room) for run in runs)
-    new = _Lines(lines)
+    new = _Lines(read_runs(work, runs, memory_bytes, group.start, group.end))
+    return _Done(**done_once(report, lambda: asdict(_merged(index, work, group, new, form))))
+
+
+def _merged(index: Path, work: Path, group: _Group, new: "_Lines", form: tuple[int, int]) -> _Done:
     if new.peek() is None:
-        done = _Done(written=False, blocks=len(group.blocks))
         with whole_file(work / part_name(group.number)) as stream:
             stream.writelines(map(format_index_line, group.blocks))
-    else:
-        generation, lines_a_block = form
-        names = (data_name(group.number, generation), part_name(group.number))
-        with (
-            open_cluster(index) as cluster,
-            shard_writer(work, *names, lines_a_block, even=True) as writer,
-        ):
-            done = _write_group(cluster, group, new, writer)
-    with whole_file(report) as stream:
-        stream.write(json.dumps(asdict(done)).encode())
-    return done
+        return _Done(written=False, blocks=len(group.blocks))
+    generation, lines_a_block = form
+    names = (data_name(group.number, generation), part_name(group.number))
+    with (
+        open_cluster(index) as cluster,
+        shard_writer(work, *names, lines_a_block, even=True) as writer,
+    ):
+        return _write_group(cluster, group, new, writer)
 
 
 class _Lines:

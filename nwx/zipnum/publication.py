@@ -15,8 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from nwx.bulk.spill import writing
-from nwx.bulk.whole_files import whole_file
+from nwx.bulk.whole_files import whole_file, writing
 from nwx.cdx.zipnum_index import (
     format_index_line,
     format_locations,

@@ -7,21 +7,20 @@ from operator import gt
 from pathlib import Path
 
 from nwx.bulk.progress import StepProgress, no_progress
+from nwx.bulk.resources import Resources
 from nwx.bulk.sorted_merge import LineBatch
-from nwx.bulk.spill import writing
-from nwx.bulk.whole_files import whole_file
-from nwx.cdx.raw_blocks import CdxSource
+from nwx.bulk.whole_files import whole_file, writing
+from nwx.cdx.inputs import CdxSource
 from nwx.cdx.zipnum_index import ZipNumBlock, block_key, format_index_line
-from nwx.dedup.input_plan import Resources
 from nwx.errors import FormatError, SourceError, UsageError
 from nwx.zipnum.block_index import BlockIndex
 from nwx.zipnum.builds import LINES_A_BLOCK, ClusterBuildReport, Workers
 from nwx.zipnum.data_members import Member, holds_lines, members
+from nwx.zipnum.input_runs import looks_like_cdx
 from nwx.zipnum.places import ClusterPlaces
 from nwx.zipnum.publication import publish, recover, work_folder
 from nwx.zipnum.remote_bytes import LocalFile
 from nwx.zipnum.shards import data_name, next_generation, part_name
-from nwx.zipnum.sorted_runs import looks_like_cdx
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from isal import igzip_lib
 
 from nwx.bulk.sorted_merge import LineBatch
-from nwx.bulk.spill import writing
+from nwx.bulk.whole_files import writing
 from nwx.cdx.zipnum_index import ZipNumBlock, block_key, format_index_line
 
 _GENERATION = re.compile(r"cdx-\d+-(\d+)\.gz")

@@ -6,29 +6,8 @@ from pathlib import Path
 
 from nwx.cdx.zipnum_index import block_key
 from nwx.errors import SourceError, UsageError
-from nwx.zipnum.sorted_runs import Run
 
 _MOST_BYTES = 1 << 26
-
-
-def split_points(runs: Sequence[Run], shards: int) -> list[bytes]:
-    """Return the first keys of all shards but the first, so that all are about the same size.
-
-    Fewer than asked for where there are too few different keys.
-    """
-    weighted = sorted(
-        (sample.key, (run.size / len(run.samples))) for run in runs for sample in run.samples
-    )
-    total = sum(weight for _, weight in weighted)
-    points: list[bytes] = []
-    passed = 0.0
-    for key, weight in weighted:
-        if passed >= total * (len(points) + 1) / shards and (not points or key > points[-1]):
-            points.append(key)
-            if len(points) == shards - 1:
-                break
-        passed += weight
-    return points
 
 
 def read_splits(path: Path) -> list[bytes]:

@@ -58,6 +58,7 @@ def test_dates_are_added_once(archive: Nwx, dup: Path) -> None:
         "dates_known": 0,
         "keys_without_document": 1,
         "keys_left_out": 0,
+        "not_captures": 0,
         "without_digest": 0,
         "problems_total": 0,
         "problems": [],
@@ -262,10 +263,10 @@ KILLED = """
 import os, signal, sys, threading
 import nwx.dedup.added_dates
 from nwx.cli import add_dates
-from nwx.dedup import dates
+from nwx.dedup import date_lists
 
 # dates are added in as many steps as those of a long list
-dates.HELD_CHARACTERS, dates.AT_ONCE = 100_000, 1_000
+date_lists.HELD_BYTES, date_lists.AT_ONCE = 400_000, 1_000
 step, seconds = int(sys.argv[1]), float(sys.argv[2])
 read_dates = nwx.dedup.added_dates.read_dates
 

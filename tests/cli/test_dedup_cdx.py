@@ -28,7 +28,8 @@ def _run(
     return subprocess.run(
         [str(BIN / "nwx"), command, *map(str, arguments)],
         input=stdin,
-        env=environment("archive"),
+        # a limit on the size of files would cut what Python writes to its cache
+        env=environment("archive", PYTHONDONTWRITEBYTECODE="1"),
         capture_output=True,
         timeout=120,
         check=False,

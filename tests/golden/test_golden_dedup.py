@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from nwx.captures import names_capture
+from nwx.cdx.inputs import CdxSource
 from nwx.cdx.lines import Layout
-from nwx.cdx.raw_blocks import CdxSource
 from nwx.dedup.capture_filter import CaptureFilter
 from nwx.dedup.duplicates import find_duplicates
 from nwx.dedup.key_hashes import Key

@@ -10,9 +10,10 @@ from unittest.mock import patch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nwx.cdx import raw_blocks
-from nwx.cdx.raw_blocks import CdxSource
-from nwx.dedup import duplicates, input_plan, sorted_input, tasks
+from nwx.bulk import key_parts
+from nwx.cdx import inputs, raw_blocks
+from nwx.cdx.inputs import CdxSource
+from nwx.dedup import duplicates, tasks
 from nwx.dedup.capture_filter import CaptureFilter, Keep
 from nwx.dedup.duplicates import find_duplicates
 from nwx.dedup.key_hashes import Key
@@ -119,11 +120,11 @@ def test_duplicates_are_those_of_a_dictionary(
     size = -(-len(lines) // files) or 1
     with (
         TemporaryDirectory() as folder,
-        patch.object(raw_blocks, "BLOCK_BYTES", block_bytes),
-        patch.object(input_plan, "_LEAST_TASK_BYTES", task_bytes),
-        patch.object(input_plan, "_TASK_BYTES", task_bytes),
+        patch.object(raw_blocks, "_BLOCK_BYTES", block_bytes),
+        patch.object(inputs, "_LEAST_TASK_BYTES", task_bytes),
+        patch.object(inputs, "_TASK_BYTES", task_bytes),
         patch.object(tasks, "ENTRIES_AT_ONCE", at_once),
-        patch.object(sorted_input, "ENTRIES_AT_ONCE", at_once),
+        patch.object(key_parts, "ENTRIES_AT_ONCE", at_once),
         patch.object(raw_blocks, "LONGEST_RUN_BYTES", longest_run),
         patch.object(duplicates, "seem_in_order", lambda _, key: by_runs and key is not Key.DIGEST),
     ):

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from nwx.captures import is_captured, names_capture
-from nwx.cdx.blocks import FileReading, blocks
+from nwx.cdx.blocks import blocks
 from nwx.cdx.columns import CdxColumns
-from nwx.cdx.raw_blocks import CdxSource, FilePiece
+from nwx.cdx.inputs import CdxSource, FilePiece
+from nwx.cdx.problems import FileReading
 from tests.cdxlines import ALL_RECORDS, CAPTURED, FIELDS_OF_ALL
 
 

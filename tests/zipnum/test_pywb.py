@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nwx.cdx.raw_blocks import CdxSource
-from nwx.dedup.input_plan import Resources
+from nwx.bulk.resources import Resources
+from nwx.cdx.inputs import CdxSource
 from nwx.zipnum.builds import ClusterBuildOptions, build_cluster
 from nwx.zipnum.merges import merge_lines
 from nwx.zipnum.repairs import repair_cluster

@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nwx.cdx.blocks import FileReading, blocks
+from nwx.cdx.blocks import blocks
 from nwx.cdx.columns import CdxColumns
-from nwx.cdx.raw_blocks import CdxSource, FilePiece
+from nwx.cdx.inputs import CdxSource, FilePiece
+from nwx.cdx.problems import FileReading
 from nwx.cdx.timestamp_digits import timestamps_of
 from nwx.dedup.key_hashes import Key, KeyHash, canonical_digest
 from nwx.errors import TimestampError

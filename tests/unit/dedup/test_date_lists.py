@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.cdx.raw_blocks import CdxSource
+from nwx.cdx.inputs import CdxSource
 from nwx.dedup import date_lists
 from nwx.dedup.date_lists import ListsRead, read_dates
 from nwx.errors import CdxError
@@ -113,7 +113,7 @@ def test_more_than_fits_in_memory_is_the_same(
     # One key with more dates than are held: it cannot be cut.
     lines += [f"201101{n // 24 + 1:02}{n % 24:02} {SHA1} {URL}\n" for n in range(300)]
     whole, _ = read(tmp_path, "".join(lines))
-    monkeypatch.setattr(date_lists, "HELD_CHARACTERS", 2_000)
+    monkeypatch.setattr(date_lists, "HELD_BYTES", 8_000)
     monkeypatch.setattr(date_lists, "AT_ONCE", 50)
     parts, lists = read(tmp_path, "".join(lines))
     assert len(parts) > 40

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from nwx.cdx import raw_blocks
+from nwx.bulk.resources import Resources
+from nwx.cdx import inputs, raw_blocks
+from nwx.cdx.inputs import CdxSource
 from nwx.cdx.lines import CdxLine, Layout
-from nwx.cdx.raw_blocks import CdxSource
-from nwx.dedup import duplicates, input_plan
+from nwx.dedup import duplicates
 from nwx.dedup.capture_filter import CaptureFilter, Keep, Revisits
 from nwx.dedup.duplicates import find_duplicates
-from nwx.dedup.input_plan import Resources
 from nwx.dedup.key_hashes import Key
 from nwx.dedup.reports import DedupReport
 from nwx.dedup.revisits import find_revisits
@@ -309,9 +309,9 @@ def test_a_file_cut_in_pieces_gives_the_same(
     lines[30] = "broken"
     source = _write(tmp_path, *lines, header=" CDX N b a m s k r M S V g\n")
     whole = _found(source)
-    monkeypatch.setattr(input_plan, "_LEAST_TASK_BYTES", 300)
-    monkeypatch.setattr(input_plan, "_TASK_BYTES", 300)
-    monkeypatch.setattr(raw_blocks, "BLOCK_BYTES", 250)
+    monkeypatch.setattr(inputs, "_LEAST_TASK_BYTES", 300)
+    monkeypatch.setattr(inputs, "_TASK_BYTES", 300)
+    monkeypatch.setattr(raw_blocks, "_BLOCK_BYTES", 250)
     pieces = _found(source)
     assert whole[0] == pieces[0]
     assert len(pieces[0]) == 42
@@ -327,8 +327,8 @@ def test_another_header_further_down_is_followed_over_all_pieces(
         tmp_path, *first, " CDX a b k r", *second, header=" CDX N b a m s k r M S V g\n"
     )
     whole = _found(source)
-    monkeypatch.setattr(input_plan, "_LEAST_TASK_BYTES", 300)
-    monkeypatch.setattr(input_plan, "_TASK_BYTES", 300)
+    monkeypatch.setattr(inputs, "_LEAST_TASK_BYTES", 300)
+    monkeypatch.setattr(inputs, "_TASK_BYTES", 300)
     assert _found(source)[0] == whole[0]
     assert len(whole[0]) == 23
     assert whole[1].problems_total == 0
@@ -341,7 +341,7 @@ def test_processes_share_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ]
     source = _write(tmp_path, *lines)
     alone = _found(source, resources=Resources(workers=1))
-    monkeypatch.setattr(input_plan, "_LEAST_TASK_BYTES", 20_000)
+    monkeypatch.setattr(inputs, "_LEAST_TASK_BYTES", 20_000)
     shared = _found(source, resources=Resources(workers=2))
     assert shared == alone
     assert len(alone[0]) == 909

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import zstandard
 
-from nwx.bulk.spill import KEY, RANK, contest
+from nwx.bulk.key_parts import KEY
 from nwx.cdx.lines import DATE_FIRST, format_cdx
+from nwx.dedup.contest import RANK, contest
 from nwx.dedup.exclusion_lists import ExclusionList
 from nwx.errors import SourceError
 

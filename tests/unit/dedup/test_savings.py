@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.cdx.raw_blocks import CdxSource
+from nwx.cdx.inputs import CdxSource
 from nwx.dedup.capture_filter import CaptureFilter
 from nwx.dedup.key_hashes import Key
 from nwx.dedup.savings import USUAL_REVISIT_BYTES, measure_savings

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.indexing import cdx_files
+from nwx.bulk import sorted_runs
 from nwx.indexing.cdx_files import IndexOptions, index_beside, index_together
 from nwx.indexing.index_lines import IndexLineForm
 from nwx.warc.sources import ArchiveSource, expand
@@ -61,13 +61,11 @@ def test_posts_are_told_apart_when_asked_for(tmp_path: Path) -> None:
     assert line.endswith(b'"requestBody": "a=B", "method": "POST"}')
 
 
-@pytest.mark.parametrize("sorted_bytes", [0, 1 << 20])
 @pytest.mark.parametrize("in_order", [True, False])
 def test_many_files_many_processes_same_lines(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_order: bool, sorted_bytes: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_order: bool
 ) -> None:
-    monkeypatch.setattr(cdx_files, "_FILES_MERGED", 2)
-    monkeypatch.setattr(cdx_files, "_SORTED_BYTES", sorted_bytes)
+    monkeypatch.setattr(sorted_runs, "MOST_RUNS", 2)
     paths = [
         write_warc(tmp_path / f"{number}.warc.gz", many_pages(5, start=number * 3))
         for number in range(5)

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from nwx.cdx.raw_blocks import CdxSource
-from nwx.dedup.input_plan import Resources
+from nwx.bulk.resources import Resources
+from nwx.cdx.inputs import CdxSource
 from nwx.errors import SourceError, UsageError
 from nwx.zipnum import open_cluster, publication
 from nwx.zipnum.builds import ClusterBuildOptions, ClusterBuildReport, build_cluster
@@ -248,8 +248,8 @@ def test_nothing_is_merged_into_a_cluster_whose_index_was_emptied(
 _KILLED = """
 import sys
 from pathlib import Path
-from nwx.dedup.input_plan import Resources
-from nwx.cdx.raw_blocks import CdxSource
+from nwx.bulk.resources import Resources
+from nwx.cdx.inputs import CdxSource
 from nwx.zipnum.builds import ClusterBuildOptions, build_cluster
 
 def progress(step, done, total):
@@ -287,7 +287,7 @@ def test_two_at_once_in_one_folder_are_refused(tmp_path: Path, inputs: list[Path
     out = tmp_path / "out"
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    code = _KILLED.replace("BuildOptions(40, 50)", "BuildOptions()")
+    code = _KILLED.replace("ClusterBuildOptions(40, 50)", "ClusterBuildOptions()")
     with subprocess.Popen([sys.executable, "-c", code, str(out), str(pipe)]) as process:
         while not (out / WORK / "plan.json").exists():
             time.sleep(0.02)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nwx.cdx.raw_blocks import CdxSource
-from nwx.dedup.input_plan import Resources
+from nwx.bulk.resources import Resources
+from nwx.cdx.inputs import CdxSource
 from nwx.errors import SourceError, UsageError
 from nwx.zipnum import open_cluster
 from nwx.zipnum.builds import ClusterBuildOptions, build_cluster

@@ -1,4 +1,4 @@
-"""Entries on their way through the disk: written by task, read by key.
+"""Which captures of a key are duplicates, found among entries that are rows of numbers.
 
 An entry is one capture: the number of its key (two words), its id, and
 its rank among the captures of this key (one or two words, lowest first;
@@ -6,80 +6,17 @@ what they leave equal the id decides). Where the rank does not tell it, a
 last word says what a line of a list would say of it.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nwx.errors import SourceError
+from nwx.bulk.key_parts import KEY, Entries
 
-Entries = NDArray[np.uint64]
+KEY_REST, ID, RANK, TIE = range(1, 5)
+"""The words of an entry behind `KEY`."""
 
-KEY, KEY_REST, ID, RANK, TIE = range(5)
-WORD_BYTES = 8
-_WORD_BITS = 64
 _NO_RANK = np.uint64(0xFFFFFFFFFFFFFFFF)
-
-
-class Segment(NamedTuple):
-    """Entries of one part that lie together in a file."""
-
-    path: str
-    part: int
-    offset: int
-    length: int
-
-
-class Spill:
-    """The entries of one task in a file of its own; parts are told by `bits` bits of the key."""
-
-    def __init__(self, path: Path, bits: int) -> None:
-        self._path = path
-        self._bits = bits
-        self._size = 0
-        self.segments: list[Segment] = []
-
-    def add(self, entries: Entries) -> None:
-        """Write entries; raises SourceError where there is no room."""
-        parts = (entries[:, KEY] >> np.uint64(_WORD_BITS - self._bits)).astype(np.uint16)
-        entries = entries[np.argsort(parts, kind="stable")]
-        counts = np.bincount(parts, minlength=1 << self._bits).tolist()
-        with writing(self._path), self._path.open("ab") as stream:
-            entries.tofile(stream)
-        entry_bytes = entries.shape[1] * WORD_BYTES
-        for part, count in enumerate(counts):
-            if count:
-                length = count * entry_bytes
-                self.segments.append(Segment(str(self._path), part, self._size, length))
-                self._size += length
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Turn what fails inside into a SourceError about writing `path`."""
-    try:
-        yield
-    except OSError as error:
-        raise SourceError(
-            f"{path} cannot be written: {error.strerror or error}; "
-            "make room, or name another folder for temporary files"
-        ) from error
-
-
-def read_segments(segments: Sequence[Segment], words: int) -> Entries:
-    """Return the entries of several segments, of so many words each."""
-    content = bytearray(sum(segment.length for segment in segments))
-    view, filled = memoryview(content), 0
-    for segment in segments:
-        with Path(segment.path).open("rb", buffering=0) as stream:
-            stream.seek(segment.offset)
-            filled += stream.readinto(view[filled : filled + segment.length]) or 0
-    if filled != len(content):
-        raise SourceError(f"{segments[0].path} was cut short while it was needed")
-    return np.frombuffer(content, np.uint64).reshape(-1, words)
 
 
 class Contest(NamedTuple):

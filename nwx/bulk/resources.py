@@ -1,0 +1,52 @@
+"""What a large run may use: memory, processes and a folder for temporary files."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
+
+from nwx.bulk.whole_files import writing
+
+MEMORY_BYTES = 512 << 20
+PROCESS_BYTES = 96 << 20
+"""What a worker process needs beside its share of the work."""
+
+_WORTH_PROCESSES_BYTES = 48 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What a run may use: memory in bytes in all, a folder for temporary files, processes.
+
+    None for `folder` is the system's; for `workers` as many as there are
+    processors.
+    """
+
+    memory_bytes: int = MEMORY_BYTES
+    folder: Path | None = None
+    workers: int | None = None
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # not on macOS
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def workers_for(input_bytes: int, resources: Resources) -> int:
+    """Return how many processes are worth their start for an input, and fit in memory."""
+    if input_bytes < _WORTH_PROCESSES_BYTES and resources.workers is None:
+        return 1
+    return max(1, min(resources.workers or processors(), resources.memory_bytes // PROCESS_BYTES))
+
+
+@contextmanager
+def temporary_folder(parent: Path | None) -> Iterator[Path]:
+    """Make a folder that is deleted in the end; raises SourceError where that cannot be."""
+    with writing(parent or Path(gettempdir())):
+        folder = TemporaryDirectory(prefix="nwx-", dir=parent, ignore_cleanup_errors=True)
+    with folder as name:
+        yield Path(name)

@@ -1,0 +1,255 @@
+"""The external sort: lines in any order become sorted runs on disk, and runs one sorted stream.
+
+A line is bytes without a newline, and is in the order of its bytes; a
+record of a key and a value is a line with a separator between the two.
+Rows of numbers that only have to meet those of the same key go through
+`nwx.bulk.key_parts`, which orders nothing and so is several times faster.
+
+`ExternalSort` is all that one process needs. Where several share the work,
+each makes runs of its input (`ExternalSort.finish`), and each then reads
+its own range of keys of all runs (`split_points`, `read_runs`). Runs are
+described by `SortedRun`, which goes to other processes and to JSON, so that
+work that was stopped goes on from the runs that are whole.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, groupby
+from pathlib import Path
+from typing import Any, Self
+
+from nwx.bulk.pool import Pool
+from nwx.bulk.sorted_merge import LineBatch, merged_lines
+from nwx.bulk.whole_files import writing
+
+MOST_RUNS = 256
+"""So many runs are merged at once: each has an open file and a share of the memory."""
+
+_MARKS = 128
+_MARK_BYTES = 64
+_HELD_SHARE, _BATCH_SHARE = 4, 8
+"""What lines take in memory, as Python holds them, for each of their bytes; twice, for batches."""
+_LEAST_BATCH_BYTES, _MOST_BATCH_BYTES = 1 << 16, 8 << 20
+
+
+def line_start(line: bytes) -> bytes:
+    """Return the first bytes of a line."""
+    return line[:_MARK_BYTES]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How a line of a run begins, and its offset."""
+
+    start: bytes
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class SortedRun:
+    """A file of sorted lines, each with a newline behind it; marks lead to some of them."""
+
+    name: str
+    size: int
+    marks: tuple[Mark, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the run as JSON values."""
+        marks = [[mark.start.decode("latin-1"), mark.offset] for mark in self.marks]
+        return {"name": self.name, "size": self.size, "marks": marks}
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> Self:
+        """Return a run from JSON values."""
+        marks = tuple(Mark(start.encode("latin-1"), offset) for start, offset in found["marks"])
+        return cls(found["name"], found["size"], marks)
+
+
+class ExternalSort:
+    """Lines that are added in any order and read in order, on disk where memory is too small.
+
+    `memory_bytes` bounds what is held, in all that Python takes for it;
+    `folder` takes the runs, whose names begin with `name`. `start_of`
+    returns the start of a line that marks keep.
+    Each method raises SourceError where there is no room on the disk.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        memory_bytes: int,
+        name: str = "run",
+        start_of: Callable[[bytes], bytes] = line_start,
+    ) -> None:
+        self.lines = 0
+        self._folder = folder
+        self._memory_bytes = memory_bytes
+        self._name = name
+        self._start_of = start_of
+        self._waiting: LineBatch = []
+        self._size = 0
+        self._runs: list[SortedRun] = []
+
+    def add(self, lines: LineBatch, size: int | None = None) -> None:
+        """Take lines without newlines; `size` is their length in bytes, where that is known."""
+        self._waiting += lines
+        self.lines += len(lines)
+        self._size += sum(map(len, lines)) if size is None else size
+        if self._waiting and self._size >= self._memory_bytes // _HELD_SHARE:
+            self._write()
+
+    def finish(self) -> list[SortedRun]:
+        """Write what is still held, and return all runs."""
+        if self._waiting:
+            self._write()
+        return self._runs
+
+    def batches(self) -> Iterator[LineBatch]:
+        """Yield all lines in order; the runs are deleted once all were read."""
+        if not self._runs:
+            self._waiting.sort()
+            if self._waiting:
+                yield self._waiting
+            return
+        with Pool(1) as pool:
+            runs = joined_runs(self._folder, self.finish(), self._memory_bytes, pool)
+        yield from read_runs(self._folder, runs, self._memory_bytes)
+        delete_runs(self._folder, runs)
+
+    def _write(self) -> None:
+        self._waiting.sort()
+        path = self._folder / f"{self._name}-{len(self._runs):05d}"
+        self._runs.append(_write_run(path, self._waiting, self._start_of))
+        self._waiting.clear()
+        self._size = 0
+
+
+def _write_run(path: Path, lines: LineBatch, start_of: Callable[[bytes], bytes]) -> SortedRun:
+    marks: list[Mark] = []
+    offset = 0
+    step = -(-len(lines) // _MARKS)
+    with writing(path), path.open("wb") as stream:
+        for begin in range(0, len(lines), step):
+            marks.append(Mark(start_of(lines[begin]), offset))
+            offset += stream.write(b"\n".join([*lines[begin : begin + step], b""]))
+    return SortedRun(path.name, offset, tuple(marks))
+
+
+def read_runs(
+    folder: Path,
+    runs: Sequence[SortedRun],
+    memory_bytes: int,
+    start: bytes = b"",
+    end: bytes | None = None,
+) -> Iterator[LineBatch]:
+    """Yield the lines of runs in a folder, in order, from `start` up to but without `end`."""
+    batch_bytes = _batch_bytes(memory_bytes, len(runs))
+    return merged_lines(_read_run(folder, run, batch_bytes, start, end) for run in runs)
+
+
+def _batch_bytes(memory_bytes: int, runs: int) -> int:
+    """Return how much is read at once of each of several runs that are merged."""
+    share = memory_bytes // _BATCH_SHARE // max(1, runs)
+    return min(_MOST_BATCH_BYTES, max(_LEAST_BATCH_BYTES, share))
+
+
+def _read_run(
+    folder: Path, run: SortedRun, batch_bytes: int, start: bytes, end: bytes | None
+) -> Iterator[LineBatch]:
+    first = bisect_left([mark.start for mark in run.marks], start) - 1
+    while first >= 0 and start.startswith(run.marks[first].start):
+        first -= 1  # its line, and those before it, may not be before `start`
+    with (folder / run.name).open("rb") as stream:
+        stream.seek(run.marks[first].offset if first >= 0 else 0)
+        rest = b""
+        while data := stream.read(batch_bytes):
+            *lines, rest = (rest + data).split(b"\n")
+            if not lines or lines[-1] < start:
+                continue
+            begin = bisect_left(lines, start) if lines[0] < start else 0
+            stop = len(lines) if end is None or lines[-1] < end else bisect_left(lines, end)
+            if stop > begin:
+                yield lines[begin:stop] if stop - begin < len(lines) else lines
+            if stop < len(lines):
+                return
+
+
+def joined_runs(
+    folder: Path,
+    runs: Sequence[SortedRun],
+    memory_bytes: int,
+    pool: Pool,
+    start_of: Callable[[bytes], bytes] = line_start,
+    *,
+    keep: bool = False,
+) -> Sequence[SortedRun]:
+    """Return runs of the same lines that are few enough to be read at once.
+
+    `memory_bytes` is what each process of the pool may hold. With `keep`
+    the runs that were joined stay, for work that may be resumed.
+    """
+    while len(runs) > MOST_RUNS:
+        groups = [runs[at : at + MOST_RUNS] for at in range(0, len(runs), MOST_RUNS)]
+        work = [(folder, group, memory_bytes, start_of) for group in groups]
+        joined = []
+        for group, run in zip(groups, pool.map(join_runs, work), strict=True):
+            joined.append(run)
+            if not keep:
+                delete_runs(folder, group)
+        runs = joined
+    return runs
+
+
+def delete_runs(folder: Path, runs: Iterable[SortedRun]) -> None:
+    """Delete the files of runs."""
+    for run in runs:
+        (folder / run.name).unlink(missing_ok=True)
+
+
+def join_runs(
+    folder: Path,
+    runs: Sequence[SortedRun],
+    memory_bytes: int,
+    start_of: Callable[[bytes], bytes] = line_start,
+) -> SortedRun:
+    """Write the lines of several runs as one."""
+    path = folder / f"joined-{runs[0].name}"
+    marks: list[Mark] = []
+    offset = 0
+    step = sum(run.size for run in runs) // _MARKS
+    with writing(path), path.open("wb") as stream:
+        for batch in read_runs(folder, runs, memory_bytes):
+            if not marks or offset >= marks[-1].offset + step:
+                marks.append(Mark(start_of(batch[0]), offset))
+            offset += stream.write(b"\n".join([*batch, b""]))
+    return SortedRun(path.name, offset, tuple(marks))
+
+
+def split_points(runs: Iterable[SortedRun], parts: int) -> list[bytes]:
+    """Return the starts of all parts but the first, so that all are about the same size.
+
+    They are told by the marks of runs. Fewer than asked for where there are
+    too few different starts.
+    """
+    weighted = sorted((mark.start, run.size / len(run.marks)) for run in runs for mark in run.marks)
+    total = sum(weight for _, weight in weighted)
+    points: list[bytes] = []
+    passed = 0.0
+    for start, weight in weighted:
+        if passed >= total * (len(points) + 1) / parts and (not points or start > points[-1]):
+            points.append(start)
+            if len(points) == parts - 1:
+                break
+        passed += weight
+    return points
+
+
+def grouped_by_key(
+    batches: Iterable[LineBatch], separator: bytes = b"\t"
+) -> Iterator[tuple[bytes, Iterator[bytes]]]:
+    """Yield each key of sorted lines with its lines, which are to be read before the next key.
+
+    The key is what stands before the first separator.
+    """
+    return groupby(chain.from_iterable(batches), lambda line: line.partition(separator)[0])

@@ -1,0 +1,166 @@
+"""CDX files to be read: sources, made ready to be read twice and cut into pieces for tasks."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from nwx.bulk.pool import Result
+from nwx.bulk.whole_files import writing
+from nwx.cdx.files import STANDARD_INPUT, compression, open_cdx
+from nwx.cdx.lines import Layout
+
+_TASK_BYTES = 64 << 20
+_LEAST_TASK_BYTES = 8 << 20
+_EXPANSION = 8
+_COPY_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class CdxSource:
+    """A file of captures; those of one that is `held` are known already, none is a duplicate.
+
+    `layout` is how its lines are read where no header says otherwise,
+    `name` how messages call it.
+    """
+
+    path: str
+    layout: Layout | None = None
+    held: bool = False
+    name: str = ""
+
+    @property
+    def shown(self) -> str:
+        """Return the name for messages."""
+        return self.name or self.path
+
+
+@dataclass(frozen=True, slots=True)
+class FilePiece:
+    """The lines of a source that begin from byte `start` up to `end` (None: all that follow)."""
+
+    source: CdxSource
+    start: int = 0
+    end: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CdxInput:
+    """A source that can be read twice, with its size in bytes as stored."""
+
+    source: CdxSource
+    size: int
+    compressed: bool
+
+    @property
+    def expanded_bytes(self) -> int:
+        """The size of its lines, estimated where they are compressed."""
+        return self.size * (_EXPANSION if self.compressed else 1)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTask:
+    """Some pieces of input to be read together, `size` bytes as stored."""
+
+    number: int
+    pieces: tuple[FilePiece, ...]
+    size: int
+
+    @property
+    def held(self) -> bool:
+        """Return whether its captures are held, so that none is a duplicate."""
+        return self.pieces[0].source.held
+
+
+class LayoutChangedError(Exception):
+    """A file has another layout further down, so that it cannot be read in pieces."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+def ready_inputs(sources: Iterable[CdxSource], folder: Path) -> list[CdxInput]:
+    """Return sources so that each can be read again; standard input is copied to `folder`.
+
+    Raises SourceError for those that cannot be read.
+    """
+    return [_ready(source, folder) for source in sources]
+
+
+def _ready(source: CdxSource, folder: Path) -> CdxInput:
+    path = Path(source.path)
+    if source.path == STANDARD_INPUT or not path.is_file():
+        source = replace(source, path=_copied(source, folder), name=source.shown)
+    kind = compression(source.path)
+    return CdxInput(source, Path(source.path).stat().st_size, bool(kind))
+
+
+def _copied(source: CdxSource, folder: Path) -> str:
+    """Copy what can be read only once (standard input, a pipe) and return the path."""
+    number = len(list(folder.glob("input-*")))
+    path = folder / f"input-{number}"
+    with open_cdx(source.path) as stream, writing(path), path.open("wb") as copy:
+        while data := stream.read(_COPY_BYTES):
+            copy.write(data)
+    return str(path)
+
+
+def expanded_bytes(inputs: Iterable[CdxInput]) -> int:
+    """Return the size of the lines of all inputs, estimated where they are compressed."""
+    return sum(each.expanded_bytes for each in inputs)
+
+
+def plan_tasks(
+    inputs: Sequence[CdxInput], workers: int, whole: frozenset[str] = frozenset()
+) -> list[ReadTask]:
+    """Return tasks of about the same size; files whose paths are in `whole` are not cut.
+
+    A task reads either held captures or others, never both.
+    """
+    total = sum(each.size for each in inputs)
+    size = max(_LEAST_TASK_BYTES, min(_TASK_BYTES, total // (4 * workers)))
+    tasks: list[ReadTask] = []
+    pieces: list[FilePiece] = []
+    filled = 0
+    for each in inputs:
+        cut = not each.compressed and each.source.path not in whole
+        for piece, length in _pieces(each, size if cut else None):
+            other = bool(pieces) and pieces[0].source.held != piece.source.held
+            if pieces and (other or filled + length > size):
+                tasks.append(ReadTask(len(tasks), tuple(pieces), filled))
+                pieces, filled = [], 0
+            pieces.append(piece)
+            filled += length
+    return [*tasks, ReadTask(len(tasks), tuple(pieces), filled)] if pieces else tasks
+
+
+def _pieces(each: CdxInput, size: int | None) -> Iterator[tuple[FilePiece, int]]:
+    if size is None or each.size <= size:
+        yield FilePiece(each.source), each.size
+        return
+    for start in range(0, each.size, size):
+        end = min(start + size, each.size)
+        yield FilePiece(each.source, start, end), end - start
+
+
+def read_in_tasks(
+    folder: Path,
+    inputs: Sequence[CdxInput],
+    workers: int,
+    read: Callable[[Path, list[ReadTask]], Result],
+) -> Result:
+    """Return what `read` makes of all tasks, with a new folder inside `folder` for its files.
+
+    It is called again, with another folder, where it raises
+    LayoutChangedError as a file has another layout further down; that file
+    is then in one piece.
+    """
+    whole: frozenset[str] = frozenset()
+    while True:
+        attempt = folder / f"attempt-{len(whole)}"
+        with writing(attempt):
+            attempt.mkdir(parents=True)
+        try:
+            return read(attempt, plan_tasks(inputs, workers, whole))
+        except LayoutChangedError as error:
+            whole |= {error.path}
