@@ -12,6 +12,9 @@ from typing import NamedTuple
 
 DEFAULT_COLLECTION = "default"
 
+STANDARD_INPUT = "-"
+"""How standard input is named where a path is asked for."""
+
 EXCLUDED, UNDEDUPLICATED = "excluded", "undeduplicated"
 """Counts of a file: captures that were left out, and those that may have their own document."""
 

@@ -20,8 +20,8 @@ from nwx.cdx.lines import (
     parse_listed,
 )
 from nwx.errors import CdxError, SourceError
+from nwx.model import STANDARD_INPUT
 
-STANDARD_INPUT = "-"
 MAX_LINE_BYTES = 1 << 20
 """Longer lines are no CDX; they are reported and passed over."""
 

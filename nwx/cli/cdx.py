@@ -11,7 +11,8 @@ from nwx.cli.output import clean, counted
 from nwx.errors import UsageError
 from nwx.indexing.cdx_files import IndexOptions, IndexReport, index_beside, index_together
 from nwx.indexing.index_lines import IndexLineForm
-from nwx.warc.sources import STANDARD_INPUT, expand
+from nwx.model import STANDARD_INPUT
+from nwx.warc.sources import expand
 
 _ERRORS_SHOWN = 20
 _FORMS = {"9": IndexLineForm.CDX9, "11": IndexLineForm.CDX11}

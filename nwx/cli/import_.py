@@ -24,9 +24,9 @@ from nwx.importing import (
     report_exclusion,
     warm_up,
 )
-from nwx.model import DEFAULT_COLLECTION, ReadError
+from nwx.model import DEFAULT_COLLECTION, STANDARD_INPUT, ReadError
 from nwx.settings import Settings
-from nwx.warc.sources import STANDARD_INPUT, ArchiveSource, expand
+from nwx.warc.sources import ArchiveSource, expand
 
 _ERRORS_SHOWN = 10
 

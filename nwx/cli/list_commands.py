@@ -18,12 +18,12 @@ from rich.table import Table
 from nwx.bulk.progress import StepProgress
 from nwx.bulk.resources import MEMORY_BYTES, Resources
 from nwx.bulk.whole_files import whole_file
-from nwx.cdx.files import STANDARD_INPUT
 from nwx.cdx.inputs import CdxSource
 from nwx.cdx.lines import Layout, require_fields
 from nwx.cli.output import clean, console, counted, json_text, print_json, size_words
 from nwx.dedup.reports import DedupReport
 from nwx.errors import CdxError, UsageError
+from nwx.model import STANDARD_INPUT
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -12,9 +12,9 @@ from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.engine.open import open_engine
 from nwx.errors import SourceError, TimestampError, UsageError
 from nwx.exports import PackOptions, PackReport, WaczSelection, pack
+from nwx.model import STANDARD_INPUT
 from nwx.query.dates import date_span
 from nwx.settings import Settings
-from nwx.warc.sources import STANDARD_INPUT
 
 _ERRORS_SHOWN = 20
 

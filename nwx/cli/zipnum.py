@@ -11,11 +11,11 @@ import click
 from isal import igzip
 
 from nwx.bulk.resources import MEMORY_BYTES, processors
-from nwx.cdx.files import STANDARD_INPUT
 from nwx.cdx.inputs import CdxSource
 from nwx.cli.list_commands import SIZE, list_output, print_problems, resources_of, step_bar
 from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.errors import UsageError
+from nwx.model import STANDARD_INPUT
 from nwx.values.urlkeys import urlkey
 from nwx.zipnum import Cluster, end_after, open_cluster
 from nwx.zipnum.builds import LINES_A_BLOCK, ClusterBuildOptions, ClusterBuildReport, build_cluster

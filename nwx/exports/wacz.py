@@ -30,7 +30,7 @@ from nwx.warc.sources import ArchiveSource
 
 PackProgress = Callable[[str, int, int], None]
 
-LINES_A_BLOCK = 300
+_LINES_A_BLOCK = 300
 """As cdxj-indexer has them in WACZ files."""
 WARC_BYTES = 1 << 30
 """A WARC in a WACZ that has grown to this is followed by another."""
@@ -224,7 +224,7 @@ def _write_index(wacz: WaczWriter, catalogue: Catalogue) -> None:
     lines = catalogue.lines()
     index = [format_meta("index.cdx.gz")]
     with wacz.entry("indexes/index.cdx.gz") as entry:
-        while block := list(islice(lines, LINES_A_BLOCK)):
+        while block := list(islice(lines, _LINES_A_BLOCK)):
             text = b"\n".join([*block, b""])
             stored = igzip_lib.compress(text, _LEVEL, igzip_lib.COMP_GZIP)
             offset = entry.write(stored)

@@ -1,9 +1,10 @@
 """Importing: archive files into an archive, several readers and one writer.
 
-`run` is the parent and writes; `process` is its hold on the `worker`s, which
-read; `reading` and `collecting` are what a worker does with a file.
-`separating` gives captures documents of their own where nothing is to be
-deduplicated, `excluding` says what became of exclusion lists.
+`importer` is the parent and writes; `worker_process` is its hold on the
+processes of `worker`, which read; `archive_file` and `collector` are what
+one of these does with a file. `separate_documents` gives captures documents
+of their own where nothing is to be deduplicated, `exclusion_report` says
+what became of exclusion lists.
 """
 
 from nwx.importing.exclusion_report import ExclusionReport, report_exclusion

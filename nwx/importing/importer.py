@@ -20,9 +20,9 @@ from nwx.importing.options import ImportOptions
 from nwx.importing.report import ErrorLog, ImportProgress, ImportReport, Outcome
 from nwx.importing.separate_documents import Separated
 from nwx.importing.worker_process import Worker, warm_up
-from nwx.model import EXCLUDED, ReadError, SourceFile
+from nwx.model import EXCLUDED, STANDARD_INPUT, ReadError, SourceFile
 from nwx.settings import Settings
-from nwx.warc.sources import STANDARD_INPUT, ArchiveSource
+from nwx.warc.sources import ArchiveSource
 
 T = TypeVar("T")
 

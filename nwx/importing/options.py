@@ -1,9 +1,9 @@
 """What an import can be told."""
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from nwx.bulk.resources import processors
 from nwx.errors import UsageError
 from nwx.keys import check_collection
 from nwx.model import DEFAULT_COLLECTION, Extract
@@ -44,10 +44,4 @@ class ImportOptions:
     @property
     def processes(self) -> int:
         """The number of files to read at once: `jobs`, or the cores this process may use."""
-        return self.jobs or _cores()
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):  # not on macOS
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        return self.jobs or processors()

@@ -18,7 +18,7 @@ from nwx.importing.archive_file import import_file
 from nwx.importing.collector import ListLookupFunction, Memory
 from nwx.importing.messages import FileTask, Message
 from nwx.importing.options import ImportOptions
-from nwx.importing.worker_process import Pulse
+from nwx.importing.pulse import Pulse
 from nwx.settings import Settings
 
 

@@ -6,7 +6,6 @@ process that leaves the text of that record out.
 """
 
 import signal
-from ctypes import Array, c_longlong
 from multiprocessing import forkserver, get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -15,9 +14,8 @@ from nwx.dedup.exclusion_lists import ListFiles
 from nwx.engine.open import is_server
 from nwx.importing.messages import FileTask, Message
 from nwx.importing.options import ImportOptions
+from nwx.importing.pulse import Pulse
 from nwx.settings import Settings
-
-_NOTHING = -1
 
 # A fork of a server that has the libraries loaded starts in milliseconds,
 # and unlike a fork of this process has no threads or locks of an engine.
@@ -29,31 +27,6 @@ def warm_up(settings: Settings) -> None:
     engine = "nwx.engine.elastic" if is_server(settings.engine) else "nwx.engine.embedded"
     _context.set_forkserver_preload(["nwx.importing.worker", engine])
     forkserver.ensure_running()
-
-
-class Pulse:
-    """Memory shared with a worker: the record in extraction, and the bytes read of the file."""
-
-    def __init__(self) -> None:
-        self._cells: Array[c_longlong] = _context.RawArray(c_longlong, [_NOTHING, 0])
-
-    @property
-    def extracting(self) -> int | None:
-        """The offset of the record whose text is being extracted."""
-        return None if self._cells[0] == _NOTHING else self._cells[0]
-
-    @extracting.setter
-    def extracting(self, offset: int | None) -> None:
-        self._cells[0] = _NOTHING if offset is None else offset
-
-    @property
-    def position(self) -> int:
-        """The bytes of the file that were read."""
-        return self._cells[1]
-
-    @position.setter
-    def position(self, position: int) -> None:
-        self._cells[1] = position
 
 
 class Worker:

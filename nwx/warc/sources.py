@@ -13,10 +13,9 @@ from typing import Any, BinaryIO, cast
 from isal import isal_zlib
 
 from nwx.errors import SourceError
-from nwx.model import ReadError
+from nwx.model import STANDARD_INPUT, ReadError
 from nwx.warc.wacz import WaczMember, open_member, wacz_members
 
-STANDARD_INPUT = "-"
 LONGEST_NAME_BYTES = 400
 
 _ARCHIVE_NAME = re.compile(r"\.w?arc(?:\.(?:wat|wet))?(?:\.(?:gz|zst|zstd))?$|\.wacz$", re.I)

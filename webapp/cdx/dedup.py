@@ -8,9 +8,9 @@ from typing import Any
 from flask import Blueprint, Flask, Response, current_app, jsonify, request
 from flask.typing import ResponseReturnValue
 
-from nwx.dedup.held_files import Ledger
 from nwx.dedup.policies import Fetched, FoundOriginal, Policy, find_original
 from nwx.engine.base import Engine
+from nwx.engine.file_places import FilePlaces
 from nwx.errors import DigestError, NwxError, TimestampError, UsageError
 from nwx.model import Capture
 from nwx.values.digests import normal_digest
@@ -59,7 +59,7 @@ def prepare(app: Flask, engine: Engine, places: ArchivedPlaces | None = None) ->
 
     `places` is told of originals before they may be played.
     """
-    app.extensions[EXTENSION] = (engine, Ledger(engine), places)
+    app.extensions[EXTENSION] = (engine, FilePlaces(engine), places)
     app.register_blueprint(blueprint)
 
 

@@ -287,7 +287,7 @@ def test_large_selections_have_several_warcs(
 def test_an_index_of_many_blocks(
     tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nwx.exports.wacz.LINES_A_BLOCK", 10)
+    monkeypatch.setattr("nwx.exports.wacz._LINES_A_BLOCK", 10)
     load(engine, tmp_path, SAMPLE)
     packed(engine, tmp_path / "out.wacz")
     report = verify_cluster(str(tmp_path / "out.wacz"))

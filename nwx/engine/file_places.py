@@ -1,4 +1,4 @@
-"""Where the files of an archive lie, for whoever asks again and again."""
+"""Where the files of an archive lie, read from the import ledger for who asks often."""
 
 import threading
 import time
@@ -10,7 +10,7 @@ from nwx.model import Capture
 _PATIENCE_SECONDS = 2.0
 
 
-class Ledger:
+class FilePlaces:
     """The places of files, from the import ledger, which is read again only when it may help.
 
     That is when it lacks a file, or a file is not where it was: files are

@@ -5,9 +5,9 @@ from typing import Any, cast
 
 import pytest
 
-from nwx.dedup import held_files
-from nwx.dedup.held_files import Ledger
+from nwx.engine import file_places
 from nwx.engine.base import Engine
+from nwx.engine.file_places import FilePlaces
 from nwx.model import SourceFile
 from tests.conformance.archive import capture
 
@@ -25,8 +25,8 @@ class Files:
         return [SourceFile("web", path.rpartition("/")[2], path, 1, "") for path in self.paths]
 
 
-def of(files: Files) -> Ledger:
-    return Ledger(cast(Engine, cast(Any, files)))
+def of(files: Files) -> FilePlaces:
+    return FilePlaces(cast(Engine, cast(Any, files)))
 
 
 def test_it_is_read_once_for_files_that_stay(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_it_is_read_once_for_files_that_stay(tmp_path: Path) -> None:
 
 
 def test_a_file_that_was_moved_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(held_files, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(file_places, "_PATIENCE_SECONDS", 0.0)
     (tmp_path / "a.warc.gz").touch()
     (tmp_path / "done").mkdir()
     files = Files(str(tmp_path / "a.warc.gz"))
