@@ -1,8 +1,9 @@
 """Where the files of an archive lie, read from the import ledger for who asks often."""
 
 import threading
-import time
 from pathlib import Path
+
+from cachetools import TTLCache, cachedmethod
 
 from nwx.engine.base import Engine
 from nwx.model import Capture
@@ -21,7 +22,7 @@ class FilePlaces:
         self._engine = engine
         self._lock = threading.Lock()
         self._paths: dict[tuple[str, str], str] = {}
-        self._read = -_PATIENCE_SECONDS
+        self._refreshed: TTLCache[tuple[()], None] = TTLCache(1, _PATIENCE_SECONDS)
 
     def path(self, collection: str, name: str) -> str | None:
         """Return the path or address of a file; None where nobody knows it."""
@@ -36,13 +37,11 @@ class FilePlaces:
         path = self.path(capture.collection, capture.source_file)
         return path is not None and _exists(path)
 
+    @cachedmethod(lambda self: self._refreshed, lock=lambda self: self._lock)
     def _refresh(self) -> None:
         """Read the ledger again, unless that was done a moment ago."""
-        with self._lock:
-            if time.monotonic() - self._read >= _PATIENCE_SECONDS:
-                files = self._engine.files()
-                self._paths = {(file.collection, file.name): file.path for file in files}
-                self._read = time.monotonic()
+        files = self._engine.files()
+        self._paths = {(file.collection, file.name): file.path for file in files}
 
 
 def _exists(path: str) -> bool:

@@ -5,6 +5,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
+from cachetools import LRUCache
+
 from nwx.extract import extract, extractable
 from nwx.importing.options import ImportOptions
 from nwx.keys import document_key, makes_document, precedence
@@ -16,7 +18,7 @@ from nwx.warc.reader import CaptureRecord, StoredPayload
 _LOOKUP_RECORDS, _LOOKUP_BYTES = 256, 8 << 20
 _PART_CAPTURES, _PART_CHARACTERS, _PART_ERRORS = 4_000, 4 << 20, 1_000
 _CHARACTERS_OF_A_LINK = 100
-_REMEMBERED_KEYS = 10_000
+_REMEMBERED_KEYS = 20_000
 
 KnownLookup = Callable[[Collection[str]], dict[str, int]]
 """`Engine.known`."""
@@ -51,6 +53,10 @@ def _problems(payload: StoredPayload) -> Iterator[str]:
         yield f"size: the payload is too long, its first {len(payload.data)} bytes were read"
 
 
+def _has_text(capture: Capture) -> bool:
+    return makes_document(capture) and extractable(capture.content_type_norm)
+
+
 class Memory:
     """The documents that were met last, and their precedence, so that few are asked for twice.
 
@@ -59,18 +65,15 @@ class Memory:
     """
 
     def __init__(self) -> None:
-        self._new: dict[str, int] = {}
-        self._old: dict[str, int] = {}
+        self._ranks: LRUCache[str, int] = LRUCache(_REMEMBERED_KEYS)
 
     def precedence(self, id: str) -> int:
         """Return the precedence of a document, -1 where it is not remembered."""
-        return self._new.get(id, self._old.get(id, -1))
+        return self._ranks.get(id, -1)
 
     def remember(self, id: str, rank: int) -> None:
         """Keep a document in mind, in the place of one met long ago."""
-        self._new[id] = rank
-        if len(self._new) >= _REMEMBERED_KEYS:
-            self._new, self._old = {}, self._new
+        self._ranks[id] = rank
 
 
 class Collector:
@@ -96,7 +99,6 @@ class Collector:
         self._without_text = without_text
         self._memory = memory
         self._listed = listed
-        self._asked: tuple[Capture | None, bool] = (None, False)
         self._waiting: list[tuple[int, CaptureRecord]] = []
         self._waiting_bytes = 0
         self._clear()
@@ -110,19 +112,20 @@ class Collector:
 
     def wants(self, capture: Capture) -> bool:
         """Tell the reader whether the payload of a capture will be asked for."""
-        return (
-            makes_document(capture)
-            and extractable(capture.content_type_norm)
-            and not self._is_listed(capture)
-        )
+        return _has_text(capture) and not self._is_listed(capture)
 
     def add(self, record: CaptureRecord) -> bool:
-        """Take the next record of the file; return whether it was not left out."""
+        """Take the next record of the file; return whether it was not left out.
+
+        The reader has to keep the payloads that `wants` asks for.
+        """
         capture = record.capture
         if capture.document_id:
             seen = (capture.timestamp, capture.collection)
             self._seen[document_key(capture.url, capture.digest)].add(seen)
-        if self._is_listed(capture):
+        # `wants` has looked up the lists for a capture with text: they take long, so only once.
+        listed = not record.kept if _has_text(capture) else self._is_listed(capture)
+        if listed:
             self._excluded += 1
             return False
         self._captures.append(capture)
@@ -135,13 +138,10 @@ class Collector:
         return True
 
     def _is_listed(self, capture: Capture) -> bool:
-        """Return whether a capture is to be left out; the reader and `add` ask about the same."""
-        if self._listed is None:
-            return False
-        if self._asked[0] is not capture:
-            listed = self._listed(capture.url, capture.digest, capture.timestamp)
-            self._asked = (capture, listed)
-        return self._asked[1]
+        """Return whether a capture is on one of the exclusion lists."""
+        return self._listed is not None and self._listed(
+            capture.url, capture.digest, capture.timestamp
+        )
 
     def add_error(self, error: ReadError) -> None:
         """Take an error met on the way."""

@@ -1,12 +1,16 @@
 """The fields that a query may name."""
 
 import unicodedata
-from difflib import get_close_matches
 from enum import Enum
 from functools import cache
 
+from rapidfuzz import fuzz, process
+
 from nwx.mappings import properties
 from nwx.model import IndexName
+
+_LIKE = 60.0
+"""The share of equal characters, of 100, from which on one name is suggested for another."""
 
 ALIASES = {
     "site": "domain",
@@ -97,4 +101,5 @@ def normal_value(field: str, text: str) -> str:
 def suggestion(name: str) -> str:
     """Return a known name that is like an unknown one, "" if none is."""
     known = [*ALIASES, *DATE_FIELDS, *_fields()]
-    return next(iter(get_close_matches(name.lower(), known, 1)), "")
+    found = process.extractOne(name.lower(), known, scorer=fuzz.ratio, score_cutoff=_LIKE)
+    return found[0] if found else ""

@@ -58,19 +58,20 @@ class StoredPayload(NamedTuple):
 
 
 class CaptureRecord:
-    """A capture, with its body if that was to be kept.
+    """A capture, with its body if that was to be kept, which `kept` tells.
 
     `resume_at` is an offset to start a reader at: every record before it
     is done with when this capture is, and no later one.
     """
 
-    __slots__ = ("_body", "_head", "_limit", "_whole", "capture", "resume_at")
+    __slots__ = ("_body", "_head", "_limit", "_whole", "capture", "kept", "resume_at")
 
     def __init__(
         self, capture: Capture, resume_at: int, record: Record, limit: int, *, kept: bool
     ) -> None:
         self.capture = capture
         self.resume_at = resume_at
+        self.kept = kept
         self._head: HttpHead = record.http_head()
         self._body: bytes | memoryview = record.block[self._head.size :] if kept else b""
         self._whole = not kept or record.kept_whole

@@ -4,11 +4,12 @@ import os
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
-from collections import OrderedDict
 from pathlib import Path
 from threading import Lock
 from typing import IO, Any
 from urllib.parse import urlsplit
+
+from cachetools import LRUCache, cachedmethod
 
 from nwx.errors import SourceError
 
@@ -212,7 +213,7 @@ class Paged(StoredBytes):
         super().__init__(stored.name)
         self.size = stored.size
         self._stored = stored
-        self._pages: OrderedDict[int, bytes] = OrderedDict()
+        self._pages: LRUCache[int, bytes] = LRUCache(_PAGES)
         self._lock = Lock()
 
     def read(self, offset: int, length: int) -> bytes:
@@ -225,17 +226,9 @@ class Paged(StoredBytes):
         start = offset - first * _PAGE_BYTES
         return pages[start : start + end - offset]
 
+    @cachedmethod(lambda self: self._pages, lock=lambda self: self._lock)
     def _page(self, number: int) -> bytes:
-        with self._lock:
-            if number in self._pages:
-                self._pages.move_to_end(number)
-                return self._pages[number]
-        content = self._stored.read(number * _PAGE_BYTES, _PAGE_BYTES)
-        with self._lock:
-            self._pages[number] = content
-            if len(self._pages) > _PAGES:
-                self._pages.popitem(last=False)
-        return content
+        return self._stored.read(number * _PAGE_BYTES, _PAGE_BYTES)
 
     def close(self) -> None:
         """Close what lies behind."""

@@ -1,10 +1,10 @@
 """What the addresses of the CDX server need of the application."""
 
 import threading
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from cachetools import TTLCache
 from flask import current_app
 from werkzeug.exceptions import NotFound
 
@@ -20,6 +20,7 @@ SPELLINGS = {"hex": DigestForm.BARE_HEX, "base32": DigestForm.BARE_BASE32}
 
 DEFAULT_STREAMS = 4
 _KNOWN_SECONDS = 5.0
+_KNOWN_COLLECTIONS = 10_000
 
 
 @dataclass(slots=True)
@@ -42,8 +43,10 @@ class CdxService:
     streams: threading.BoundedSemaphore = field(
         default_factory=lambda: threading.BoundedSemaphore(DEFAULT_STREAMS)
     )
-    _collections: frozenset[str] = frozenset()
-    _asked: float = 0.0
+    _known: TTLCache[str, None] = field(
+        default_factory=lambda: TTLCache(_KNOWN_COLLECTIONS, _KNOWN_SECONDS)
+    )
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def cover(self, rows: Sequence[CdxRow]) -> None:
         """Make the files of captures known to whoever is about to play them."""
@@ -52,11 +55,13 @@ class CdxService:
 
     def knows(self, collection: str) -> bool:
         """Return whether a collection has captures; what is known is believed for a while."""
-        fresh = time.monotonic() - self._asked < _KNOWN_SECONDS
-        if not (fresh and collection in self._collections):
-            self._collections = frozenset(self.server.collections())
-            self._asked = time.monotonic()
-        return collection in self._collections
+        with self._lock:
+            if collection in self._known:
+                return True
+        collections = frozenset(self.server.collections())
+        with self._lock:
+            self._known.update(dict.fromkeys(collections))
+        return collection in collections
 
 
 def streams_of(threads: int) -> threading.BoundedSemaphore:

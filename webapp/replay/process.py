@@ -25,6 +25,8 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
+from cachetools import TTLCache
+
 from nwx.engine.base import Engine
 from nwx.errors import NwxError
 from nwx.model import SourceFile
@@ -41,7 +43,7 @@ STEADY_SECONDS = 60.0
 """A process that ran for so long is started again at once."""
 
 END_SECONDS = 5
-MISSED_SECONDS = 5.0
+MISSED_FILES, MISSED_SECONDS = 100_000, 5.0
 """How long a file that nobody knows the place of is not looked for again."""
 TEMPLATES = Path(__file__).parent.parent / "player_templates"
 # gevent asks to come before all else, also before the modules that lead to the player.
@@ -68,7 +70,7 @@ class PathIndex:
         self._engine = engine
         self._path = path
         self._places: dict[_File, str] = {}
-        self._missed: dict[_File, float] = {}
+        self._missed: TTLCache[_File, None] = TTLCache(MISSED_FILES, MISSED_SECONDS)
         self._lock = threading.Lock()
         self.refresh()
 
@@ -80,15 +82,13 @@ class PathIndex:
         and again.
         """
         with self._lock:
-            now = time.monotonic()
-            missing = [file for file in set(files) if self._is_missing(file, now)]
+            missing = [file for file in set(files) if self._is_missing(file)]
             if missing:
                 self.refresh()
-                self._missed = {file: at for file, at in self._missed.items() if _is_fresh(at, now)}
-                self._missed |= dict.fromkeys(missing, now)
+                self._missed.update(dict.fromkeys(missing))
 
-    def _is_missing(self, file: _File, now: float) -> bool:
-        if _is_fresh(self._missed.get(file, -MISSED_SECONDS), now):
+    def _is_missing(self, file: _File) -> bool:
+        if file in self._missed:
             return False
         place = self._places.get(file)
         return place is None or not (place.startswith(_ADDRESSES) or Path(place).exists())
@@ -100,10 +100,6 @@ class PathIndex:
         fresh = self._path.with_suffix(".new")
         fresh.write_bytes(b"".join(sorted(path_line(file) for file in files)))
         fresh.replace(self._path)
-
-
-def _is_fresh(at: float, now: float) -> bool:
-    return now - at < MISSED_SECONDS
 
 
 def path_line(file: SourceFile) -> bytes:

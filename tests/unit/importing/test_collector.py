@@ -1,0 +1,56 @@
+"""Records collected for writing."""
+
+from collections import Counter
+from collections.abc import Collection
+from contextlib import nullcontext
+from pathlib import Path
+
+from nwx.importing.collector import Collector, Memory
+from nwx.importing.options import ImportOptions
+from nwx.warc.reader import ArchiveReader, CaptureRecord
+from nwx.warc.sources import ArchiveSource
+from tests.warcs import Page, html, write_warc
+
+LISTED = "http://a.example/listed"
+PAGES = [
+    Page("http://a.example/", "20150101000000", html("A", "first text")),
+    Page(LISTED, "20150102000000", html("B", "second text")),
+    Page("http://a.example/x.png", "20150103000000", b"picture", "image/png"),
+    Page("http://a.example/listed.png", "20150104000000", b"other", "image/png"),
+    Page("http://a.example/", "20150105000000", html("A", "first text"), revisit=True),
+]
+
+
+def nothing_known(ids: Collection[str]) -> dict[str, int]:
+    return {}
+
+
+def test_the_lists_are_looked_up_once_for_each_capture(tmp_path: Path) -> None:
+    asked: Counter[tuple[str, str]] = Counter()
+
+    def listed(url: str, digest: str, timestamp: str) -> bool:
+        asked[url, timestamp] += 1
+        return url.startswith(LISTED)
+
+    path = write_warc(tmp_path / "a.warc.gz", PAGES)
+    source = ArchiveSource(path.name, str(path), path.stat().st_size)
+    collector = Collector(
+        nothing_known, ImportOptions(), lambda _: nullcontext(), {}, Memory(), listed
+    )
+    reader = ArchiveReader(source, "web", keep=collector.wants)
+    added = [collector.add(item) for item in reader if isinstance(item, CaptureRecord)]
+    assert added == [not page.url.startswith(LISTED) for page in PAGES]
+    assert asked == {(page.url, page.timestamp): 1 for page in PAGES}
+    found = collector.take()
+    assert found.excluded == 2
+    assert {document.extract.title for document in found.documents} == {"A", ""}
+
+
+def test_memory_forgets_what_was_met_long_ago() -> None:
+    memory = Memory()
+    memory.remember("first", 7)
+    assert memory.precedence("first") == 7
+    for number in range(30_000):
+        memory.remember(str(number), 1)
+    assert memory.precedence("first") == -1
+    assert memory.precedence("29999") == 1
