@@ -15,8 +15,9 @@ DEFAULT_COLLECTION = "default"
 STANDARD_INPUT = "-"
 """How standard input is named where a path is asked for."""
 
-EXCLUDED, UNDEDUPLICATED = "excluded", "undeduplicated"
-"""Counts of a file: captures that were left out, and those that may have their own document."""
+EXCLUDED, UNDEDUPLICATED, UNREADABLE = "excluded", "undeduplicated", "unreadable"
+"""Counts of a file: captures that were left out, those that may have their own document, and 1
+where nothing of it could be read; such an entry gives way to that of any file of its name."""
 
 MAIN_DATES = "main"
 """The name of the dates index that every archive has; others are named by who makes them."""

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from nwx.cli.output import OneLine, clean, console, json_text, size_words
 from nwx.engine.open import open_engine
-from nwx.model import SourceFile
+from nwx.model import UNREADABLE, SourceFile
 from nwx.settings import Settings
 
 
@@ -16,7 +16,7 @@ from nwx.settings import Settings
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 @click.pass_obj
 def command(settings: Settings, as_json: bool) -> None:
-    """List the imported files."""
+    """List the imported files, and those that could not be read."""
     with open_engine(settings, read_only=True) as engine:
         found = engine.files()
     if as_json:
@@ -42,4 +42,6 @@ def command(settings: Settings, as_json: bool) -> None:
 
 
 def _state(file: SourceFile) -> str:
+    if file.counts.get(UNREADABLE):
+        return "unreadable"
     return "done" if file.finished else f"stopped at {file.done_to}"

@@ -1,6 +1,6 @@
 """nwx import"""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from nwx.importing import (
     import_files,
     import_report_json,
     report_exclusion,
+    report_of_errors,
     warm_up,
 )
 from nwx.model import DEFAULT_COLLECTION, STANDARD_INPUT, ReadError
@@ -123,8 +124,8 @@ def command(
     """
     _check_use((*files, *manifests), (*files, *lists), name, lists, unmet)
     wanted = ImportOptions(jobs=jobs or 0, **options)
-    sources = expand(files, manifests, stdin_name=name or "")
     warm_up(settings)
+    sources = list(expand(files, manifests, stdin_name=name or ""))
     with exclusions.loaded(lists, strict=strict, quiet=quiet) as excluded:
         with stop_signals() as received:
             report, told = _import(settings, sources, wanted, received, excluded, quiet=quiet)
@@ -156,13 +157,16 @@ def _check_use(
 
 def _import(
     settings: Settings,
-    sources: Iterator[ArchiveSource | ReadError],
+    sources: Sequence[ArchiveSource | ReadError],
     options: ImportOptions,
     received: list[int],
     excluded: ExclusionList | None,
     *,
     quiet: bool,
 ) -> tuple[ImportReport, ExclusionReport | None]:
+    missing = [source for source in sources if type(source) is ReadError]
+    if len(missing) == len(sources):  # then no archive is made
+        return report_of_errors(missing), None
     with open_engine(settings) as engine, import_bar(quiet=quiet) as progress:
         engine.create()
         try:

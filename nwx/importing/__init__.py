@@ -10,7 +10,13 @@ what became of exclusion lists.
 from nwx.importing.exclusion_report import ExclusionReport, report_exclusion
 from nwx.importing.importer import import_files
 from nwx.importing.options import PARSERS, ImportOptions
-from nwx.importing.report import ImportProgress, ImportReport, Outcome, import_report_json
+from nwx.importing.report import (
+    ImportProgress,
+    ImportReport,
+    Outcome,
+    import_report_json,
+    report_of_errors,
+)
 from nwx.importing.worker_process import warm_up
 
 __all__ = [
@@ -23,5 +29,6 @@ __all__ = [
     "import_files",
     "import_report_json",
     "report_exclusion",
+    "report_of_errors",
     "warm_up",
 ]

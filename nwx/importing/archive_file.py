@@ -5,13 +5,21 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from nwx.errors import SourceError
-from nwx.importing.collector import Collector, Guard, KnownLookup, ListLookupFunction, Memory
+from nwx.importing.collector import (
+    EXTRACT,
+    Collector,
+    Guard,
+    KnownLookup,
+    ListLookupFunction,
+    Memory,
+)
 from nwx.importing.messages import FilePart, FileTask, Verdict
 from nwx.importing.options import ImportOptions
 from nwx.importing.report import Outcome
-from nwx.model import EXCLUDED, UNDEDUPLICATED, Batch, ReadError, SourceFile
+from nwx.model import EXCLUDED, UNDEDUPLICATED, UNREADABLE, Batch, ReadError, SourceFile
+from nwx.warc.contents import Contents, contents_of
 from nwx.warc.reader import ArchiveReader
-from nwx.warc.sources import ArchiveSource, checksum
+from nwx.warc.sources import ArchiveSource
 
 
 def import_file(
@@ -27,25 +35,37 @@ def import_file(
 
     `moved` is told the bytes read, at every record. `memory` is shared by
     the files that one worker reads. Captures that are `listed` leave their
-    date only.
+    date only. All errors of a file are counted in its ledger entry, but for
+    a conflict, as the entry is that of another file.
     """
     source, entry = task.source, task.entry
+    if entry and entry.counts.get(UNREADABLE):
+        entry = None
     if entry and source.size is not None and entry.size not in (None, source.size):
         yield _refused(source, entry, f"{source.size} bytes, not {entry.size}")
         return
+    new = SourceFile(options.collection, source.name, task.path, source.size, "")
     try:
-        content = checksum(source)
+        contents = contents_of(source)
     except SourceError as error:
-        yield Verdict(Outcome.UNREADABLE, (ReadError(source.name, None, "open", str(error)),))
+        yield from _unreadable(new, str(error), is_new=entry is None)
         return
-    if entry and entry.checksum != content:
+    if entry and entry.checksum != contents.checksum:
         yield _refused(source, entry, "other content")
     elif entry and entry.finished:
         yield Verdict(Outcome.SKIPPED)
     else:
-        new = SourceFile(options.collection, source.name, task.path, source.size, content)
+        new = replace(new, checksum=contents.checksum)
         collector = Collector(known, options, guard, task.without_text, memory, listed)
-        yield from _Import(source, entry or new, collector, options, moved).parts()
+        yield from _Import(source, entry or new, collector, options, moved, contents).parts()
+
+
+def _unreadable(file: SourceFile, message: str, *, is_new: bool) -> Iterator[FilePart | Verdict]:
+    """Yield what becomes of a file that cannot be opened."""
+    error = ReadError(file.name, None, "open", message)
+    entry = replace(file, counts={"errors": 1, UNREADABLE: 1})
+    yield FilePart(Batch(files=(entry,) if is_new else ()), (error,), {}, 0, 0, 0)
+    yield Verdict(Outcome.UNREADABLE)
 
 
 def _refused(source: ArchiveSource, entry: SourceFile, difference: str) -> Verdict:
@@ -66,8 +86,10 @@ class _Import:
         collector: Collector,
         options: ImportOptions,
         moved: Callable[[int], None],
+        contents: Contents,
     ) -> None:
         self._source, self._entry = source, entry
+        self._contents = contents
         self._collector, self._moved = collector, moved
         self._deduplicated = options.deduplicate
         self._reader = ArchiveReader(
@@ -77,7 +99,7 @@ class _Import:
             verify=options.verify,
             keep=collector.wants,
         )
-        self._errors = self._captures = self._excluded = 0
+        self._errors = self._extract_errors = self._captures = self._excluded = 0
         self._cut_off = False
         self._done = _Mark(entry.done_to)
         self._told = self._done
@@ -86,8 +108,15 @@ class _Import:
         """Yield the parts from where the ledger stands, then the verdict."""
         yield from self._read()
         outcome = self._outcome()
+        if outcome is not Outcome.PARTIAL:
+            for error in self._contents.errors:
+                self._add_error(error)
         if outcome is Outcome.IMPORTED:
             self._mark(self._reader.position, finished=True)
+        else:
+            counts = {**self._done.counts, "errors": self._errors}
+            unreadable = {UNREADABLE: 1} if outcome is Outcome.UNREADABLE else {}
+            self._done = replace(self._done, counts=counts | unreadable)
         yield self._part()
         yield Verdict(outcome)
 
@@ -101,9 +130,8 @@ class _Import:
     def _read(self) -> Iterator[FilePart]:
         for item in self._reader:
             if isinstance(item, ReadError):
-                self._errors += 1
                 self._cut_off = item.kind == "read"
-                self._collector.add_error(item)
+                self._add_error(item)
             else:
                 if self._collector.add(item):
                     self._captures += 1
@@ -113,6 +141,10 @@ class _Import:
             self._moved(self._reader.position)
             if self._collector.full:
                 yield self._part()
+
+    def _add_error(self, error: ReadError) -> None:
+        self._errors += 1
+        self._collector.add_error(error)
 
     def _mark(self, done_to: int, finished: bool = False) -> None:
         """Note that all before `done_to` was collected: a part may end here."""
@@ -125,6 +157,7 @@ class _Import:
 
     def _part(self) -> FilePart:
         collected, done, told = self._collector.take(), self._done, self._told
+        self._extract_errors += sum(error.kind == EXTRACT for error in collected.errors)
         self._told = done
         return FilePart(
             Batch(
@@ -144,6 +177,7 @@ class _Import:
         counts = Counter(self._entry.counts)
         counts.update(done.records)
         counts.update(done.counts)
+        counts["errors"] += self._extract_errors  # of captures before the mark
         return replace(
             self._entry, done_to=done.done_to, finished=done.finished, counts=dict(counts)
         )

@@ -17,6 +17,9 @@ from nwx.warc.reader import CaptureRecord, StoredPayload
 # characters of text or errors, whichever comes first: they bound the memory.
 _LOOKUP_RECORDS, _LOOKUP_BYTES = 256, 8 << 20
 _PART_CAPTURES, _PART_CHARACTERS, _PART_ERRORS = 4_000, 4 << 20, 1_000
+EXTRACT = "extract"
+"""The kind of the errors of extraction."""
+
 _CHARACTERS_OF_A_LINK = 100
 _REMEMBERED_KEYS = 20_000
 
@@ -199,7 +202,7 @@ class Collector:
 
     def _report(self, capture: Capture, message: str) -> None:
         place = capture.source_file, capture.source_file_offset
-        self._errors.append(ReadError(*place, "extract", message))
+        self._errors.append(ReadError(*place, EXTRACT, message))
 
     @property
     def full(self) -> bool:

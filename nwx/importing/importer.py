@@ -2,9 +2,10 @@
 
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from multiprocessing.connection import wait
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,15 +15,17 @@ from nwx.bulk.gc_tuning import rare_collections
 from nwx.bulk.retries import retry_unavailable
 from nwx.dedup.exclusion_lists import ExclusionList
 from nwx.engine.base import Engine
+from nwx.engine.entries import file_id
 from nwx.errors import NwxError, SourceError
+from nwx.importing.file_errors import error_entries, outdated_entries, with_error
 from nwx.importing.messages import FilePart, FileTask, Verdict
 from nwx.importing.options import ImportOptions
 from nwx.importing.report import ErrorLog, ImportProgress, ImportReport, Outcome
 from nwx.importing.separate_documents import Separated
 from nwx.importing.worker_process import Worker, warm_up
-from nwx.model import EXCLUDED, STANDARD_INPUT, ReadError, SourceFile
+from nwx.model import EXCLUDED, STANDARD_INPUT, Batch, IndexName, ReadError, SourceFile
 from nwx.settings import Settings
-from nwx.warc.sources import ArchiveSource
+from nwx.warc.sources import ArchiveSource, FileError
 
 T = TypeVar("T")
 
@@ -116,13 +119,15 @@ class _Run:
             entry.name: entry for entry in files if entry.collection == self._options.collection
         }
         found: dict[str, ArchiveSource] = {}
+        errors: list[ReadError] = []
         for source in sources:
             if isinstance(source, ReadError):
-                self._tally.errors.add(source)
+                errors.append(source)
             elif source.name in found:
                 self._namesakes[source.name].append(source)
             else:
                 found[source.name] = source
+        self._keep_errors(errors, found.values(), ledger)
         queue = sorted(found.values(), key=lambda source: -(source.size or 0))
         self._waiting.extend(
             _Job(source, source.path, ledger.get(source.name))
@@ -135,6 +140,22 @@ class _Run:
         )
         others = [source for sources in self._namesakes.values() for source in sources]
         self._tally.expect([*queue, *others])
+
+    def _keep_errors(
+        self,
+        errors: Sequence[ReadError],
+        sources: Collection[ArchiveSource],
+        ledger: Mapping[str, SourceFile],
+    ) -> None:
+        """Count errors of files as a whole, and keep them in the ledger."""
+        entries = error_entries(errors, self._options.collection, ledger)
+        outdated = outdated_entries(ledger, sources, entries)
+        ids = [file_id(entry.collection, entry.name) for entry in outdated]
+        if entries:
+            self._patiently(partial(self._engine.write, Batch(files=tuple(entries))))
+        if ids:
+            self._patiently(partial(self._engine.delete, IndexName.FILES, ids))
+        self._tally.note(errors)
 
     def _spooled(self, source: ArchiveSource) -> ArchiveSource:
         """Return standard input as a file: readable by another process, and twice."""
@@ -236,6 +257,9 @@ class _Run:
             return
         done_to = job.entry.done_to if job.entry else 0
         error = ReadError(job.source.name, done_to, "crash", f"reading {cause} after this place")
+        new = SourceFile(self._options.collection, job.source.name, job.path, job.source.size, "")
+        job.entry = with_error(job.entry, new)
+        self._patiently(partial(self._engine.write, Batch(files=(job.entry,))))
         self._close(job, Verdict(Outcome.PARTIAL, (error,)))
 
     def end_workers(self) -> None:
@@ -269,8 +293,16 @@ class _Tally:
     def expect(self, sources: list[ArchiveSource]) -> None:
         """Note what is to be done."""
         sizes = [source.size for source in sources]
-        self._files = len(sources)
+        self._files += len(sources)
         self._bytes_total = None if None in sizes else sum(size or 0 for size in sizes)
+
+    def note(self, errors: Sequence[ReadError]) -> None:
+        """Count errors that concern files as a whole."""
+        for error in errors:
+            self.errors.add(error)
+        refused = {e.file for e in errors if isinstance(e, FileError) and e.is_refused}
+        self._files += len(refused)
+        self.outcomes.update(Outcome.UNREADABLE for _ in refused)
 
     def add(self, part: FilePart, documents: int) -> None:
         """Count a part that was written and made so many documents."""

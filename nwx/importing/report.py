@@ -1,7 +1,7 @@
 """What an import says while it runs and when it is over."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -71,6 +71,16 @@ class ImportReport:
     def useful(self) -> bool:
         """Whether a record was read, or a file was found to be in the archive already."""
         return bool(self.records or self.outcomes.get(Outcome.SKIPPED)) or not self.errors_total
+
+
+def report_of_errors(errors: Iterable[ReadError]) -> ImportReport:
+    """Return the report of an import that found no file, but errors."""
+    log = ErrorLog()
+    for error in errors:
+        log.add(error)
+    return ImportReport(
+        errors=tuple(log.kept), errors_total=log.total, errors_by_kind=dict(log.by_kind)
+    )
 
 
 def import_report_json(report: ImportReport) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from nwx.cdx.lines import CDX9, CDX11, format_header
 from nwx.errors import FormatError, SourceError, UrlError
 from nwx.indexing.index_lines import IndexLineForm, index_line
 from nwx.model import ReadError
+from nwx.warc.contents import contents_of
 from nwx.warc.members import READ_FAILURES, open_members
 from nwx.warc.record import Record
 from nwx.warc.record_groups import record_groups
@@ -127,9 +128,10 @@ def index_lines(
                 for fault in scanner.faults
             ]
             if members.raw.failure:
-                errors.append(
-                    ReadError(source.name, members.raw.offset, "read", members.raw.failure)
-                )
+                raw = members.raw
+                errors.append(ReadError(source.name, raw.offset, raw.failure_kind, raw.failure))
+            if source.places:
+                errors += contents_of(source).errors
     except (SourceError, *READ_FAILURES) as error:
         errors.append(ReadError(source.name, None, "read", f"cannot be read: {error}"))
 

@@ -132,7 +132,8 @@ class ArchiveReader:
                 self._members = open_members(handle, self._start)
                 yield from self._read(self._members)
         except (SourceError, *READ_FAILURES) as error:
-            yield self._error(Fault(self.position, "read", f"cannot be read: {error}"))
+            kind = "zip" if isinstance(error, FormatError) else "read"
+            yield self._error(Fault(self.position, kind, f"cannot be read: {error}"))
 
     def _read(self, members: Members) -> Iterator[CaptureRecord | ReadError]:
         scanner = Scanner(members, self._limits.body_bytes, self._before_rest)
@@ -194,7 +195,9 @@ class ArchiveReader:
             return
         yield from (self._error(fault) for fault in scanner.faults if fault.offset >= self._start)
         if members.raw.failure:
-            yield self._error(Fault(members.raw.offset, "read", members.raw.failure))
+            yield self._error(
+                Fault(members.raw.offset, members.raw.failure_kind, members.raw.failure)
+            )
 
     def _nothing_found(self, scanner: Scanner, members: Members) -> Fault:
         if not members.raw.data and not members.raw.base:

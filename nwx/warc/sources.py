@@ -4,24 +4,22 @@ import glob
 import hashlib
 import os
 import re
+import stat
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from isal import isal_zlib
-
 from nwx.errors import SourceError
 from nwx.model import STANDARD_INPUT, ReadError
-from nwx.warc.wacz import WaczMember, open_member, wacz_members
+from nwx.warc.wacz import Places, WaczMember, open_member, wacz_members
 
 LONGEST_NAME_BYTES = 400
 
 _ARCHIVE_NAME = re.compile(r"\.w?arc(?:\.(?:wat|wet))?(?:\.(?:gz|zst|zstd))?$|\.wacz$", re.I)
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _GLOB = re.compile(r"[*?\[]")
-_CHUNK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +29,15 @@ class ArchiveSource:
     `name` is what it is known by, `path` where it lies (absolute, so that
     it can be found from anywhere), `size` its stored
     bytes where that is known. `member` is the name of a WARC inside the
-    WACZ at `path`.
+    WACZ at `path`, `places` where it lies there; without them it is looked
+    for by its name each time that it is opened.
     """
 
     name: str
     path: str
     size: int | None
     member: str = ""
+    places: Places = ()
 
     def open(self) -> BinaryIO:
         """Return the stored bytes of the file; the caller closes.
@@ -45,10 +45,22 @@ class ArchiveSource:
         Raises SourceError where that cannot be had.
         """
         try:
-            handle = _open(self.path)
-            return open_member(handle, self.member) if self.member else handle
+            handle = open_path(self.path)
+            return open_member(handle, self.member, self.places) if self.member else handle
         except OSError as error:
             raise SourceError(f"{self.path} cannot be opened: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class FileError(ReadError):
+    """What is wrong with a file as a whole: one that is there, and where.
+
+    `is_refused` if nothing of it is read.
+    """
+
+    path: str = ""
+    size: int | None = None
+    is_refused: bool = True
 
 
 def expand(
@@ -60,7 +72,9 @@ def expand(
     http(s) or s3 address, `@` and a manifest (such arguments, one a line),
     or `-` for standard input, which is then known by `stdin_name`. The
     WARCs of a WACZ come one by one. Arguments keep their order; what one
-    names comes sorted. What cannot be found is an error that names it.
+    names comes sorted. What cannot be found or read is an error that names
+    it, and so is a folder without archive files; of a file that is there
+    it is a `FileError`.
     """
     seen: set[tuple[str, str]] = set()
     for argument in _with_manifests(arguments, manifests):
@@ -68,6 +82,9 @@ def expand(
             yield argument
             continue
         for path in _paths(argument):
+            if isinstance(path, ReadError):
+                yield path
+                continue
             for source in _sources(path, stdin_name):
                 if isinstance(source, ReadError):
                     yield source
@@ -91,53 +108,6 @@ def is_archive_name(name: str) -> bool:
     return _ARCHIVE_NAME.search(name) is not None
 
 
-def checksum(source: ArchiveSource) -> str:
-    """Return size and CRC-32 of a file, "" for standard input.
-
-    Enough to tell another file of the same name, and several times as fast
-    as a cryptographic hash. Of an address only the first and last MiB are
-    fetched.
-    Raises SourceError where the file cannot be read.
-    """
-    if source.path == STANDARD_INPUT:
-        return ""
-    try:
-        with source.open() as handle:
-            if _ADDRESS.match(source.path) and source.size is not None:
-                return f"{source.size}~{_crc_of_ends(handle, source.size):08x}"
-            return _crc_of_all(handle)
-    except OSError as error:
-        raise SourceError(f"{source.path} cannot be read: {error}") from error
-
-
-def checksum_of_start(source: ArchiveSource, size: int) -> str:
-    """Return what `checksum` gave when a file on disk had only so many bytes.
-
-    Raises SourceError where the file cannot be read.
-    """
-    try:
-        with source.open() as handle:
-            return _crc_of_all(handle, size)
-    except OSError as error:
-        raise SourceError(f"{source.path} cannot be read: {error}") from error
-
-
-def _crc_of_all(handle: BinaryIO, limit: int = sys.maxsize) -> str:
-    crc = size = 0
-    while block := handle.read(min(_CHUNK_BYTES, limit - size)):
-        crc = isal_zlib.crc32(block, crc)
-        size += len(block)
-    return f"{size}-{crc:08x}"
-
-
-def _crc_of_ends(handle: BinaryIO, size: int) -> int:
-    crc = isal_zlib.crc32(handle.read(_CHUNK_BYTES))
-    if size > _CHUNK_BYTES:
-        handle.seek(max(_CHUNK_BYTES, size - _CHUNK_BYTES))
-        crc = isal_zlib.crc32(handle.read(_CHUNK_BYTES), crc)
-    return crc
-
-
 def _with_manifests(
     arguments: Iterable[str], manifests: Iterable[str]
 ) -> Iterator[str | ReadError]:
@@ -157,33 +127,49 @@ def _manifest(path: str) -> Iterator[str | ReadError]:
     except OSError as error:
         yield ReadError(path, None, "missing", f"the manifest {path} cannot be read: {error}")
         return
-    for line in text.splitlines():
-        entry = line.strip()
-        if not entry or entry.startswith("#"):
-            continue
+    entries = [line.strip() for line in text.splitlines()]
+    entries = [entry for entry in entries if entry and not entry.startswith("#")]
+    if not entries:
+        yield ReadError(path, None, "missing", f"the manifest {path} names no files")
+    for entry in entries:
         beside = Path(path).parent / entry
         here = Path(entry)
         yield str(beside) if not here.exists() and beside.exists() else entry
 
 
-def _paths(argument: str) -> Iterator[str]:
+def _paths(argument: str) -> Iterator[str | ReadError]:
     """Yield the paths that an argument names; the argument itself where it names none."""
-    if argument == STANDARD_INPUT or _ADDRESS.match(argument):
+    if argument == STANDARD_INPUT or is_address(argument):
         yield argument
-    elif Path(argument).is_dir():
-        yield from _below(argument)
-    elif _GLOB.search(argument) and not Path(argument).exists():
+    elif os.path.isdir(argument):  # noqa: PTH112 - `Path` raises where a folder above is closed
+        yield from _below([argument], argument)
+    elif _GLOB.search(argument) and not os.path.lexists(argument):
         found = sorted(glob.glob(argument, recursive=True))  # noqa: PTH207 - `Path` has no absolute globs
-        for path in found or [argument]:
-            yield from _below(path) if Path(path).is_dir() else [path]
+        yield from _below(found, argument) if found else [argument]
     else:
         yield argument
 
 
-def _below(folder: str) -> Iterator[str]:
-    for parent, folders, names in os.walk(folder):
+def _below(paths: Iterable[str], argument: str) -> Iterator[str | ReadError]:
+    """Yield files as they are, and the archive files below folders; an error if that is nothing."""
+    empty = True
+    for path in paths:
+        for found in _walked(path) if Path(path).is_dir() else [path]:
+            empty = False
+            yield found
+    if empty:
+        yield ReadError(argument, None, "missing", f"there are no archive files in {argument}")
+
+
+def _walked(folder: str) -> Iterator[str | ReadError]:
+    """Yield the archive files below a folder, and an error for each folder that is closed."""
+    closed: list[OSError] = []
+    for parent, folders, names in os.walk(folder, onerror=closed.append):
         folders.sort()
         yield from (str(Path(parent) / name) for name in sorted(names) if is_archive_name(name))
+    for error in closed:
+        message = f"the folder {error.filename} cannot be read: {error.strerror}"
+        yield ReadError(str(error.filename), None, "open", message)
 
 
 def _sources(path: str, stdin_name: str) -> Iterator[ArchiveSource | ReadError]:
@@ -191,37 +177,86 @@ def _sources(path: str, stdin_name: str) -> Iterator[ArchiveSource | ReadError]:
         yield ArchiveSource(source_name(stdin_name), path, None)
         return
     name = source_name(path.rstrip("/").rpartition("/")[2])
-    if not _ADDRESS.match(path):
+    if not is_address(path):
         path = os.path.abspath(path)  # noqa: PTH100 - links are kept as they are
+    is_wacz = path.lower().split("?")[0].endswith(".wacz")
     try:
-        if not path.lower().split("?")[0].endswith(".wacz"):
-            yield ArchiveSource(name, path, _size(path))
+        if not is_wacz and not is_address(path):
+            status = os.stat(path)  # noqa: PTH116 - of many files, and fast
+            _check_regular(path, status)
+            yield ArchiveSource(name, path, status.st_size)
             return
-        with _open(path) as handle:
-            for found in wacz_members(handle, name):
-                yield found if isinstance(found, ReadError) else _inner(found, name, path)
-    except (OSError, SourceError) as error:
-        yield ReadError(name, None, "missing", f"{path} cannot be opened: {error}")
+        with open_path(path) as handle:
+            size = _size(handle)
+            found = list(wacz_members(handle, name)) if is_wacz else []
+    except FileNotFoundError as error:
+        yield ReadError(name, None, "missing", f"{path} cannot be opened: {error.strerror}")
+    except SourceError as error:
+        yield ReadError(name, None, "open", f"{path} cannot be opened: {error}")
+    except OSError as error:
+        yield FileError(name, None, "open", f"{path} cannot be opened: {error}", path)
+    else:
+        yield from (
+            _of_wacz(found, name, path, size) if is_wacz else [ArchiveSource(name, path, size)]
+        )
+
+
+def _of_wacz(
+    found: Iterable[WaczMember | ReadError], name: str, path: str, size: int | None
+) -> Iterator[ArchiveSource | ReadError]:
+    """Yield the files of a WACZ, and what is wrong with it as errors of files that are there."""
+    is_read = any(isinstance(one, WaczMember) for one in found)
+    for one in found:
+        if isinstance(one, WaczMember):
+            yield _inner(one, name, path)
+        else:
+            is_refused = one.file != name or not is_read
+            yield FileError(one.file, None, one.kind, one.message, path, size, is_refused)
 
 
 def _inner(member: WaczMember, name: str, path: str) -> ArchiveSource:
-    return ArchiveSource(source_name(f"{name}#{member.name}"), path, member.size, member.name)
+    inner_name = source_name(f"{name}#{member.name}")
+    return ArchiveSource(inner_name, path, member.size, member.name, member.places)
 
 
-def _size(path: str) -> int | None:
-    if _ADDRESS.match(path):
-        with _open(path) as handle:
-            size = getattr(handle, "size", None)
-            return size if isinstance(size, int) else None
-    return Path(path).stat().st_size
+def _size(handle: BinaryIO) -> int | None:
+    size = getattr(handle, "size", None)  # of fsspec's files
+    if isinstance(size, int):
+        return size
+    try:
+        return os.fstat(handle.fileno()).st_size
+    except OSError:
+        return None
 
 
-def _open(path: str) -> BinaryIO:
+def open_path(path: str) -> BinaryIO:
+    """Return the bytes at a path or an address, or those of standard input; the caller closes.
+
+    Raises SourceError or OSError where that cannot be. What is no regular
+    file (a device, a named pipe) may have no end, and is not read.
+    """
     if path == STANDARD_INPUT:
         return sys.stdin.buffer
-    if _ADDRESS.match(path):
+    if is_address(path):
         return _open_address(path)
-    return Path(path).open("rb")
+    # a named pipe must not make this wait for a writer
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        _check_regular(path, os.fstat(descriptor))
+    except SourceError:
+        os.close(descriptor)
+        raise
+    return os.fdopen(descriptor, "rb")
+
+
+def _check_regular(path: str, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise SourceError("it is no regular file; what comes as a stream is read as -")
+
+
+def is_address(path: str) -> bool:
+    """Tell whether something is an address (http, s3) and no path."""
+    return _ADDRESS.match(path) is not None
 
 
 def _open_address(address: str) -> BinaryIO:
@@ -237,4 +272,4 @@ def _open_address(address: str) -> BinaryIO:
 
 
 def _real(path: str) -> str:
-    return path if path == STANDARD_INPUT or _ADDRESS.match(path) else os.path.realpath(path)
+    return path if path == STANDARD_INPUT or is_address(path) else os.path.realpath(path)

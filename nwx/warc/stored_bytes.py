@@ -1,13 +1,13 @@
 """The bytes of stored files, and what may be wrong with them."""
 
-import zipfile
-import zlib
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from nwx.errors import FormatError
+
 BLOCK_BYTES = 1 << 18
-READ_FAILURES = (OSError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error)
-"""What reading a stored file, also one inside a zip, is known to raise."""
+READ_FAILURES = (OSError, EOFError, FormatError)
+"""What reading a stored file is known to raise, the last where the zip that it is in is damaged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,11 @@ class Fault:
 class Raw:
     """Stored bytes, read forward, with their offsets.
 
-    Where reading fails, the bytes end, and `failure` says why.
+    Where reading fails, the bytes end, and `failure` says why; its kind is
+    `read`, or `zip` where the zip file that they are in is damaged.
     """
 
-    __slots__ = ("_handle", "base", "data", "failure", "pos")
+    __slots__ = ("_handle", "base", "data", "failure", "failure_kind", "pos")
 
     def __init__(self, handle: BinaryIO, start: int = 0) -> None:
         self._handle = handle
@@ -33,6 +34,7 @@ class Raw:
         self.pos = 0
         self.base = 0
         self.failure = ""
+        self.failure_kind = "read"
         if start:
             handle.seek(start)
             self.base = start
@@ -48,6 +50,7 @@ class Raw:
             block = self._handle.read(BLOCK_BYTES)
         except READ_FAILURES as error:
             self.failure = str(error) or type(error).__name__
+            self.failure_kind = "zip" if isinstance(error, FormatError) else "read"
             return False
         if not block:
             return False

@@ -1,129 +1,286 @@
 """WARCs inside a WACZ, which is a zip file and may be a hostile one.
 
-Nothing is ever unpacked to disk: names inside are names only.
+A WACZ may hold others (`multi-wacz-package`, as Browsertrix makes it of
+several crawls). Nothing is ever unpacked to where a name inside says: names
+inside are names only.
 """
 
-import io
+import hashlib
+import json
 import re
-import zipfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import IO, BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
-from nwx.errors import SourceError
+from nwx.errors import DigestError, FormatError, SourceError
 from nwx.model import ReadError
+from nwx.values.digests import digest_of, normal_digest
+from nwx.warc.zip_entries import (
+    METHODS,
+    STORED,
+    ZipEntry,
+    borrowed,
+    is_possible,
+    is_within,
+    open_entry,
+    read_entries,
+    recovered_entries,
+)
 
-_INNER = re.compile(r"\.w?arc(?:\.(?:gz|zst|zstd))?$", re.I)
+_WARC = re.compile(r"\.w?arc(?:\.(?:gz|zst|zstd))?$", re.I)
+_WACZ = re.compile(r"\.wacz$", re.I)
+_WITHIN = re.compile(r"\.wacz#", re.I)
 _FOLDER = "archive/"
-_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_MOST_RATIO = 1100  # deflate reaches 1032
+_PACKAGE, _PACKAGE_DIGEST = "datapackage.json", "datapackage-digest.json"
+_MOST_PACKAGE_BYTES = 1 << 26
+_MOST_DEPTH = 4
+_MOST_UNPACKED_BYTES = 1 << 30
+_MOST_NAMED = 5
+_STEP = 1 << 20
+
+Places = tuple[ZipEntry, ...]
+"""Where a WARC lies: the entry of the WACZ for each WACZ that it is in, then its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class WaczMember:
-    """A WARC inside a WACZ: its name there, and its size when unpacked."""
+    """A WARC inside a WACZ: its name there, its size when unpacked, and its places."""
 
     name: str
-    size: int
+    size: int | None
+    places: Places
 
 
 def wacz_members(handle: BinaryIO, name: str) -> Iterator[WaczMember | ReadError]:
     """Yield the WARCs of a WACZ by name, and an error for each that cannot be trusted.
 
-    `name` is that of the WACZ, for errors.
+    `name` is that of the WACZ, for errors. Of two entries with one name the
+    last counts, as for all that read zip files by their directory. WARCs of
+    a WACZ inside are named `INNER.wacz#archive/NAME`.
     """
-    try:
-        with zipfile.ZipFile(handle) as archive:
-            entries = sorted(_entries(archive), key=lambda entry: entry.filename)
-            overlapping = _overlapping(archive.infolist())
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError) as error:
-        yield ReadError(name, None, "wacz", f"it is no zip file that can be read: {error}")
-        return
-    if not entries:
-        yield ReadError(name, None, "wacz", "there is no WARC in its folder archive/")
-    seen: set[str] = set()
-    for entry in entries:
-        fault = _fault(entry, seen, overlapping)
-        seen.add(entry.filename)
-        if fault:
-            yield ReadError(f"{name}#{entry.filename}", None, "wacz", fault)
-        else:
-            yield WaczMember(entry.filename, entry.file_size)
+    yield from _members(handle, name, ())
 
 
-def open_member(handle: BinaryIO, member: str) -> BinaryIO:
+def open_member(handle: BinaryIO, member: str, places: Places = ()) -> BinaryIO:
     """Return a WARC inside a WACZ for reading; closing it closes the WACZ as well.
 
-    Raises SourceError where the WACZ has no such WARC.
+    Without `places` the directory of the WACZ is read to find it. Raises
+    SourceError where the WACZ has no such WARC.
     """
     try:
-        archive = zipfile.ZipFile(handle)
-        inner = archive.open(member)
-    except (zipfile.BadZipFile, KeyError, ValueError, NotImplementedError, RuntimeError) as error:
+        return _opened(handle, places or _places(handle, member))
+    except FormatError as error:
         handle.close()
         raise SourceError(f"{member} cannot be read from its WACZ: {error}") from error
-    return cast("BinaryIO", _Member(inner, handle))
 
 
-class _Member(io.RawIOBase):
-    """An entry of a zip file that closes the zip file with itself."""
-
-    def __init__(self, inner: IO[bytes], outer: BinaryIO) -> None:
-        self._inner = inner
-        self._outer = outer
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return self._inner.seekable()
-
-    def read(self, size: int = -1) -> bytes:
-        return self._inner.read(size)
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        return self._inner.seek(offset, whence)
-
-    def tell(self) -> int:
-        return self._inner.tell()
-
-    def close(self) -> None:
-        self._inner.close()
-        self._outer.close()
-        super().close()
+def _members(handle: BinaryIO, name: str, outer: Places) -> Iterator[WaczMember | ReadError]:
+    lost = ""
+    try:
+        entries = read_entries(handle)
+    except FormatError as error:
+        entries = recovered_entries(handle)
+        lost = f"{error}; without its directory {len(entries)} entries were found"
+    package, checked = _Package(handle, entries), list(_checked(entries))
+    if not checked:
+        lost = lost or "there is no WARC in its folder archive/, and no WACZ"
+    if lost:
+        yield ReadError(name, None, "wacz", lost)
+    yield from (ReadError(name, None, *problem) for problem in package.problems)
+    for entry, fault in checked:
+        if fault:
+            yield ReadError(f"{name}#{entry.name}", None, "wacz", fault)
+        elif _WACZ.search(entry.name):
+            yield from _inner(handle, name, outer, entry)
+        else:
+            whole = replace(entry, digest=package.digests.get(entry.name, ""))
+            inner_name = "#".join((*(place.name for place in outer), entry.name))
+            yield WaczMember(inner_name, entry.bytes, (*outer, whole))
 
 
-def _entries(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    return [
-        entry
-        for entry in archive.infolist()
-        if _FOLDER in entry.filename and _INNER.search(entry.filename)
-    ]
+def _inner(
+    handle: BinaryIO, name: str, outer: Places, entry: ZipEntry
+) -> Iterator[WaczMember | ReadError]:
+    """Yield what a WACZ inside a WACZ holds."""
+    inner_name = f"{name}#{entry.name}"
+    if len(outer) + 1 >= _MOST_DEPTH:
+        message = f"{_MOST_DEPTH} WACZ lie in each other; unpack them"
+        yield ReadError(inner_name, None, "wacz", message)
+        return
+    try:
+        with _seekable(open_entry(borrowed(handle), entry), entry) as inner:
+            yield from _members(inner, inner_name, (*outer, entry))
+    except FormatError as error:
+        yield ReadError(inner_name, None, "wacz", str(error))
 
 
-def _overlapping(entries: list[zipfile.ZipInfo]) -> set[str]:
-    """Return the names of entries that share their bytes with others, as bombs have them."""
-    shared: set[str] = set()
-    ordered = sorted(entries, key=lambda entry: entry.header_offset)
+def _opened(handle: BinaryIO, places: Places) -> BinaryIO:
+    for place in places[:-1]:
+        handle = _seekable(open_entry(handle, place), place)
+    return open_entry(handle, places[-1])
+
+
+def _seekable(stream: BinaryIO, entry: ZipEntry) -> BinaryIO:
+    """Return a WACZ inside a WACZ as a file in which one can move, unpacked where it is deflated.
+
+    Raises FormatError where that would take too much room.
+    """
+    if entry.method == STORED:
+        return stream
+    if entry.bytes is None or entry.bytes > _MOST_UNPACKED_BYTES:
+        stream.close()
+        raise FormatError(
+            f"it is compressed, and larger than {_MOST_UNPACKED_BYTES} bytes; unpack it first"
+        )
+    unpacked = tempfile.TemporaryFile(prefix="nwx-")  # noqa: SIM115 - the caller closes
+    try:
+        with stream:
+            while block := stream.read(_STEP):
+                unpacked.write(block)
+    except BaseException:
+        unpacked.close()
+        raise
+    return cast("BinaryIO", unpacked)
+
+
+def _places(handle: BinaryIO, member: str) -> Places:
+    """Return the places of a WARC by its name; raises FormatError where there is none."""
+    entries = {entry.name: entry for entry in _entries(handle)}
+    if member in entries:
+        if fault := _refusal(entries[member]):
+            raise FormatError(fault)
+        return (entries[member],)
+    for cut in _WITHIN.finditer(member):
+        outer = entries.get(member[: cut.end() - 1])
+        if outer is not None and not _refusal(outer):
+            with _seekable(open_entry(borrowed(handle), outer), outer) as inner:
+                return (outer, *_places(inner, member[cut.end() :]))
+    raise FormatError("there is no such WARC in it")
+
+
+def _entries(handle: BinaryIO) -> list[ZipEntry]:
+    try:
+        return read_entries(handle)
+    except FormatError:
+        if entries := recovered_entries(handle):
+            return entries
+        raise
+
+
+def _checked(entries: Sequence[ZipEntry]) -> Iterator[tuple[ZipEntry, str]]:
+    """Yield the entries that are a WARC or a WACZ by name, each with what is wrong with it."""
+    overlapping = _overlapping(entries)
+    wanted = [entry for entry in entries if _is_wanted(entry.name)]
+    last = {entry.name: entry for entry in wanted}
+    for entry in sorted(wanted, key=lambda entry: entry.name):
+        if last[entry.name] is not entry:
+            yield entry, "another entry further back has the same name; only that is read"
+        elif entry in overlapping:
+            yield entry, "its bytes overlap those of another entry"
+        else:
+            yield entry, _refusal(entry)
+
+
+def _is_wanted(name: str) -> bool:
+    return bool((_FOLDER in name and _WARC.search(name)) or _WACZ.search(name))
+
+
+def _overlapping(entries: Iterable[ZipEntry]) -> set[ZipEntry]:
+    """Return the entries that share their bytes with others, as bombs have them."""
+    shared: set[ZipEntry] = set()
+    ordered = sorted(entries, key=lambda entry: entry.offset)
     for entry, after in pairwise(ordered):
-        if entry.header_offset + entry.compress_size > after.header_offset:
-            shared.update((entry.filename, after.filename))
+        if entry.offset + entry.stored_bytes > after.offset:
+            shared.update((entry, after))
     return shared
 
 
-def _fault(entry: zipfile.ZipInfo, seen: set[str], overlapping: set[str]) -> str:
-    name = entry.filename
-    if not name.startswith(_FOLDER) or ".." in name.split("/") or "\\" in name:
-        return "its name leads out of the folder archive/"
-    if name in seen:
-        return "another entry has the same name; only the first is read"
-    if name in overlapping:
-        return "its bytes overlap those of another entry"
-    if entry.flag_bits & 1:
+def _refusal(entry: ZipEntry) -> str:
+    """Return why an entry is not read, "" where it is."""
+    name = entry.name
+    if ".." in name.split("/") or name.startswith("/") or "\\" in name:
+        return "its name leads out of the WACZ"
+    if not (name.startswith(_FOLDER) or _WACZ.search(name)):
+        return "it lies outside of the folder archive/"
+    if entry.is_encrypted:
         return "it is encrypted"
-    if entry.compress_type not in _METHODS:
-        return f"its compression method {entry.compress_type} is not read"
-    if entry.file_size > _MOST_RATIO * entry.compress_size + 64:
-        return f"{entry.compress_size} bytes cannot unpack to {entry.file_size}"
+    if entry.method not in METHODS:
+        return f"its compression method {entry.method} is not read"
+    if not is_within(entry):
+        return "its place is not in the WACZ"
+    if not is_possible(entry):
+        return f"{entry.stored_bytes} bytes cannot unpack to {entry.bytes}"
     return ""
+
+
+class _Package:
+    """What `datapackage.json` says of a WACZ; `digests` are those of its entries, by name."""
+
+    def __init__(self, handle: BinaryIO, entries: Sequence[ZipEntry]) -> None:
+        self.digests: dict[str, str] = {}
+        self._handle = handle
+        self._entries = {entry.name: entry for entry in entries}
+        self.problems = list(self._read())
+
+    def _read(self) -> Iterator[tuple[str, str]]:
+        """Take the digests; yield the kind and the words of what is wrong."""
+        try:
+            raw = self._bytes(_PACKAGE)
+            told = _parsed(self._bytes(_PACKAGE_DIGEST)).get("hash")
+            resources = _parsed(raw).get("resources")
+        except FormatError as error:
+            yield "wacz", f"its {_PACKAGE} cannot be read: {error}"
+            return
+        wanted = _digest(told)
+        if wanted and _digest_of(wanted, raw) != wanted:
+            yield "digest", f"its {_PACKAGE} is not the one whose digest {_PACKAGE_DIGEST} tells"
+        missing = []
+        for resource in resources if isinstance(resources, list) else ():
+            if not isinstance(resource, dict):
+                continue
+            path = resource.get("path") or resource.get("url") or resource.get("name")
+            if not isinstance(path, str):
+                continue
+            self.digests[path] = _digest(resource.get("hash"))
+            if _is_wanted(path) and path not in self._entries:
+                missing.append(path)
+        if missing:
+            names = ", ".join(missing[:_MOST_NAMED]) + (", …" if missing[_MOST_NAMED:] else "")
+            yield "wacz", f"{len(missing)} files that its {_PACKAGE} names are not in it: {names}"
+
+    def _bytes(self, name: str) -> bytes:
+        """Return a small entry, b"" where there is none; raises FormatError on a damaged one."""
+        entry = self._entries.get(name)
+        if entry is None:
+            return b""
+        if fault := _refusal(replace(entry, name=_FOLDER)):
+            raise FormatError(fault)
+        pieces, left = [], _MOST_PACKAGE_BYTES
+        with open_entry(borrowed(self._handle), entry) as stream:
+            while block := stream.read(min(_STEP, left)):
+                pieces.append(block)
+                left -= len(block)
+        return b"".join(pieces)
+
+
+def _parsed(raw: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(raw) if raw else {}
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"it is no JSON: {error}") from error
+    return found if isinstance(found, dict) else {}
+
+
+def _digest(told: object) -> str:
+    """Return the normal form of a digest that a package tells, "" where it is none."""
+    try:
+        return normal_digest(told) if isinstance(told, str) else ""
+    except DigestError:
+        return ""
+
+
+def _digest_of(wanted: str, data: bytes) -> str:
+    algorithm = wanted.partition(":")[0]
+    return digest_of(algorithm, hashlib.new(algorithm, data, usedforsecurity=False).digest())

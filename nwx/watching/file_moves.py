@@ -12,7 +12,8 @@ import shutil
 from pathlib import Path
 
 from nwx.errors import SourceConflictError, SourceError
-from nwx.warc.sources import ArchiveSource, checksum
+from nwx.warc.contents import checksum
+from nwx.warc.sources import ArchiveSource
 
 _NO_LINKS = {errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 

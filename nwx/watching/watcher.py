@@ -18,7 +18,8 @@ from nwx.errors import (
 from nwx.importing import ImportOptions, import_files
 from nwx.model import Batch, ReadError, SourceFile
 from nwx.settings import Settings
-from nwx.warc.sources import ArchiveSource, checksum, expand
+from nwx.warc.contents import checksum
+from nwx.warc.sources import ArchiveSource, expand
 from nwx.watching.events import Event, EventKind, WatchReport
 from nwx.watching.file_moves import make_folder, move_file
 from nwx.watching.folders import Folders, held
@@ -179,8 +180,10 @@ class _Watch:
         before = self._ledger
         sources = [source for file in files for source in file.sources]
         read_grown_again(engine, sources, before)
+        found: list[ArchiveSource | ReadError] = [*sources]
+        found += (error for file in files for error in file.errors)
         report = import_files(
-            engine, self._settings, sources, self._options.imports, stopping=self._stopping
+            engine, self._settings, found, self._options.imports, stopping=self._stopping
         )
         if report.interrupted:
             return

@@ -1,9 +1,13 @@
 """What a worker makes of a file, without its process."""
 
+import json
+import zipfile
+import zlib
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,8 +17,8 @@ from nwx.importing.messages import FilePart, FileTask, Verdict
 from nwx.importing.options import ImportOptions
 from nwx.importing.report import Outcome
 from nwx.keys import document_id, document_key, precedence
-from nwx.model import Capture, SourceFile
-from nwx.warc.sources import ArchiveSource
+from nwx.model import UNREADABLE, Capture, Extract, SourceFile
+from nwx.warc.sources import ArchiveSource, expand
 from tests.warcs import Page, html, many_pages, write_warc
 
 FIRST = Page("http://a.example/", "20150101000000", html("A", "first text"))
@@ -169,13 +173,45 @@ def test_another_file_of_the_same_name_is_refused(tmp_path: Path) -> None:
     assert "another file of this name" in verdict.errors[0].message
 
 
-def test_a_file_that_is_no_archive_leaves_no_trace(tmp_path: Path) -> None:
+def test_the_ledger_says_of_a_file_that_is_no_archive_that_it_cannot_be_read(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "a.warc.gz"
     path.write_bytes(b"no archive at all\n" * 100)
     [part], verdict = read(path)
     assert verdict.outcome is Outcome.UNREADABLE
-    assert part.errors
-    assert part.batch.files == ()
+    assert len(part.errors) == 1
+    [entry] = part.batch.files
+    assert entry.counts == {"errors": 1, UNREADABLE: 1}
+    assert (entry.finished, entry.done_to) == (False, 0)
+    [again], verdict = read(path, entry=entry)
+    assert verdict.outcome is Outcome.UNREADABLE
+    assert again.batch.files == part.batch.files, "errors of one file do not add up"
+    write_warc(path, [FIRST])
+    [good], verdict = read(path, entry=entry)
+    assert verdict.outcome is Outcome.IMPORTED
+    assert good.batch.files[0].counts == {"response": 1, "captures": 1, "errors": 0}
+
+
+def test_all_errors_of_a_file_are_counted_in_its_entry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def extracting(data: bytes, **_: Any) -> Extract:
+        return Extract(problems=("html: odd",)) if b"text" in data else Extract()
+
+    monkeypatch.setattr("nwx.importing.collector.extract", extracting)
+    monkeypatch.setattr("nwx.importing.collector._PART_CAPTURES", 7)
+    path = write_warc(tmp_path / "a.warc.gz", many_pages(30))
+    path.write_bytes(b"damage" + path.read_bytes() + b"garbage")
+    parts, _ = read(path)
+    assert len(parts) > 3
+    total = 0
+    for part in parts:
+        total += len(part.errors)
+        assert part.batch.files[0].counts["errors"] == total
+    assert total == 30 + 2
+    resumed, _ = read(path, entry=parts[1].batch.files[0])
+    assert resumed[-1].batch.files[0].counts["errors"] >= total
 
 
 def test_a_file_that_is_gone_is_an_error(tmp_path: Path) -> None:
@@ -184,12 +220,59 @@ def test_a_file_that_is_gone_is_an_error(tmp_path: Path) -> None:
     path.unlink()
     task = FileTask(source, str(path), None)
     archive = Archive()
-    [verdict] = import_file(
+    [part, verdict] = import_file(
         task, ImportOptions(), archive.known, archive.guard, lambda _: None, Memory()
     )
-    assert isinstance(verdict, Verdict)
-    assert verdict.outcome is Outcome.UNREADABLE
-    assert verdict.errors[0].kind == "open"
+    assert verdict == Verdict(Outcome.UNREADABLE)
+    assert isinstance(part, FilePart)
+    assert [error.kind for error in part.errors] == ["open"]
+    assert part.batch.files[0].counts == {"errors": 1, UNREADABLE: 1}
+
+
+def test_a_file_that_was_imported_and_is_gone_keeps_its_entry(tmp_path: Path) -> None:
+    path = write_warc(tmp_path / "a.warc.gz", [FIRST])
+    [part], _ = read(path)
+    [entry] = part.batch.files
+    source = ArchiveSource(path.name, str(path), path.stat().st_size)
+    path.unlink()
+    archive = Archive()
+    [part, verdict] = import_file(
+        FileTask(source, str(path), entry), ImportOptions(),
+        archive.known, archive.guard, lambda _: None, Memory(),
+    )  # fmt: skip
+    assert verdict == Verdict(Outcome.UNREADABLE)
+    assert isinstance(part, FilePart)
+    assert part.batch.files == ()
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_wacz_whose_bytes_are_not_what_was_told_is_read_and_reported(
+    tmp_path: Path, method: int
+) -> None:
+    warc = write_warc(tmp_path / "a.warc.gz", many_pages(9)).read_bytes()
+    told = {"resources": [{"path": "archive/a.warc.gz", "hash": "sha256:" + "0" * 64}]}
+    with zipfile.ZipFile(tmp_path / "x.wacz", "w", method) as archive:
+        archive.writestr("archive/a.warc.gz", warc)
+        archive.writestr("datapackage.json", json.dumps(told))
+    [source] = expand([str(tmp_path / "x.wacz")])
+    assert isinstance(source, ArchiveSource)
+    data = (tmp_path / "x.wacz").read_bytes()
+    crc = zlib.crc32(warc).to_bytes(4, "little")
+    assert data.count(crc) >= 2
+    (tmp_path / "x.wacz").write_bytes(data.replace(crc, b"\1\2\3\4"))
+    [source] = expand([str(tmp_path / "x.wacz")])
+    assert isinstance(source, ArchiveSource)
+    known = Archive()
+    part, verdict = import_file(
+        FileTask(source, source.path, None), ImportOptions(),
+        known.known, known.guard, lambda _: None, Memory(),
+    )  # fmt: skip
+    assert verdict == Verdict(Outcome.IMPORTED)
+    assert isinstance(part, FilePart)
+    assert sorted(error.kind for error in part.errors) == ["digest", "zip"]
+    assert part.batch.files[0].counts["errors"] == 2
+    assert part.batch.files[0].finished
+    assert len(part.batch.captures) == 12
 
 
 def test_lookups_and_parts_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import pickle
 import sys
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -15,9 +16,15 @@ import pytest
 
 from nwx.errors import SourceError
 from nwx.model import ReadError
+from nwx.warc.contents import checksum
 from nwx.warc.reader import ArchiveReader, CaptureRecord
+<<<<<<< HEAD
 from nwx.warc.sources import LONGEST_NAME_BYTES, ArchiveSource, checksum, expand, source_name
 from tests.unit.warc.stored_files import pages, zipped
+=======
+from nwx.warc.sources import LONGEST_NAME_BYTES, ArchiveSource, FileError, expand, source_name
+from tests.unit.formats.making import pages, zipped
+>>>>>>> 1f35e92 (Read damaged and nested WACZ files, and keep all errors of a file in its ledger entry)
 
 DATA = zipped(*pages(2))
 
@@ -85,6 +92,62 @@ def test_what_is_missing_is_an_error_that_names_it(folder: Path, argument: str) 
     assert isinstance(found[1], ArchiveSource)
 
 
+@pytest.mark.parametrize("argument", ["folder", "folder/*", "@list", "folde?"])
+def test_what_names_no_archive_files_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, argument: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder" / "below").mkdir(parents=True)
+    (tmp_path / "folder" / "below" / "notes.txt").touch()
+    (tmp_path / "list").write_text("# nothing\n\n")
+    (error,) = expand([argument])
+    assert isinstance(error, ReadError)
+    assert error.file == argument.removeprefix("@")
+    assert error.kind == "missing"
+
+
+def test_folders_that_cannot_be_read_are_errors(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.scandir
+
+    def closed(path: str) -> object:
+        if str(path).endswith("er"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", closed)
+    *sources, error = expand(["deep"])
+    assert [source.name for source in sources if isinstance(source, ArchiveSource)] == [
+        "d.WARC.GZ",
+        "e.warc.zst",
+    ]
+    assert isinstance(error, ReadError)
+    assert "deep/er cannot be read: Permission denied" in error.message
+    (error,) = expand(["deep/er"])
+    assert isinstance(error, ReadError)
+    assert error.kind == "open"
+
+
+@pytest.mark.parametrize("name", ["x.warc", "x.warc.gz", "x.wacz"])
+@pytest.mark.parametrize("kind", ["a named pipe", "a device"])
+def test_what_is_no_regular_file_is_an_error_at_once(tmp_path: Path, name: str, kind: str) -> None:
+    path = tmp_path / name
+    if kind == "a device":
+        path.symlink_to("/dev/zero")
+    else:
+        os.mkfifo(path)
+    for argument in (str(path), str(tmp_path)):
+        (error,) = expand([argument])
+        assert isinstance(error, ReadError)
+        assert "no regular file" in error.message
+    source = ArchiveSource(name, str(path), 1)
+    with pytest.raises(SourceError, match="no regular file"):
+        source.open()
+    with pytest.raises(SourceError, match="no regular file"):
+        checksum(source)
+
+
 def test_standard_input_has_a_name_of_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     class Stdin:
         buffer = io.BytesIO(DATA)
@@ -134,8 +197,37 @@ def test_reading_resumes_inside_a_wacz(tmp_path: Path) -> None:
 def test_a_broken_wacz_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "x.wacz").write_bytes(b"no zip")
     (error,) = expand([str(tmp_path)])
-    assert isinstance(error, ReadError)
+    assert isinstance(error, FileError)
     assert (error.file, error.kind) == ("x.wacz", "wacz")
+    assert (error.path, error.size) == (str(tmp_path / "x.wacz"), len(b"no zip"))
+    assert error.is_refused
+
+
+def test_what_is_wrong_with_a_wacz_that_is_read_refuses_nothing(tmp_path: Path) -> None:
+    _wacz(tmp_path / "x.wacz")
+    with zipfile.ZipFile(tmp_path / "x.wacz", "a") as archive:
+        archive.writestr("datapackage.json", '{"resources": [{"path": "archive/gone.warc"}]}')
+        archive.writestr("archive/../c.warc", DATA)
+    errors = [error for error in expand([str(tmp_path)]) if isinstance(error, FileError)]
+    assert [(error.file, error.is_refused) for error in errors] == [
+        ("x.wacz", False),
+        ("x.wacz#archive/../c.warc", True),
+    ]
+
+
+def test_the_warcs_of_a_wacz_in_a_wacz_are_sources(tmp_path: Path) -> None:
+    _wacz(tmp_path / "x.wacz")
+    inner = (tmp_path / "x.wacz").read_bytes()
+    with zipfile.ZipFile(tmp_path / "y.wacz", "w") as archive:
+        archive.writestr("x.wacz", inner)
+    sources = list(expand([str(tmp_path / "y.wacz")]))
+    assert all(isinstance(source, ArchiveSource) for source in sources)
+    for source, count in zip(sources, [3, 2], strict=True):
+        assert isinstance(source, ArchiveSource)
+        assert source.name.startswith("y.wacz#x.wacz#archive/")
+        for same in (source, replace(source, places=()), pickle.loads(pickle.dumps(source))):
+            assert len(list(ArchiveReader(same, "test"))) == count
+            assert checksum(same) == checksum(source)
 
 
 def test_sources_go_to_other_processes(folder: Path) -> None:

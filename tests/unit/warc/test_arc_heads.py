@@ -1,0 +1,99 @@
+"""Heads of ARC records as crawlers and converters really wrote them.
+
+The odd ones are of the kinds in the tests of Internet Archive's CDX-Writer.
+"""
+
+import gzip
+
+import pytest
+
+from tests.unit.warc.stored_files import http, read
+
+PAGE = http(b"<p>hello</p>")
+ABOUT = b"1 0 Test\nURL IP-address Archive-date Content-type Archive-length\n"
+FILEDESC = b"filedesc://a.arc 0.0.0.0 20200101000000 text/plain %d\n%b" % (len(ABOUT), ABOUT)
+URL = "http://example.org/x"
+ODD = {
+    "a blank in the content type": f"{URL} 1.2.3.4 20000824015105 text/html; Charset=iso-8859-1",
+    "blanks in URL and content type": f"{URL}?a=1 2 1.2.3.4 20000824015105 text/html; charset=x",
+    "the date before the address": f"{URL} 20031219215023 63.241.16.130 text/plain",
+    "text behind the date": f"{URL} None 20160211000000jpg text/html",
+    "15 digits": f"{URL} None 201602110000000 text/xml",
+    "18 digits": f"{URL} 1.2.3.4 200009180023002953 image/gif",
+    "12 digits": f"{URL} 1.2.3.4 200011101120 text/html",
+    "no content type": f"{URL} 1.2.3.4 20110804181142 ",
+    "a colon that is no port": "http://mhtml:d.example.org/x 1.2.3.4 20071121164820 text/html",
+    "a blank in the URL": "http://example.org/a b 1.2.3.4 20071121164820 text/html",
+    "an IPv6 address": f"{URL} 2001:db8::1 20071121164820 text/html; charset=utf-8",
+    "version 2": f"{URL} 1.2.3.4 20071121164820 text/html 200 0123456789abcdef0123456789abcdef "
+    "- 0 a.arc",
+}
+DATES = {
+    "the date before the address": "20031219215023",
+    "text behind the date": "20160211000000",
+    "18 digits": "20000918002300",
+    "12 digits": "20001110112000",
+}
+PACKED = {
+    "gzip": lambda records: b"".join(gzip.compress(record, mtime=0) for record in records),
+    "plain": lambda records: b"\n".join(records),
+    "plain without newlines": b"".join,
+}
+packed = pytest.mark.parametrize("packing", PACKED)
+
+
+def _record(head: str) -> bytes:
+    return f"{head} {len(PAGE)}\n".encode() + PAGE
+
+
+def _between(head: str) -> list[bytes]:
+    before, after = (
+        _record(f"http://example.org/{n} 1.2.3.4 20200102030405 text/html") for n in (1, 2)
+    )
+    return [FILEDESC, before, _record(head), after]
+
+
+@packed
+@pytest.mark.parametrize("kind", ODD)
+def test_an_odd_head_is_read(kind: str, packing: str) -> None:
+    captures, errors = read(PACKED[packing](_between(ODD[kind])))
+    assert not errors
+    first, odd, last = (found.capture for found in captures)
+    assert [first.url[-1], last.url[-1]] == ["1", "2"]
+    assert odd.url == ODD[kind].partition(" ")[0] or "%20" in odd.url
+    assert odd.timestamp == DATES.get(kind, odd.timestamp)
+    assert odd.timestamp.startswith("20")
+    assert (odd.status_code, odd.content_length) == (200, len(b"<p>hello</p>"))
+    assert captures[1].payload().data == b"<p>hello</p>"
+
+
+@packed
+def test_a_date_without_month_or_day_takes_the_lowest(packing: str) -> None:
+    """CDX-Writer has an ARC of 2015 with the date 201512000000000."""
+    captures, errors = read(PACKED[packing](_between(f"{URL} None 201512000000000 text/xml")))
+    assert not errors
+    assert captures[1].capture.timestamp == "20151201000000"
+
+
+@packed
+@pytest.mark.parametrize(
+    ("head", "kind"),
+    [
+        (f"{URL} 130.237.109.120 a0d1fdddf3165d0447b1f7a285c61c1c9 text/html", "date"),
+        (f"{URL} 1.2.3.4 20201301000000 text/html; charset=x", "date"),
+        ("http://example.org:99999/ 1.2.3.4 20200101000000 text/html; charset=x", "url"),
+    ],
+)
+def test_a_record_without_a_date_or_a_url_is_one_error(head: str, kind: str, packing: str) -> None:
+    captures, errors = read(PACKED[packing](_between(head)))
+    assert [found.capture.url[-1] for found in captures] == ["1", "2"]
+    assert [error.kind for error in errors] == [kind]
+
+
+def test_a_record_with_an_odd_head_is_found_behind_damage() -> None:
+    for head in ODD.values():
+        records = [gzip.compress(record, mtime=0) for record in _between(head)]
+        records[1] = b"\xff" * 20 + records[1][20:]
+        captures, errors = read(b"".join(records))
+        assert len(captures) == 2, head
+        assert [error.kind for error in errors] == ["gzip"]
