@@ -18,7 +18,7 @@ GROUPS = {
     "Archive": {
         "import": "Import WARC, ARC and WACZ files.",
         "watch": "Import archive files from folders as a crawler closes them.",
-        "files": "List the imported files.",
+        "files": "List the imported files, and those that could not be read.",
         "stats": "Show the size of each index.",
         "check": "Check that the indices agree with each other and with the import ledger.",
         "dump": "Write an index as JSON lines, ordered by id.",

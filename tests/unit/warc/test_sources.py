@@ -18,13 +18,8 @@ from nwx.errors import SourceError
 from nwx.model import ReadError
 from nwx.warc.contents import checksum
 from nwx.warc.reader import ArchiveReader, CaptureRecord
-<<<<<<< HEAD
-from nwx.warc.sources import LONGEST_NAME_BYTES, ArchiveSource, checksum, expand, source_name
-from tests.unit.warc.stored_files import pages, zipped
-=======
 from nwx.warc.sources import LONGEST_NAME_BYTES, ArchiveSource, FileError, expand, source_name
-from tests.unit.formats.making import pages, zipped
->>>>>>> 1f35e92 (Read damaged and nested WACZ files, and keep all errors of a file in its ledger entry)
+from tests.unit.warc.stored_files import pages, zipped
 
 DATA = zipped(*pages(2))
 

@@ -106,16 +106,16 @@ def _kill_at(killing: pytest.MonkeyPatch, moment: str) -> None:
     def killed(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    place = watcher.place
+    place = watcher.move_file
 
     def killed_after(*arguments: Any) -> Any:
         place(*arguments)
         raise KeyboardInterrupt
 
     if moment == "before the name":
-        killing.setattr(watcher, "place", killed)
+        killing.setattr(watcher, "move_file", killed)
     elif moment == "after the name":
-        killing.setattr(watcher, "place", killed_after)
+        killing.setattr(watcher, "move_file", killed_after)
     else:
         killing.setattr(Path, "unlink", killed)
 
