@@ -1,5 +1,6 @@
 """The SQLite file of an archive: its tables, and connections to it."""
 
+import os
 import sqlite3
 from dataclasses import fields
 from pathlib import Path
@@ -72,14 +73,35 @@ TABLES: dict[IndexName, tuple[str, ...]] = {
 
 def connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
     """Return a connection that begins no transactions of its own accord."""
-    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
-    db.execute("PRAGMA journal_mode = WAL")
+    db = sqlite3.connect(
+        database_uri(path, read_only=read_only),
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+        timeout=30,
+    )
+    if not read_only:
+        db.execute("PRAGMA journal_mode = WAL")
     db.execute(f"PRAGMA query_only = {int(read_only)}")
     db.execute("PRAGMA synchronous = FULL")
     db.execute("PRAGMA cache_size = -65536")
     db.execute("PRAGMA mmap_size = 268435456")
     db.execute("PRAGMA journal_size_limit = 67108864")
     return db
+
+
+def database_uri(path: Path, *, read_only: bool) -> str:
+    """Return how SQLite opens a file; one in a folder that nobody may write to cannot change.
+
+    The journal of a writer that has not closed it yet is read where it lies
+    beside the file.
+    """
+    uri = path.absolute().as_uri()
+    if not read_only or os.access(path.parent, os.W_OK):
+        return uri
+    journal = path.with_name(f"{path.name}-wal")
+    pending = journal.exists() and journal.stat().st_size
+    return f"{uri}?mode=ro" if pending else f"{uri}?immutable=1"
 
 
 def make_tables(db: sqlite3.Connection) -> None:

@@ -1,8 +1,10 @@
 """The folder of an archive: its parts, its version, its lock, and its errors in our words."""
 
+import errno
 import fcntl
 import json
 import os
+import re
 import shutil
 import sqlite3
 import time
@@ -11,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nwx import mappings
+from nwx.engine.embedded.documents.searcher import TantivyError
 from nwx.errors import EngineBusyError, EngineError, EngineFullError, EngineVersionError
 from nwx.model import IndexName
 
@@ -21,6 +24,19 @@ _MANIFEST = "nwx.json"
 LOCK = "lock"
 _SPARE_BYTES = 4 << 20
 _PAUSE_SECONDS = 0.02
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_SYSTEM_ERROR = re.compile(r"os error (\d+)")
+_ADVICE = {
+    errno.ENOSPC: "make room there",
+    errno.EDQUOT: "make room there",
+    errno.EMFILE: "allow more open files (ulimit -n)",
+    errno.ENFILE: "allow more open files",
+    errno.EACCES: "check its permissions",
+    errno.EPERM: "check its permissions",
+    errno.EROFS: "choose a place that can be written to",
+    errno.ENOENT: "restore it from a copy",
+    errno.EIO: "check the disk, and restore it from a copy",
+}
 
 
 class Folder:
@@ -114,11 +130,10 @@ class Folder:
             yield
         except sqlite3.Error as error:
             raise self._of_database(error) from error
-        except (ValueError, OSError) as error:
-            # tantivy raises ValueError for whatever goes wrong.
-            if isinstance(error, OSError) or "os error" in str(error) or _is_of_tantivy(error):
-                raise self._of_documents(error) from error
-            raise
+        except TantivyError as error:
+            raise self._of_documents(str(error)) from error
+        except OSError as error:
+            raise self._of_system(error) from error
 
     def _of_database(self, error: sqlite3.Error) -> EngineError:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
@@ -130,13 +145,24 @@ class Folder:
             return EngineError(f"{self.database} is damaged ({error}); restore it from a copy")
         return EngineError(f"{self.database}: {error}")
 
-    def _of_documents(self, error: Exception) -> EngineError:
-        text = str(error)
-        if "os error 28" in text or "No space left" in text or self.is_full():
-            return self._full()
+    def _of_documents(self, text: str) -> EngineError:
+        code = _SYSTEM_ERROR.search(text)
+        if code is not None:
+            number = int(code[1])
+            if number in _FULL:
+                return self._full()
+            return self._of_system(OSError(number, os.strerror(number), self.documents))
         if "LockBusy" in text or "LockFailure" in text:
             return EngineBusyError(f"another process is writing to {self.documents}")
         return EngineError(f"{self.documents} cannot be used ({text}); restore it from a copy")
+
+    def _of_system(self, error: OSError) -> EngineError:
+        """Return the error of a call of the system: only some of them are the archive's."""
+        place = Path(os.fsdecode(error.filename or self.path))
+        if error.errno in _FULL and (self.is_full() or place.is_relative_to(self.path)):
+            return self._full()
+        advice = _ADVICE.get(error.errno or 0, "see to it, and run the same command again")
+        return EngineError(f"{place} cannot be used ({error.strerror or error}); {advice}")
 
     def _full(self) -> EngineFullError:
         return EngineFullError(
@@ -147,11 +173,3 @@ class Folder:
 
 def _versions() -> dict[str, int]:
     return {str(index): mappings.version(index) for index in IndexName}
-
-
-def _is_of_tantivy(error: BaseException) -> bool:
-    """Tell an error of the library, which has no Python code of its own, from one of ours."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return trace is not None and "tantivy" in trace.tb_frame.f_globals

@@ -6,10 +6,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby, islice
 from typing import Any
 
-import tantivy
-
 from nwx.engine.embedded.database import CAPTURE_COLUMNS, TABLES, count_rows
 from nwx.engine.embedded.documents import tantivy_index
+from nwx.engine.embedded.documents.searcher import DocumentSearcher
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.registry import find_documents, find_nums, id_bytes
 from nwx.engine.entries import (
@@ -40,7 +39,7 @@ def nums(db: sqlite3.Connection, ids: Collection[str]) -> list[int]:
     return [num for num, _ in find_documents(db, map(id_bytes, ids)).values()]
 
 
-def stored_documents(searcher: tantivy.Searcher, nums: list[int]) -> dict[str, Document]:
+def stored_documents(searcher: DocumentSearcher, nums: list[int]) -> dict[str, Document]:
     """Return documents by their numbers."""
     found = (
         tantivy_index.entry_of(one) for _, one in tantivy_index.documents_by_num(searcher, nums)
@@ -88,7 +87,7 @@ def capture_of_row(row: tuple[Any, ...]) -> Capture:
     return Capture(collection=collection, source_file=source_file, **fields)
 
 
-def document_entries(db: sqlite3.Connection, searcher: tantivy.Searcher) -> Iterator[IndexEntry]:
+def document_entries(db: sqlite3.Connection, searcher: DocumentSearcher) -> Iterator[IndexEntry]:
     """Stream the entries of documents in the order of their ids."""
     rows = db.execute("SELECT num FROM ids JOIN documents USING (num) ORDER BY id")
     while chunk := [num for (num,) in islice(rows, _CHUNK)]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nwx.engine.embedded import reader
-from nwx.engine.embedded.database import attached, connect, count_rows
+from nwx.engine.embedded.database import attached, connect, count_rows, database_uri
 from nwx.engine.embedded.dates.folder import dates_folder, locked
 from nwx.engine.embedded.dates.lookup_file import LookedUp, load_lookup, nothing, save_lookup
 from nwx.engine.embedded.documents.stored_columns import Ints
@@ -71,7 +71,8 @@ class AttachedIndex:
         self._version = -1
         with self._our_errors():
             self._db = connect(folder.database, read_only=True)
-            self._db.execute("ATTACH DATABASE ? AS archive", (str(archive.database),))
+            uri = database_uri(archive.database, read_only=True)
+            self._db.execute("ATTACH DATABASE ? AS archive", (uri,))
 
     def is_current(self) -> bool:
         """Tell whether the database that is open is still the one that counts."""

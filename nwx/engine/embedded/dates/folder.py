@@ -97,7 +97,7 @@ class DatesFolder(Folder):
             (self.path / LOCK).unlink()
             self.path.rmdir()
 
-    def _of_documents(self, error: Exception) -> EngineError:
+    def _of_system(self, error: OSError) -> EngineError:
         if self.is_full():
             return self._full()
         return EngineError(f"{self.path} cannot be used ({error}); see to it, or take another")

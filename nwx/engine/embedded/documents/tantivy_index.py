@@ -11,7 +11,12 @@ import tantivy
 import zstandard
 
 from nwx import mappings
-from nwx.engine.embedded.documents.analyzer import ANALYZER, text_analyzer, tokenized, tokens
+from nwx.engine.embedded.documents.analyzer import ANALYZER, tokenized, tokens
+from nwx.engine.embedded.documents.searcher import (
+    DocumentSearcher,
+    open_tantivy,
+    tantivy_errors,
+)
 from nwx.engine.entries import IndexEntry
 from nwx.model import IndexName
 from nwx.query.tree import DEFAULT_FIELDS
@@ -71,30 +76,23 @@ def schema() -> tantivy.Schema:
     return builder.build()
 
 
-def open_index(folder: Path) -> tantivy.Index:
-    """Return the index of a folder, made where there is none."""
-    index = tantivy.Index(schema(), str(folder))
-    index.register_tokenizer(ANALYZER, text_analyzer())
-    index.config_reader("manual")
-    return index
-
-
 class TextWriter:
     """What adds documents to the index of a folder, and deletes them."""
 
     def __init__(self, folder: Path) -> None:
-        self._index = open_index(folder)
+        self._index = open_tantivy(schema(), folder)
         self._writer: tantivy.IndexWriter | None = None
         self._changed = False
 
     def count(self) -> int:
         """Return the number of documents committed."""
-        self._index.reload()
-        return self._index.searcher().num_docs
+        with tantivy_errors():
+            self._index.reload()
+            return self._index.searcher().num_docs
 
     def nums(self) -> set[int]:
         """Return the numbers of all documents committed."""
-        searcher = self._index.searcher()
+        searcher = DocumentSearcher(self._index.searcher())
         most = max(searcher.num_docs, 1)
         found = searcher.search(
             tantivy.Query.all_query(), most, order_by_field=NUM, order=tantivy.Order.Asc
@@ -103,27 +101,31 @@ class TextWriter:
 
     def add(self, documents: Iterable[tantivy.Document]) -> None:
         """Add documents with the next commit."""
-        for document in documents:
-            self._open_writer().add_document(document)
-            self._changed = True
+        with tantivy_errors():
+            for document in documents:
+                self._open_writer().add_document(document)
+                self._changed = True
 
     def delete(self, nums: Collection[int]) -> None:
         """Delete the documents of these numbers, those added before included."""
         if nums:
-            self._open_writer().delete_documents_by_query(nums_query(nums))
+            with tantivy_errors():
+                self._open_writer().delete_documents_by_query(nums_query(nums))
             self._changed = True
 
     def commit(self) -> None:
         """Make what was added and deleted safe on disk."""
         if self._writer is not None and self._changed:
-            self._writer.commit()
+            with tantivy_errors():
+                self._writer.commit()
             self._changed = False
 
     def finish(self) -> None:
         """Wait until segments are merged."""
         writer, self._writer = self._writer, None
         if writer is not None:
-            writer.wait_merging_threads()
+            with tantivy_errors():
+                writer.wait_merging_threads()
 
     def drop(self) -> None:
         """Forget what was not committed."""
@@ -260,7 +262,7 @@ def nums_query(nums: Collection[int]) -> tantivy.Query:
     return tantivy.Query.boolean_query([(tantivy.Occur.Should, one) for one in each])
 
 
-def addresses(searcher: tantivy.Searcher, nums: Collection[int]) -> dict[int, tantivy.DocAddress]:
+def addresses(searcher: DocumentSearcher, nums: Collection[int]) -> dict[int, tantivy.DocAddress]:
     """Return where the documents of these numbers are, of those that there are."""
     if not nums:
         return {}
@@ -270,13 +272,13 @@ def addresses(searcher: tantivy.Searcher, nums: Collection[int]) -> dict[int, ta
     return {int(num): address for num, address in found.hits}
 
 
-def nums_of(searcher: tantivy.Searcher, places: list[tantivy.DocAddress]) -> list[int]:
+def nums_of(searcher: DocumentSearcher, places: list[tantivy.DocAddress]) -> list[int]:
     """Return the numbers of the documents at these places."""
     return [int(num or 0) for num in searcher.fast_field_values(NUM, places)]
 
 
 def documents_by_num(
-    searcher: tantivy.Searcher, nums: Collection[int]
+    searcher: DocumentSearcher, nums: Collection[int]
 ) -> Iterator[tuple[int, tantivy.Document]]:
     """Give the documents of these numbers that there are."""
     for num, address in addresses(searcher, nums).items():

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Hashable
 
-import tantivy
-
+from nwx.engine.embedded.documents.searcher import DocumentSearcher
 from nwx.engine.embedded.documents.tantivy_index import WORDS
 from nwx.engine.work import current_work
 from nwx.query.tree import DEFAULT_FIELDS
@@ -18,7 +17,7 @@ class Terms:
     Each list is made once: the terms of all default fields stand in one.
     """
 
-    def __init__(self, searcher: tantivy.Searcher) -> None:
+    def __init__(self, searcher: DocumentSearcher) -> None:
         self._searcher = searcher
         self._found: dict[Hashable, list[str]] = {}
 

@@ -15,6 +15,7 @@ from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.dates.attached import Attached
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.columns import DocumentColumns
+from nwx.engine.embedded.documents.searcher import DocumentSearcher, ReadIndex
 from nwx.engine.embedded.documents.stored_columns import Ints, load_columns_file, read_columns
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.work import current_work
@@ -28,7 +29,7 @@ _FEW = 8_192
 class ArchiveView:
     """The documents of a moment: their texts, and what is known beside."""
 
-    def __init__(self, searcher: tantivy.Searcher, columns: DocumentColumns) -> None:
+    def __init__(self, searcher: DocumentSearcher, columns: DocumentColumns) -> None:
         self.searcher = searcher
         self.columns = columns
         self._large: dict[Hashable, npt.NDArray[np.uint8]] = {}
@@ -106,7 +107,7 @@ class ArchiveViews:
         self._folder = folder
         self._guard = threading.Lock()
         self._db: sqlite3.Connection | None = None
-        self._index: tantivy.Index | None = None
+        self._index: ReadIndex | None = None
         self._version = -1
         self._view: ArchiveView | None = None
         self._attached = Attached(folder)
@@ -152,8 +153,7 @@ class ArchiveViews:
         finally:
             db.execute("COMMIT")
         if self._index is None:
-            self._index = tantivy_index.open_index(self._folder.documents)
-        self._index.reload()
+            self._index = ReadIndex(tantivy_index.schema(), self._folder.documents)
         return ArchiveView(self._index.searcher(), columns)
 
     def close(self) -> None:
@@ -161,5 +161,7 @@ class ArchiveViews:
         with self._guard:
             if self._db is not None:
                 self._db.close()
+            if self._index is not None:
+                self._index.close()
             self._attached.close()
             self._db = self._index = self._view = None

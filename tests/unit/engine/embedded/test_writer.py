@@ -14,6 +14,7 @@ from nwx.engine.embedded import EmbeddedEngine, writer
 from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.documents import stored_columns, tantivy_index
 from nwx.engine.embedded.documents.columns import DocumentColumns
+from nwx.engine.embedded.documents.searcher import TantivyError
 from nwx.errors import EngineBusyError, EngineError, EngineFullError, EngineVersionError
 from nwx.model import Batch, Collapse, Dates, IndexName
 from nwx.query.question import Question
@@ -274,7 +275,7 @@ def test_a_full_disk_keeps_what_was_committed(folder: Path) -> None:
 
 def test_tantivys_full_disk_is_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(self: object) -> None:
-        raise ValueError("An IO error occurred: 'No space left on device (os error 28)'")
+        raise TantivyError("An IO error occurred: 'No space left on device (os error 28)'")
 
     with EmbeddedEngine(folder) as engine:
         engine.write(batch(page(1)))

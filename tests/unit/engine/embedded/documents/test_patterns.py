@@ -16,6 +16,7 @@ from nwx.engine.embedded.documents.patterns import (
     pattern_pieces,
     wildcard_query,
 )
+from nwx.engine.embedded.documents.searcher import DocumentSearcher
 from nwx.engine.embedded.documents.tantivy_index import schema
 from nwx.engine.embedded.documents.terms import Terms
 from nwx.engine.work import Work, working
@@ -64,7 +65,7 @@ def test_ranges_are_in_the_order_of_code_points(
     for _ in range(300):
         low, high = (chance.choice([*TERMS, "", "c", None]) for _ in range(2))
         included = (chance.random() < 0.5, chance.random() < 0.5)
-        query = between_query(FIELD, low, high, included, Terms(searcher))
+        query = between_query(FIELD, low, high, included, Terms(DocumentSearcher(searcher)))
         wanted = sum(is_between(term, low, high, included) for term in TERMS)
         assert found(searcher, query) == wanted, (low, high, included)
 
@@ -82,7 +83,9 @@ def test_wildcards_find_what_follows_them(searcher: tantivy.Searcher, pattern: s
     plain = "".join(signs.get(one) or re.escape(one[1:]) for one in pieces)
     plain = re.sub(r"(\.\*)+", ".*", plain)  # or it takes for ever
     wanted = sum(re.fullmatch(plain, term, re.DOTALL) is not None for term in TERMS)
-    assert found(searcher, wildcard_query(FIELD, pieces, Terms(searcher))) == wanted
+    assert (
+        found(searcher, wildcard_query(FIELD, pieces, Terms(DocumentSearcher(searcher)))) == wanted
+    )
 
 
 @pytest.mark.parametrize(
@@ -107,7 +110,7 @@ def test_following_a_pattern(pattern: str, text: str, expected: bool) -> None:
 
 
 def test_terms_are_looked_at_once_a_question(searcher: tantivy.Searcher) -> None:
-    pieces, terms = list(pattern_pieces("*a" + "?" * 18)), Terms(searcher)
+    pieces, terms = list(pattern_pieces("*a" + "?" * 18)), Terms(DocumentSearcher(searcher))
     with working(Work()) as work:
         for _ in range(3):
             wildcard_query(FIELD, pieces, terms)
@@ -121,6 +124,6 @@ def test_terms_beyond_a_number_are_not_looked_at(
     pieces = list(pattern_pieces("*a" + "?" * 18))
     with working(Work()) as work:
         with pytest.raises(QueryError, match="more than 50"):
-            wildcard_query(FIELD, pieces, Terms(searcher))
-        wildcard_query(FIELD, ["=http://example.org/4", *pieces], Terms(searcher))
+            wildcard_query(FIELD, pieces, Terms(DocumentSearcher(searcher)))
+        wildcard_query(FIELD, ["=http://example.org/4", *pieces], Terms(DocumentSearcher(searcher)))
     assert work.terms <= 50

@@ -1,0 +1,104 @@
+"""An archive that nobody may write to can be read, be it a mount or the mode of its folders."""
+
+import ctypes
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nwx.engine.embedded import EmbeddedEngine
+from nwx.model import Dates
+from tests.unit.engine.embedded.making import batch, page
+
+PR_CAPBSET_DROP, CAP_DAC_OVERRIDE = 24, 1
+ROOT = Path(__file__).parents[4]
+ASK = """
+import json, sys
+from pathlib import Path
+from nwx.cdxserver.sources.merged import EngineSource
+from nwx.engine.embedded import EmbeddedEngine
+from nwx.engine.spans import CdxSpan
+from nwx.facets.answering import FacetAnswers
+from nwx.facets.asking import parse_facet_question
+from nwx.query.question import Question
+with EmbeddedEngine(Path(sys.argv[1]), read_only=True) as engine:
+    found = engine.search(Question("words", facets=("domain",)))
+    facets = FacetAnswers(engine).answer(parse_facet_question(where=[], by="type"))
+    print(json.dumps({
+        "hits": len(found.hits),
+        "dates": sorted({date[:4] for hit in found.hits for date in hit.dates}),
+        "facets": facets.total.captures,
+        "cdx": len(list(engine.cdx_rows(CdxSpan("", "~")))),
+        "stats": {str(name): one.entries for name, one in engine.stats().items()},
+        "named": [one.problem for one in engine.dates_indices()],
+    }))
+"""
+
+
+def obey_modes() -> None:
+    """Let the modes of files count for root too, from the next program on."""
+    ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0)
+
+
+def asked(archive: Path) -> dict[str, object]:
+    """Return what a process finds that may not write to the archive."""
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", ASK, str(archive)],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        preexec_fn=obey_modes,
+    )
+    assert ran.returncode == 0, ran.stderr
+    found: dict[str, object] = json.loads(ran.stdout)
+    return found
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Iterator[Path]:
+    """An archive with an attached index of dates, whose folders are to become read-only."""
+    place = tmp_path / "archive"
+    with EmbeddedEngine(place) as engine:
+        engine.write(batch(*(page(number, "some words") for number in range(3))))
+        key = f"http://example.org/1 sha1:{1:032d}"
+        engine.append_dates([Dates(key, (("20200101000000", "web"),))], into="more")
+    yield place
+    set_mode(place, 0o755)
+    shutil.rmtree(place)
+
+
+def set_mode(place: Path, mode: int) -> None:
+    for folder in (place, *(path for path in place.rglob("*") if path.is_dir())):
+        folder.chmod(mode)
+
+
+def test_a_read_only_archive_is_read(archive: Path) -> None:
+    set_mode(archive, 0o555)
+    before = sorted(archive.rglob("*"))
+    assert asked(archive) == {
+        "hits": 3,
+        "dates": ["2010", "2020"],
+        "facets": 3,
+        "cdx": 3,
+        "stats": {"documents": 3, "dates": 3, "captures": 3, "facets": 0, "files": 0},
+        "named": ["", ""],
+    }
+    assert sorted(archive.rglob("*")) == before
+
+
+def test_what_a_writer_left_in_its_journal_is_read_too(archive: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    with EmbeddedEngine(archive) as engine:
+        engine.write(batch(page(7, "more words")))
+        engine.refresh()
+        shutil.copytree(archive, copy)
+    set_mode(copy, 0o555)
+    try:
+        assert asked(copy)["hits"] == 4
+    finally:
+        set_mode(copy, 0o755)
