@@ -96,14 +96,15 @@ class _Watch:
         self._folders = Folders(folders, options.settle_seconds, others, self._cannot_read)
         self._pauses = _pauses()
         self._away = False
+        self._has_archive = False
         self._ledger: dict[str, SourceFile] = {}
 
     def run(self) -> WatchReport:
         while not self._stopping():
             whole = self._folders.look()
-            if whole:
+            if whole or not self._has_archive:
                 self._load_all(whole)
-            elif self._options.once and not self._folders.settling():
+            if self._options.once and not whole and not self._folders.settling():
                 break
             if not self._away and not (whole and self._options.once):
                 self._rest(self._options.interval_seconds)
@@ -121,10 +122,11 @@ class _Watch:
             self._tell(Event(EventKind.FAILED, str(error.filename), message))
 
     def _load_all(self, paths: list[Path]) -> None:
-        """Load files; where the archive is away, say so and wait."""
+        """Load files into the archive, which is made where there is none; wait while it is away."""
         try:
             with open_engine(self._settings) as engine:
                 engine.create()
+                self._has_archive = True
                 self._back()
                 self._read_ledger(engine)
                 for batch in _batches(self._unknown(paths)):

@@ -69,6 +69,13 @@ def test_wrong_use(nwx: Nwx, tmp_path: Path, arguments: tuple[str, ...], message
     assert message in nwx("watch", *places, code=2).err
 
 
+def test_a_watch_makes_its_archive_before_there_is_a_file(nwx: Nwx, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    ran = nwx("watch", tmp_path / "in", "--once")
+    assert ran.out == "0 files loaded, 0 known, 0 failed\n"
+    assert nwx("files").code == 0
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_watch_ends_when_it_is_told_to(tmp_path: Path, number: signal.Signals) -> None:
     (tmp_path / "in").mkdir()

@@ -1,5 +1,6 @@
 """Short answers come the short way, and are those of the usual one."""
 
+import gzip
 from collections.abc import Iterator, Sequence
 from itertools import count
 
@@ -13,9 +14,10 @@ from nwx.engine.base import Engine
 from nwx.engine.spans import CdxSpan
 from nwx.errors import SettingsError
 from webapp import create_app
+from webapp.cdx import streams
 from webapp.cdx.gate import Gate
 from webapp.cdx.origins import origins_of
-from webapp.cdx.service import CdxService
+from webapp.cdx.service import EXTENSION, CdxService
 from webapp.cdx.streams import WHOLE_BYTES
 from webapp.server.cdx_alone import create_cdx_app
 
@@ -32,7 +34,7 @@ HOME = "url=http://www.example.org/"
         (f"/default/cdx/outback?{HOME}&output=json&sort=reverse", True),
         (f"/cdx?{HOME}&dialect=ia", True),
         ("/cdx/ia?url=http://nowhere.example/", True),
-        ("/cdx/ia?url=*.example.org", False),
+        ("/cdx/ia?url=*.example.org", True),
         (f"/cdx/ia?{HOME}&filter=status:(", False),
         (f"/nothing/cdx?{HOME}", False),
         (f"/cdx?{HOME}&withOriginals=true&limit=1", False),
@@ -57,6 +59,44 @@ def test_both_ways_lead_to_one_answer(app: Flask, address: str, short: bool) -> 
     for name in ("Content-Type", "Access-Control-Allow-Origin", "X-Content-Type-Options"):
         assert ours.headers.get(name) == theirs.headers.get(name)
     assert "no-cache" in ours.headers["Cache-Control"]
+
+
+@pytest.mark.parametrize("accepted", ["", "gzip, deflate, br", "gzip;q=0", "identity"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"/cdx?{HOME}",
+        "/cdx?url=*.example.com",
+        "/cdx?url=*.example.com&limit=3",
+        "/cdx/ia?url=*.example.com&filter=status:(",
+        "/default/cdx/outback?url=http://nowhere.example/",
+        "/blogs/cdx?url=*.example.com&showNumPages=true",
+    ],
+)
+def test_nothing_is_computed_twice(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, address: str, accepted: str
+) -> None:
+    monkeypatch.setattr(streams, "WHOLE_BYTES", 3_000)
+    app = create_app(engine)
+    server = app.extensions[EXTENSION].server
+    asked: list[object] = []
+    answer = server.answer
+    monkeypatch.setattr(
+        server, "answer", lambda *given, **named: asked.append(given) or answer(*given, **named)
+    )
+    headers = {"Accept-Encoding": accepted}
+    ours = app.test_client().get(address, headers=headers)
+    assert len(asked) == 1
+    gate = app.wsgi_app._application  # type: ignore[attr-defined]
+    theirs = Client(gate._application).get(address, headers=headers)
+    assert (ours.status_code, ours.content_encoding) == (
+        theirs.status_code,
+        theirs.content_encoding,
+    )
+    bodies = [
+        gzip.decompress(one.data) if one.content_encoding else one.data for one in (ours, theirs)
+    ]
+    assert bodies[0] == bodies[1]
 
 
 @pytest.mark.parametrize("address", [f"/cdx?{HOME}", f"/cdx?{HOME}&gzip=false"])

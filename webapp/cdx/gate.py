@@ -1,8 +1,9 @@
 """The short way to short answers.
 
 Crawlers look one URL up after the other, thousands a second, and most of
-that time would go into what pages need and these answers do not. What is
-no plain, short answer to a question for one URL goes the usual way.
+that time would go into what pages need and these answers do not. A plain
+question is answered here where the answer is short; a long answer, and an
+error, go the usual way as far as they have come.
 """
 
 import re
@@ -16,11 +17,22 @@ from nwx.engine.work import working
 from nwx.errors import NwxError
 from webapp.cdx.origins import origin_headers
 from webapp.cdx.service import SPELLINGS, CdxService
-from webapp.cdx.streams import COMMON_HEADERS, WORTH_GZIP, ShortWork, beginning
+from webapp.cdx.streams import (
+    COMMON_HEADERS,
+    AnswerWork,
+    BegunAnswer,
+    begin,
+    takes_gzip,
+    whole,
+)
+from webapp.site.question_limits import client_waits
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 _PATH = re.compile(rf"(?:/([^/]+))?/cdx(?:/({'|'.join((*DIALECTS, *SPELLINGS))}))?")
+BEGUN = "nwx.cdx-answer"
+"""Where the usual way finds an answer that has begun, or its error."""
+
 _NOT_SO_PLAIN = ("q", "gzip", "withOriginals")
 
 
@@ -35,33 +47,49 @@ class Gate:
         self, environ: dict[str, Any], start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
         """Answer a request, here or behind the gate."""
-        found = self._short_answer(environ)
-        if found is None:
+        begun = self._begun(environ)
+        if isinstance(begun, BegunAnswer) and begun.ended:
+            return self._sent(begun, environ, start_response)
+        if begun is not None:
+            environ[BEGUN] = begun
+        try:
             return self._application(environ, start_response)
-        media_type, body = found
-        charset = "; charset=utf-8" if media_type.startswith("text/") else ""
-        head = [("Content-Type", f"{media_type}{charset}"), ("Content-Length", str(len(body)))]
+        finally:
+            left = environ.pop(BEGUN, None)
+            if isinstance(left, BegunAnswer):
+                left.close()
+
+    def _sent(
+        self, begun: BegunAnswer, environ: dict[str, Any], start_response: Callable[..., Any]
+    ) -> Iterable[bytes]:
+        """Send a short answer."""
+        compress = takes_gzip(environ.get("HTTP_ACCEPT_ENCODING", ""))
+        body, compressed = whole(begun.head, compress=compress)
+        charset = "; charset=utf-8" if begun.media_type.startswith("text/") else ""
+        head = [("Content-Type", f"{begun.media_type}{charset}")]
+        head += [("Content-Length", str(len(body)))]
+        head += [("Content-Encoding", "gzip")] if compressed else []
         head += origin_headers(environ.get("HTTP_ORIGIN", ""), self._service.origins)
         start_response("200 OK", [*head, *COMMON_HEADERS])
         return (body,)
 
-    def _short_answer(self, environ: dict[str, Any]) -> tuple[str, bytes] | None:
+    def _begun(self, environ: dict[str, Any]) -> BegunAnswer | NwxError | None:
+        """Return the beginning of the answer to a plain question, or its error."""
         if environ["REQUEST_METHOD"] != "GET":
             return None
         path = _PATH.fullmatch(environ["PATH_INFO"])
         if path is None:
             return None
+        work = AnswerWork(self._service.streams, client_waits(environ))
         try:
-            with working(ShortWork()):
+            with working(work):
                 answer = self._answer(path[1] or "", path[2] or "", environ["QUERY_STRING"])
-                if answer is None or not answer.urlkey:
-                    return None
-                body, ended = beginning(answer.pieces)
-        except NwxError:
-            # Told the usual way, which meets it again.
-            return None
-        packed = "gzip" in environ.get("HTTP_ACCEPT_ENCODING", "") and len(body) >= WORTH_GZIP
-        return (answer.media_type, body) if ended and not packed else None
+            if answer is None:
+                return None
+            return begin(lambda: (answer.pieces, answer.media_type), work)
+        except NwxError as error:
+            work.close()
+            return error
 
     def _answer(self, collection: str, variant: str, query_string: str) -> Answer | None:
         if not collection.isascii() or not query_string.isascii():

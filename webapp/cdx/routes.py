@@ -19,9 +19,9 @@ from nwx.cdxserver.wayback_xml import MEDIA_TYPE as XML
 from nwx.cdxserver.wayback_xml import answer_xml
 from nwx.errors import NwxError
 from webapp.cdx import writes
-from webapp.cdx.gate import Gate, asked
+from webapp.cdx.gate import BEGUN, Gate, asked
 from webapp.cdx.service import EXTENSION, SPELLINGS, CdxService, cdx_service, require_write
-from webapp.cdx.streams import as_response
+from webapp.cdx.streams import BegunAnswer, as_response, continued
 from webapp.site import failures
 from webapp.site.context import EXTENSION as PAGES
 
@@ -117,6 +117,11 @@ def delete(collection: str) -> ResponseReturnValue:
 
 
 def _answer(variant: str, collection: str = "") -> Response:
+    begun = request.environ.pop(BEGUN, None)
+    if isinstance(begun, NwxError):
+        raise begun
+    if isinstance(begun, BegunAnswer):
+        return continued(begun, gzip=None)
     parameters = parameters_of(request.query_string.decode("utf-8", "surrogateescape"))
     gzip = parameters.truth("gzip") if parameters.text("gzip") else None
 

@@ -4,9 +4,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 
 from flask import Response, request
 from isal import isal_zlib
+from werkzeug.datastructures import Accept
+from werkzeug.http import parse_accept_header
 
 from nwx.engine.work import Work, working
 from nwx.errors import EngineBusyError, QuestionTimeoutError
@@ -87,18 +90,39 @@ class AnswerWork(Work):
             self._places.release()
 
 
-class ShortWork(Work):
-    """The work of an answer that is worth no place: raises QuestionTimeoutError on a longer one."""
+@dataclass(frozen=True, slots=True)
+class BegunAnswer:
+    """The first bytes of an answer; where it has not `ended`, the other pieces, read under `work`.
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._checks = 0
+    Closing it, which may be done twice, makes room for another.
+    """
 
-    def check(self) -> None:
-        """Raise QuestionTimeoutError where more was read than for a short answer."""
-        self._checks += 1
-        if self._checks > SHORT_CHECKS:
-            raise QuestionTimeoutError("this is no short answer")
+    media_type: str
+    head: bytes
+    ended: bool
+    pieces: Iterator[bytes]
+    work: AnswerWork
+
+    def close(self) -> None:
+        """Give back the place of a long answer."""
+        self.work.close()
+
+
+def begin(answer: Callable[[], tuple[Iterator[bytes], str]], work: AnswerWork) -> BegunAnswer:
+    """Return the beginning of an answer, whose pieces and media type `answer` gives.
+
+    Raises EngineBusyError on a long answer while too many are under way,
+    QuestionTimeoutError where reading finds nothing.
+    """
+    with ExitStack() as stack:
+        stack.callback(work.close)
+        with working(work):
+            pieces, media_type = answer()
+            head, ended = beginning(pieces)
+        if not ended:
+            work.take_place()
+            stack.pop_all()
+    return BegunAnswer(media_type, head, ended, pieces, work)
 
 
 def as_response(
@@ -106,24 +130,32 @@ def as_response(
 ) -> Response:
     """Return the response of an answer, whose pieces and media type `answer` gives.
 
-    Errors of its beginning are raised here. `gzip` None compresses where
-    the client takes it. Raises EngineBusyError on a long answer while too
-    many are under way, QuestionTimeoutError where reading finds nothing.
+    Errors of its beginning are raised here, as by `begin`. `gzip` None
+    compresses where the client takes it.
     """
-    compress = gzip is not False and "gzip" in request.headers.get("Accept-Encoding", "")
-    compress = compress and request.accept_encodings.quality("gzip") > 0
-    work = AnswerWork(cdx_service().streams, client_waits())
-    with ExitStack() as stack:
-        stack.callback(work.close)
-        with working(work):
-            pieces, media_type = answer()
-            head, ended = beginning(pieces)
-        if ended:
-            return _whole(head, media_type, compress=compress)
-        work.take_place()
-        stack.pop_all()
-    stream = _Stream(head, pieces, work, compress=compress)
-    return _response(stream, media_type, compressed=compress)
+    work = AnswerWork(cdx_service().streams, client_waits(request.environ))
+    return continued(begin(answer, work), gzip=gzip)
+
+
+def continued(begun: BegunAnswer, *, gzip: bool | None) -> Response:
+    """Return the response of an answer that has begun; `gzip` as in `as_response`."""
+    compress = gzip is not False and takes_gzip(request.headers.get("Accept-Encoding", ""))
+    if begun.ended:
+        body, compressed = whole(begun.head, compress=compress)
+        return _response(body, begun.media_type, compressed=compressed)
+    return _response(_Stream(begun, compress=compress), begun.media_type, compressed=compress)
+
+
+def takes_gzip(accepted: str) -> bool:
+    """Return whether an Accept-Encoding header names gzip, and does not refuse it."""
+    return "gzip" in accepted and parse_accept_header(accepted, Accept).quality("gzip") > 0
+
+
+def whole(body: bytes, *, compress: bool) -> tuple[bytes, bool]:
+    """Return a whole answer, and whether it is compressed, which is worth it for long ones only."""
+    if not (compress and len(body) >= WORTH_GZIP):
+        return body, False
+    return b"".join(_compressed(iter((body,)))), True
 
 
 def beginning(pieces: Iterator[bytes]) -> tuple[bytes, bool]:
@@ -142,12 +174,6 @@ def beginning(pieces: Iterator[bytes]) -> tuple[bytes, bool]:
     return b"".join(found), True
 
 
-def _whole(body: bytes, media_type: str, *, compress: bool) -> Response:
-    if not (compress and len(body) >= WORTH_GZIP):
-        return _response(body, media_type, compressed=False)
-    return _response(b"".join(_compressed(iter((body,)))), media_type, compressed=True)
-
-
 def _response(body: "bytes | _Stream", media_type: str, *, compressed: bool) -> Response:
     response = Response(body, mimetype=media_type)
     response.headers.extend(COMMON_HEADERS)
@@ -161,12 +187,10 @@ def _response(body: "bytes | _Stream", media_type: str, *, compressed: bool) -> 
 class _Stream:
     """The pieces of a long answer; closing it, read or not, makes room for another."""
 
-    def __init__(
-        self, head: bytes, pieces: Iterator[bytes], work: AnswerWork, *, compress: bool
-    ) -> None:
-        self._work = work
-        whole = _joined(head, pieces)
-        self._pieces = _compressed(whole) if compress else whole
+    def __init__(self, begun: BegunAnswer, *, compress: bool) -> None:
+        self._work = begun.work
+        joined = _joined(begun.head, begun.pieces)
+        self._pieces = _compressed(joined) if compress else joined
 
     def __iter__(self) -> "_Stream":
         return self

@@ -5,9 +5,9 @@ than there are threads: whatever is asked, /health still answers.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from flask import Flask, current_app, request
 
@@ -60,12 +60,12 @@ def answer_search(search: Callable[[], T]) -> T:
     Raises EngineBusyError where too many are being answered, and
     QuestionTimeoutError where it takes too long or the client has left.
     """
-    return _questions().searches.answer(search, client_waits())
+    return _questions().searches.answer(search, client_waits(request.environ))
 
 
 def answer_facets(question: Callable[[], T]) -> T:
     """Return the answer to a facet question; raises as `answer_search` does."""
-    return _questions().facets.answer(question, client_waits())
+    return _questions().facets.answer(question, client_waits(request.environ))
 
 
 class Export:
@@ -99,7 +99,7 @@ def _questions() -> _Questions:
     return found
 
 
-def client_waits() -> Callable[[], bool]:
-    """Return what tells whether the client of this request is still there, as waitress knows."""
-    has_left = request.environ.get("waitress.client_disconnected")
+def client_waits(environ: Mapping[str, Any]) -> Callable[[], bool]:
+    """Return what tells whether the client of a request is still there, as waitress knows."""
+    has_left = environ.get("waitress.client_disconnected")
     return (lambda: not has_left()) if has_left else (lambda: True)
