@@ -8,7 +8,7 @@ from functools import cache
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from nwx.bulk.progress import StepProgress
+from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.errors import SourceError
 
 _LARGE_BYTES = 31 << 20
@@ -65,7 +65,7 @@ class Pool:
         self,
         function: Callable[..., Result],
         arguments: Sequence[tuple[Any, ...]],
-        progress: StepProgress,
+        progress: ShowProgress,
         step: str,
         sizes: Sequence[int] | None = None,
     ) -> Iterator[Result]:
@@ -75,7 +75,7 @@ class Pool:
         for size, result in zip(sizes, self.map(function, arguments), strict=True):
             yield result
             done += size
-            progress(step, done, total)
+            progress(WorkProgress(step, done, total))
 
     def __enter__(self) -> Self:
         return self

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
 
-from nwx.bulk.progress import StepProgress
+from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.bulk.whole_files import writing
 
 _NUMBER_BYTES = 8
@@ -44,7 +44,7 @@ class Tally:
             yield numbers
 
     @contextmanager
-    def shown(self, step: str, sizes: Sequence[int], progress: StepProgress) -> Iterator[None]:
+    def shown(self, step: str, sizes: Sequence[int], progress: ShowProgress) -> Iterator[None]:
         """Show while the work goes on how much is done; `sizes` are those of its pieces.
 
         Raises SourceError where the file cannot be written.
@@ -59,7 +59,7 @@ class Tally:
                 while not ended:
                     ended = over.wait(_EVERY_SECONDS)
                     done = sum(numbers)
-                    progress(step, done, max(done, total))
+                    progress(WorkProgress(step, done, max(done, total)))
 
         watcher = Thread(target=watch, daemon=True)
         watcher.start()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from nwx.bulk.progress import StepProgress, no_progress
+from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.engine.base import Engine
 from nwx.engine.entries import capture_from_entry, document_from_entry
 from nwx.facets.checking import check_facets
@@ -27,7 +27,7 @@ class Disagreement:
     message: str
 
 
-def check(engine: Engine, progress: StepProgress = no_progress) -> Iterator[Disagreement]:
+def check(engine: Engine, progress: ShowProgress = no_progress) -> Iterator[Disagreement]:
     """Yield what is wrong with an archive, nothing where all agrees.
 
     Reads each index once, in stretches: memory does not grow with them.
@@ -40,7 +40,7 @@ def check(engine: Engine, progress: StepProgress = no_progress) -> Iterator[Disa
     yield from (_wrong("facets", IndexName.FACETS, *problem) for problem in check_facets(engine))
 
 
-def _documents(engine: Engine, progress: StepProgress) -> Iterator[Disagreement]:
+def _documents(engine: Engine, progress: ShowProgress) -> Iterator[Disagreement]:
     """Each document has a date of its own capture, is registered, and can be searched."""
     read = 0
     for entries in _stretches(engine, IndexName.DOCUMENTS, progress):
@@ -64,7 +64,7 @@ def _documents(engine: Engine, progress: StepProgress) -> Iterator[Disagreement]
         yield _wrong("count", IndexName.DOCUMENTS, "*", message)
 
 
-def _dates(engine: Engine, progress: StepProgress) -> Iterator[Disagreement]:
+def _dates(engine: Engine, progress: ShowProgress) -> Iterator[Disagreement]:
     for entries in _stretches(engine, IndexName.DATES, progress):
         for entry in entries:
             if entry["id"] != document_id(entry["key"]):
@@ -72,7 +72,7 @@ def _dates(engine: Engine, progress: StepProgress) -> Iterator[Disagreement]:
 
 
 def _captures(
-    engine: Engine, held: Counter[tuple[str, str]], progress: StepProgress
+    engine: Engine, held: Counter[tuple[str, str]], progress: ShowProgress
 ) -> Iterator[Disagreement]:
     """Each imported capture with a digest has its date, and its document where it makes one.
 
@@ -137,14 +137,14 @@ def _ledger(engine: Engine, held: Counter[tuple[str, str]]) -> Iterator[Disagree
 
 
 def _stretches(
-    engine: Engine, index: IndexName, progress: StepProgress
+    engine: Engine, index: IndexName, progress: ShowProgress
 ) -> Iterator[list[Mapping[str, Any]]]:
     done, total = 0, engine.count(index)
     remaining = engine.scan(index)
     while stretch := list(islice(remaining, _AT_ONCE)):
         yield stretch
         done += len(stretch)
-        progress(f"checking {index}", done, max(done, total))
+        progress(WorkProgress(f"checking {index}", done, max(done, total)))
 
 
 def _wrong(kind: str, index: IndexName, id: str, message: str) -> Disagreement:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 
-from nwx.bulk.progress import StepProgress, no_progress
+from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.captures import names_capture
 from nwx.cdx.files import compression, read_cdx
 from nwx.cdx.lines import REVISIT, CdxLine
@@ -106,7 +106,7 @@ class Comparison:
                 self._files[_file_name(file.name)].append(file)
 
     def missing(
-        self, paths: Sequence[str], progress: StepProgress = no_progress
+        self, paths: Sequence[str], progress: ShowProgress = no_progress
     ) -> Iterator[Missing]:
         """Yield what the archive does not hold, in the order of the files.
 
@@ -127,7 +127,7 @@ class Comparison:
                 self.lines += compared
                 self.held += compared - len(found)
                 yield from found
-                progress("comparing", self._bytes, max(self._bytes, total))
+                progress(WorkProgress("comparing", self._bytes, max(self._bytes, total)))
 
     def _count(self, size: int) -> None:
         self._bytes += size

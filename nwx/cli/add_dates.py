@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
-from nwx.cli.list_commands import FIELDS, TMP, print_problems, sources_of, step_bar
+from nwx.cli.list_commands import FIELDS, TMP, print_problems, sources_of
 from nwx.cli.main import run
 from nwx.cli.output import counted, print_json
+from nwx.cli.progress import progress_bar
 from nwx.dedup.added_dates import DatesLists, DatesReport, add_dates, build_dates, dates_report_json
 from nwx.engine.open import is_server, open_engine
 from nwx.errors import UsageError
@@ -92,7 +93,7 @@ def command(
         build, lists = lists[-2], lists[-1:]
     _check(build, sources, into, documents_only=documents_only)
     wanted = _lists(lists, **options)
-    with open_engine(settings) as engine, step_bar(quiet=quiet) as progress:
+    with open_engine(settings) as engine, progress_bar(quiet=quiet) as progress:
         if build:
             report = build_dates(
                 engine, sources, build, wanted, documents_only=documents_only, progress=progress

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from nwx.cli.build_progress import shown_build
 from nwx.cli.output import counted, print_json, size_words
+from nwx.cli.progress import progress_bar
 from nwx.engine.open import open_engine
 from nwx.settings import Settings
 
@@ -76,7 +76,7 @@ def command(
         memory_bytes=memory * 1_000_000,
         anew=anew,
     )
-    with open_engine(settings, read_only=True) as engine, shown_build(quiet=quiet) as show:
+    with open_engine(settings, read_only=True) as engine, progress_bar(quiet=quiet) as show:
         report = make_facets(engine, options, show, source)
     if as_json:
         print_json(

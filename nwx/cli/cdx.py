@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from nwx.cli.list_commands import list_output, step_bar
+from nwx.cli.list_commands import list_output
 from nwx.cli.output import clean, counted
+from nwx.cli.progress import progress_bar
 from nwx.errors import UsageError
 from nwx.indexing.cdx_files import IndexOptions, IndexReport, index_beside, index_together
 from nwx.indexing.index_lines import IndexLineForm
@@ -96,7 +97,7 @@ def command(**given: Any) -> int:
         asked.post_append,
     )
     sources = list(expand(asked.files))
-    with step_bar(quiet=asked.quiet) as progress:
+    with progress_bar(quiet=asked.quiet) as progress:
         if asked.beside:
             report = index_beside(sources, options, jobs=asked.jobs, progress=progress)
         else:

@@ -8,10 +8,11 @@ from typing import Any
 
 import click
 
-from nwx.bulk.progress import StepProgress
+from nwx.bulk.progress import ShowProgress
 from nwx.checks import Cause, Comparison, Disagreement, Missing, check
-from nwx.cli.list_commands import place_and_message, print_above, step_bar
+from nwx.cli.list_commands import place_and_message
 from nwx.cli.output import clean, counted, print_json
+from nwx.cli.progress import print_above, progress_bar
 from nwx.dedup.exclusion_lists import ExclusionList
 from nwx.engine.open import open_engine
 from nwx.errors import UsageError
@@ -77,7 +78,7 @@ def command(
         return _compare(settings, files, lists, collection, shown)
     with (
         open_engine(settings, read_only=True) as engine,
-        step_bar(quiet=shown.quiet) as progress,
+        progress_bar(quiet=shown.quiet) as progress,
     ):
         for finding in check(engine, progress):
             shown.add(finding.kind, _of_finding(finding), finding)
@@ -135,7 +136,7 @@ def _compare(
     shown: _Shown,
 ) -> int:
     with (
-        step_bar(quiet=shown.quiet) as progress,
+        progress_bar(quiet=shown.quiet) as progress,
         _loaded(lists, progress) as excluded,
         open_engine(settings, read_only=True) as engine,
     ):
@@ -154,7 +155,7 @@ def _compare(
 
 
 @contextmanager
-def _loaded(lists: tuple[str, ...], progress: StepProgress) -> Iterator[ExclusionList | None]:
+def _loaded(lists: tuple[str, ...], progress: ShowProgress) -> Iterator[ExclusionList | None]:
     if not lists:
         yield None
         return

@@ -6,8 +6,8 @@ import click
 from rich.table import Table
 
 from nwx.cdx.lines import safe_field
-from nwx.cli.list_commands import print_above, step_bar
 from nwx.cli.output import clean, console, print_json, size_words
+from nwx.cli.progress import print_above, progress_bar
 from nwx.dedup.added_dates import orphans
 from nwx.engine.open import open_engine
 from nwx.model import NamedDates
@@ -101,7 +101,7 @@ def list_orphans(settings: Settings, as_json: bool, quiet: bool) -> None:
 
     Lines have the form `date digest url`, which add-dates reads.
     """
-    with open_engine(settings, read_only=True) as engine, step_bar(quiet=quiet) as progress:
+    with open_engine(settings, read_only=True) as engine, progress_bar(quiet=quiet) as progress:
         for one in orphans(engine, progress):
             url, digest = one.key.split(" ")[:2]
             for timestamp, collection in one.seen:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from nwx.bulk.progress import StepProgress
+from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.cdx.inputs import CdxSource
 from nwx.cdx.lines import CdxLine
 from nwx.cli.list_commands import (
@@ -18,9 +18,9 @@ from nwx.cli.list_commands import (
     print_report,
     resources_of,
     sources_of,
-    step_bar,
 )
 from nwx.cli.main import run
+from nwx.cli.progress import progress_bar
 from nwx.dedup.capture_filter import CaptureFilter, Keep, Revisits
 from nwx.dedup.duplicates import find_duplicates
 from nwx.dedup.key_hashes import Key
@@ -116,7 +116,7 @@ def command(settings: Settings, /, **given: Any) -> int:
         mime_out=tuple(pattern.lower() for pattern in asked.not_mime),
         revisits=Revisits(asked.revisits),
     )
-    with list_output(asked.output) as stream, step_bar(quiet=asked.quiet) as progress:
+    with list_output(asked.output) as stream, progress_bar(quiet=asked.quiet) as progress:
         report = find_duplicates(
             sources,
             stream,
@@ -138,13 +138,13 @@ def command(settings: Settings, /, **given: Any) -> int:
     return exit_code(report)
 
 
-def _held(settings: Settings, archives: list[str], progress: StepProgress) -> Iterator[CdxLine]:
+def _held(settings: Settings, archives: list[str], progress: ShowProgress) -> Iterator[CdxLine]:
     for place in archives:
         with open_engine(replace(settings, engine=place), read_only=True) as engine:
             total = engine.count(IndexName.CAPTURES)
             for number, entry in enumerate(engine.scan(IndexName.CAPTURES)):
                 if not number % _SHOWN_EVERY:
-                    progress("reading what is held", number, max(number, total))
+                    progress(WorkProgress("reading what is held", number, max(number, total)))
                 yield CdxLine(
                     urlkey=entry["urlkey"],
                     timestamp=entry["timestamp"],

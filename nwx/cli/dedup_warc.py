@@ -5,8 +5,9 @@ from pathlib import Path
 
 import click
 
-from nwx.cli.list_commands import print_problems, step_bar
+from nwx.cli.list_commands import print_problems
 from nwx.cli.output import clean, counted, print_json, size_words
+from nwx.cli.progress import progress_bar
 from nwx.dedup.exclusion_lists import ExclusionList
 from nwx.dedup.warc_rewrite import Rewritten, rewrite
 from nwx.errors import UsageError
@@ -52,7 +53,7 @@ def command(
     """
     sources = _sources(files)
     with (
-        step_bar(quiet=quiet) as progress,
+        progress_bar(quiet=quiet) as progress,
         ExclusionList.load(lists, progress=progress) as excluded,
     ):
         done = list(rewrite(sources, excluded.covers, folder, progress))

@@ -9,8 +9,9 @@ import click
 
 from nwx.bulk.whole_files import whole_file
 from nwx.cdx.lines import DATE_FIRST, format_cdx
-from nwx.cli.list_commands import place_and_message, step_bar
+from nwx.cli.list_commands import place_and_message
 from nwx.cli.output import clean, counted
+from nwx.cli.progress import progress_bar
 from nwx.dedup.exclusion_lists import ExclusionList
 from nwx.errors import CdxError
 from nwx.importing import ExclusionReport
@@ -27,7 +28,7 @@ def loaded(lists: tuple[str, ...], *, strict: bool, quiet: bool) -> Iterator[Exc
     if not lists:
         yield None
         return
-    with step_bar(quiet=quiet) as progress:
+    with progress_bar(quiet=quiet) as progress:
         excluded = ExclusionList.load(lists, progress=progress)
     with excluded:
         problems = [place_and_message(problem) for problem in excluded.problems[:_SHOWN]]

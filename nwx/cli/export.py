@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from nwx.cli.build_progress import shown_build
 from nwx.cli.output import counted, print_json, size_words
+from nwx.cli.progress import progress_bar
 from nwx.engine.open import open_engine
 from nwx.settings import Settings
 
@@ -27,7 +27,7 @@ def command(settings: Settings, what: str, folder: Path, as_json: bool, quiet: b
     # Here and not above: what writes Parquet takes a while to load.
     from nwx.exports.captures import export_captures
 
-    with open_engine(settings, read_only=True) as engine, shown_build(quiet=quiet) as show:
+    with open_engine(settings, read_only=True) as engine, progress_bar(quiet=quiet) as show:
         report = export_captures(engine, folder, show)
     if as_json:
         print_json(asdict(report))

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from nwx.cli import exclusions
-from nwx.cli.import_progress import import_bar
 from nwx.cli.output import clean, counted, print_json, size_words
+from nwx.cli.progress import progress_bar
 from nwx.cli.signals import stop_signals
 from nwx.dedup.exclusion_lists import ExclusionList
 from nwx.engine.base import Engine
@@ -167,7 +167,7 @@ def _import(
     missing = [source for source in sources if type(source) is ReadError]
     if len(missing) == len(sources):  # then no archive is made
         return report_of_errors(missing), None
-    with open_engine(settings) as engine, import_bar(quiet=quiet) as progress:
+    with open_engine(settings) as engine, progress_bar(quiet=quiet) as progress:
         engine.create()
         try:
             report = import_files(

@@ -1,8 +1,7 @@
-"""What dedup-cdx and revisits have in common: their inputs, output, progress and report."""
+"""What dedup-cdx and revisits have in common: their inputs, output and report."""
 
 import re
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,12 +9,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
 from rich.table import Table
 
-from nwx.bulk.progress import StepProgress
 from nwx.bulk.resources import MEMORY_BYTES, Resources
 from nwx.bulk.whole_files import whole_file
 from nwx.cdx.inputs import CdxSource
@@ -32,8 +27,6 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _LEAST_MEMORY_BYTES = 64 << 20
 _PROBLEMS_SHOWN = 20
 _ROWS_SHOWN = 20
-_QUIET_SECONDS = 2.0
-_LINE_SECONDS = 5.0
 
 
 class Size(click.ParamType[int]):
@@ -151,70 +144,6 @@ def list_output(path: Path | None) -> Iterator[BinaryIO]:
     else:
         with whole_file(path) as stream:
             yield stream
-
-
-@contextmanager
-def step_bar(*, quiet: bool) -> Iterator[StepProgress]:
-    """Give a function that shows progress on standard error; it says nothing for two seconds."""
-    screen = Console(stderr=True, highlight=False)
-    if quiet:
-        yield lambda step, done, total: None
-    elif screen.is_terminal:
-        with _bar(screen) as show:
-            yield show
-    else:
-        yield _lines()
-
-
-def print_above(text: str) -> None:
-    """Print a line, above the bar where one is shown: click would write into it."""
-    sys.stdout.write(f"{text}\n")
-
-
-@contextmanager
-def _bar(screen: Console) -> Iterator[StepProgress]:
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=None))
-    bar = Bar(
-        *columns,
-        TimeRemainingColumn(compact=True),
-        console=screen,
-        transient=True,
-        expand=True,
-        # what is printed meanwhile goes above the bar, unless it goes elsewhere
-        redirect_stdout=sys.stdout.isatty(),
-    )
-    task = bar.add_task("")
-    begun = time.monotonic()
-    before = ""
-
-    def show(step: str, done: int, total: int) -> None:
-        nonlocal before, task
-        if time.monotonic() - begun < _QUIET_SECONDS:
-            return
-        bar.start()
-        if step != before:
-            bar.remove_task(task)  # to reset one would keep its total where none is known
-            task = bar.add_task(step, total=total or None)
-        before = step
-        bar.update(task, completed=done)
-
-    try:
-        yield show
-    finally:
-        bar.stop()
-
-
-def _lines() -> StepProgress:
-    shown = time.monotonic() + _QUIET_SECONDS - _LINE_SECONDS
-
-    def show(step: str, done: int, total: int) -> None:
-        nonlocal shown
-        if time.monotonic() - shown >= _LINE_SECONDS:
-            shown = time.monotonic()
-            share = f"{done / total:.0%}" if total else f"{done:,}"
-            click.echo(f"{step}: {share}", err=True)
-
-    return show
 
 
 def print_report(

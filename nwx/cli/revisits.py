@@ -13,9 +13,9 @@ from nwx.cli.list_commands import (
     print_report,
     resources_of,
     sources_of,
-    step_bar,
 )
 from nwx.cli.main import run
+from nwx.cli.progress import progress_bar
 from nwx.dedup.revisits import find_revisits
 
 
@@ -47,7 +47,7 @@ def command(**given: Any) -> int:
     """
     asked = _Options(**given)
     sources = sources_of(asked.files, asked.fields)
-    with list_output(asked.output) as stream, step_bar(quiet=asked.quiet) as progress:
+    with list_output(asked.output) as stream, progress_bar(quiet=asked.quiet) as progress:
         report = find_revisits(
             sources,
             stream,

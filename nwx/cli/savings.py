@@ -18,9 +18,9 @@ from nwx.cli.list_commands import (
     print_problems,
     resources_of,
     sources_of,
-    step_bar,
 )
 from nwx.cli.output import clean, console, counted, print_json, size_words
+from nwx.cli.progress import progress_bar
 from nwx.dedup.capture_filter import CaptureFilter
 from nwx.dedup.key_hashes import Key
 from nwx.dedup.savings import SavingsReport, measure_savings
@@ -85,7 +85,7 @@ def command(**given: Any) -> int:
         mime_in=tuple(pattern.lower() for pattern in asked.mime),
         mime_out=tuple(pattern.lower() for pattern in asked.not_mime),
     )
-    with step_bar(quiet=asked.quiet) as progress:
+    with progress_bar(quiet=asked.quiet) as progress:
         report = measure_savings(
             sources_of(asked.files, asked.fields),
             list(Key),

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from nwx.cli.list_commands import step_bar
 from nwx.cli.output import clean, counted, print_json, size_words
+from nwx.cli.progress import progress_bar
 from nwx.engine.open import open_engine
 from nwx.errors import SourceError, TimestampError, UsageError
 from nwx.exports import PackOptions, PackReport, WaczSelection, pack
@@ -76,7 +76,10 @@ def command(settings: Settings, /, **given: Any) -> int:
     if asked.urls is not None and not selection.urls:
         raise UsageError(f"{asked.urls} has no URLs")
     options = PackOptions(asked.title, asked.description, asked.text)
-    with open_engine(settings, read_only=True) as engine, step_bar(quiet=asked.quiet) as progress:
+    with (
+        open_engine(settings, read_only=True) as engine,
+        progress_bar(quiet=asked.quiet) as progress,
+    ):
         report = pack(engine, selection, asked.out, options, progress)
     _print(report, as_json=asked.as_json, quiet=asked.quiet)
     return 0

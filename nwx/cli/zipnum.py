@@ -12,8 +12,9 @@ from isal import igzip
 
 from nwx.bulk.resources import MEMORY_BYTES, processors
 from nwx.cdx.inputs import CdxSource
-from nwx.cli.list_commands import SIZE, list_output, print_problems, resources_of, step_bar
+from nwx.cli.list_commands import SIZE, list_output, print_problems, resources_of
 from nwx.cli.output import clean, counted, print_json, size_words
+from nwx.cli.progress import progress_bar
 from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
 from nwx.values.urlkeys import urlkey
@@ -126,7 +127,7 @@ def build_command(**given: Any) -> int:
     sources = _sources(asked.files)
     points = None if asked.splits is None else tuple(read_splits(asked.splits))
     options = ClusterBuildOptions(asked.shards, asked.lines, points, asked.summary)
-    with step_bar(quiet=asked.quiet) as progress:
+    with progress_bar(quiet=asked.quiet) as progress:
         report = build_cluster(
             asked.out,
             sources,
@@ -191,7 +192,7 @@ def merge_command(
     old cluster until the new one is complete.
     """
     sources = _sources(files)
-    with step_bar(quiet=quiet) as progress:
+    with progress_bar(quiet=quiet) as progress:
         report = merge_lines(
             cluster,
             sources,
@@ -236,7 +237,7 @@ def verify_command(
     line covers, a missing or wrong .loc file, digests that do not match (in
     WACZ files), and leftovers of a killed command.
     """
-    with step_bar(quiet=quiet) as progress:
+    with progress_bar(quiet=quiet) as progress:
         report = verify_cluster(cluster, allow, workers=jobs or processors(), progress=progress)
     if as_json:
         print_json({**asdict(report), "counts": dict(report.counts)})
@@ -274,7 +275,7 @@ def repair_command(
     files with damaged or unsorted blocks are rewritten with all readable lines;
     the old files are deleted when the new ones are complete.
     """
-    with step_bar(quiet=quiet) as progress:
+    with progress_bar(quiet=quiet) as progress:
         report = repair_cluster(
             cluster,
             resources_of(memory, None, jobs),

@@ -7,7 +7,7 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
-from nwx.bulk.progress import StepProgress, no_progress
+from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.resources import temporary_folder
 from nwx.cdx.inputs import CdxSource
 from nwx.cdx.problems import problems_json
@@ -63,7 +63,7 @@ def add_dates(
     engine: Engine,
     lists: DatesLists,
     into: str = MAIN_DATES,
-    progress: StepProgress = no_progress,
+    progress: ShowProgress = no_progress,
 ) -> DatesReport:
     """Add the dates of lists to a dates index of an archive.
 
@@ -88,7 +88,7 @@ def build_dates(
     lists: DatesLists,
     *,
     documents_only: bool = False,
-    progress: StepProgress = no_progress,
+    progress: ShowProgress = no_progress,
 ) -> DatesReport:
     """Build a dates index from others, by name or address, and lists, and swap it in whole.
 
@@ -110,7 +110,7 @@ def build_dates(
                 stretch = [(id, one) for id, one in stretch if id in known]
             report.keys += len(stretch)
             report.new += builder.append([one for _, one in stretch])
-            progress("building", share, _WHOLE)
+            progress(WorkProgress("building", share, _WHOLE))
     engine.refresh()
     return report
 
@@ -120,13 +120,13 @@ def _share(id: str) -> int:
     return int(id[:_ID_DIGITS], 16)
 
 
-def orphans(engine: Engine, progress: StepProgress = no_progress) -> Iterator[Dates]:
+def orphans(engine: Engine, progress: ShowProgress = no_progress) -> Iterator[Dates]:
     """Yield the dates, in all indices, of keys that have no document."""
     entries = engine.scan(IndexName.DATES)
     while stretch := list(islice(entries, _AT_ONCE)):
         known = engine.known([entry["id"] for entry in stretch])
         yield from (dates_from_entry(entry) for entry in stretch if entry["id"] not in known)
-        progress("looking up keys", _share(stretch[-1]["id"]), _WHOLE)
+        progress(WorkProgress("looking up keys", _share(stretch[-1]["id"]), _WHOLE))
 
 
 def dates_report_json(report: DatesReport) -> dict[str, Any]:
@@ -146,7 +146,7 @@ def dates_report_json(report: DatesReport) -> dict[str, Any]:
 
 
 def _read(
-    lists: DatesLists, folder: Path, report: DatesReport, progress: StepProgress
+    lists: DatesLists, folder: Path, report: DatesReport, progress: ShowProgress
 ) -> Iterator[Stretch]:
     return read_dates(
         lists.sources,

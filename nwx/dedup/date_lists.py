@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from nwx.bulk.progress import StepProgress, no_progress
+from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.sorted_runs import ExternalSort
 from nwx.cdx.blocks import LineBlock, blocks
 from nwx.cdx.columns import CdxColumns
@@ -73,7 +73,7 @@ def read_dates(
     read: ListsRead,
     *,
     strict: bool = False,
-    progress: StepProgress = no_progress,
+    progress: ShowProgress = no_progress,
 ) -> Iterator[Stretch]:
     """Yield the dates of lists by key, in stretches that fit in memory, in the order of ids.
 
@@ -94,7 +94,7 @@ def read_dates(
             if strict and reading.problems:
                 break
             done += len(block.data)
-            progress("reading", done, max(done, total))
+            progress(WorkProgress("reading", done, max(done, total)))
         problems.add([piece], [reading])
     read.lines = sort.lines
     return _stretches(sort, collection, progress)
@@ -177,7 +177,7 @@ def _digest(digest: bytes) -> str:
         return text
 
 
-def _stretches(sort: ExternalSort, collection: str, progress: StepProgress) -> Iterator[Stretch]:
+def _stretches(sort: ExternalSort, collection: str, progress: ShowProgress) -> Iterator[Stretch]:
     done, total = 0, sort.lines
     waiting: list[str] = []
     for lines in sort.batches():
@@ -186,11 +186,11 @@ def _stretches(sort: ExternalSort, collection: str, progress: StepProgress) -> I
         while len(waiting) > AT_ONCE and (end := _key_end(waiting, AT_ONCE)) < len(waiting):
             yield _dates(waiting[:end], collection)
             done += end
-            progress("adding", done, total)
+            progress(WorkProgress("adding", done, total))
             waiting = waiting[end:]
     if waiting:
         yield _dates(waiting, collection)
-        progress("adding", total, total)
+        progress(WorkProgress("adding", total, total))
 
 
 def _key_end(records: list[str], place: int) -> int:

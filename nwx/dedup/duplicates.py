@@ -24,7 +24,7 @@ import numpy as np
 
 from nwx.bulk.key_parts import segments_by_part
 from nwx.bulk.pool import Pool
-from nwx.bulk.progress import StepProgress, no_progress
+from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import Resources, temporary_folder, workers_for
 from nwx.bulk.whole_files import writing
 from nwx.cdx.inputs import CdxSource, ReadTask, expanded_bytes, ready_inputs
@@ -49,7 +49,7 @@ def find_duplicates(
     held: Iterable[CdxLine] | None = None,
     strict: bool = False,
     summary: bool = False,
-    progress: StepProgress = no_progress,
+    progress: ShowProgress = no_progress,
 ) -> DedupReport:
     """Write a `date digest url` line for each duplicate, in the order of the input.
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from nwx.bulk.key_parts import KEY, EntrySpill, Segment, read_segments, segments_by_part
 from nwx.bulk.pool import Pool, keep_memory
-from nwx.bulk.progress import StepProgress, no_progress
+from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import MEMORY_BYTES, Resources, temporary_folder, workers_for
 from nwx.bulk.whole_files import writing
 from nwx.cdx.blocks import blocks
@@ -149,7 +149,7 @@ class ExclusionList(ListLookup):
         cls,
         paths: Sequence[str],
         tmp: Path | None = None,
-        progress: StepProgress = no_progress,
+        progress: ShowProgress = no_progress,
         memory_bytes: int = MEMORY_BYTES,
     ) -> Self:
         """Read lists, of either order of fields, plain, gzip or zstd.
@@ -214,7 +214,7 @@ class _Made:
 
 
 def _make(
-    paths: Sequence[str], folder: Path, resources: Resources, progress: StepProgress
+    paths: Sequence[str], folder: Path, resources: Resources, progress: ShowProgress
 ) -> _Made:
     inputs = ready_inputs([CdxSource(path, held=True) for path in paths], folder)
     workers = workers_for(expanded_bytes(inputs), resources)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nwx.bulk.pool import Pool, Result
-from nwx.bulk.progress import StepProgress
+from nwx.bulk.progress import ShowProgress
 from nwx.bulk.resources import PROCESS_BYTES, Resources
 from nwx.bulk.whole_files import writing
 from nwx.cdx.inputs import CdxInput, CdxSource, ReadTask, expanded_bytes, read_in_tasks
@@ -61,7 +61,7 @@ class TaskRunner:
     """Processes that share tasks, and where it is shown how far they are."""
 
     pool: Pool
-    progress: StepProgress
+    progress: ShowProgress
 
     def results(
         self,

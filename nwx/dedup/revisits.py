@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import BinaryIO
 
 from nwx.bulk.pool import Pool
-from nwx.bulk.progress import StepProgress, no_progress
+from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import Resources, temporary_folder, workers_for
 from nwx.cdx.inputs import CdxSource, ReadTask, expanded_bytes, ready_inputs
 from nwx.cdx.problems import Problems
@@ -24,7 +24,7 @@ def find_revisits(
     resources: Resources | None = None,
     strict: bool = False,
     summary: bool = False,
-    progress: StepProgress = no_progress,
+    progress: ShowProgress = no_progress,
 ) -> DedupReport:
     """Write a `date digest url` line for each revisit, in the order of the input.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from nwx.bulk.pool import Pool, keep_memory
-from nwx.bulk.progress import StepProgress, no_progress
+from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import Resources, temporary_folder, workers_for
 from nwx.cdx.blocks import blocks
 from nwx.cdx.columns import CdxColumns
@@ -64,7 +64,7 @@ def measure_savings(
     *,
     resources: Resources | None = None,
     strict: bool = False,
-    progress: StepProgress = no_progress,
+    progress: ShowProgress = no_progress,
 ) -> SavingsReport:
     """Return what each of some policies would have saved.
 

@@ -21,7 +21,7 @@ from typing import BinaryIO
 from warcio.bufferedreaders import ChunkedDataException
 from warcio.exceptions import ArchiveLoadFailed
 
-from nwx.bulk.progress import StepProgress, no_progress
+from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.whole_files import whole_file
 from nwx.dedup.rewrite_proof import location_of, prove, replayed_captures
 from nwx.errors import FormatError, SourceError
@@ -69,7 +69,7 @@ def rewrite(
     sources: Sequence[ArchiveSource],
     covers: OriginalCoverage,
     folder: Path,
-    progress: StepProgress = no_progress,
+    progress: ShowProgress = no_progress,
 ) -> Iterator[Rewritten]:
     """Write each file anew into `folder`, under its name, and yield what became of it.
 
@@ -92,18 +92,18 @@ def rewrite(
 
 
 def _ways(
-    step: str, sources: Sequence[ArchiveSource], progress: StepProgress
+    step: str, sources: Sequence[ArchiveSource], progress: ShowProgress
 ) -> Iterator[tuple[ArchiveSource, Way]]:
     """Yield each source with a function that tells how far in it the work is."""
     before, total = 0, sum(source.size or 0 for source in sources)
     for source in sources:
         yield source, partial(_tell, progress, step, before, total)
         before += source.size or 0
-        progress(step, before, total)
+        progress(WorkProgress(step, before, total))
 
 
-def _tell(progress: StepProgress, step: str, before: int, total: int, offset: int) -> None:
-    progress(step, min(before + offset, total), total)
+def _tell(progress: ShowProgress, step: str, before: int, total: int, offset: int) -> None:
+    progress(WorkProgress(step, min(before + offset, total), total))
 
 
 def _check_output(source: ArchiveSource, folder: Path) -> None:

@@ -3,11 +3,12 @@
 import json
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.engine.base import Engine
 from nwx.errors import SourceError
 from nwx.facets.criteria import month_of
@@ -16,18 +17,6 @@ from nwx.model import IndexName
 
 _HELD_ROWS = 400_000
 _FILE_ROWS = 200_000
-
-Show = Callable[["ExportProgress"], object]
-
-
-@dataclass(frozen=True, slots=True)
-class ExportProgress:
-    """How many captures were exported, of how many."""
-
-    stage: str
-    done: int
-    total: int
-    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +30,9 @@ class ExportReport:
     seconds: float
 
 
-def export_captures(engine: Engine, folder: Path, progress: Show = lambda _: None) -> ExportReport:
+def export_captures(
+    engine: Engine, folder: Path, progress: ShowProgress = no_progress
+) -> ExportReport:
     """Write the captures to Parquet files in a new folder, one folder within it a month.
 
     The folder is there when all of it is. Raises SourceError where it is
@@ -61,8 +52,7 @@ def export_captures(engine: Engine, folder: Path, progress: Show = lambda _: Non
         total = engine.count(IndexName.CAPTURES)
         for entry in engine.scan(IndexName.CAPTURES):
             if writer.add(entry):
-                seconds = time.monotonic() - began
-                progress(ExportProgress("exporting", writer.captures, total, seconds))
+                progress(WorkProgress("exporting", writer.captures, total))
         writer.finish()
         note["captures"] = writer.captures
         (new / NOTE).write_text(json.dumps(note), encoding="utf-8")

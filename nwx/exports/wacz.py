@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -14,6 +13,7 @@ from typing import BinaryIO
 from isal import igzip_lib
 
 from nwx import __version__
+from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.whole_files import whole_file
 from nwx.cdx.cdxj import format_cdxj
 from nwx.cdx.lines import REVISIT, CdxLine
@@ -27,8 +27,6 @@ from nwx.model import Capture, Document, ReadError, SourceFile
 from nwx.values.timestamps import parse_timestamp
 from nwx.warc.members import READ_FAILURES
 from nwx.warc.sources import ArchiveSource
-
-PackProgress = Callable[[str, int, int], None]
 
 _LINES_A_BLOCK = 300
 """As cdxj-indexer has them in WACZ files."""
@@ -69,7 +67,7 @@ def pack(
     selection: WaczSelection,
     out: Path,
     options: PackOptions,
-    progress: PackProgress = lambda step, done, total: None,
+    progress: ShowProgress = no_progress,
 ) -> PackReport:
     """Write a selection of an archive as a WACZ, which appears when it is whole.
 
@@ -88,7 +86,7 @@ def pack(
             made = datetime.now(UTC)
             with closing(WaczWriter(stream, made)) as wacz:
                 records = _Records(wacz, catalogue, report)
-                records.write(engine.files(), lambda done: progress("records", done, total))
+                records.write(engine.files(), progress, total)
                 if not report.captures:
                     raise SourceError(_nothing(report))
                 _write_index(wacz, catalogue)
@@ -119,7 +117,7 @@ class _Records:
         self._number = 0
         self._open = ExitStack()
 
-    def write(self, ledger: list[SourceFile], done: Callable[[int], None]) -> None:
+    def write(self, ledger: list[SourceFile], progress: ShowProgress, total: int) -> None:
         """Write the records of all captures, file by file."""
         sources = {(file.collection, file.name): _source(file) for file in ledger}
         passed = 0
@@ -132,7 +130,7 @@ class _Records:
                 else:
                     self._write_file(source, collection, count)
                 passed += count
-                done(passed)
+                progress(WorkProgress("records", passed, total))
 
     def _write_file(self, source: ArchiveSource, collection: str, count: int) -> None:
         before = self._report.captures + self._report.missing

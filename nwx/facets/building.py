@@ -3,7 +3,7 @@
 import fcntl
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
+from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.engine.arrays import narrow
 from nwx.engine.facet_store import BlobStore
 from nwx.errors import EngineBusyError, EngineError, EngineVersionError, UsageError
@@ -73,16 +74,6 @@ class FacetBuildOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class FacetBuildProgress:
-    """How far a build is: what is being done, how much of it, and since when."""
-
-    stage: str
-    done: int
-    total: int
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
 class FacetBuildReport:
     """What a build did; `months` were made anew, others kept."""
 
@@ -99,14 +90,11 @@ class FacetBuildReport:
         return self.build.bytes
 
 
-Show = Callable[[FacetBuildProgress], object]
-
-
 def build_facets(
     source: FacetSource,
     store: BlobStore,
     options: FacetBuildOptions,
-    progress: Show = lambda _: None,
+    progress: ShowProgress = no_progress,
     expected: int = 0,
 ) -> FacetBuildReport:
     """Build the facets of a source into a store, where they replace the build before at once.
@@ -195,7 +183,7 @@ class _Builder:
         options: FacetBuildOptions,
         base: Build | None,
         state: tuple[str, dict[str, str]],
-        progress: Show,
+        progress: ShowProgress,
         began: float,
     ) -> None:
         self._source, self._store, self._folder, self._options = source, store, folder, options
@@ -300,7 +288,7 @@ class _Builder:
         (self._folder / "draft").rmdir()
 
     def _say(self, stage: str, done: int, total: int) -> None:
-        self._progress(FacetBuildProgress(stage, done, total, time.monotonic() - self._began))
+        self._progress(WorkProgress(stage, done, total))
 
 
 def _compare(checks: Mapping[str, str], base: Build | None) -> tuple[set[str], set[str]]:

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
+from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.engine.base import Engine
-from nwx.facets.building import FacetBuildOptions, FacetBuildReport, FacetSource, Show, build_facets
+from nwx.facets.building import FacetBuildOptions, FacetBuildReport, FacetSource, build_facets
 from nwx.facets.parquet import ParquetSource
 from nwx.facets.sources import ArchiveSource
 from nwx.model import IndexName
@@ -12,7 +13,7 @@ from nwx.model import IndexName
 def make_facets(
     engine: Engine,
     options: FacetBuildOptions,
-    progress: Show = lambda _: None,
+    progress: ShowProgress = no_progress,
     export: Path | None = None,
 ) -> FacetBuildReport:
     """Build the facets of an archive, from its captures or from an export of them."""

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 from nwx.bulk.gc_tuning import rare_collections
+from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.retries import retry_unavailable
 from nwx.dedup.exclusion_lists import ExclusionList
 from nwx.engine.base import Engine
@@ -20,7 +21,7 @@ from nwx.errors import NwxError, SourceError
 from nwx.importing.file_errors import error_entries, outdated_entries, with_error
 from nwx.importing.messages import FilePart, FileTask, Verdict
 from nwx.importing.options import ImportOptions
-from nwx.importing.report import ErrorLog, ImportProgress, ImportReport, Outcome
+from nwx.importing.report import ErrorLog, ImportReport, Outcome
 from nwx.importing.separate_documents import Separated
 from nwx.importing.worker_process import Worker, warm_up
 from nwx.model import EXCLUDED, STANDARD_INPUT, Batch, IndexName, ReadError, SourceFile
@@ -39,7 +40,7 @@ def import_files(
     settings: Settings,
     sources: Iterable[ArchiveSource | ReadError],
     options: ImportOptions,
-    progress: Callable[[ImportProgress], None] = lambda _: None,
+    progress: ShowProgress = no_progress,
     stopping: Callable[[], bool] = lambda: False,
     excluded: ExclusionList | None = None,
 ) -> ImportReport:
@@ -168,7 +169,7 @@ class _Run:
             raise SourceError(f"standard input cannot be kept in {copy}: {error}") from error
         return replace(source, path=str(copy), size=copy.stat().st_size)
 
-    def work(self, progress: Callable[[ImportProgress], None]) -> None:
+    def work(self, progress: ShowProgress) -> None:
         """Import all files, or as far as `stopping` allows."""
         shown = self._began
         while (self._waiting or self._busy) and not self._stopping():
@@ -267,9 +268,9 @@ class _Run:
         for worker in (*self._busy, *self._idle):
             worker.end()
 
-    def _progress(self) -> ImportProgress:
+    def _progress(self) -> WorkProgress:
         reading = sum(worker.pulse.position for worker in self._busy)
-        return self._tally.progress(reading, time.monotonic() - self._began)
+        return self._tally.progress(reading)
 
     def report(self) -> ImportReport:
         """Return what was done."""
@@ -326,18 +327,20 @@ class _Tally:
     def _duplicates(self) -> int:
         return max(0, self._candidates - self._documents)
 
-    def progress(self, reading: int, seconds: float) -> ImportProgress:
+    def progress(self, reading: int) -> WorkProgress:
         """Return the figures with `reading` bytes of files that are not done with."""
-        return ImportProgress(
-            bytes=self._closed_bytes + reading,
-            bytes_total=self._bytes_total,
-            files=self.outcomes.total(),
-            files_total=self._files,
-            captures=self._captures,
-            documents=self._documents,
-            duplicates=self._duplicates,
-            errors=self.errors.total,
-            seconds=seconds,
+        return WorkProgress(
+            "importing",
+            self._closed_bytes + reading,
+            self._bytes_total or 0,
+            in_bytes=True,
+            files=(self.outcomes.total(), self._files),
+            counts={
+                "capture": self._captures,
+                "document": self._documents,
+                "duplicate": self._duplicates,
+                "error": self.errors.total,
+            },
         )
 
     def report(self, interrupted: bool, seconds: float) -> ImportReport:

@@ -24,21 +24,6 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ImportProgress:
-    """How far an import is; `bytes_total` is None while a size is unknown."""
-
-    bytes: int
-    bytes_total: int | None
-    files: int
-    files_total: int
-    captures: int
-    documents: int
-    duplicates: int
-    errors: int
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
 class ImportReport:
     """What an import did.
 

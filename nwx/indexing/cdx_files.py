@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from nwx.bulk.pool import Pool
-from nwx.bulk.progress import StepProgress, no_progress
+from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import processors, temporary_folder
 from nwx.bulk.sorted_runs import SortedRun, joined_runs, read_runs
 from nwx.bulk.tally import Note, Tally
@@ -52,7 +52,7 @@ def index_together(
     *,
     jobs: int | None = None,
     tmp: Path | None = None,
-    progress: StepProgress = no_progress,
+    progress: ShowProgress = no_progress,
 ) -> IndexReport:
     """Write one index of all files, with a header line where the form has one.
 
@@ -79,7 +79,7 @@ def index_beside(
     options: IndexOptions,
     *,
     jobs: int | None = None,
-    progress: StepProgress = no_progress,
+    progress: ShowProgress = no_progress,
 ) -> IndexReport:
     """Write the index of each file beside it: `NAME.cdx`, or `NAME.cdxj`.
 
@@ -168,7 +168,7 @@ def _index(
     targets: Sequence[Path],
     work: _Work,
     jobs: int | None,
-    progress: StepProgress,
+    progress: ShowProgress,
 ) -> IndexReport:
     report = IndexReport()
     given = zip(sources, targets, strict=True)

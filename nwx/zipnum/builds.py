@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from nwx.bulk.pool import Pool, keep_memory
-from nwx.bulk.progress import StepProgress, no_progress
+from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import Resources, workers_for
 from nwx.bulk.sorted_merge import Distinct
 from nwx.bulk.sorted_runs import SortedRun, joined_runs, read_runs, split_points
@@ -83,7 +83,7 @@ def build_cluster(
     sources: Sequence[CdxSource],
     options: ClusterBuildOptions,
     resources: Resources,
-    progress: StepProgress = no_progress,
+    progress: ShowProgress = no_progress,
 ) -> ClusterBuildReport:
     """Write a cluster of all lines of some files into a folder that has none.
 
@@ -172,7 +172,7 @@ class Workers:
         work: Path,
         sources: Sequence[CdxSource],
         resources: Resources,
-        progress: StepProgress = no_progress,
+        progress: ShowProgress = no_progress,
     ) -> None:
         self._work = work
         self._inputs = ready_inputs(sources, work)

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from nwx.bulk.pool import keep_memory
-from nwx.bulk.progress import StepProgress, no_progress
+from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import Resources
 from nwx.bulk.sorted_merge import Distinct, LineBatch, merged_lines
 from nwx.bulk.sorted_runs import SortedRun, read_runs
@@ -71,7 +71,7 @@ def merge_lines(
     resources: Resources,
     *,
     lines_a_block: int | None = None,
-    progress: StepProgress = no_progress,
+    progress: ShowProgress = no_progress,
 ) -> MergeReport:
     """Add the lines of CDX files to the cluster at `place`, its index or its folder.
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 from operator import gt
 from pathlib import Path
 
-from nwx.bulk.progress import StepProgress, no_progress
+from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.resources import Resources
 from nwx.bulk.sorted_merge import LineBatch
 from nwx.bulk.whole_files import whole_file, writing
@@ -57,7 +57,7 @@ def repair_cluster(
     resources: Resources,
     *,
     lines_a_block: int = LINES_A_BLOCK,
-    progress: StepProgress = no_progress,
+    progress: ShowProgress = no_progress,
 ) -> RepairReport:
     """Make the cluster in a folder, or of an index, whole again.
 
@@ -75,7 +75,7 @@ def repair_cluster(
     with work_folder(folder, {"repair": [str(part.path) for part in parts]}) as work:
         for number, part in enumerate(parts, 1):
             _scan(part, report)
-            progress("reading", number, len(parts))
+            progress(WorkProgress("reading", number, len(parts)))
         parts.sort(key=lambda part: part.first)
         report.unsorted += sum(one.last > other.first for one, other in pairwise(parts))
         if report.torn or report.unsorted:
@@ -236,7 +236,7 @@ def _write_anew(
     lines_a_block: int,
     resources: Resources,
     report: RepairReport,
-    progress: StepProgress,
+    progress: ShowProgress,
 ) -> None:
     """Sort what could be read of all data files, and write it to new ones."""
     sources = []

@@ -9,7 +9,7 @@ from operator import gt
 from pathlib import Path
 
 from nwx.bulk.pool import Pool
-from nwx.bulk.progress import StepProgress, no_progress
+from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.cdx.zipnum_index import ZipNumBlock, block_key
 from nwx.errors import FormatError, SourceError
 from nwx.zipnum.cluster import Cluster, block_lines, open_cluster
@@ -69,7 +69,7 @@ def verify_cluster(
     allowed: Sequence[str] = (),
     *,
     workers: int = 1,
-    progress: StepProgress = no_progress,
+    progress: ShowProgress = no_progress,
 ) -> VerifyReport:
     """Return what is wrong with a cluster, named as for `open_cluster`.
 
@@ -94,7 +94,7 @@ def verify_cluster(
                 if first and last > first:
                     report.add(_disorder(part, blocks[0], first))
                 last = max(last, part_last)
-                progress("reading", done, len(tasks))
+                progress(WorkProgress("reading", done, len(tasks)))
     return report
 
 

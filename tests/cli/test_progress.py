@@ -10,43 +10,50 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from nwx.cli import import_progress, list_commands, main
-from nwx.importing import ImportProgress
+from nwx.bulk.progress import WorkProgress
+from nwx.cli import main
+from nwx.cli.progress import progress_bar
 from tests.cli.conftest import COMMAND, environment, run_nwx
 from tests.warcs import Page, html, many_pages, write_warc
 
 
-def progress(seconds: float, done: int = 500, total: int | None = 1_000) -> ImportProgress:
-    return ImportProgress(
-        bytes=done,
-        bytes_total=total,
-        files=1,
-        files_total=2,
-        captures=1_234,
-        documents=1_000,
-        duplicates=200,
-        errors=3,
-        seconds=seconds,
-    )
+def progress(total: int = 1_000) -> WorkProgress:
+    counts = {"capture": 1_234, "document": 1_000, "duplicate": 200, "error": 1}
+    return WorkProgress("importing", 500, total, in_bytes=True, files=(1, 2), counts=counts)
 
 
 def test_elsewhere_than_on_a_terminal_lines_come_now_and_then(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = 100.0
-    monkeypatch.setattr(import_progress.time, "monotonic", lambda: now)
-    with import_progress.import_bar(quiet=False) as show:
+    monkeypatch.setattr("nwx.cli.progress.time.monotonic", lambda: now)
+    with progress_bar(quiet=False) as show:
         for _ in range(12):
             now += 1
-            show(progress(now - 100, total=None if now > 105 else 1_000))
+            show(progress(total=0 if now > 105 else 1_000))
     lines = capsys.readouterr().err.splitlines()
-    words = "1/2 files, 1,234 captures, 1,000 documents, 200 duplicates, 3 errors"
-    assert lines == [f"50%, 2 s left: 500 B, {words}", f"500 B, {words}", f"500 B, {words}"]
+    words = "1/2 files, 1,234 captures, 1,000 documents, 200 duplicates, 1 error"
+    assert lines == [
+        f"importing: 50%, 2 s left, 500 B, {words}",
+        f"importing: 500 B, {words}",
+        f"importing: 500 B, {words}",
+    ]
+
+
+def test_steps_that_are_counted_otherwise_have_neither_sizes_nor_times(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("nwx.cli.progress._QUIET_SECONDS", 0.0)
+    monkeypatch.setattr("nwx.cli.progress._LINE_SECONDS", 0.0)
+    with progress_bar(quiet=False) as show:
+        show(WorkProgress("writing", 3, 4))
+        show(WorkProgress("looking up", 1_500))
+    assert capsys.readouterr().err.splitlines() == ["writing: 75%", "looking up: 1,500"]
 
 
 def test_quiet_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with import_progress.import_bar(quiet=True) as show:
-        show(progress(100))
+    with progress_bar(quiet=True) as show:
+        show(progress())
     assert capsys.readouterr().err == ""
 
 
@@ -121,7 +128,7 @@ def test_what_may_take_long_says_how_far_it_is(
     folder: Path, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("_QUIET_SECONDS", "_LINE_SECONDS"):
-        monkeypatch.setattr(list_commands, name, 0.0)
+        monkeypatch.setattr(f"nwx.cli.progress.{name}", 0.0)
     monkeypatch.chdir(folder)
     monkeypatch.setenv("NWX_ENGINE", "archive")
     ran = CliRunner().invoke(main.cli, command.split())
@@ -133,7 +140,7 @@ def test_what_may_take_long_says_how_far_it_is(
 def test_what_is_printed_goes_where_it_is_sent_while_a_bar_is_shown(folder: Path) -> None:
     ours, theirs = pty.openpty()
     script = (
-        "from nwx.cli import cdxlists, main\ncdxlists._QUIET_SECONDS = 0\nmain.run(main.cli, 'nwx')"
+        "from nwx.cli import main, progress\nprogress._QUIET_SECONDS = 0\nmain.run(main.cli, 'nwx')"
     )
     gone = Page("http://gone.example/", "20200101000000", b"x")
     line = f"- 2020 {gone.url} - - {gone.digest} - - - 5 x.warc\n"

@@ -6,6 +6,7 @@ import signal
 import pytest
 
 from nwx.bulk.pool import Pool, keep_memory
+from nwx.bulk.progress import WorkProgress
 from nwx.errors import SourceError
 
 
@@ -18,12 +19,12 @@ def test_results_come_in_order_from_any_number_of_processes() -> None:
 
 
 def test_it_is_shown_how_much_is_done() -> None:
-    shown: list[tuple[str, int, int]] = []
+    shown: list[WorkProgress] = []
     with Pool(1) as pool:
         work = [(1, 1), (2, 1)]
-        results = pool.map_shown(pow, work, lambda *all: shown.append(all), "counting", [10, 5])
+        results = pool.map_shown(pow, work, shown.append, "counting", [10, 5])
         assert list(results) == [1, 2]
-    assert shown == [("counting", 10, 15), ("counting", 15, 15)]
+    assert shown == [WorkProgress("counting", 10, 15), WorkProgress("counting", 15, 15)]
 
 
 def test_a_process_that_was_killed_is_told() -> None:

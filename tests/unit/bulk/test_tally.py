@@ -5,17 +5,18 @@ from threading import Event
 
 import pytest
 
+from nwx.bulk.progress import WorkProgress
 from nwx.bulk.tally import Tally
 from nwx.errors import SourceError
 
 
 def test_what_pieces_tell_is_added_up_and_shown(tmp_path: Path) -> None:
-    shown: list[tuple[str, int, int]] = []
+    shown: list[WorkProgress] = []
     come = Event()
 
-    def progress(step: str, done: int, total: int) -> None:
-        shown.append((step, done, total))
-        if done == 25:
+    def progress(now: WorkProgress) -> None:
+        shown.append(now)
+        if now.done == 25:
             come.set()
 
     tally = Tally(tmp_path / "tally")
@@ -28,15 +29,15 @@ def test_what_pieces_tell_is_added_up_and_shown(tmp_path: Path) -> None:
         assert come.wait(60)
         with tally.noting(1) as note:
             note(40)  # a size was not known, or the file has grown
-    assert ("reading", 25, 30) in shown
-    assert shown[-1] == ("reading", 50, 50)
+    assert WorkProgress("reading", 25, 30) in shown
+    assert shown[-1] == WorkProgress("reading", 50, 50)
 
 
 def test_there_may_be_no_work(tmp_path: Path) -> None:
-    shown: list[tuple[str, int, int]] = []
-    with Tally(tmp_path / "tally").shown("reading", [], lambda *all: shown.append(all)):
+    shown: list[WorkProgress] = []
+    with Tally(tmp_path / "tally").shown("reading", [], shown.append):
         pass
-    assert shown == [("reading", 0, 0)]
+    assert shown == [WorkProgress("reading", 0, 0)]
 
 
 def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from nwx.bulk.progress import WorkProgress
 from nwx.engine.blob_folder import BlobFolder
 from nwx.engine.open import open_engine
 from nwx.errors import EngineBusyError, EngineError
 from nwx.exports.captures import export_captures
-from nwx.facets.building import FacetBuildOptions, FacetBuildProgress, build_facets
+from nwx.facets.building import FacetBuildOptions, build_facets
 from nwx.facets.making import make_facets
 from nwx.facets.parquet import ParquetSource
 from nwx.facets.stored_build import current_build
@@ -38,9 +39,9 @@ def test_a_stopped_build_goes_on(
     options = FacetBuildOptions(least=3, memory_bytes=1)
     seen = 0
 
-    def stop(progress: FacetBuildProgress) -> None:
+    def stop(progress: WorkProgress) -> None:
         nonlocal seen
-        seen += progress.stage == stage
+        seen += progress.step == stage
         if seen == 4:
             raise StoppedError
 
@@ -50,8 +51,8 @@ def test_a_stopped_build_goes_on(
     assert BlobFolder(folder).current() is None
     read: list[int] = []
 
-    def note(progress: FacetBuildProgress) -> None:
-        if progress.stage == "reading":
+    def note(progress: WorkProgress) -> None:
+        if progress.step == "reading":
             read.append(progress.done)
 
     build_facets(ParquetSource(export), BlobFolder(folder), options, note)
@@ -65,7 +66,7 @@ def test_a_stopped_build_goes_on(
 def test_two_builds_at_once(tmp_path: Path, export: Path) -> None:
     folder = tmp_path / "facets"
 
-    def again(_: FacetBuildProgress) -> None:
+    def again(_: WorkProgress) -> None:
         build_facets(ParquetSource(export), BlobFolder(folder), FacetBuildOptions())
 
     with pytest.raises(EngineBusyError):

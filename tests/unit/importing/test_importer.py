@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from nwx.bulk.progress import WorkProgress
 from nwx.checks import check
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.errors import EngineFullError, EngineUnavailableError
-from nwx.importing import ImportOptions, ImportProgress, ImportReport, Outcome, import_files
+from nwx.importing import ImportOptions, ImportReport, Outcome, import_files
 from nwx.model import Batch, IndexName, Written
 from nwx.settings import Settings
 from nwx.warc.sources import ArchiveSource, expand
@@ -186,10 +187,11 @@ def test_progress_ends_with_everything(tmp_path: Path) -> None:
         write_warc(tmp_path / f"{start}.warc.gz", many_pages(20, start=start * 100))
         for start in range(3)
     ]
-    told: list[ImportProgress] = []
+    told: list[WorkProgress] = []
     report = run(tmp_path, *files, progress=told.append)
     last = told[-1]
-    assert last.bytes == last.bytes_total == sum(path.stat().st_size for path in files)
-    assert last.files == last.files_total == 3
-    assert (last.captures, last.documents) == (report.captures, report.documents)
-    assert [progress.bytes for progress in told] == sorted(progress.bytes for progress in told)
+    assert last.done == last.total == sum(path.stat().st_size for path in files)
+    assert last.files == (3, 3)
+    assert last.counts["capture"] == report.captures
+    assert last.counts["document"] == report.documents
+    assert [progress.done for progress in told] == sorted(progress.done for progress in told)

@@ -252,8 +252,8 @@ from nwx.bulk.resources import Resources
 from nwx.cdx.inputs import CdxSource
 from nwx.zipnum.builds import ClusterBuildOptions, build_cluster
 
-def progress(step, done, total):
-    print(step, done, flush=True)
+def progress(now):
+    print(now.step, now.done, flush=True)
 
 build_cluster(Path(sys.argv[1]), [CdxSource(sys.argv[2])], ClusterBuildOptions(40, 50),
       Resources(100_000, None, 1), progress)
