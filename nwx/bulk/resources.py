@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 
+from nwx.bulk.leftovers import hold, remove_leftovers, temporary_prefix
 from nwx.bulk.whole_files import writing
 
 MEMORY_BYTES = 512 << 20
@@ -44,9 +45,22 @@ def workers_for(input_bytes: int, resources: Resources) -> int:
 
 
 @contextmanager
-def temporary_folder(parent: Path | None) -> Iterator[Path]:
-    """Make a folder that is deleted in the end; raises SourceError where that cannot be."""
-    with writing(parent or Path(gettempdir())):
-        folder = TemporaryDirectory(prefix="nwx-", dir=parent, ignore_cleanup_errors=True)
+def temporary_folder(parent: Path | None = None) -> Iterator[Path]:
+    """Make a folder in `parent`, None for the system's, that is deleted in the end.
+
+    Those that dead processes left there are deleted first. Raises
+    SourceError where none can be made.
+    """
+    place = parent or Path(gettempdir())
+    with writing(place):
+        remove_leftovers(place)
+        folder = TemporaryDirectory(
+            prefix=temporary_prefix(), dir=parent, ignore_cleanup_errors=True
+        )
     with folder as name:
-        yield Path(name)
+        descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            hold(descriptor)
+            yield Path(name)
+        finally:
+            os.close(descriptor)

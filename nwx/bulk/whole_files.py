@@ -1,12 +1,12 @@
 """Files that appear whole or not at all, and what is said where they cannot be written."""
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from nwx.bulk.leftovers import hold, remove_leftovers, unfinished_path
 from nwx.errors import SourceError
 
 
@@ -15,13 +15,18 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     """Give a stream whose content becomes the file `path` in the end, by a rename.
 
     When something fails inside, what was at `path` stays as it was. What
+    processes that were killed left in that folder goes. What
     is no regular file (`/dev/stdout`, a named pipe) is written directly.
     Raises SourceError where it cannot be written.
     """
     direct = path.exists() and not path.is_file()
-    unfinished = path if direct else path.with_name(f".{path.name}.{os.getpid()}.unfinished")
+    unfinished = path if direct else unfinished_path(path)
+    if not direct:
+        remove_leftovers(path.parent)
     try:
         with unfinished.open("wb") as stream:
+            if not direct:
+                hold(stream.fileno())
             yield stream
         if not direct:
             unfinished.replace(path)

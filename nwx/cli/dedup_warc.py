@@ -9,7 +9,8 @@ from nwx.cli.list_commands import print_problems
 from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar
 from nwx.dedup.exclusion_lists import ExclusionList
-from nwx.dedup.warc_rewrite import Rewritten, rewrite
+from nwx.dedup.rewrite_journal import Rewritten
+from nwx.dedup.warc_rewrite import rewrite
 from nwx.errors import UsageError
 from nwx.model import ReadError
 from nwx.warc.sources import ArchiveSource, expand
@@ -49,14 +50,15 @@ def command(
     its payload was read and is the same as that of an earlier capture in FILES;
     every other byte is copied. Before a new file appears, it is read again and
     the payload of each record is compared with the old file. The old files are
-    not changed.
+    not changed. A run that was stopped goes on when the same command is given
+    again.
     """
     sources = _sources(files)
     with (
         progress_bar(quiet=quiet) as progress,
         ExclusionList.load(lists, progress=progress) as excluded,
     ):
-        done = list(rewrite(sources, excluded.covers, folder, progress))
+        done = list(rewrite(sources, excluded.covers, folder, progress, lists))
         never_met = excluded.entries - excluded.met
         problems, unread = excluded.problems, excluded.problems_total
     print_problems(problems, unread)

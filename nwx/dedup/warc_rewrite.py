@@ -12,17 +12,18 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
 from warcio.bufferedreaders import ChunkedDataException
 from warcio.exceptions import ArchiveLoadFailed
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
-from nwx.bulk.whole_files import whole_file
+from nwx.bulk.resources import temporary_folder
+from nwx.bulk.whole_files import whole_file, writing
+from nwx.dedup.rewrite_journal import JOURNAL, Rewritten, rewrite_journal
 from nwx.dedup.rewrite_proof import location_of, prove, replayed_captures
 from nwx.errors import FormatError, SourceError
 from nwx.model import ReadError
@@ -48,47 +49,40 @@ _BROKEN = (ArchiveLoadFailed, ChunkedDataException, zlib.error, EOFError)
 _WITH_PAYLOAD = ("response", "resource")
 
 
-@dataclass(frozen=True, slots=True)
-class Rewritten:
-    """What became of a file: `left` are duplicates that had to stay, each with its reason.
-
-    `revisits` are the records that became revisits, `before` the listed
-    ones that were revisits already.
-    """
-
-    source_file: str
-    output: str
-    revisits: int
-    before: int
-    bytes_before: int
-    bytes_after: int
-    left: tuple[ReadError, ...] = ()
-
-
 def rewrite(
     sources: Sequence[ArchiveSource],
     covers: OriginalCoverage,
     folder: Path,
     progress: ShowProgress = no_progress,
+    lists: Sequence[str] = (),
 ) -> Iterator[Rewritten]:
     """Write each file anew into `folder`, under its name, and yield what became of it.
 
     Originals are looked for in all of the files: the earliest capture of
     the same payload that is no duplicate, of the same URL where there is
-    one. Raises SourceError where a new file would stand in the place of
-    another, or a file is no WARC that can be written anew.
+    one. A run that was killed goes on when it is given the same files and
+    `lists` again. Raises SourceError where a new file would stand in the
+    place of another, or a file is no WARC that can be written anew.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    goes_on = (folder / JOURNAL).exists()
+    for source in sources:
+        _check_output(source, folder, may_exist=goes_on)
     with (
-        TemporaryDirectory(prefix="nwx-") as scratch,
-        closing(_Catalogue(Path(scratch) / "captures.sqlite")) as catalogue,
+        rewrite_journal(folder, [*(source.path for source in sources), *lists]) as journal,
+        temporary_folder() as scratch,
+        closing(_Catalogue(scratch / "captures.sqlite")) as catalogue,
     ):
-        for source in sources:
-            _check_output(source, folder)
         for source, way in _ways("reading", sources, progress):
             catalogue.add(source, covers, way)
         for source, way in _ways("writing", sources, progress):
-            yield _rewrite_file(source, folder / Path(source.path).name, catalogue, way)
+            output = folder / Path(source.path).name
+            report = journal.report_of(output)
+            if report is None:
+                report = _rewrite_file(source, output, catalogue, way)
+                journal.note(report)
+            yield report
 
 
 def _ways(
@@ -106,11 +100,11 @@ def _tell(progress: ShowProgress, step: str, before: int, total: int, offset: in
     progress(WorkProgress(step, min(before + offset, total), total))
 
 
-def _check_output(source: ArchiveSource, folder: Path) -> None:
+def _check_output(source: ArchiveSource, folder: Path, *, may_exist: bool) -> None:
     output = folder / Path(source.path).name
     if source.member or not Path(source.path).is_file():
         raise SourceError(f"{source.name} is no local WARC file; unpack or fetch it first")
-    if output.exists():
+    if output.exists() and not may_exist:
         raise SourceError(f"{output} is there already; choose an empty folder for the new files")
 
 

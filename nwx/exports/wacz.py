@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from tempfile import SpooledTemporaryFile, TemporaryDirectory
+from tempfile import SpooledTemporaryFile
 from typing import BinaryIO
 
 from isal import igzip_lib
 
 from nwx import __version__
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.bulk.resources import temporary_folder
 from nwx.bulk.whole_files import whole_file
 from nwx.cdx.cdxj import format_cdxj
 from nwx.cdx.lines import REVISIT, CdxLine
@@ -76,8 +77,8 @@ def pack(
     """
     report = PackReport()
     with (
-        TemporaryDirectory(prefix="nwx-") as scratch,
-        closing(Catalogue(Path(scratch) / "catalogue.sqlite")) as catalogue,
+        temporary_folder() as scratch,
+        closing(Catalogue(scratch / "catalogue.sqlite")) as catalogue,
     ):
         total = catalogue.add(select_captures(engine, selection, report.errors))
         if not total:

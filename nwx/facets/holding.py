@@ -1,10 +1,9 @@
 """What is at hand to answer facet questions from, of the captures as they are now."""
 
-import tempfile
 import threading
 from dataclasses import dataclass, replace
-from pathlib import Path
 
+from nwx.bulk.resources import temporary_folder
 from nwx.engine.base import Engine
 from nwx.engine.blob_folder import BlobFolder
 from nwx.errors import EngineError
@@ -86,8 +85,8 @@ class Holding:
             raise EngineError(
                 f"{new:,} captures were imported since facets were built; run `nwx build-facets`"
             )
-        with tempfile.TemporaryDirectory(prefix="nwx-facets-") as folder:
-            store = BlobFolder(Path(folder))
+        with temporary_folder() as folder:
+            store = BlobFolder(folder)
             if build:
                 _link(build, store)
             options = FacetBuildOptions(cube=False)

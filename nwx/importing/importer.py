@@ -8,11 +8,11 @@ from dataclasses import replace
 from functools import partial
 from multiprocessing.connection import wait
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 from nwx.bulk.gc_tuning import rare_collections
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.bulk.resources import temporary_folder
 from nwx.bulk.retries import retry_unavailable
 from nwx.dedup.exclusion_lists import ExclusionList
 from nwx.engine.base import Engine
@@ -69,12 +69,8 @@ def import_files(
 @contextmanager
 def _scratch() -> Iterator[Path]:
     """Give a folder for what workers say and for standard input."""
-    try:
-        folder = TemporaryDirectory(prefix="nwx-import-")
-    except OSError as error:
-        raise NwxError(f"no temporary folder can be made: {error}") from error
-    with folder as path:
-        yield Path(path)
+    with temporary_folder() as path:
+        yield path
 
 
 class _Job:

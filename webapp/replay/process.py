@@ -12,7 +12,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterable
@@ -27,6 +26,7 @@ from urllib.parse import urlsplit
 
 from cachetools import TTLCache
 
+from nwx.bulk.resources import temporary_folder
 from nwx.engine.base import Engine
 from nwx.errors import NwxError
 from nwx.model import SourceFile
@@ -143,8 +143,7 @@ class ReplayProcess:
     def __enter__(self) -> Self:
         with self._ending:
             self._ending.enter_context(self._listening)
-            folder = tempfile.TemporaryDirectory(prefix="nwx-replay-")
-            self.folder = Path(self._ending.enter_context(folder))
+            self.folder = self._ending.enter_context(temporary_folder())
             self.paths = PathIndex(self._engine, self.folder / "paths.txt")
             self._write_config()
             self._process = self._start()
