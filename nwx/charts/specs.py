@@ -37,12 +37,13 @@ def stacked(
         encoding[side]["axis"] = {"title": f"Share of {value.title.lower()}", "format": ".0%"}
     encoding["color"] = fields.colour(series)
     encoding["tooltip"] = fields.tooltip(category, series, value)
+    bar: Spec = {"type": "bar", "minBandSize": 2}
     if not series.order:
-        return _spec({"type": "bar"}, encoding, clickable)
+        return _spec(bar, encoding, clickable)
     # Vega-Lite stacks by name unless told otherwise; the first is to be at the axis.
     encoding["order"] = {"field": _PLACE, "type": "quantitative"}
     place = {"calculate": f"indexof({json.dumps(series.order)}, datum.{series.name})", "as": _PLACE}
-    return {"transform": [place], **_spec({"type": "bar"}, encoding, clickable)}
+    return {"transform": [place], **_spec(bar, encoding, clickable)}
 
 
 def grouped_bars(category: Field, series: Field, value: Field, *, clickable: bool = False) -> Spec:
@@ -131,7 +132,8 @@ def _names(field: Field) -> Spec:
 
 
 def _rounded_bar() -> Spec:
-    return {"type": "bar", "cornerRadiusEnd": 2}
+    # Months of many years are thinner than a pixel otherwise.
+    return {"type": "bar", "cornerRadiusEnd": 2, "minBandSize": 2}
 
 
 def _spec(mark: Spec, encoding: Spec, clickable: bool) -> Spec:

@@ -17,11 +17,13 @@ from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.facets.asking import parse_condition
 from nwx.facets.criteria import Criterion, month_of, size_category, status_category
+from nwx.facets.question import Features
 from nwx.model import Batch, Capture
 from tests.web.holdings import HOSTILE_SITE, batch, holdings
 from tests.web.html import Element, Page
 from webapp import create_app
-from webapp.explore.answers import MOST_COLUMNS
+from webapp.explore.answers import MOST_COLUMNS, Line
+from webapp.explore.charts import with_gaps
 from webapp.explore.labels import value_labels
 
 pytestmark = pytest.mark.xdist_group("explore")
@@ -90,6 +92,27 @@ def _row(page: Page, value: str) -> list[str]:
         if inside and element.tag == "td":
             cells.append(element)
     return [cell.text.strip() for cell in cells]
+
+
+def _months(*values: str, captures: int = 1) -> tuple[Line, ...]:
+    return tuple(Line(value, Features(captures=captures)) for value in values)
+
+
+def test_months_without_captures_stand_between_those_with_some() -> None:
+    filled = with_gaps(_months("1997-03", "2008-11", "2024-02", "unknown"), 0)
+    values = [line.value for line in filled]
+    assert values[0] == "1997-03"
+    assert values[-2:] == ["2024-02", "unknown"]
+    assert len(values) == 27 * 12 + 1
+    assert [line.value for line in filled if line.whole.captures] == [
+        *("1997-03", "2008-11", "2024-02", "unknown")
+    ]
+
+
+def test_damaged_dates_stretch_no_chart() -> None:
+    lines = (*_months("0201-05"), *_months("2010-01", "2010-04", captures=9), *_months("9999-12"))
+    values = [line.value for line in with_gaps(lines, 0)]
+    assert values == ["0201-05", "2010-01", "2010-02", "2010-03", "2010-04", "9999-12"]
 
 
 def test_the_whole_archive_by_month(client: FlaskClient) -> None:

@@ -106,6 +106,11 @@ def test_what_is_pointed_at_is_told(page: Page, explorer: str) -> None:
     expect(told).to_contain_text("Captures")
     expect(told).to_contain_text("Status")
     assert told.evaluate("e => getComputedStyle(e).position") == "fixed"
+    for key in told.locator("td.key").all():
+        assert key.evaluate("e => getComputedStyle(e).display") == "table-cell"
+        assert key.evaluate("e => e.scrollWidth <= e.clientWidth && e.clientWidth > 40")
+        assert key.evaluate("e => getComputedStyle(e).backgroundColor") == "rgba(0, 0, 0, 0)"
+    assert page.evaluate(CONTRAST)["faults"] == []
 
 
 def test_the_chart_follows_day_and_night(browser: Browser, explorer: str) -> None:

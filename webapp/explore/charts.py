@@ -1,6 +1,6 @@
 """The chart of a grid: which kinds suit it, its rows, its specification."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +23,8 @@ TITLES = {
     Chart.TREEMAP: "Treemap",
 }
 PICTURE_WIDTH = 960
+FILLED_YEARS = 40
+MOST_ROWS = 4_000
 SELECTION = Field("selection", "Selection", FieldKind.CATEGORY)
 COMPARED_COLOURS = ("#1f9384", "#e0a030")
 
@@ -122,16 +124,23 @@ def _names_down(view: ExplorerView, grid: Grid, kind: Chart) -> int:
 
 
 def _rows(view: ExplorerView, grid: Grid, other_name: str) -> Iterator[ChartRow]:
-    """Yield the rows of a chart: every line, and every month between the first and the last."""
+    """Yield the rows of a chart: every line, and every month between the first and the last.
+
+    Where there are very many, a month without captures has one row only.
+    """
     first = view.by[0]
     lines = grid.lines
     if first is Criterion.MONTH:
         lines = with_gaps(lines, len(grid.columns))
+    sparse = len(lines) * len(grid.columns) > MOST_ROWS
     for line in lines:
         if not grid.columns:
             yield _row(view, {first: line.value}, line.whole)
             continue
-        for column, cell in zip(grid.columns, line.cells, strict=True):
+        cells = list(zip(grid.columns, line.cells, strict=True))
+        if sparse and not line.whole.captures:
+            cells = cells[:1]
+        for column, cell in cells:
             if view.compares:
                 name = column if column == grid.columns[0] else other_name
                 yield _row(view, {first: line.value}, cell) | {SELECTION.name: name}
@@ -148,19 +157,36 @@ def _row(view: ExplorerView, chosen: dict[Criterion, str], features: Features | 
 
 
 def with_gaps(lines: Sequence[Line], columns: int) -> tuple[Line, ...]:
-    """Return lines by month with those between that have none, where they are near enough."""
-    months = [line.value for line in lines if line.value[:4].isdigit()]
-    if not months:
+    """Return lines by month with those between that have none, so that months stand at their time.
+
+    Damaged dates bring months such as 0201-01 or 9999-12: months that are
+    more than FILLED_YEARS from the middle of all captures stand beside the
+    others, without those between.
+    """
+    numbers = {line: _number(line.value) for line in lines if line.value[:4].isdigit()}
+    if not numbers:
         return tuple(lines)
-    low, high = _number(months[0]), _number(months[-1])
-    if high - low > 4 * len(months) + 24:
-        return tuple(lines)
-    known = {line.value: line for line in lines}
+    middle = _middle(numbers)
+    near = [number for number in numbers.values() if abs(number - middle) <= FILLED_YEARS * 12]
+    known = {number: line for line, number in numbers.items()}
     empty = (None,) * columns
-    filled = (_month(number) for number in range(low, high + 1))
-    return tuple(known.get(month) or Line(month, Features(), empty) for month in filled) + tuple(
-        line for line in lines if line.value not in set(months)
+    filled = tuple(
+        known.get(number) or Line(_month(number), Features(), empty)
+        for number in range(near[0], near[-1] + 1)
     )
+    before = tuple(line for line, number in numbers.items() if number < near[0])
+    after = tuple(line for line, number in numbers.items() if number > near[-1])
+    return (*before, *filled, *after, *(line for line in lines if line not in numbers))
+
+
+def _middle(numbers: Mapping[Line, int]) -> int:
+    """Return the month by which half of all captures had come."""
+    left = sum(line.whole.captures for line in numbers) / 2
+    for line, number in numbers.items():
+        left -= line.whole.captures
+        if left <= 0:
+            return number
+    return next(iter(numbers.values()))
 
 
 def _number(month: str) -> int:
