@@ -1,11 +1,12 @@
-"""Plain files of sorted CDX or CDXJ lines, looked up by halving."""
+"""Plain files of sorted CDX or CDXJ lines, looked up by binary search."""
 
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nwx.cdx.files import MAX_LINE_BYTES, compression
+from nwx.bulk.sorted_file import SortedFile
+from nwx.cdx.files import compression
 from nwx.cdx.lines import Layout, parse_header
 from nwx.cdx.rows import CdxRow, row_parser
 from nwx.cdxserver.sources.sorted_lines import LineReader, backwards, in_order, place_of_line
@@ -13,8 +14,7 @@ from nwx.engine.spans import CdxSpan
 from nwx.errors import CdxError, SourceError
 from nwx.values.urlkeys import urlkey
 
-_PROBE_BYTES = 1 << 12
-_NEXT_BYTES = 1 << 18
+_HEADER_BYTES = 1 << 12
 _BLOCK_BYTES = 600_000
 """About what 3,000 lines take: the distance of marks."""
 _PROBES = 200
@@ -27,9 +27,9 @@ class _Handle:
         self.number = -1
         self.number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 
-    def read(self, size: int, offset: int) -> bytes:
+    def read(self, offset: int, length: int) -> bytes:
         """Return bytes at an offset, wherever others read at the same time."""
-        return os.pread(self.number, size, offset)
+        return os.pread(self.number, length, offset)
 
     def __del__(self) -> None:
         if self.number >= 0:
@@ -38,12 +38,10 @@ class _Handle:
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """A file as it was when it was opened, and where its lines begin."""
+    """A file as it was when it was opened."""
 
-    handle: _Handle
+    file: SortedFile
     state: tuple[int, int, int]
-    size: int
-    begin: int
     reader: LineReader
 
 
@@ -76,12 +74,11 @@ class CdxFileSource:
         if span.collection not in ("", self._collection):
             return
         opened = self._current()
-        offset = _find(opened, _bytes(span.start))
-        end = _find(opened, _bytes(span.end))
-        while offset < end:
-            line = next(_read(opened, offset), b"")
-            yield place_of_line(line).decode("utf-8", "surrogateescape")
-            offset = _line_start(opened, offset + _BLOCK_BYTES)
+        offset = opened.file.first_not_before(_bytes(span.start).__gt__)
+        end = opened.file.first_not_before(_bytes(span.end).__gt__)
+        while (found := opened.file.line_at(offset)) is not None and found.offset < end:
+            yield place_of_line(found.line).decode("utf-8", "surrogateescape")
+            offset = found.offset + _BLOCK_BYTES
 
     def collections(self) -> Sequence[str]:
         """Return the collection that the lines were given to."""
@@ -103,11 +100,12 @@ class CdxFileSource:
         state = os.fstat(handle.number)
         layout, begin = self._header(handle)
         reader = LineReader(str(self.path), row_parser(layout, self._collection))
-        return _Opened(handle, _state(state), state.st_size, begin, reader)
+        file = SortedFile(str(self.path), handle.read, state.st_size, begin)
+        return _Opened(file, _state(state), reader)
 
     def _header(self, handle: _Handle) -> tuple[Layout | None, int]:
         """Return the layout that the first line tells, and where the first capture may stand."""
-        first = handle.read(_PROBE_BYTES, 0).partition(b"\n")[0]
+        first = handle.read(0, _HEADER_BYTES).partition(b"\n")[0]
         try:
             layout = parse_header(first.rstrip(b"\r"))
         except CdxError as error:
@@ -130,16 +128,16 @@ class CdxFileSource:
 
     def _check(self) -> None:
         """Raise SourceError where samples show that the file is not sorted, or not by SURT."""
-        opened = self._opened
-        step = max(1, (opened.size - opened.begin) // _PROBES)
+        opened, file = self._opened, self._opened.file
+        step = max(1, (file.size - file.begin) // _PROBES)
         before = b""
-        for offset in range(opened.begin, opened.size, step):
-            line = next(_read(opened, _line_start(opened, offset)), b"")
-            if not line:
-                continue
-            list(in_order((before, line), str(self.path)))
-            before = place_of_line(line)
-            self._check_key(opened, line)
+        for offset in range(file.begin, file.size, step):
+            found = file.line_at(offset)
+            if found is None:
+                return
+            list(in_order((before, found.line), str(self.path)))
+            before = place_of_line(found.line)
+            self._check_key(opened, found.line)
 
     def _check_key(self, opened: _Opened, line: bytes) -> None:
         for row in opened.reader.rows([line], None):
@@ -151,8 +149,9 @@ class CdxFileSource:
 
     def _lines(self, opened: _Opened, span: CdxSpan) -> Iterator[bytes]:
         end = _bytes(span.end)
-        offset = _find(opened, _bytes(span.start))
-        for line in in_order(_read(opened, offset), str(self.path)):
+        offset = opened.file.first_not_before(_bytes(span.start).__gt__)
+        lines = (line for _, line in opened.file.lines(offset))
+        for line in in_order(lines, str(self.path)):
             if line >= end:
                 return
             yield line
@@ -164,50 +163,3 @@ def _bytes(text: str) -> bytes:
 
 def _state(found: os.stat_result) -> tuple[int, int, int]:
     return found.st_ino, found.st_size, found.st_mtime_ns
-
-
-def _find(opened: _Opened, wanted: bytes) -> int:
-    """Return the offset of the first line that does not stand before a place."""
-    low, high = opened.begin, opened.size
-    while high - low > _PROBE_BYTES:
-        middle = _line_start(opened, (low + high) // 2)
-        if middle < high and next(_read(opened, middle), wanted) < wanted:
-            low = middle
-        else:
-            high = (low + high) // 2
-    offset = low if low == opened.begin else _line_start(opened, low)
-    for line in _read(opened, offset):
-        if line >= wanted:
-            break
-        offset += len(line) + 1
-    return offset
-
-
-def _line_start(opened: _Opened, offset: int) -> int:
-    """Return where the first line at or behind an offset begins; the size where none does."""
-    if offset <= opened.begin:
-        return opened.begin
-    position = offset - 1
-    while position < opened.size:
-        block = opened.handle.read(_PROBE_BYTES, position)
-        found = block.find(b"\n")
-        if found >= 0:
-            return min(position + found + 1, opened.size)
-        if not block:
-            break
-        position += len(block)
-    return opened.size
-
-
-def _read(opened: _Opened, offset: int) -> Iterator[bytes]:
-    """Stream the lines from an offset on, without newlines; more and more is read at once."""
-    rest, size = b"", _PROBE_BYTES
-    while block := opened.handle.read(min(size, opened.size - offset), offset):
-        offset += len(block)
-        *lines, rest = (rest + block).split(b"\n")
-        if len(rest) > MAX_LINE_BYTES:
-            raise SourceError(f"a line before byte {offset} is longer than {MAX_LINE_BYTES} bytes")
-        yield from lines
-        size = min(size * 4, _NEXT_BYTES)
-    if rest:
-        yield rest

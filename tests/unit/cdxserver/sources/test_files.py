@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from nwx.bulk import sorted_file
 from nwx.cdxserver.sources import files, sorted_lines
 from nwx.cdxserver.sources.files import CdxFileSource
 from nwx.cdxserver.sources.from_arguments import open_sources
@@ -30,7 +31,7 @@ def times(found: CdxFileSource, span: CdxSpan) -> list[str]:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_every_key_is_found(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "_PROBE_BYTES", 64 + 100 * seed)
+    monkeypatch.setattr(sorted_file, "_PROBE_BYTES", 64 + 100 * seed)
     chance = random.Random(seed)
     made = sorted(
         line(

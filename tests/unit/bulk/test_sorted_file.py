@@ -1,0 +1,64 @@
+"""A place in sorted lines is found, wherever lines begin and end."""
+
+import random
+
+import pytest
+
+from nwx.bulk import sorted_file
+from nwx.bulk.sorted_file import MAX_SORTED_LINE_BYTES, SortedFile
+from nwx.errors import FormatError
+
+
+def file_of(content: bytes, begin: int = 0) -> SortedFile:
+    def read(offset: int, length: int) -> bytes:
+        return content[offset : offset + length]
+
+    return SortedFile("a file", read, len(content), begin)
+
+
+@pytest.mark.parametrize("end", [b"", b"\n", b"\n\n"])
+@pytest.mark.parametrize("probe", [8, 50, 1 << 12])
+def test_places_are_those_of_a_walk_through_all_lines(
+    probe: int, end: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sorted_file, "_PROBE_BYTES", probe)
+    chance = random.Random(probe)
+    for count in range(12):
+        lines = sorted(
+            bytes(chance.choices(b"abc", k=chance.choice((1, 2, 3, 90)))) for _ in range(count)
+        )
+        content = b"# head\n" + b"\n".join(lines) + end
+        found = file_of(content, begin=7)
+        placed = list(found.lines())
+        assert [line for _, line in placed] == lines
+        assert all(content[at:].startswith(line) for at, line in placed)
+        for wanted in (*lines, b"", b"b", b"bb", b"d"):
+            before = [at for at, line in placed if line < wanted]
+            behind = [at for at, line in placed if line >= wanted]
+            assert found.first_not_before(wanted.__gt__) == (behind or [len(content)])[0]
+            assert found.last_before(wanted.__gt__) == (before or [7])[-1]
+
+
+def test_gaps_between_lines_lead_nobody_astray(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sorted_file, "_PROBE_BYTES", 4)
+    content = b"a\n" + b"\n" * 100 + b"b\n" + b"\n" * 300 + b"c\n"
+    found = file_of(content)
+    assert [line for _, line in found.lines()] == [b"a", b"b", b"c"]
+    assert content[found.first_not_before(b"b".__gt__) :][:1] == b"b"
+    assert content[found.last_before(b"b".__gt__) :][:1] == b"a"
+
+
+def test_the_line_at_an_offset_is_the_next_that_begins() -> None:
+    found = file_of(b"aa\nbb\n\ncc")
+    assert [placed and placed.line for placed in map(found.line_at, range(9))] == [
+        b"aa",
+        *[b"bb"] * 3,
+        *[b"cc"] * 4,
+        None,
+    ]
+
+
+def test_a_line_that_is_too_long_is_told_with_its_place() -> None:
+    found = file_of(b"a\n" + b"b" * (MAX_SORTED_LINE_BYTES * 2) + b"\n")
+    with pytest.raises(FormatError, match="a file at 2: a line of more than 1048576 bytes"):
+        list(found.lines())
