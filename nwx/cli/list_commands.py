@@ -225,7 +225,7 @@ def _counts(report: DedupReport, noun: str) -> str:
     counts = [f"{counted(report.lines, 'line')}"]
     if report.keys:
         counts.append(f"{counted(report.keys, 'key')}")
-    counts.append(f"{report.duplicates:,} {noun}")
+    counts.append(counted(report.duplicates, noun.removesuffix("s")))
     for count, words in (
         (report.spared, "of the same second as the one kept"),
         (report.not_captures, "of records that are no captures"),

@@ -97,7 +97,7 @@ def test_captures_are_loaded_from_files(tmp_path: Path) -> None:
     ran = subprocess.run(
         command, env=os.environ | variables, capture_output=True, text=True, timeout=120, check=True
     )
-    assert ran.stdout == "1 capture, 1 of them new, 1 bad lines\n"
+    assert ran.stdout == "1 capture, 1 of them new, 1 bad line\n"
     assert "a.cdx line 2" in ran.stderr
     strict = subprocess.run(
         [*command, "--strict"], env=os.environ | variables, capture_output=True, text=True,
