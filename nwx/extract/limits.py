@@ -23,6 +23,7 @@ class ExtractLimits:
     tags: int = 1_000_000
     pages: int = 1_000  # of a PDF
     seconds: float = 20.0
+    memory_bytes: int = 512 * MIB  # of the process that reads a PDF
 
 
 @dataclass(frozen=True, slots=True)

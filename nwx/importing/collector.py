@@ -187,14 +187,18 @@ class Collector:
 
     def _extracted(self, record: CaptureRecord) -> Extract:
         capture, payload = record.capture, record.payload()
-        found = self._extract(
-            payload.data,
-            url=capture.url,
-            content_type_norm=capture.content_type_norm,
-            content_type=capture.content_type,
-            charset=payload.charset,
-            parser=self._options.parser,
-        )
+        try:
+            found = self._extract(
+                payload.data,
+                url=capture.url,
+                content_type_norm=capture.content_type_norm,
+                content_type=capture.content_type,
+                charset=payload.charset,
+                parser=self._options.parser,
+            )
+        except MemoryError:
+            limit = self._options.item_bytes >> 20
+            found = Extract(problems=(f"memory: more than {limit} MiB are needed",))
         problems = (*_problems(payload), *found.problems)
         for problem in problems:
             self._report(capture, problem)

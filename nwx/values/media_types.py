@@ -184,6 +184,7 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"wOFF", OTHER),
     (b"wOF2", OTHER),
 )
+_HTML_SUFFIX = "+html"  # text/fragment+html, as htmx and the like are answered
 _HTML_START = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|title|body|meta|script)\b",
     re.I | re.S,
@@ -211,6 +212,8 @@ def normal_type(content_type: str, url: str = "", first_bytes: bytes = b"") -> s
 
 @lru_cache(maxsize=8192)
 def _family(content_type: str) -> str:
+    if content_type.endswith(_HTML_SUFFIX):
+        return HTML
     for family, types, _ in _FAMILIES:
         if content_type.startswith(types):
             return family

@@ -1,11 +1,15 @@
 """PDF: text, metadata, limits and broken files."""
 
+import os
+import re
+import signal
 import subprocess
 import sys
+import zlib
 
 import pytest
 
-from nwx.extract import ExtractLimits, extract
+from nwx.extract import ExtractLimits, extract, pdf_process
 from nwx.model import Extract
 
 LIMITS = ExtractLimits()
@@ -53,6 +57,38 @@ def test_pages_are_limited() -> None:
     found = read(pdf("one", "two", "three"), ExtractLimits(pages=2))
     assert found.content == "one\ntwo"
     assert found.problems == ("pages: 3, read 2",)
+
+
+def bomb(megabytes: int) -> bytes:
+    """Return a PDF of a page of so many megabytes of text, packed a thousand times smaller."""
+    packed = zlib.compress(b"BT /F1 1 Tf " + b"(aaaaaaaaaaaa) Tj " * (megabytes << 16) + b"ET", 9)
+    stream = b"<< /Filter /FlateDecode /Length %d >>\nstream\n%b\nendstream" % (len(packed), packed)
+    old = re.compile(rb"<< /Length \d+ >>\nstream\n.*?endstream", re.S)
+    return old.sub(lambda _: stream, pdf("here"), count=1)
+
+
+def test_a_page_that_takes_too_much_memory_is_an_error_and_the_next_is_read() -> None:
+    data = bomb(16)
+    assert len(data) < 60_000
+    found = read(data, ExtractLimits(memory_bytes=256 << 20))
+    assert found.content == ""
+    assert len(found.problems) == 1
+    assert "256 MiB of memory" in found.problems[0]
+    assert read(pdf("still here")).content == "still here"
+
+
+def test_a_page_that_takes_too_long_is_an_error_and_the_next_is_read() -> None:
+    found = read(bomb(16), ExtractLimits(seconds=0.3, memory_bytes=4 << 30))
+    assert found.problems
+    assert found.problems[0].startswith(("pdf: reading took longer", "time: more than"))
+    assert read(pdf("still here")).content == "still here"
+
+
+def test_a_process_that_was_killed_is_replaced() -> None:
+    assert read(pdf("one")).content == "one"
+    os.kill(pdf_process._running[0]._process.pid, signal.SIGKILL)
+    assert read(pdf("two")).content in ("", "two")
+    assert read(pdf("three")).content == "three"
 
 
 def test_time_is_limited() -> None:

@@ -12,6 +12,7 @@ FAMILIES = "html pdf image audio video flash script style text office archive ot
     [
         ("text/html", "html"),
         ("application/xhtml+xml", "html"),
+        ("text/fragment+html", "html"),
         ("application/pdf", "pdf"),
         ("image/jpeg", "image"),
         ("image/svg+xml", "image"),
