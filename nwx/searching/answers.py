@@ -1,47 +1,211 @@
-"""Answers to searches as programs read them."""
+"""Answers of searches as programs read them: on the command line, from the API, in exports.
 
-from typing import Any
+The dataclasses are the truth for both the JSON and its description. A field
+that may be UNSET is left out where there is no value.
+"""
 
-from nwx.model import Hit, SearchResult
+from dataclasses import dataclass, fields
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from nwx.engine.entries import document_entry
+from nwx.model import Dates, FacetValue, Hit, SearchResult, Total
 from nwx.query.question import FILTERS
+from nwx.searching.documents import Shown, UrlVersion
+
+Timestamp = Annotated[str, Meta(pattern="^[0-9]{14}$", description="14 digits, UTC")]
+Count = Annotated[int, Meta(ge=0)]
+OptionalText = str | UnsetType
+OptionalTexts = tuple[str, ...] | UnsetType
+OptionalCount = Count | UnsetType
 
 
-def hit_json(hit: Hit) -> dict[str, Any]:
-    """Return a hit as programs read it.
+@dataclass(frozen=True, slots=True)
+class HitAnswer:
+    """A document found; `snippet` is plain text, `highlights` its matching words."""
 
-    `snippet` is plain text, `highlights` its matching words.
-    """
-    return {
-        "id": hit.id,
-        "url": hit.url,
-        "digest": hit.digest,
-        "title": hit.title,
-        "dates": list(hit.dates),
-        "snippet": "".join(text for text, _ in hit.snippet),
-        "highlights": [text for text, matches in hit.snippet if matches],
-        "score": hit.score,
-        "versions": hit.versions,
-        "host": hit.host,
-        "domain": hit.domain,
-        "collections": list(hit.collections),
-        "status": hit.status_code,
-        "content_type": hit.content_type,
-        "type": hit.content_type_norm,
-        "language": hit.content_language,
-        "content_length": hit.content_length,
-    }
+    id: str
+    url: str
+    digest: str
+    title: str
+    dates: tuple[Timestamp, ...]
+    snippet: str
+    highlights: tuple[str, ...]
+    score: float
+    versions: Count
+    host: str
+    domain: str
+    collections: tuple[str, ...]
+    status: int | None
+    content_type: str
+    type: str
+    language: str
+    content_length: int | None
 
 
-def result_json(result: SearchResult) -> dict[str, Any]:
-    """Return an answer as programs read it; facets by their names in FILTERS."""
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """A page of hits; facets are named as filters are, and leave out their own filter."""
+
+    total: Total
+    documents: Total
+    hits: tuple[HitAnswer, ...]
+    facets: dict[str, tuple[FacetValue, ...]]
+    took_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class SeenAnswer:
+    """A date of a document, and the collection that it was captured for."""
+
+    timestamp: Timestamp
+    collection: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordAnswer:
+    """A capture of a document, and where its record is stored."""
+
+    timestamp: Timestamp
+    url: str
+    record_type: str
+    collection: str
+    source_file: str
+    source_file_offset: Count
+    record_length: int | None
+    status_code: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentAnswer:
+    """A version of a URL: its earliest capture, its text, all its dates and captures."""
+
+    id: str
+    url: str
+    urlkey: str
+    digest: str
+    precedence: int
+    collection: str
+    source_file: str
+    record_type: str
+    timestamp: Timestamp
+    crawl_date: str
+    crawl_year: int
+    dates: tuple[Timestamp, ...]
+    seen: tuple[SeenAnswer, ...]
+    captures: tuple[RecordAnswer, ...]
+    source_file_offset: OptionalCount = UNSET
+    record_length: OptionalCount = UNSET
+    url_text: OptionalText = UNSET
+    host: OptionalText = UNSET
+    domain: OptionalText = UNSET
+    public_suffix: OptionalText = UNSET
+    status_code: OptionalCount = UNSET
+    content_type: OptionalText = UNSET
+    content_type_norm: OptionalText = UNSET
+    content_length: OptionalCount = UNSET
+    content_language: OptionalText = UNSET
+    redirect_to: OptionalText = UNSET
+    title: OptionalText = UNSET
+    headings: OptionalTexts = UNSET
+    description: OptionalText = UNSET
+    author: OptionalText = UNSET
+    content: OptionalText = UNSET
+    signature: OptionalText = UNSET
+    links: OptionalTexts = UNSET
+    links_text: OptionalTexts = UNSET
+    links_kind: OptionalTexts = UNSET
+    links_domains: OptionalTexts = UNSET
+    problems: OptionalTexts = UNSET
+
+
+@dataclass(frozen=True, slots=True)
+class DatesAnswer:
+    """All dates of a document; `key` is `<url> <digest>`."""
+
+    id: str
+    key: str
+    dates: tuple[SeenAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VersionsAnswer:
+    """The versions of a URL, by their first date."""
+
+    url: str
+    versions: tuple[UrlVersion, ...]
+
+
+def to_json(answer: object) -> Any:
+    """Return an answer as JSON has it: dictionaries, lists, texts and numbers."""
+    return msgspec.to_builtins(answer)
+
+
+def hit_answer(hit: Hit) -> HitAnswer:
+    """Return a hit as programs read it."""
+    return HitAnswer(
+        id=hit.id,
+        url=hit.url,
+        digest=hit.digest,
+        title=hit.title,
+        dates=hit.dates,
+        snippet="".join(text for text, _ in hit.snippet),
+        highlights=tuple(text for text, matches in hit.snippet if matches),
+        score=hit.score,
+        versions=hit.versions,
+        host=hit.host,
+        domain=hit.domain,
+        collections=hit.collections,
+        status=hit.status_code,
+        content_type=hit.content_type,
+        type=hit.content_type_norm,
+        language=hit.content_language,
+        content_length=hit.content_length,
+    )
+
+
+def search_answer(result: SearchResult) -> SearchAnswer:
+    """Return the result of a search as programs read it."""
     names = {field_name: name for name, field_name in FILTERS.items()}
-    return {
-        "total": {"value": result.total.value, "relation": result.total.relation},
-        "documents": {"value": result.documents.value, "relation": result.documents.relation},
-        "hits": [hit_json(hit) for hit in result.hits],
-        "facets": {
-            names.get(name, name): [{"value": v.value, "count": v.count} for v in values]
-            for name, values in result.facets.items()
-        },
-        "took_ms": round(result.took_ms, 3),
-    }
+    return SearchAnswer(
+        total=result.total,
+        documents=result.documents,
+        hits=tuple(map(hit_answer, result.hits)),
+        facets={names.get(name, name): values for name, values in result.facets.items()},
+        took_ms=round(result.took_ms, 3),
+    )
+
+
+def document_answer(shown: Shown) -> DocumentAnswer:
+    """Return a document as programs read it."""
+    known = {field.name for field in fields(DocumentAnswer)}
+    entry = document_entry(shown.document)
+    return DocumentAnswer(
+        **{name: value for name, value in entry.items() if name in known},
+        dates=tuple(sorted({timestamp for timestamp, _ in shown.dates.seen})),
+        seen=_seen(shown.dates),
+        captures=tuple(
+            RecordAnswer(
+                timestamp=capture.timestamp,
+                url=capture.url,
+                record_type=capture.record_type,
+                collection=capture.collection,
+                source_file=capture.source_file,
+                source_file_offset=capture.source_file_offset,
+                record_length=capture.record_length,
+                status_code=capture.status_code,
+            )
+            for capture in shown.captures
+        ),
+    )
+
+
+def dates_answer(shown: Shown) -> DatesAnswer:
+    """Return the dates of a document as programs read them."""
+    return DatesAnswer(shown.id, shown.dates.key, _seen(shown.dates))
+
+
+def _seen(dates: Dates) -> tuple[SeenAnswer, ...]:
+    return tuple(SeenAnswer(timestamp, collection) for timestamp, collection in dates.seen)

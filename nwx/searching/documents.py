@@ -4,10 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from nwx.engine.base import Engine
-from nwx.engine.entries import document_entry
 from nwx.errors import DigestError, UsageError
 from nwx.keys import document_id, document_key, holds
 from nwx.model import Capture, Dates, Document
@@ -95,28 +93,3 @@ def _versions(engine: Engine, ids: list[str]) -> Iterator[UrlVersion]:
             max(seen, default=capture.timestamp),
             len(seen),
         )
-
-
-def shown_json(shown: Shown) -> dict[str, Any]:
-    """Return a document as programs read it, its dates and places included."""
-    return {
-        **document_entry(shown.document),
-        "dates": sorted({timestamp for timestamp, _ in shown.dates.seen}),
-        "seen": [
-            {"timestamp": timestamp, "collection": collection}
-            for timestamp, collection in shown.dates.seen
-        ],
-        "captures": [
-            {
-                "timestamp": capture.timestamp,
-                "url": capture.url,
-                "record_type": capture.record_type,
-                "collection": capture.collection,
-                "source_file": capture.source_file,
-                "source_file_offset": capture.source_file_offset,
-                "record_length": capture.record_length,
-                "status_code": capture.status_code,
-            }
-            for capture in shown.captures
-        ],
-    }

@@ -13,29 +13,18 @@ from nwx.engine.base import Engine
 from nwx.engine.file_places import FilePlaces
 from nwx.errors import DigestError, NwxError, TimestampError, UsageError
 from nwx.model import Capture
+from nwx.searching.answers import to_json
 from nwx.values.digests import normal_digest
 from nwx.values.timestamps import normal_timestamp, to_timestamp
+from webapp.cdx.operations import DEDUP_PARAMETERS, DedupAnswer
 from webapp.site import parameters
 from webapp.site.context import ArchivedPlaces
 from webapp.site.failures import status_of
+from webapp.site.openapi import check_parameters
 
 blueprint = Blueprint("dedup", __name__)
 
 EXTENSION = "nwx-dedup"
-PARAMETERS = (
-    "digest",
-    "url",
-    "scope",
-    "size",
-    "mime",
-    "at",
-    "min_size",
-    "types",
-    "not_types",
-    "max_age",
-    "there",
-    "collection",
-)
 _MOST_BYTES = 1 << 50
 _MOST_DIGITS = 200
 
@@ -66,16 +55,14 @@ def prepare(app: Flask, engine: Engine, places: ArchivedPlaces | None = None) ->
 @blueprint.get("/dedup")
 def dedup() -> ResponseReturnValue:
     """Answer whether a payload of a digest is held, by the policy that is asked for."""
-    unknown = sorted(set(request.args) - set(PARAMETERS))
-    if unknown:
-        raise UsageError(f"there is no parameter {unknown[0][:80]!r}; use {', '.join(PARAMETERS)}")
+    check_parameters(request.args, DEDUP_PARAMETERS)
     engine, ledger, places = current_app.extensions[EXTENSION]
     asked = parameters.text(request.args, "digest", _MOST_DIGITS)
     fetched = _fetched(asked)
     finding = find_original(engine.captures_by_digest, fetched, _policy(fetched), ledger.is_there)
     if places and finding.original:
         places.cover([(finding.original.collection, finding.original.source_file)])
-    return jsonify(_answer(asked, finding))
+    return jsonify(to_json(_answer(asked, finding)))
 
 
 @blueprint.errorhandler(NwxError)
@@ -149,11 +136,11 @@ def _days(text: str) -> float | None:
     return days
 
 
-def _answer(digest: str, finding: FoundOriginal) -> dict[str, Any]:
+def _answer(digest: str, finding: FoundOriginal) -> DedupAnswer:
     """Return what is found, in the spelling of the digest that was asked for."""
     if finding.original is None:
-        return {"found": False, "digest": digest, "reason": finding.reason}
-    return {"found": True, "digest": digest, **_original(finding.original)}
+        return DedupAnswer(False, digest, finding.reason)
+    return DedupAnswer(True, digest, **_original(finding.original))
 
 
 def _original(capture: Capture) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The JSON API."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 from flask import Blueprint, jsonify, request
 from flask.typing import ResponseReturnValue
@@ -9,12 +9,20 @@ from werkzeug.exceptions import NotFound
 from nwx.errors import UsageError
 from nwx.query.question import FACET_FIELDS, FILTERS, MAX_LIMIT, Question
 from nwx.searching import documents
-from nwx.searching.answers import result_json
+from nwx.searching.answers import (
+    VersionsAnswer,
+    dates_answer,
+    document_answer,
+    search_answer,
+    to_json,
+)
+from webapp.operations import ALL_OPERATIONS
 from webapp.search.addresses import read_question
 from webapp.search.documents import ID
+from webapp.search.operations import SEARCH_PARAMETERS
 from webapp.site import parameters
 from webapp.site.context import engine
-from webapp.site.openapi import SEARCH_PARAMETERS, description
+from webapp.site.openapi import check_parameters, description
 from webapp.site.question_limits import answer_search
 
 blueprint = Blueprint("api", __name__, url_prefix="/api")
@@ -27,15 +35,12 @@ MAX_FACET_SIZE = 1_000
 def search() -> ResponseReturnValue:
     """Answer a search."""
     archive, question = engine(), _question()
-    return jsonify(result_json(answer_search(lambda: archive.search(question))))
+    return jsonify(to_json(search_answer(answer_search(lambda: archive.search(question)))))
 
 
 def _question() -> Question:
     arguments = request.args
-    unknown = sorted(set(arguments) - {parameter["name"] for parameter in SEARCH_PARAMETERS})
-    if unknown:
-        known = ", ".join(parameter["name"] for parameter in SEARCH_PARAMETERS)
-        raise UsageError(f"there is no parameter {unknown[0][:80]!r}; use {known}")
+    check_parameters(arguments, SEARCH_PARAMETERS)
     return replace(
         read_question(arguments),
         facets=_facets(),
@@ -59,18 +64,13 @@ def _facets() -> list[str]:
 @blueprint.get(f"/documents/{ID}")
 def document(document_id: str) -> ResponseReturnValue:
     """Answer with a document, its dates and its captures."""
-    return jsonify(documents.shown_json(_shown_or_404(document_id)))
+    return jsonify(to_json(document_answer(_shown_or_404(document_id))))
 
 
 @blueprint.get(f"/documents/{ID}/dates")
 def dates(document_id: str) -> ResponseReturnValue:
     """Answer with all dates of a document."""
-    shown = _shown_or_404(document_id)
-    seen = [
-        {"timestamp": timestamp, "collection": collection}
-        for timestamp, collection in shown.dates.seen
-    ]
-    return jsonify(id=document_id, key=shown.dates.key, dates=seen)
+    return jsonify(to_json(dates_answer(_shown_or_404(document_id))))
 
 
 def _shown_or_404(document_id: str) -> documents.Shown:
@@ -87,21 +87,16 @@ def versions() -> ResponseReturnValue:
     if not url:
         raise UsageError("url is missing; write /api/versions?url=ADDRESS")
     found = documents.versions(engine(), url)
-    return jsonify(url=url, versions=[asdict(version) for version in found])
+    return jsonify(to_json(VersionsAnswer(url, tuple(found))))
 
 
 @blueprint.get("/stats")
 def stats() -> ResponseReturnValue:
     """Answer with the entries and the bytes of each index."""
-    return jsonify(
-        {
-            str(name): {"entries": index.entries, "bytes": index.bytes}
-            for name, index in engine().stats().items()
-        }
-    )
+    return jsonify(to_json(engine().stats()))
 
 
 @blueprint.get("/openapi.json")
 def openapi() -> ResponseReturnValue:
     """Answer with the OpenAPI description of this API."""
-    return jsonify(description(request.script_root or "/"))
+    return jsonify(description(ALL_OPERATIONS, request.script_root or "/"))

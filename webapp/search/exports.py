@@ -14,7 +14,7 @@ from werkzeug.exceptions import NotFound
 from nwx.engine.base import RESULT_WINDOW, Engine
 from nwx.model import Collapse, Hit
 from nwx.query.question import Question
-from nwx.searching.answers import hit_json
+from nwx.searching.answers import hit_answer, to_json
 from webapp.search.addresses import read_page
 from webapp.site.context import engine, preferences
 from webapp.site.question_limits import Export, answer_search
@@ -123,7 +123,7 @@ def as_json(hits: Iterable[Hit]) -> Iterator[str]:
     """Yield the parts of a JSON array with one hit a line."""
     before = "[\n"
     for hit in hits:
-        yield before + json.dumps(hit_json(hit), ensure_ascii=False)
+        yield before + json.dumps(to_json(hit_answer(hit)), ensure_ascii=False)
         before = ",\n"
     yield "[]\n" if before == "[\n" else "\n]\n"
 

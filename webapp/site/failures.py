@@ -16,6 +16,8 @@ from nwx.errors import (
     QuestionTimeoutError,
     UsageError,
 )
+from nwx.searching.answers import to_json
+from webapp.site.openapi import ErrorAnswer, ErrorDetails
 
 RETRY_SECONDS = 5
 HEADINGS = {
@@ -67,7 +69,7 @@ def _http(error: HTTPException) -> Response | HTTPException:
 def error_answer(status: int, message: str, heading: str = "", **details: Any) -> Response:
     """Return an error in the form that fits the address asked for."""
     if request.path.startswith("/api/") or request.path == "/health":
-        response = jsonify(error={"status": status, "message": message, **details})
+        response = jsonify(to_json(ErrorAnswer(ErrorDetails(status, message, **details))))
     elif request.path.startswith("/cdx"):
         response = Response(f"{message}\n", mimetype="text/plain")
     elif request_ctx.url_adapter is None:

@@ -1,14 +1,32 @@
 """Whether the service can answer."""
 
+from dataclasses import dataclass
+from typing import Any, Literal
+
 from flask import Blueprint, jsonify
 from flask.typing import ResponseReturnValue
+from msgspec import UNSET, UnsetType
 
 import nwx
 from nwx.errors import EngineError
 from nwx.model import IndexName
+from nwx.searching.answers import OptionalCount, OptionalText, to_json
 from webapp.site.context import Service, service
 
 blueprint = Blueprint("health", __name__)
+
+
+@dataclass(frozen=True, slots=True)
+class HealthAnswer:
+    """Whether the service can answer; `replay` tells whether captures can be played."""
+
+    status: Literal["ok", "unavailable"]
+    version: str
+    documents: OptionalCount = UNSET
+    replay: bool | UnsetType = UNSET
+    replay_restarts: OptionalCount = UNSET
+    replay_message: OptionalText = UNSET
+    message: OptionalText = UNSET
 
 
 @blueprint.get("/health")
@@ -21,18 +39,14 @@ def health() -> ResponseReturnValue:
     try:
         documents = found.engine.count(IndexName.DOCUMENTS)
     except EngineError as error:
-        return jsonify(status="unavailable", message=str(error), version=nwx.__version__), 503
-    return jsonify(
-        status="ok",
-        documents=documents,
-        **_playback(found),
-        version=nwx.__version__,
-    )
+        away = HealthAnswer("unavailable", nwx.__version__, message=str(error))
+        return jsonify(to_json(away)), 503
+    playing = {"replay": False} if not found.replays else _playback(found)
+    answer = HealthAnswer("ok", nwx.__version__, documents, **playing)
+    return jsonify(to_json(answer))
 
 
-def _playback(found: Service) -> dict[str, object]:
-    if not found.replays:
-        return {"replay": False}
+def _playback(found: Service) -> dict[str, Any]:
     state = found.playback()
-    told: dict[str, object] = {"replay": state.running, "replay_restarts": state.restarts}
+    told: dict[str, Any] = {"replay": state.running, "replay_restarts": state.restarts}
     return told | ({"replay_message": state.message} if state.message else {})

@@ -5,9 +5,9 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import Forbidden
 
 from webapp.hosts import root_url
+from webapp.operations import ALL_OPERATIONS
 from webapp.search.page import COLLAPSES
 from webapp.site.context import service
-from webapp.site.openapi import operations
 from webapp.site.preferences import COOKIE, PAGE_SIZES, Theme, read_preferences, to_cookie
 
 blueprint = Blueprint("pages", __name__)
@@ -54,7 +54,7 @@ def help_page() -> ResponseReturnValue:
 @blueprint.get("/api")
 def api_page() -> ResponseReturnValue:
     """Describe the JSON API in words."""
-    return render_template("api.html", operations=operations())
+    return render_template("api.html", operations=ALL_OPERATIONS)
 
 
 @blueprint.get("/opensearch.xml")

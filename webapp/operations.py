@@ -1,0 +1,7 @@
+"""All that programs can ask of this application."""
+
+from webapp.cdx.operations import CDX_OPERATIONS
+from webapp.explore.operations import FACET_OPERATIONS
+from webapp.search.operations import SEARCH_OPERATIONS
+
+ALL_OPERATIONS = (*SEARCH_OPERATIONS, *FACET_OPERATIONS, *CDX_OPERATIONS)
