@@ -20,7 +20,7 @@ from webapp.hosts import HostCheck
 from webapp.replay import routes as replay
 from webapp.search import api, documents, exports
 from webapp.search import page as search
-from webapp.site import failures, health, pages, question_limits, words
+from webapp.site import compression, failures, health, pages, question_limits, words
 from webapp.site.context import (
     EXTENSION,
     ArchivedPlaces,
@@ -122,6 +122,7 @@ def create_app(
     _prepare_templates(app)
     failures.register(app)
     app.wsgi_app = HostCheck(app.wsgi_app)  # type: ignore[method-assign]
+    compression.register(app)
     app.after_request(_protect)
     return app
 

@@ -1,5 +1,8 @@
 """Every page: its HTML, its headers, and what it says."""
 
+import gzip
+import re
+
 import pytest
 from flask.testing import FlaskClient
 
@@ -7,6 +10,36 @@ from nwx.engine.base import Engine
 from tests.web.addresses import ERRORS, FIRST, HOSTILE, LONG, MISSING, PAGES, SECOND, THIRD
 from tests.web.html import Page
 from webapp import create_app
+
+
+@pytest.mark.parametrize("accepted", ["gzip, deflate, br", "gzip;q=0.5"])
+@pytest.mark.parametrize(
+    "address", ["/search?q=quarry", "/api/search?q=quarry", "/explore", "/api/openapi.json"]
+)
+def test_answers_are_compressed_where_asked(
+    client: FlaskClient, address: str, accepted: str
+) -> None:
+    plain = client.get(address, headers={"Accept-Encoding": "gzip;q=0"})
+    packed = client.get(address, headers={"Accept-Encoding": accepted})
+    assert plain.content_encoding is None
+    assert packed.content_encoding == "gzip"
+    for answer in (plain, packed):
+        assert "Accept-Encoding" in answer.vary
+        assert answer.content_length == len(answer.data)
+    text = gzip.decompress(packed.data).decode()
+    assert _without_times(text) == _without_times(plain.text)
+    assert 2 * len(packed.data) < len(plain.data)
+
+
+def _without_times(text: str) -> str:
+    return re.sub(r"[0-9.,]+( ms\b)|(took_ms\":) ?[0-9.]+", r"\1\2", text)
+
+
+@pytest.mark.parametrize("address", ["/static/style.css", "/robots.txt", "/explore/vega.js"])
+def test_small_and_compressed_answers_stay_as_they_are(client: FlaskClient, address: str) -> None:
+    with client.get(address, headers={"Accept-Encoding": "gzip"}) as answer:
+        assert answer.status_code == 200
+        assert answer.content_length == len(answer.data)
 
 
 @pytest.mark.parametrize("name", PAGES)

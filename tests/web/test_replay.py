@@ -357,6 +357,22 @@ def test_a_page_plays_in_a_browser_and_leads_back(service: str, browser: Browser
     page.close()
 
 
+def test_a_page_plays_without_scripts(service: str, browser: Browser) -> None:
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto(f"{service}/replay/20150126200624/{ORIGINAL}")
+    page.get_by_role("link", name="The archived page itself").click()
+    assert page.locator("h1").inner_text() == "Played from the archive"
+    page.context.close()
+
+
+def test_the_frame_has_the_title_of_the_archive(archive: tuple[Engine, Path]) -> None:
+    title = "Müller & <Söhne>"
+    search = "http://127.0.0.1:9"
+    with ReplayProcess(archive[0], listen("127.0.0.1", 0), search, title=title) as replay:
+        text = fetch(f"{replay.address}/replay/2014/{ORIGINAL}")[1]
+    assert ">Müller &amp; &lt;Söhne&gt;</a>" in text
+
+
 def test_a_url_that_is_not_there_is_told(service: str) -> None:
     status, text = fetch(f"{service}/replay/2014mp_/http://nowhere.example/%3Cb%3E")
     assert status == 404

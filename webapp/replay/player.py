@@ -51,7 +51,9 @@ class Rewriter(RewriterApp):  # type: ignore[misc]
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.js_proxy_rw = CaptureRewriter(replay_mod=self.replay_mod)
-        self.jinja_env.jinja_env.globals["search_base"] = self._search_base
+        shared = self.jinja_env.jinja_env.globals
+        shared["search_base"] = self._search_base
+        shared["archive_title"] = self.config["nwx_search"]["title"]
 
     def _search_base(self, prefix: str) -> str:
         """Return the address of the search service to whoever came to playback by a prefix."""

@@ -116,15 +116,22 @@ class ReplayProcess:
     """pywb, running from entry to exit: where it ends by itself, it is started again.
 
     `search` is the address of the search service as this machine reaches
-    it, `search_url` as readers do, "" for the same host at the same port.
+    it, `search_url` as readers do, "" for the same host at the same port;
+    `title` is the name of the archive.
     `listening` is handed to the process, and kept for the next one: whoever
     asks in between waits.
     """
 
     def __init__(
-        self, engine: Engine, listening: socket.socket, search: str, search_url: str = ""
+        self,
+        engine: Engine,
+        listening: socket.socket,
+        search: str,
+        search_url: str = "",
+        title: str = "nwx",
     ) -> None:
         self._engine = engine
+        self._title = title
         self._listening = listening
         self._index_address = f"{search}/cdx"
         self._search_url = search_url.rstrip("/")
@@ -245,6 +252,7 @@ class ReplayProcess:
                 "url": self._search_url,
                 "port": self._search_port,
                 "loopback": self.loopback,
+                "title": self._title,
             },
         }
 

@@ -69,7 +69,9 @@ def serve(
         replay = None
         if settings.replay:
             replay_socket = _listen_for_replay(settings, port_of(listening))
-            replay = ReplayProcess(engine, replay_socket, search, settings.search_url)
+            replay = ReplayProcess(
+                engine, replay_socket, search, settings.search_url, settings.title
+            )
             stack.enter_context(replay)
         app = create_app(
             engine,
