@@ -40,6 +40,12 @@ from nwx.query.question import Question
 from nwx.settings import ElasticSettings
 
 _EVERYTHING: Body = {"match_all": {}}
+_OF_ALL_VERSIONS = (
+    IndexName.DOCUMENTS,
+    IndexName.DATES,
+    IndexName.CAPTURES,
+    IndexName.FILES,
+)
 
 
 class ElasticEngine(Engine):
@@ -137,17 +143,27 @@ class ElasticEngine(Engine):
         return self._parallel.build(place)
 
     def search(self, question: Question) -> SearchResult:
+        self._schema.check()
         return self._searching.search(question)
 
     def scroll(self, question: Question) -> Iterator[Hit]:
+        self._schema.check()
         return self._searching.scroll(question)
 
     def count(self, index: IndexName) -> int:
+        if self._is_not_made_yet(index):
+            return 0
         return count_hits(self._server, self._name(index), _EVERYTHING)
+
+    def _is_not_made_yet(self, index: IndexName) -> bool:
+        """Tell whether an archive of an older version lacks an index; others have them all."""
+        return index not in _OF_ALL_VERSIONS and not self._schema.is_made(index)
 
     def scan(self, index: IndexName) -> Iterator[Mapping[str, Any]]:
         if index is IndexName.DATES:
             return merged_entries(self._parallel.scanned())
+        if self._is_not_made_yet(index):
+            return iter(())
         return self._parallel.entries(self._name(index))
 
     def delete(self, index: IndexName, ids: Collection[str]) -> int:
@@ -169,14 +185,17 @@ class ElasticEngine(Engine):
 
     def stats(self) -> dict[IndexName, IndexStats]:
         return {
-            index: IndexStats(self.count(index), self._schema.stored_bytes(self._name(index)))
+            index: IndexStats(0, 0)
+            if self._is_not_made_yet(index)
+            else IndexStats(self.count(index), self._schema.stored_bytes(self._name(index)))
             for index in IndexName
         }
 
     def refresh(self) -> None:
         # What was answered is safe on disk already: the server's log of operations is.
         names = ",".join(self._name(index) for index in IndexName)
-        self._server.request("POST", f"/{quoted(names)}/_refresh")
+        params = {"ignore_unavailable": "true"}
+        self._server.request("POST", f"/{quoted(names)}/_refresh", params=params)
         self._parallel.refresh()
 
     def close(self) -> None:

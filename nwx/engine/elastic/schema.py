@@ -1,12 +1,15 @@
 """The indices on the server: their names, settings and versions."""
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
 from nwx import mappings
+from nwx.engine.elastic.migrations import MIGRATIONS
 from nwx.engine.elastic.refusals import INDEX_EXISTS, RefusedError
 from nwx.engine.elastic.server import Server, quoted
 from nwx.engine.entries import IndexEntry
+from nwx.engine.migrations import pending_migrations
 from nwx.errors import EngineError, EngineVersionError
 from nwx.keys import document_id
 from nwx.model import IndexName
@@ -40,6 +43,20 @@ _LONGEST_KEYWORD = 8_191  # characters, of 4 bytes at most: Lucene's limit is 32
 _PREFIX = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 
 
+@dataclass(frozen=True, slots=True)
+class _MadeIndex:
+    """An index on the server: its name behind the alias, what its mapping notes, its fields."""
+
+    name: str
+    meta: dict[str, Any]
+    fields: frozenset[str]
+
+    @property
+    def version(self) -> int:
+        """The version of its mapping, 0 where none is noted."""
+        return int(self.meta.get("version", 0))
+
+
 class Schema:
     """The indices of an archive; each is an alias, so that a rebuilt one is swapped in whole."""
 
@@ -51,6 +68,7 @@ class Schema:
             )
         self._server = server
         self._settings = settings
+        self._is_checked = False
 
     def name(self, index: IndexName) -> str:
         """Return the alias of an index."""
@@ -62,20 +80,44 @@ class Schema:
         return bool(self._server.request("GET", path, params={"ignore_unavailable": "true"}))
 
     def create(self) -> None:
-        """Make the indices that are missing.
+        """Make the indices that are missing, and bring those of an older version forward.
 
-        Raises EngineVersionError where one was made by another version of nwx.
+        Raises EngineVersionError where one was made by a newer version of nwx.
         """
-        versions = self._versions()
+        found = self._checked()
         for index in IndexName:
-            if index not in versions:
+            if index not in found:
                 self._create(index)
-            elif versions[index] != mappings.version(index):
+            elif found[index].version < mappings.version(index):
+                self._bring_forward(index, found[index])
+        self._is_checked = True
+
+    def check(self) -> None:
+        """Raise EngineVersionError where an index was made by a newer version; asks once."""
+        if not self._is_checked:
+            self._checked()
+            self._is_checked = True
+
+    def _checked(self) -> "dict[IndexName, _MadeIndex]":
+        found = self._made()
+        for index, made in found.items():
+            if made.version > mappings.version(index):
                 raise EngineVersionError(
-                    f"the index {self.name(index)} at {self._server.address} has version "
-                    f"{versions[index]}, this nwx wants {mappings.version(index)}; use the nwx "
-                    f"that made it, or import into another prefix"
+                    f"the index {self.name(index)} at {self._server.address} was made by a newer "
+                    f"version of nwx (version {made.version}, here {mappings.version(index)}); "
+                    f"update nwx"
                 )
+        return found
+
+    def _bring_forward(self, index: IndexName, made: "_MadeIndex") -> None:
+        for migration in pending_migrations(MIGRATIONS.get(index, ()), made.version):
+            migration.apply((self._server, made.name))
+        known = index_body(index, self._settings)["mappings"]["properties"]
+        mapping = {
+            "properties": {name: known[name] for name in known if name not in made.fields},
+            "_meta": {**made.meta, "version": mappings.version(index)},
+        }
+        self._server.request("PUT", f"/{quoted(made.name)}/_mapping", mapping)
 
     def stored_bytes(self, name: str) -> int | None:
         """Return the bytes that an index takes, None where the server does not tell."""
@@ -83,17 +125,20 @@ class Schema:
         store = answer["_all"]["primaries"].get("store")
         return None if store is None else int(store["size_in_bytes"])
 
-    def _versions(self) -> dict[IndexName, int | None]:
+    def _made(self) -> "dict[IndexName, _MadeIndex]":
         names = {self.name(index): index for index in IndexName}
-        found = self._server.request(
+        answer = self._server.request(
             "GET", f"/{quoted(','.join(names))}", params={"ignore_unavailable": "true"}
         )
-        versions = {}
-        for concrete, state in found.items():
+        found = {}
+        for concrete, state in answer.items():
+            mapping = state["mappings"]
+            fields = frozenset(mapping.get("properties", ()))
+            made = _MadeIndex(concrete, mapping.get("_meta", {}), fields)
             for alias in (concrete, *state.get("aliases", {})):
                 if alias in names:
-                    versions[names[alias]] = state["mappings"].get("_meta", {}).get("version")
-        return versions
+                    found[names[alias]] = made
+        return found
 
     def _create(self, index: IndexName) -> None:
         name = self.name(index)

@@ -53,13 +53,16 @@ CREATE TABLE files (collection TEXT, name TEXT, entry TEXT NOT NULL,
 _ATTACHED = "CREATE TABLE IF NOT EXISTS attached (name TEXT PRIMARY KEY, address TEXT NOT NULL);"
 
 
+_UNKNOWN = {"TEXT": "''", "INTEGER": "NULL"}
+"""What a capture has in a column that was not there when it was stored."""
+
+_COUNTERS = (*IndexName, "deletions", "unindexed", "stamp")
+
+
 def _schema() -> str:
-    kinds = mappings.properties(IndexName.CAPTURES)
-    captures = (
-        f"{name} {_SQL_TYPES.get(kinds[name]['type'], 'INTEGER')}" for name in CAPTURE_COLUMNS
-    )
     facets = (f"{name} INTEGER NOT NULL" for name in DOCUMENT_FACETS)
-    return _DATES_SCHEMA + _SCHEMA.format(captures=", ".join(captures), facets=", ".join(facets))
+    own = _SCHEMA.format(captures=", ".join(_capture_columns()), facets=", ".join(facets))
+    return _DATES_SCHEMA + own
 
 
 TABLES: dict[IndexName, tuple[str, ...]] = {
@@ -82,6 +85,8 @@ def connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
     )
     if not read_only:
         db.execute("PRAGMA journal_mode = WAL")
+    else:
+        _show_missing(db)
     db.execute(f"PRAGMA query_only = {int(read_only)}")
     db.execute("PRAGMA synchronous = FULL")
     db.execute("PRAGMA cache_size = -65536")
@@ -106,7 +111,35 @@ def database_uri(path: Path, *, read_only: bool) -> str:
 
 def make_tables(db: sqlite3.Connection) -> None:
     """Make the tables of an archive where there are none."""
-    _make(db, _schema() + _ATTACHED, (*IndexName, "deletions", "unindexed", "stamp"))
+    _make(db, _schema() + _ATTACHED, _COUNTERS)
+
+
+def add_missing(db: sqlite3.Connection) -> None:
+    """Add the columns of captures and the counters that an archive of an older version lacks."""
+    for name, kind in _missing_columns(db).items():
+        db.execute(f"ALTER TABLE captures ADD COLUMN {name} {kind} DEFAULT {_UNKNOWN[kind]}")
+    names = [(name,) for name in _COUNTERS]
+    db.executemany("INSERT OR IGNORE INTO counters VALUES (?, 0)", names)
+
+
+def _show_missing(db: sqlite3.Connection) -> None:
+    """Let those who read find the columns that an archive of an older version lacks."""
+    if missing := _missing_columns(db):
+        shown = ", ".join(f"{_UNKNOWN[kind]} AS {name}" for name, kind in missing.items())
+        # What is temporary hides what is in the file, and is gone with the connection.
+        db.execute(f"CREATE TEMP VIEW captures AS SELECT *, {shown} FROM main.captures")
+
+
+def _missing_columns(db: sqlite3.Connection) -> dict[str, str]:
+    """Return the columns of captures that an archive lacks, and their types."""
+    known = {name for _, name, *_ in db.execute("PRAGMA main.table_info(captures)")}
+    wanted = (definition.partition(" ") for definition in _capture_columns())
+    return {name: kind for name, _, kind in wanted if known and name not in known}
+
+
+def _capture_columns() -> list[str]:
+    kinds = mappings.properties(IndexName.CAPTURES)
+    return [f"{name} {_SQL_TYPES.get(kinds[name]['type'], 'INTEGER')}" for name in CAPTURE_COLUMNS]
 
 
 def make_dates_tables(db: sqlite3.Connection) -> None:
@@ -136,7 +169,7 @@ def attached(db: sqlite3.Connection) -> dict[str, str]:
 def count_rows(db: sqlite3.Connection, name: str) -> int:
     """Return a counter."""
     row = db.execute("SELECT value FROM counters WHERE name = ?", (str(name),)).fetchone()
-    return int(row[0])
+    return 0 if row is None else int(row[0])
 
 
 def add_rows(db: sqlite3.Connection, name: str, number: int) -> None:

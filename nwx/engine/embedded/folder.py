@@ -17,8 +17,11 @@ from nwx.engine.embedded.documents.searcher import TantivyError
 from nwx.errors import EngineBusyError, EngineError, EngineFullError, EngineVersionError
 from nwx.model import IndexName
 
-FORMAT = 1
-"""The layout of the folder; raise it when an older nwx could not read a new one."""
+FORMAT = 2
+"""The layout of the folder: the number of the last of `nwx.engine.embedded.migrations`."""
+
+READABLE_FORMAT = 1
+"""Folders of this layout and later can be read before they are brought forward."""
 
 _MANIFEST = "nwx.json"
 LOCK = "lock"
@@ -47,49 +50,63 @@ class Folder:
         self.documents = path / "documents"
         self.database = path / "archive.sqlite"
         self.columns = path / "columns.npz"
+        self.format = FORMAT
 
     def exists(self) -> bool:
         """Tell whether there is an archive."""
         return (self.path / _MANIFEST).exists()
 
-    def check(self) -> None:
-        """Raise EngineError where there is no archive, EngineVersionError on another version."""
+    def check(self, *, writing: bool = False) -> None:
+        """Read the manifest; raises EngineError where there is none, or none that is known.
+
+        Older folders can be read, and written to once they are brought
+        forward. Raises EngineVersionError on newer ones.
+        """
         if not self.exists():
             raise EngineError(f"no archive at {self.path}; run `nwx import` first")
         try:
             found = json.loads((self.path / _MANIFEST).read_text(encoding="utf-8"))
             versions = dict(found["mappings"])
-            form = int(found["format"])
+            self.format = int(found["format"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise EngineError(
                 f"{self.path / _MANIFEST} is damaged ({error}); restore it from a copy"
             ) from error
-        if (form, versions) != (FORMAT, _versions()):
-            newer = form > FORMAT or any(
-                number > _versions().get(name, 0) for name, number in versions.items()
-            )
+        known = _versions()
+        if self.format > FORMAT or any(
+            number > known.get(name, 0) for name, number in versions.items()
+        ):
             raise EngineVersionError(
-                f"the archive at {self.path} was made by {'a newer' if newer else 'an older'} "
-                f"version of nwx (format {form}, here {FORMAT}); "
-                f"{'update nwx' if newer else 'import it anew'}"
+                f"the archive at {self.path} was made by a newer version of nwx "
+                f"(format {self.format}, here {FORMAT}); update nwx"
+            )
+        if self.format < READABLE_FORMAT and not writing:
+            raise EngineVersionError(
+                f"the archive at {self.path} was made by an older version of nwx "
+                f"(format {self.format}, here {FORMAT}); "
+                f"write to it once, as `nwx import` does, to bring it forward"
             )
 
     def prepare(self) -> None:
-        """Make the folders, unless there is an archive of another version."""
+        """Make the folders, unless there is an archive of a newer version."""
         if self.exists():
-            self.check()
+            self.check(writing=True)
         self.documents.mkdir(parents=True, exist_ok=True)
 
     def finish(self) -> None:
         """Say that the archive is there; that comes last, so that half a folder is none."""
-        if self.exists():
-            return
+        if not self.exists():
+            self.write_manifest()
+
+    def write_manifest(self) -> None:
+        """Say that the archive is there, in the format and with the mappings of this version."""
         manifest = self.path / f"{_MANIFEST}.new"
         manifest.write_text(
             json.dumps({"format": FORMAT, "mappings": _versions()}, indent=2) + "\n",
             encoding="utf-8",
         )
         manifest.rename(self.path / _MANIFEST)
+        self.format = FORMAT
 
     def lock(self, wait_seconds: float = 0.0) -> int:
         """Return the handle that keeps other writers out until it is closed.

@@ -22,10 +22,11 @@ from itertools import chain
 import tantivy
 
 from nwx.engine.embedded.captures import by_digest
-from nwx.engine.embedded.database import add_rows, connect, count_rows, make_tables
+from nwx.engine.embedded.database import add_missing, add_rows, connect, count_rows, make_tables
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.stored_columns import save_columns_file
 from nwx.engine.embedded.folder import Folder
+from nwx.engine.embedded.migrations import bring_forward
 from nwx.engine.embedded.registry import Registry, id_bytes
 from nwx.engine.entries import IndexEntry, document_entry, file_entry
 from nwx.errors import EngineError
@@ -57,7 +58,9 @@ class ArchiveWriter:
                 folder.prepare()
                 self.db = connect(folder.database, read_only=False)
                 make_tables(self.db)
-                self.db.execute(by_digest.INDEX)  # which the first archives did not have
+                self.db.execute(by_digest.INDEX)
+                bring_forward(folder, self.db)
+                add_missing(self.db)
                 self._texts = tantivy_index.TextWriter(folder.documents)
                 self._registry = Registry(self.db)
                 self._repair()

@@ -154,10 +154,10 @@ class ElasticDatesIndices:
         fields = state["mappings"].get("properties", {})
         if not {"seen", NUMBER} <= set(fields):
             raise EngineError(f"the index {index} at {self._server.address} holds no dates")
-        if state["mappings"].get("_meta", {}).get("version") != mappings.version(IndexName.DATES):
+        made = state["mappings"].get("_meta", {}).get("version", 0)
+        if made > mappings.version(IndexName.DATES):
             raise EngineVersionError(
-                f"the dates index {index} was made by another version of nwx; "
-                f"build it anew with add-dates"
+                f"the dates index {index} was made by a newer version of nwx; update nwx"
             )
 
     def _state(self, index: str) -> Body:

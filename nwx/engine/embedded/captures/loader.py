@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 
-from nwx.engine.embedded.database import connect
+from nwx.engine.embedded.database import add_missing, connect
 from nwx.engine.embedded.folder import Folder
+from nwx.engine.embedded.migrations import bring_forward
 from nwx.engine.embedded.registry import Registry
 from nwx.model import Capture, IndexName
 
@@ -21,12 +22,14 @@ class Loader:
     """
 
     def __init__(self, folder: Folder, wait_seconds: float) -> None:
-        folder.check()
         self._folder = folder
         self._lock = folder.lock(wait_seconds)
         try:
             with folder.our_errors():
+                folder.check(writing=True)
                 self._db = connect(folder.database, read_only=False)
+                bring_forward(folder, self._db)
+                add_missing(self._db)
         except BaseException:
             os.close(self._lock)
             raise

@@ -17,6 +17,7 @@ from nwx.engine.base import DatesBuilder
 from nwx.engine.embedded.database import connect, make_dates_tables
 from nwx.engine.embedded.documents.stored_columns import save_columns_file
 from nwx.engine.embedded.folder import LOCK, Folder
+from nwx.engine.embedded.migrations import bring_forward
 from nwx.engine.embedded.registry import Registry
 from nwx.errors import EngineBusyError, EngineError, EngineVersionError
 from nwx.model import Dates, IndexName
@@ -40,7 +41,7 @@ class DatesFolder(Folder):
         """Tell whether there is a dates index."""
         return (self.path / _MANIFEST).exists()
 
-    def check(self) -> None:
+    def check(self, *, writing: bool = False) -> None:
         """Look which database counts; raises EngineError where there is none that can be read."""
         try:
             found = json.loads((self.path / _MANIFEST).read_text(encoding="utf-8"))
@@ -52,10 +53,10 @@ class DatesFolder(Folder):
             raise EngineError(
                 f"{self.path / _MANIFEST} is damaged ({error}); restore it from a copy"
             ) from error
-        if (form, version) != (FORMAT, mappings.version(IndexName.DATES)):
+        if form > FORMAT or version > mappings.version(IndexName.DATES):
             raise EngineVersionError(
-                f"the dates index at {self.path} was made by another version of nwx "
-                f"(format {form}, here {FORMAT}); build it anew with add-dates"
+                f"the dates index at {self.path} was made by a newer version of nwx "
+                f"(format {form}, here {FORMAT}); update nwx"
             )
         self.database = self.path / _DATABASE.format(self.number)
 
@@ -152,11 +153,12 @@ class DatesWriter:
                 raise
 
     def _connected(self) -> sqlite3.Connection:
-        self._folder.check()
+        self._folder.check(writing=True)
         if self._db is None or self._path != self._folder.database:
             self.close()
             self._path = self._folder.database
             self._db = connect(self._path, read_only=False)
+            bring_forward(self._folder, self._db)
         return self._db
 
     def close(self, columns: Path | None = None) -> None:

@@ -308,7 +308,7 @@ def test_a_newer_archive_is_refused(folder: Path) -> None:
     with EmbeddedEngine(folder) as engine:
         engine.create()
     manifest = folder / "nwx.json"
-    manifest.write_text(manifest.read_text().replace('"format": 1', '"format": 2'))
+    manifest.write_text(manifest.read_text().replace('"format": 2', '"format": 3'))
     with pytest.raises(EngineVersionError, match="a newer version of nwx"):
         EmbeddedEngine(folder, read_only=True)
     with EmbeddedEngine(folder) as engine, pytest.raises(EngineVersionError):

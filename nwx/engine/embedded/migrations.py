@@ -1,0 +1,49 @@
+"""Steps that bring the folder of an older version forward."""
+
+import sqlite3
+
+from nwx.engine.embedded import database
+from nwx.engine.embedded.captures import by_digest
+from nwx.engine.embedded.folder import FORMAT, Folder
+from nwx.engine.migrations import Migration, pending_migrations
+
+
+def _to_2(db: sqlite3.Connection) -> None:
+    database.make_attached(db)
+    db.execute(by_digest.INDEX)
+    db.execute("DROP TABLE IF EXISTS facets")
+
+
+MIGRATIONS: tuple[Migration[sqlite3.Connection], ...] = (
+    Migration(
+        2,
+        "the table of attached dates indices, and the index of captures by their digests; "
+        "the table of facets, which nothing wrote, is dropped",
+        _to_2,
+    ),
+)
+"""The steps; the number of the last is the format of new folders (`folder.FORMAT`).
+
+Columns of captures and counters that are missing need no step: whoever
+writes adds them (`database.add_missing`). What cannot be read before it is
+there raises `folder.READABLE_FORMAT`.
+"""
+
+
+def bring_forward(folder: Folder, db: sqlite3.Connection) -> None:
+    """Take the steps that a folder has not taken, all or none; the caller has its lock.
+
+    `db` is its database, open for writing, and the folder was checked.
+    """
+    if folder.format == FORMAT:
+        return
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        for migration in pending_migrations(MIGRATIONS, folder.format):
+            migration.apply(db)
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+    folder.write_manifest()

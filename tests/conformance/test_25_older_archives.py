@@ -1,0 +1,93 @@
+"""An archive of an older version opens, and is brought forward; only a newer one is refused."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from nwx.engine.base import Engine
+from nwx.errors import EngineVersionError
+from nwx.model import Batch, IndexName
+from nwx.query.question import Question
+from nwx.query.tree import All
+from tests.conformance.archive import also, batch, capture, page
+from tests.conformance.asking import ask
+from tests.conformance.engines import Opener
+from tests.conformance.older import make_newer, make_older
+
+PAGES = [page(f"http://example.org/{n}", f"{2010 + n}", f"text {n}") for n in range(3)]
+VIA = replace(capture("http://example.org/via", "2015", offset=7), via="http://example.org/0")
+
+
+@pytest.fixture
+def older(open_archive: Opener) -> Opener:
+    with open_archive() as engine:
+        engine.create()
+        engine.write(batch(PAGES))
+        engine.refresh()
+    make_older(engine)
+    return open_archive
+
+
+@pytest.fixture
+def newer(open_archive: Opener) -> Opener:
+    with open_archive() as engine:
+        engine.create()
+        engine.write(batch(PAGES))
+        engine.refresh()
+    make_newer(engine)
+    return open_archive
+
+
+def test_an_older_archive_is_searched(older: Opener) -> None:
+    with older() as engine:
+        assert ask(engine, All()) == {"0", "1", "2"}
+        assert engine.count(IndexName.CAPTURES) == 3
+        assert engine.count(IndexName.FACETS) == 0
+        assert list(engine.scan(IndexName.FACETS)) == []
+        assert engine.stats()[IndexName.FACETS].entries == 0
+        assert [one.name for one in engine.dates_indices()] == ["main"]
+
+
+WRITES: dict[str, Callable[[Engine], object]] = {
+    "create": lambda engine: engine.create(),
+    "load": lambda engine: engine.load_captures([[VIA]]),
+}
+
+
+@pytest.mark.parametrize("how", WRITES)
+def test_an_older_archive_is_brought_forward_when_it_is_written_to(older: Opener, how: str) -> None:
+    with older() as engine:
+        WRITES[how](engine)
+        engine.refresh()
+    with older() as engine:
+        engine.create()
+        engine.write(Batch(captures=(VIA,)))
+        engine.append_dates([also(PAGES[0], "2020")], into="more")
+        engine.refresh()
+        assert ask(engine, All()) == {"0", "1", "2"}
+        assert engine.count(IndexName.CAPTURES) == 4
+        assert {one.via for one in engine.captures(VIA.urlkey)} == {VIA.via}
+        assert [one.url for one in engine.captures_by_digest(VIA.digest)] == [VIA.url]
+        found = engine.search(Question(All(), date_from="2020"))
+        assert [hit.url for hit in found.hits] == [PAGES[0].capture.url]
+
+
+def test_dates_of_an_older_archive_are_added_to(older: Opener) -> None:
+    with older() as engine:
+        assert engine.append_dates([also(PAGES[0], "2020")]) == 1
+        engine.append_dates([also(PAGES[1], "2021")], into="more")
+        engine.refresh()
+        assert [one.name for one in engine.dates_indices()] == ["main", "more"]
+        found = engine.search(Question(All(), date_from="2020"))
+        assert len(found.hits) == 2
+
+
+def test_a_newer_archive_is_refused(newer: Opener) -> None:
+    for use in (
+        lambda engine: engine.create(),
+        lambda engine: engine.search(Question(All())),
+        lambda engine: list(engine.scroll(Question(All()))),
+    ):
+        with pytest.raises(EngineVersionError, match="newer version"), newer() as engine:
+            use(engine)
