@@ -1,0 +1,77 @@
+"""Parameters as a question, by the rules of a dialect."""
+
+import pytest
+
+from nwx.cdxserver.query.dialects import IA, OUTBACK, PYWB, Dialect
+from nwx.cdxserver.query.model import CdxQuery, OutputForm, Paging, Resume, RowOrder
+from nwx.cdxserver.query.parameters import parameters_of
+from nwx.cdxserver.query.parser import MOST_HELD, parse_cdx_query
+from nwx.errors import CdxQueryError
+
+
+def parsed(query: str, dialect: Dialect = IA) -> CdxQuery:
+    return parse_cdx_query(parameters_of(query), dialect)
+
+
+def test_a_url_alone_takes_what_the_dialect_takes_for_granted() -> None:
+    query = parsed("url=http://www.example.org/a")
+    assert query.urlkey == "org,example)/a"
+    assert (query.limit, query.order, query.output) == (None, RowOrder.DEFAULT, OutputForm.TEXT)
+    assert parsed("url=a.example", PYWB).limit == PYWB.limit
+    assert parsed("url=a.example/*").urlkey == ""
+
+
+def test_a_negative_limit_asks_for_the_newest() -> None:
+    query = parsed("url=a.example&limit=-3")
+    assert (query.limit, query.newest) == (3, True)
+    assert parsed("url=a.example&limit=0").limit is None
+    assert parsed("url=a.example&limit=0", OUTBACK).limit == 0
+
+
+def test_closest_without_a_time_is_the_usual_order() -> None:
+    assert parsed("url=a.example&sort=closest&closest=", PYWB).order is RowOrder.DEFAULT
+    query = parsed("url=a.example&closest=2010", PYWB)
+    assert (query.order, query.closest) == (RowOrder.CLOSEST, "20100101000000")
+    assert parsed("url=a.example/*&closest=2010", PYWB).limit == MOST_HELD
+
+
+def test_pages_and_resume_keys() -> None:
+    assert parsed("url=a.example&page=2").paging == Paging(2, IA.page_blocks, count=False)
+    assert parsed("url=a.example&showNumPages=true").paging == Paging(0, IA.page_blocks, count=True)
+    query = parsed("url=a.example&resumeKey=example%2Ca)/+20100101000000+2")
+    assert query.resume == Resume("example,a)/", "20100101000000", 2)
+
+
+def test_a_request_with_a_body_has_a_key_of_its_own() -> None:
+    query = parsed("url=http://a.example/&method=POST&requestBody=x%3D1")
+    assert query.urlkey == "example,a)/?__wb_method=post&x=1"
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("", "url is missing"),
+        ("url=a.example&urlkey=x", "only one"),
+        ("url=a.example&matchType=some", "choose one of exact"),
+        ("url=a.example&output=xml", "output is"),
+        ("url=a.example&sort=up", "sort is"),
+        ("url=a.example&digest=md5", "digest is"),
+        ("url=a.example&fl=colour", "colour"),
+        ("url=a.example&showDupeCount=true", "not supported"),
+        ("url=a.example&limit=-20000", "too large"),
+        ("url=a.example&page=1&sort=reverse", "pages go with"),
+        ("url=a.example&resumeKey=x", "resumeKey is"),
+        ("url=a.example&limt=1", "did you mean limit"),
+    ],
+)
+def test_what_makes_no_sense_is_an_error_that_names_the_parameter(query: str, words: str) -> None:
+    with pytest.raises(CdxQueryError, match=words):
+        parsed(query)
+
+
+@pytest.mark.parametrize(
+    "query", ["url=a.example/*&sort=reverse", "url=a.example/*&from=2010", "url=a.example&page=1"]
+)
+def test_outback_refuses_what_outbackcdx_refuses(query: str) -> None:
+    with pytest.raises(CdxQueryError):
+        parsed(query, OUTBACK)

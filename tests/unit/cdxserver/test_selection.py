@@ -1,0 +1,46 @@
+"""The captures of an answer, in its order."""
+
+import pytest
+
+from nwx.cdxserver.query.dialects import IA
+from nwx.cdxserver.query.parameters import parameters_of
+from nwx.cdxserver.query.parser import parse_cdx_query
+from nwx.cdxserver.selection import SelectedRows
+from tests.unit.cdxserver.rows import ListSource, row
+
+YEARS = ListSource(
+    [row("", f"{year}0101000000", digest=f"D{year // 2}") for year in range(2000, 2010)]
+    + [row("", "20100101000000", mime="warc/revisit"), row("x", "20050101000000")]
+)
+
+
+def years(query: str) -> list[int]:
+    asked = parse_cdx_query(parameters_of(f"url=a.example&{query}"), IA)
+    return [int(one.timestamp[:4]) for one in SelectedRows(asked, YEARS)]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", [*range(2000, 2011)]),
+        ("limit=2", [2000, 2001]),
+        ("limit=2&offset=3", [2003, 2004]),
+        ("limit=-2", [2008, 2009]),
+        ("from=2003&to=2005", [2003, 2004, 2005]),
+        ("sort=reverse&limit=2", [2010, 2009]),
+        ("sort=closest&closest=20050601&limit=3", [2005, 2006, 2004]),
+        ("collapse=digest&filter=!mimetype:warc/revisit", [2000, 2002, 2004, 2006, 2008]),
+        ("collapseToLast=digest&to=2003", [2001, 2003]),
+        ("filter=timestamp:2007.*", [2007]),
+    ],
+)
+def test_rows_come_as_asked(query: str, expected: list[int]) -> None:
+    assert years(query) == expected
+
+
+def test_an_answer_can_be_resumed() -> None:
+    asked = parse_cdx_query(parameters_of("url=a.example&limit=4&showResumeKey=true"), IA)
+    first = SelectedRows(asked, YEARS)
+    assert [int(one.timestamp[:4]) for one in first] == [2000, 2001, 2002, 2003]
+    assert first.resume is not None
+    assert first.resume.timestamp.startswith("2003")

@@ -1,0 +1,67 @@
+"""Parameters in, an answer out."""
+
+import json
+
+import pytest
+
+from nwx.cdxserver.query.dialects import IA, OUTBACK, PYWB, Dialect
+from nwx.cdxserver.query.parameters import parameters_of
+from nwx.cdxserver.server import CdxServer
+from nwx.errors import CdxQueryError
+from tests.unit.cdxserver.rows import SHA, ListSource, row
+
+SERVER = CdxServer(
+    [
+        ListSource([row("", f"{year}0101000000") for year in (2000, 2002, 2004)]),
+        ListSource([row("", f"{year}0101000000") for year in (2001, 2003, 2004)]),
+    ]
+)
+
+
+def answer(query: str, dialect: Dialect = IA) -> str:
+    found = SERVER.answer(parameters_of(query), dialect)
+    return b"".join(found.pieces).decode()
+
+
+def test_sources_are_merged_in_order_without_repeats() -> None:
+    lines = answer("url=a.example&fl=timestamp").splitlines()
+    assert [line[:4] for line in lines] == ["2000", "2001", "2002", "2003", "2004"]
+
+
+def test_the_default_line_of_each_dialect() -> None:
+    bare = SHA.removeprefix("sha1:")
+    assert answer("url=a.example&limit=1") == (
+        f"example,a)/ 20000101000000 http://a.example/ text/html 200 {bare} 100\n"
+    )
+    key, timestamp, rest = answer("url=a.example&limit=1", PYWB).split(" ", 2)
+    assert (key, timestamp) == ("example,a)/", "20000101000000")
+    assert json.loads(rest)["digest"] == SHA
+    assert len(answer("url=a.example&limit=1", OUTBACK).split(" ")) == 11
+
+
+def test_json_has_a_row_of_names_in_front() -> None:
+    rows = json.loads(answer("url=a.example&limit=2&output=json&fl=timestamp,statuscode"))
+    assert rows == [
+        ["timestamp", "statuscode"],
+        ["20000101000000", "200"],
+        ["20010101000000", "200"],
+    ]
+    assert json.loads(answer("url=b.example&output=json")) == []
+
+
+def test_pages_are_counted_as_the_dialect_counts_them() -> None:
+    assert answer("url=a.example&showNumPages=true&pageSize=1") == "3\n"
+    counted = json.loads(answer("url=a.example&showNumPages=true&pageSize=2", PYWB))
+    assert counted == {"pages": 2, "pageSize": 2, "blocks": 3}
+    assert answer("url=a.example&page=99") == ""
+
+
+def test_all_pages_together_are_the_answer() -> None:
+    whole = answer("url=a.example&fl=timestamp")
+    pages = [answer(f"url=a.example&fl=timestamp&pageSize=1&page={page}") for page in range(4)]
+    assert "".join(pages) == whole
+
+
+def test_a_page_past_the_last_is_an_error_of_pywb() -> None:
+    with pytest.raises(CdxQueryError, match="last page is"):
+        answer("url=a.example&page=99", PYWB)
