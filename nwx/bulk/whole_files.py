@@ -19,7 +19,10 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     is no regular file (`/dev/stdout`, a named pipe) is written directly.
     Raises SourceError where it cannot be written.
     """
-    direct = path.exists() and not path.is_file()
+    try:
+        direct = path.exists() and not path.is_file()
+    except OSError as error:
+        raise SourceError(f"{path} cannot be written: {error.strerror or error}") from error
     unfinished = path if direct else unfinished_path(path)
     if not direct:
         remove_leftovers(path.parent)

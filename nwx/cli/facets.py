@@ -1,7 +1,5 @@
 """nwx facets"""
 
-import csv
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +15,7 @@ from nwx.facets.asking import parse_facet_question, parse_features
 from nwx.facets.criteria import Criterion
 from nwx.facets.question import FEATURES, AnsweredBy, FacetAnswer, Feature, Features, answer_json
 from nwx.settings import Settings
+from nwx.values.csv_cells import csv_line
 
 _WAYS = {
     AnsweredBy.STORED: "from stored combinations",
@@ -108,11 +107,11 @@ def _lines(answer: FacetAnswer) -> list[tuple[tuple[str, ...], Features]]:
 
 
 def _write_csv(answer: FacetAnswer, features: Sequence[Feature]) -> None:
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow([*answer.question.by, *features])
+    click.echo(csv_line([*answer.question.by, *features], ""))
     for values, found in _lines(answer):
         numbers = (found.value(feature) for feature in features)
-        writer.writerow([*map(clean, values), *("" if n is None else n for n in numbers)])
+        cells = [*map(clean, values), *("" if n is None else n for n in numbers)]
+        click.echo(csv_line(cells, ""))
 
 
 def _print(answer: FacetAnswer, features: Sequence[Feature]) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar, cast
 
 import click
 from rich.table import Table
@@ -16,6 +16,7 @@ from nwx.bulk.whole_files import whole_file
 from nwx.cdx.inputs import CdxSource
 from nwx.cdx.lines import Layout, require_fields
 from nwx.cli.output import clean, console, counted, json_text, print_json, size_words
+from nwx.cli.terminal_stream import TerminalStream
 from nwx.dedup.reports import DedupReport
 from nwx.errors import CdxError, UsageError
 from nwx.model import STANDARD_INPUT
@@ -137,10 +138,12 @@ def resources_of(memory: int, tmp: Path | None, jobs: int | None) -> Resources:
 
 @contextmanager
 def list_output(path: Path | None) -> Iterator[BinaryIO]:
-    """Give the stream that a list is written to."""
+    """Give the stream that a list is written to; a terminal gets it without steering signs."""
     if path is None:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        output = sys.stdout.buffer
+        stream = TerminalStream(output) if output.isatty() else output
+        yield cast(BinaryIO, stream)
+        stream.flush()
     else:
         with whole_file(path) as stream:
             yield stream

@@ -140,9 +140,19 @@ def run(command: click.Command, name: str) -> None:
         code = 128 + signal.SIGINT
     except BrokenPipeError:
         # The reader closed the pipe; the interpreter must not try to flush again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         code = 0
+    except OSError as error:
+        # Of a system that is wrong: a full disk, a folder that may not be read.
+        what = error.filename or "the output"
+        click.echo(f"{name}: {clean(str(what))}: {error.strerror or error}", err=True)
+        _drop_output()
+        code = 1
     sys.exit(code)
+
+
+def _drop_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complete(command: click.Command, name: str) -> None:

@@ -1,7 +1,5 @@
 """nwx search"""
 
-import csv
-import io
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
@@ -18,6 +16,7 @@ from nwx.model import Collapse, Hit, SearchResult, Sort
 from nwx.query.question import FACET_FIELDS, FILTERS, Question
 from nwx.searching.answers import hit_answer, search_answer, to_json
 from nwx.settings import Settings
+from nwx.values.csv_cells import csv_line
 
 CSV_COLUMNS = (
     "url",
@@ -153,9 +152,7 @@ def _stream(hits: Iterable[Hit], *, as_csv: bool) -> None:
 
 def _print_csv(hits: Iterable[Hit]) -> None:
     for row in _csv_rows(hits):
-        line = io.StringIO()
-        csv.writer(line, lineterminator="").writerow(row)
-        click.echo(line.getvalue())
+        click.echo(csv_line(row, ""))
 
 
 def _csv_rows(hits: Iterable[Hit]) -> Iterator[tuple[object, ...]]:

@@ -1,6 +1,5 @@
 """nwx zipnum"""
 
-import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -385,10 +384,8 @@ def _print_lines(
     place: str, allow: tuple[str, ...], start: bytes, end: bytes | None, limit: int | None
 ) -> int:
     found = 0
-    output = sys.stdout.buffer
-    with open_cluster(place, allow) as cluster:
+    with open_cluster(place, allow) as cluster, list_output(None) as output:
         for line in islice(cluster.lines(start, end), limit):
             output.write(line + b"\n")
             found += 1
-    output.flush()
     return 0 if found else 1

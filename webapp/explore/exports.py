@@ -1,7 +1,5 @@
 """The explorer's answers as files: CSV, JSON, PNG, SVG."""
 
-import csv
-import io
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,12 +12,12 @@ from nwx.charts.pictures import PictureFormat
 from nwx.charts.theme import SCHEMES
 from nwx.errors import UsageError
 from nwx.facets.question import Feature, Features, condition_text, features_json
+from nwx.values.csv_cells import csv_line
 from webapp.explore.answers import Grid, gather
 from webapp.explore.backend import ask
 from webapp.explore.charts import drawn
 from webapp.explore.labels import label_of
 from webapp.explore.view import ExplorerView, read_explorer_view
-from webapp.search.exports import plain_cell
 from webapp.site import parameters
 
 blueprint = Blueprint("explore_exports", __name__, url_prefix="/explore")
@@ -100,9 +98,7 @@ def _json(view: ExplorerView, grid: Grid) -> dict[str, Any]:
 
 
 def _csv(view: ExplorerView, grid: Grid) -> str:
-    text = io.StringIO()
-    lines = csv.writer(text)
-    lines.writerow([*_heads(view), *(feature.value for feature in Feature)])
+    lines = [csv_line([*_heads(view), *(feature.value for feature in Feature)])]
     for values, cell in _cells(view, grid):
-        lines.writerow([*map(plain_cell, values), *features_json(cell).values()])
-    return text.getvalue()
+        lines.append(csv_line([*values, *features_json(cell).values()]))
+    return "".join(lines)

@@ -1,7 +1,5 @@
 """Results as files: CSV, JSON, a list of URLs."""
 
-import csv
-import io
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -15,6 +13,7 @@ from nwx.engine.base import RESULT_WINDOW, Engine
 from nwx.model import Collapse, Hit
 from nwx.query.question import Question
 from nwx.searching.answers import hit_answer, to_json
+from nwx.values.csv_cells import csv_line
 from webapp.search.addresses import read_page
 from webapp.site.context import engine, preferences
 from webapp.site.question_limits import Export, answer_search
@@ -37,7 +36,6 @@ COLUMNS = (
     "collections",
     "id",
 )
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 @blueprint.get("/results.<suffix>")
@@ -80,9 +78,9 @@ def all_hits(engine: Engine, question: Question) -> Iterator[Hit]:
 
 def as_csv(hits: Iterable[Hit]) -> Iterator[str]:
     """Yield the lines of a CSV file that is safe to open in a spreadsheet."""
-    yield _csv_line(COLUMNS)
+    yield csv_line(COLUMNS)
     for hit in hits:
-        yield _csv_line([plain_cell(value) for value in _cells(hit)])
+        yield csv_line(_cells(hit))
 
 
 def _cells(hit: Hit) -> list[object]:
@@ -101,22 +99,6 @@ def _cells(hit: Hit) -> list[object]:
         " ".join(hit.collections),
         hit.id,
     ]
-
-
-def plain_cell(value: object) -> object:
-    """Return a cell that no spreadsheet takes for a formula.
-
-    OWASP, "CSV Injection": a quote before the characters that begin one.
-    """
-    if isinstance(value, str) and value.startswith(FORMULA_STARTS):
-        return f"'{value}"
-    return value
-
-
-def _csv_line(cells: Iterable[object]) -> str:
-    line = io.StringIO()
-    csv.writer(line).writerow(cells)
-    return line.getvalue()
 
 
 def as_json(hits: Iterable[Hit]) -> Iterator[str]:
