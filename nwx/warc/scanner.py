@@ -16,6 +16,7 @@ _NEXT_RECORD = re.compile(
     rb"(?:https?|ftp)://[^ \r\n]{1,4096} [\d.]{7,15} \d{14} [^ \r\n]{1,100} \d+\r?\n"
 )
 _NEXT_WARC = re.compile(rb"WARC/\d\.\d+[ \t]*\r?\n[A-Za-z-]+[ \t]*:")
+_FIRST_RECORD = re.compile(_NEXT_WARC.pattern + b"|" + _NEXT_RECORD.pattern)
 _LONGEST_START = 1 << 15
 _RECORD_END = b"\r\n\r\n"
 _LONGEST_GAP = 16
@@ -211,7 +212,9 @@ class Scanner:
                 return
 
     def _next_pattern(self) -> re.Pattern[bytes]:
-        return _NEXT_WARC if self._format == "warc" else _NEXT_RECORD
+        if self._format == "warc":
+            return _NEXT_WARC
+        return _NEXT_RECORD if self._format else _FIRST_RECORD
 
     def _to_next(self, record: Record) -> bool:
         """Go to the record that follows in the member; False at the member's end.

@@ -73,7 +73,7 @@ def test_a_document_that_eats_all_memory_ends_no_import(tmp_path: Path) -> None:
     path = write_warc(tmp_path / "a.warc.gz", [*many_pages(3), bad(HOARD)])
     report = run(tmp_path, path, options=replace(HOSTILE, item_seconds=60))
     assert report.documents == 4
-    assert [error.message for error in report.errors] == ["memory: more than 2048 MiB are needed"]
+    assert [error.message for error in report.errors] == ["memory: more than 400 MiB are needed"]
 
 
 def test_several_bad_documents_in_several_files(tmp_path: Path) -> None:
