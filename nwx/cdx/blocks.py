@@ -16,19 +16,17 @@ from numpy.typing import NDArray
 from nwx.cdx.cdxj import is_cdxj
 from nwx.cdx.files import CdxParser, lines_of, open_cdx
 from nwx.cdx.inputs import CdxSource, FilePiece
-from nwx.cdx.lines import (
+from nwx.cdx.layouts import (
     CDX11,
     DATE_FIRST,
     DATE_LAST,
     LAYOUTS,
     LIST_LAYOUTS,
-    REVISIT,
     Layout,
-    format_cdx,
-    is_revisit,
     parse_header,
     without_file_is_revisit,
 )
+from nwx.cdx.lines import REVISIT, format_cdx, is_revisit
 from nwx.cdx.problems import FileReading
 from nwx.cdx.raw_blocks import PAD_BYTES, padded, raw_blocks
 from nwx.errors import CdxError

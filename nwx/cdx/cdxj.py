@@ -4,23 +4,14 @@ import json
 import re
 from typing import Any
 
-from nwx.cdx.lines import CdxLine, cdx_number, checked_timestamp
+from nwx.cdx.field_names import CDXJ_PLACES, CDXJ_PLACES_ORS, FIELDS, URL
+from nwx.cdx.layouts import NOTHING
+from nwx.cdx.lines import CdxLine, checked_line, line_values
 from nwx.errors import CdxError
 
-_NAMES = {
-    "url": "url",
-    "mime": "content_type",
-    "status": "status_code",
-    "digest": "digest",
-    "redirect": "redirect_to",
-    "length": "record_length",
-    "offset": "source_file_offset",
-    "filename": "source_file",
-}
-# ipwb and other writers of the ORS dialect
-_OTHER_NAMES = {"mime_type": "mime", "status_code": "status", "original_uri": "url"}
-
-
+_PLACES = CDXJ_PLACES | CDXJ_PLACES_ORS
+_NO_VALUES = (NOTHING,) * (len(FIELDS) - URL)
+_MISSING = ("", NOTHING, "null")
 _SPELLED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -39,27 +30,34 @@ def parse_cdxj(line: bytes) -> CdxLine:
     parts = line.decode("utf-8", "surrogateescape").split(" ", 2)
     if len(parts) != 3 or not parts[0]:
         raise CdxError("a urlkey, a timestamp and a JSON object are needed")
-    urlkey, timestamp, text = parts
-    known, extra = _sorted_out(parse_object(text))
-    return CdxLine(
-        urlkey=urlkey,
-        timestamp=checked_timestamp(timestamp),
-        url=known.get("url") or url_of_key(urlkey),
-        content_type=known.get("mime", ""),
-        status_code=known.get("status", ""),
-        digest=known.get("digest", ""),
-        redirect_to=known.get("redirect", ""),
-        record_length=cdx_number(known.get("length", ""), "length"),
-        source_file_offset=cdx_number(known.get("offset", ""), "offset"),
-        source_file=known.get("filename", ""),
-        extra=extra,
-    )
+    fields, extra = cdxj_fields(*parts)
+    return checked_line(fields, extra=extra)
+
+
+def cdxj_fields(urlkey: str, timestamp: str, text: str) -> tuple[list[str], dict[str, str]]:
+    """Return the values of a line in the order of FIELDS, `-` for none, and what else it says.
+
+    `text` is its JSON object. A missing URL is taken from the urlkey.
+    Raises CdxError.
+    """
+    fields = [urlkey, timestamp, *_NO_VALUES]
+    extra: dict[str, str] = {}
+    for name, value in parse_object(text).items():
+        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        place = _PLACES.get(name)
+        if place is None:
+            extra[name] = shown
+        elif shown not in _MISSING:
+            fields[place] = shown
+    if fields[URL] == NOTHING:
+        fields[URL] = url_of_key(urlkey)
+    return fields, extra
 
 
 def format_cdxj(line: CdxLine) -> str:
     """Return a line as text without a newline, its values as strings, those missing left out."""
-    values = {name: getattr(line, attribute) for name, attribute in _NAMES.items()}
-    shown = {name: str(value) for name, value in values.items() if value not in ("", None)}
+    values = zip(FIELDS[URL:], line_values(line)[URL:], strict=True)
+    shown = {name: value for name, value in values if value}
     text = json.dumps({**shown, **line.extra}, ensure_ascii=False)
     return f"{line.urlkey} {line.timestamp} {text}"
 
@@ -93,16 +91,3 @@ def parse_object(text: str) -> dict[str, Any]:
 
 def _whole_signs(found: dict[str, Any]) -> dict[str, Any]:
     return json.loads(_SURROGATE.sub("\ufffd", json.dumps(found, ensure_ascii=False)))  # type: ignore[no-any-return]
-
-
-def _sorted_out(found: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
-    known: dict[str, str] = {}
-    extra: dict[str, str] = {}
-    for name, value in found.items():
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        name = _OTHER_NAMES.get(name, name)
-        if name not in _NAMES:
-            extra[name] = text
-        elif text not in ("-", "null"):
-            known[name] = text
-    return known, extra

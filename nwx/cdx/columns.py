@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from nwx.captures import names_capture
 from nwx.cdx.blocks import LineBlock
-from nwx.cdx.lines import REVISIT, checked_timestamp, without_file_is_revisit
+from nwx.cdx.layouts import without_file_is_revisit
+from nwx.cdx.lines import REVISIT, checked_timestamp
 from nwx.cdx.problems import FileReading
 from nwx.cdx.timestamp_digits import timestamps_of
 from nwx.errors import CdxError, TimestampError

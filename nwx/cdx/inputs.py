@@ -7,7 +7,7 @@ from pathlib import Path
 from nwx.bulk.pool import Result
 from nwx.bulk.whole_files import writing
 from nwx.cdx.files import compression, open_cdx
-from nwx.cdx.lines import Layout
+from nwx.cdx.layouts import Layout
 from nwx.model import STANDARD_INPUT
 
 _TASK_BYTES = 64 << 20

@@ -5,17 +5,19 @@ round trip. Values are kept as they are written, "" for `-`.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
+from nwx.cdx.field_names import LETTERS, ORIGINAL_FIELDS
+from nwx.cdx.layouts import CDX11, LAYOUTS, NOTHING, Layout, field_chooser, without_file_is_revisit
 from nwx.errors import CdxError, TimestampError
 from nwx.values.timestamps import normal_timestamp
 
 REVISIT = "warc/revisit"
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
-_HEADER = re.compile(rb"([\x00-/:-@\[-`{-\x7f])?CDX((?:[\x00-/:-@\[-`{-\x7f][A-Za-z])+)[ \t]*")
 _BLANKS = re.compile(r"[\x00-\x20]")
 _BROKEN = re.compile(r"[\x00-\x1f]")
 
@@ -46,65 +48,6 @@ class CdxLine:
     extra: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The order of the fields of a CDX line, a letter each, and what stands between them."""
-
-    letters: str
-    delimiter: str = " "
-
-    def place(self, letters: str) -> int:
-        """Return where the first of these letters that the layout has stands, or -1."""
-        for letter in letters:
-            if letter in self.letters:
-                return self.letters.index(letter)
-        return -1
-
-
-CDX7 = Layout("NbamskS")
-CDX9 = Layout("NbamskrVg")
-CDX10 = Layout("NbamskrMVg")
-CDX11 = Layout("NbamskrMSVg")
-CDX14 = Layout("NbamskrMSVgSVg")
-LAYOUTS = {len(layout.letters): layout for layout in (CDX7, CDX9, CDX10, CDX11, CDX14)}
-"""The layouts that a line without a header can have, by the number of its fields."""
-
-
-DATE_FIRST = Layout("bka")
-DATE_LAST = Layout("akb")
-LIST_LAYOUTS = (DATE_FIRST, DATE_LAST)
-"""The orders of exclusion lists: `date digest url`, and `url digest date` as others write them."""
-
-
-def parse_header(line: bytes) -> Layout | None:
-    """Return the layout that a header line announces, or None for any other line.
-
-    Raises CdxError on a header without a date or a URL.
-    """
-    found = _HEADER.fullmatch(line)
-    if found is None:
-        return None
-    delimiter = found[1] or b" "
-    letters = found[2].decode("ascii").replace(delimiter.decode("ascii"), "")
-    if not letters.isalpha():
-        raise CdxError(f"the header {line[:80]!r} mixes delimiters")
-    layout = Layout(letters, delimiter.decode("ascii"))
-    require_fields(layout)
-    return layout
-
-
-def require_fields(layout: Layout) -> None:
-    """Raise CdxError where a layout lacks the timestamp or the URL."""
-    for letter, name in (("b", "a timestamp (b)"), ("a", "a URL (a)")):
-        if layout.place(letter) < 0:
-            raise CdxError(f"the layout {layout.letters!r} has no field for {name}")
-
-
-def format_header(layout: Layout) -> str:
-    """Return the header line of a layout, without a newline."""
-    return layout.delimiter + layout.delimiter.join(("CDX", *layout.letters))
-
-
 def parse_cdx(line: bytes, layout: Layout | None = None) -> CdxLine:
     """Return what a line without its newline says, by its layout or the number of its fields.
 
@@ -127,27 +70,60 @@ def parse_cdx(line: bytes, layout: Layout | None = None) -> CdxLine:
 
 
 def _line_of(values: list[str], layout: Layout) -> CdxLine:
-    def text(letters: str) -> str:
-        place = layout.place(letters)
-        return "" if place < 0 or values[place] == "-" else values[place]
-
-    outback = values[11:] if len(values) == 14 else ["-", "-", "-"]
-    return CdxLine(
-        urlkey=text("NA"),
-        timestamp=checked_timestamp(text("b")),
-        url=_checked_url(text("a")),
-        content_type=text("m"),
-        status_code=text("s"),
-        digest=text("kc"),
-        redirect_to=text("r"),
-        robot_flags=text("M"),
-        record_length=cdx_number(text("S"), "record length"),
-        source_file_offset=cdx_number(text("Vv"), "offset"),
-        source_file=text("g"),
-        original_length=cdx_number(outback[0].replace("-", ""), "original length"),
-        original_offset=cdx_number(outback[1].replace("-", ""), "original offset"),
-        original_file="" if outback[2] == "-" else outback[2],
+    fields = field_chooser(layout)(values)
+    originals = values[11:] if len(values) == 14 else (NOTHING,) * len(ORIGINAL_FIELDS)
+    original_length, original_offset, original_file = map(_known, originals)
+    return checked_line(
+        fields,
+        original_length=cdx_number(original_length, "original length"),
+        original_offset=cdx_number(original_offset, "original offset"),
+        original_file=original_file,
     )
+
+
+def checked_line(fields: Sequence[str], **others: Any) -> CdxLine:
+    """Return the line whose values, in the order of FIELDS, are these; `others` are set as well.
+
+    Raises CdxError on a value that is none.
+    """
+    urlkey, timestamp, url, mime, status, digest, redirect, flags, length, offset, file = map(
+        _known, fields
+    )
+    return CdxLine(
+        urlkey=urlkey,
+        timestamp=checked_timestamp(timestamp),
+        url=_checked_url(url),
+        content_type=mime,
+        status_code=status,
+        digest=digest,
+        redirect_to=redirect,
+        robot_flags=flags,
+        record_length=cdx_number(length, "record length"),
+        source_file_offset=cdx_number(offset, "offset"),
+        source_file=file,
+        **others,
+    )
+
+
+def line_values(line: CdxLine) -> tuple[str, ...]:
+    """Return the values of a line in the order of FIELDS, "" for those that are missing."""
+    return (
+        line.urlkey,
+        line.timestamp,
+        line.url,
+        line.content_type,
+        line.status_code,
+        line.digest,
+        line.redirect_to,
+        line.robot_flags,
+        _digits(line.record_length),
+        _digits(line.source_file_offset),
+        line.source_file,
+    )
+
+
+def _known(value: str) -> str:
+    return "" if value == NOTHING else value
 
 
 def parse_listed(line: bytes) -> CdxLine:
@@ -169,22 +145,8 @@ def parse_listed(line: bytes) -> CdxLine:
 
 def format_cdx(line: CdxLine, layout: Layout = CDX11) -> str:
     """Return a line as text without a newline; blanks inside values are percent-encoded."""
-    values = {
-        "N": line.urlkey,
-        "A": line.urlkey,
-        "b": line.timestamp,
-        "a": line.url,
-        "m": line.content_type,
-        "s": line.status_code,
-        "k": line.digest,
-        "c": line.digest,
-        "r": line.redirect_to,
-        "M": line.robot_flags,
-        "S": _digits(line.record_length),
-        "V": _digits(line.source_file_offset),
-        "v": _digits(line.source_file_offset),
-        "g": line.source_file,
-    }
+    named = zip(LETTERS, line_values(line), strict=True)
+    values = {letter: value for letters, value in named for letter in letters}
     fields = [values.get(letter, "") for letter in layout.letters]
     if len(fields) == 14:
         original = line.original_length, line.original_offset
@@ -201,11 +163,6 @@ def is_revisit(line: CdxLine, layout: Layout | None = None) -> bool:
     if line.content_type == REVISIT:
         return True
     return layout is not None and without_file_is_revisit(layout) and not line.source_file
-
-
-def without_file_is_revisit(layout: Layout) -> bool:
-    """Return whether lines of a layout tell revisits by `-` in their ninth field."""
-    return len(layout.letters) == 9 and layout.place("g") == 8
 
 
 def checked_timestamp(text: str) -> str:

@@ -7,15 +7,21 @@ order of eleven fields, so that most answers are a row put together again.
 import json
 from collections.abc import Callable, Sequence
 from functools import partial
-from operator import itemgetter
 from typing import NamedTuple
 
 from nwx.captures import names_capture
-from nwx.cdx.cdxj import parse_object, url_of_key
-from nwx.cdx.lines import LAYOUTS, REVISIT, Layout, without_file_is_revisit
+from nwx.cdx.cdxj import cdxj_fields
+from nwx.cdx.field_names import FIELDS, ORIGINAL_FIELDS
+from nwx.cdx.layouts import (
+    CDX11,
+    LAYOUTS,
+    NOTHING,
+    Layout,
+    field_chooser,
+    without_file_is_revisit,
+)
+from nwx.cdx.lines import REVISIT
 from nwx.errors import CdxError
-
-NOTHING = "-"
 
 
 class CdxRow(NamedTuple):
@@ -37,27 +43,6 @@ class CdxRow(NamedTuple):
     filename: str
     collection: str = ""
     extra: str = ""
-
-
-_LETTERS = "NbamskrMSVg"
-_OTHER_LETTERS = {"N": "A", "k": "c", "V": "v"}
-_CDX11_FIELDS = 11
-_CDXJ_NAMES = {
-    "url": 2,
-    "mime": 3,
-    "status": 4,
-    "digest": 5,
-    "redirect": 6,
-    "robotflags": 7,
-    "length": 8,
-    "offset": 9,
-    "filename": 10,
-    # ipwb and other writers of the ORS dialect
-    "original_uri": 2,
-    "mime_type": 3,
-    "status_code": 4,
-}
-_ORIGINALS = ("orig.length", "orig.offset", "orig.filename")
 
 
 def is_revisit_row(row: CdxRow) -> bool:
@@ -99,19 +84,17 @@ def _parsed(
 
 
 def _maker(layout: Layout, collection: str) -> Callable[[list[str]], CdxRow]:
-    if layout.letters == _LETTERS:
+    if layout == CDX11:
         return lambda values: CdxRow._make([*values, collection, ""])
-    width = len(layout.letters)
-    places = [layout.place(letter + _OTHER_LETTERS.get(letter, "")) for letter in _LETTERS]
-    chosen = itemgetter(*(place if place >= 0 else width for place in places))
+    chosen = field_chooser(layout)
 
     def make(values: list[str]) -> CdxRow:
-        return CdxRow._make([*chosen([*values, NOTHING]), collection, ""])
+        return CdxRow._make([*chosen(values), collection, ""])
 
     if without_file_is_revisit(layout):
         return lambda values: _as_revisit(make(values))
-    if width == _CDX11_FIELDS + len(_ORIGINALS):
-        return lambda values: make(values)._replace(extra=_originals(values[_CDX11_FIELDS:]))
+    if len(layout.letters) == len(FIELDS) + len(ORIGINAL_FIELDS):
+        return lambda values: make(values)._replace(extra=_originals(values[len(FIELDS) :]))
     return make
 
 
@@ -121,29 +104,14 @@ def _as_revisit(row: CdxRow) -> CdxRow:
 
 
 def _originals(values: Sequence[str]) -> str:
-    named = zip(_ORIGINALS, values, strict=True)
+    named = zip(ORIGINAL_FIELDS, values, strict=True)
     known = {name: value for name, value in named if value != NOTHING}
     return json.dumps(known) if known else ""
 
 
 def _of_cdxj(line: str, collection: str) -> CdxRow:
-    urlkey, timestamp, text = line.split(" ", 2)
-    found = parse_object(text)
-    values = [urlkey, timestamp, *(NOTHING,) * 9, collection, ""]
-    extra = {}
-    for name, value in found.items():
-        if not isinstance(value, str):
-            value = json.dumps(value)
-        place = _CDXJ_NAMES.get(name)
-        if place is None:
-            extra[name] = value
-        elif value:
-            values[place] = value
-    if values[2] == NOTHING:
-        values[2] = url_of_key(urlkey)
-    if extra:
-        values[-1] = json.dumps(extra)
-    return CdxRow._make(values)
+    fields, extra = cdxj_fields(*line.split(" ", 2))
+    return CdxRow._make([*fields, collection, json.dumps(extra) if extra else ""])
 
 
 def extra_fields(row: CdxRow) -> dict[str, str]:

@@ -7,7 +7,8 @@ from itertools import islice
 
 from nwx.captures import names_capture
 from nwx.cdx.files import CdxParser
-from nwx.cdx.lines import CdxLine, Layout, is_revisit
+from nwx.cdx.layouts import Layout
+from nwx.cdx.lines import CdxLine, is_revisit
 from nwx.engine.base import Engine
 from nwx.errors import CdxError, EngineBusyError, FormatError
 from nwx.keys import capture_id, check_collection, document_id, document_key

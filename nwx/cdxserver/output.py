@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from urllib.parse import quote_plus
 
+from nwx.cdx.field_names import DIGEST, FIELDS
+from nwx.cdx.layouts import NOTHING
 from nwx.cdx.lines import safe_field
-from nwx.cdx.rows import NOTHING, CdxRow, extra_fields
+from nwx.cdx.rows import CdxRow, extra_fields
 from nwx.cdxserver.query.dialects import Dialect
 from nwx.cdxserver.query.digest_spelling import spelled
-from nwx.cdxserver.query.field_names import DIGEST, LINE, field_values
+from nwx.cdxserver.query.field_values import field_values
 from nwx.cdxserver.query.model import CdxQuery, OutputForm, Resume
 from nwx.cdxserver.selection import SelectedRows
 from nwx.values.digests import DigestForm
@@ -18,7 +20,7 @@ from nwx.values.digests import DigestForm
 _ROWS_AT_ONCE = 256
 _HELD_SECONDS = 2.0
 _NUMBERS = frozenset(("timestamp", "status", "statuscode", "length", "offset"))
-_CDXJ_FIELDS = LINE[2:]
+_CDXJ_FIELDS = FIELDS[2:]
 
 _NEXT = ",\n"
 
@@ -107,7 +109,7 @@ def _fields_object(query: CdxQuery) -> Callable[[CdxRow], dict[str, str]]:
     if query.fields:
         return _known(_but_place(query), query.digest)
     form = query.digest
-    start = LINE.index(_CDXJ_FIELDS[0])
+    start = FIELDS.index(_CDXJ_FIELDS[0])
 
     def make(row: CdxRow) -> dict[str, str]:
         known = {

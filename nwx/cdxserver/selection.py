@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, groupby, islice
 
-from nwx.cdx.rows import NOTHING, CdxRow, is_revisit_row
+from nwx.cdx.layouts import NOTHING
+from nwx.cdx.rows import CdxRow, is_revisit_row
 from nwx.cdxserver.query.digest_spelling import normal_or_same
 from nwx.cdxserver.query.filters import Collapsing
 from nwx.cdxserver.query.model import CdxQuery, Resume, RowOrder

@@ -7,7 +7,8 @@ from itertools import groupby, islice
 from urllib.parse import unquote_plus
 from xml.sax.saxutils import escape
 
-from nwx.cdx.rows import NOTHING, CdxRow
+from nwx.cdx.layouts import NOTHING
+from nwx.cdx.rows import CdxRow
 from nwx.cdxserver.query.digest_spelling import spelled
 from nwx.cdxserver.query.model import MatchType
 from nwx.cdxserver.query.parameters import Parameters

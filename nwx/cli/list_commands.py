@@ -14,7 +14,7 @@ from rich.table import Table
 from nwx.bulk.resources import MEMORY_BYTES, Resources
 from nwx.bulk.whole_files import whole_file
 from nwx.cdx.inputs import CdxSource
-from nwx.cdx.lines import Layout, require_fields
+from nwx.cdx.layouts import Layout, require_fields
 from nwx.cli.output import clean, console, counted, json_text, print_json, size_words
 from nwx.cli.terminal_stream import TerminalStream
 from nwx.dedup.reports import DedupReport

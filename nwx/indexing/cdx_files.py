@@ -11,7 +11,7 @@ from nwx.bulk.resources import processors, temporary_folder
 from nwx.bulk.sorted_runs import SortedRun, joined_runs, read_runs
 from nwx.bulk.tally import Note, Tally
 from nwx.bulk.whole_files import whole_file
-from nwx.cdx.lines import CDX9, CDX11, format_header
+from nwx.cdx.layouts import CDX9, CDX11, format_header
 from nwx.errors import FormatError, SourceError, UrlError
 from nwx.indexing.index_lines import IndexLineForm, index_line
 from nwx.model import ReadError

@@ -19,7 +19,7 @@ from nwx.bulk.sorted_runs import ExternalSort, SortedRun
 from nwx.bulk.whole_files import done_once
 from nwx.cdx.files import MAX_LINE_BYTES, open_cdx
 from nwx.cdx.inputs import FilePiece, ReadTask
-from nwx.cdx.lines import parse_header
+from nwx.cdx.layouts import parse_header
 from nwx.cdx.problems import FileReading
 from nwx.cdx.raw_blocks import PAD_BYTES, raw_blocks
 from nwx.cdx.zipnum_index import block_key

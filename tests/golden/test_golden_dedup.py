@@ -12,7 +12,7 @@ import pytest
 
 from nwx.captures import names_capture
 from nwx.cdx.inputs import CdxSource
-from nwx.cdx.lines import Layout
+from nwx.cdx.layouts import Layout
 from nwx.dedup.capture_filter import CaptureFilter
 from nwx.dedup.duplicates import find_duplicates
 from nwx.dedup.key_hashes import Key

@@ -11,18 +11,11 @@ from enum import StrEnum
 
 import re2
 
+from nwx.cdx.field_names import DIGEST, FIELDS, MIME
 from nwx.cdx.lines import REVISIT
 from nwx.cdx.rows import CdxRow
 from nwx.cdxserver.query.digest_spelling import normal_or_same
-from nwx.cdxserver.query.field_names import (
-    DIGEST,
-    LINE,
-    MIME,
-    Value,
-    column_of,
-    field_value,
-    field_values,
-)
+from nwx.cdxserver.query.field_values import Value, column_of, field_value, field_values
 from nwx.errors import CdxQueryError, DigestError
 from nwx.values.digests import DigestForm, normal_digest
 
@@ -142,7 +135,7 @@ def _digest_test(text: str) -> Test | None:
 
 
 def _line(form: DigestForm | None) -> Value:
-    values = field_values(LINE, form)
+    values = field_values(FIELDS, form)
     return lambda row: " ".join(values(row))
 
 

@@ -5,7 +5,7 @@ from functools import lru_cache
 from urllib.parse import quote
 
 from nwx.cdxserver.query.dialects import DIALECTS, Dialect
-from nwx.cdxserver.query.field_names import field_value
+from nwx.cdxserver.query.field_values import field_value
 from nwx.cdxserver.query.filters import (
     CdxFilter,
     Collapsing,

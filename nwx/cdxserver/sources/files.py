@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nwx.bulk.sorted_file import SortedFile
 from nwx.cdx.files import compression
-from nwx.cdx.lines import Layout, parse_header
+from nwx.cdx.layouts import Layout, parse_header
 from nwx.cdx.rows import CdxRow, row_parser
 from nwx.cdxserver.sources.sorted_lines import LineReader, backwards, in_order, place_of_line
 from nwx.engine.spans import CdxSpan

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
 
-from nwx.cdx.rows import NOTHING, CdxRow, row_is_capture
+from nwx.cdx.layouts import NOTHING
+from nwx.cdx.rows import CdxRow, row_is_capture
 from nwx.engine.base import Engine
 from nwx.engine.spans import CdxSpan
 from nwx.engine.work import current_work

@@ -2,19 +2,8 @@
 
 import pytest
 
-from nwx.cdx.lines import (
-    CDX9,
-    CDX11,
-    CDX14,
-    LAYOUTS,
-    CdxLine,
-    Layout,
-    format_cdx,
-    format_header,
-    is_revisit,
-    parse_cdx,
-    parse_header,
-)
+from nwx.cdx.layouts import CDX9, CDX11, CDX14, LAYOUTS, Layout, format_header, parse_header
+from nwx.cdx.lines import CdxLine, format_cdx, is_revisit, parse_cdx
 from nwx.errors import CdxError
 
 DIGEST = "B2LTWWPUOYAH7UIPQ7ZUPQ4VMBSVC36A"

@@ -11,7 +11,8 @@ import zstandard
 from nwx.bulk.resources import Resources
 from nwx.cdx import inputs, raw_blocks
 from nwx.cdx.inputs import CdxSource
-from nwx.cdx.lines import CdxLine, Layout
+from nwx.cdx.layouts import Layout
+from nwx.cdx.lines import CdxLine
 from nwx.dedup import duplicates
 from nwx.dedup.capture_filter import CaptureFilter, Keep, Revisits
 from nwx.dedup.duplicates import find_duplicates

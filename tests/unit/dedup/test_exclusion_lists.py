@@ -9,7 +9,8 @@ import pytest
 import zstandard
 
 from nwx.bulk.key_parts import KEY
-from nwx.cdx.lines import DATE_FIRST, format_cdx
+from nwx.cdx.layouts import DATE_FIRST
+from nwx.cdx.lines import format_cdx
 from nwx.dedup.contest import RANK, contest
 from nwx.dedup.exclusion_lists import ExclusionList
 from nwx.errors import SourceError

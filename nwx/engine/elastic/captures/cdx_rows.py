@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
+from nwx.cdx.layouts import NOTHING
 from nwx.cdx.lines import REVISIT
-from nwx.cdx.rows import NOTHING, CdxRow
+from nwx.cdx.rows import CdxRow
 from nwx.engine.elastic.captures.ranges import LONGEST
 from nwx.engine.elastic.pages import search_page
 from nwx.engine.elastic.server import Body, Server

@@ -1,60 +1,13 @@
-"""The fields of a capture by all the names that clients know them by."""
+"""The values of captures by the names that clients know their fields by."""
 
 from collections.abc import Callable, Sequence
 
-from nwx.cdx.rows import NOTHING, CdxRow, extra_fields
+from nwx.cdx.field_names import DIGEST, EXTRA_FIELDS, FIELDS, PLACES
+from nwx.cdx.layouts import NOTHING
+from nwx.cdx.rows import CdxRow, extra_fields
 from nwx.cdxserver.query.digest_spelling import spelled
 from nwx.errors import CdxQueryError
 from nwx.values.digests import DigestForm
-
-PLACES = {
-    "urlkey": 0,
-    "timestamp": 1,
-    "url": 2,
-    "original": 2,
-    "mime": 3,
-    "mimetype": 3,
-    "status": 4,
-    "statuscode": 4,
-    "digest": 5,
-    "redirect": 6,
-    "redirecturl": 6,
-    "robotflags": 7,
-    "length": 8,
-    "offset": 9,
-    "filename": 10,
-    "collection": 11,
-}
-"""Names of fields, and where these stand in a row."""
-
-EXTRA = {
-    "orig.length": "orig.length",
-    "orig.offset": "orig.offset",
-    "orig.filename": "orig.filename",
-    "originalLength": "orig.length",
-    "originalOffset": "orig.offset",
-    "originalFilename": "orig.filename",
-    "method": "method",
-    "requestBody": "requestBody",
-}
-"""Names of fields that few captures have, and what CDXJ calls them."""
-
-LINE = (
-    "urlkey",
-    "timestamp",
-    "url",
-    "mime",
-    "status",
-    "digest",
-    "redirect",
-    "robotflags",
-    "length",
-    "offset",
-    "filename",
-)
-"""The fields of a CDX line of eleven, which a row begins with."""
-
-MIME, DIGEST = 3, 5
 
 Value = Callable[[CdxRow], str]
 
@@ -70,16 +23,16 @@ def field_value(name: str, parameter: str, form: DigestForm | None = None) -> Va
         return lambda row: spelled(row.digest, form)
     if place is not None:
         return lambda row: row[place] or NOTHING
-    extra = EXTRA.get(name)
+    extra = EXTRA_FIELDS.get(name)
     if extra is None:
-        known = ", ".join((*PLACES, *EXTRA))
+        known = ", ".join((*PLACES, *EXTRA_FIELDS))
         raise CdxQueryError(f"{parameter} names the field {name[:40]!r}; known are {known}")
     return lambda row: extra_fields(row).get(extra, NOTHING)
 
 
 def column_of(name: str) -> int | None:
     """Return where a field stands in a row, None where it is no field of every row."""
-    if name.isascii() and name.isdigit() and len(name) < 3 and int(name) < len(LINE):
+    if name.isascii() and name.isdigit() and len(name) < 3 and int(name) < len(FIELDS):
         return int(name)
     return PLACES.get(name)
 

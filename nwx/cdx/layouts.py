@@ -1,0 +1,93 @@
+"""The orders of fields that lines of capture indexes have, and the headers that announce them."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from operator import itemgetter
+
+from nwx.cdx.field_names import FIELDS, LETTERS
+from nwx.errors import CdxError
+
+NOTHING = "-"
+"""What stands in a line for a value that is missing."""
+
+_HEADER = re.compile(rb"([\x00-/:-@\[-`{-\x7f])?CDX((?:[\x00-/:-@\[-`{-\x7f][A-Za-z])+)[ \t]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The order of the fields of a CDX line, a letter each, and what stands between them."""
+
+    letters: str
+    delimiter: str = " "
+
+    def place(self, letters: str) -> int:
+        """Return where the first of these letters that the layout has stands, or -1."""
+        for letter in letters:
+            if letter in self.letters:
+                return self.letters.index(letter)
+        return -1
+
+
+CDX7 = Layout("NbamskS")
+CDX9 = Layout("NbamskrVg")
+CDX10 = Layout("NbamskrMVg")
+CDX11 = Layout("NbamskrMSVg")
+CDX14 = Layout("NbamskrMSVgSVg")
+LAYOUTS = {len(layout.letters): layout for layout in (CDX7, CDX9, CDX10, CDX11, CDX14)}
+"""The layouts that a line without a header can have, by the number of its fields."""
+
+
+DATE_FIRST = Layout("bka")
+DATE_LAST = Layout("akb")
+LIST_LAYOUTS = (DATE_FIRST, DATE_LAST)
+"""The orders of exclusion lists: `date digest url`, and `url digest date` as others write them."""
+
+
+def parse_header(line: bytes) -> Layout | None:
+    """Return the layout that a header line announces, or None for any other line.
+
+    Raises CdxError on a header without a date or a URL.
+    """
+    found = _HEADER.fullmatch(line)
+    if found is None:
+        return None
+    delimiter = found[1] or b" "
+    letters = found[2].decode("ascii").replace(delimiter.decode("ascii"), "")
+    if not letters.isalpha():
+        raise CdxError(f"the header {line[:80]!r} mixes delimiters")
+    layout = Layout(letters, delimiter.decode("ascii"))
+    require_fields(layout)
+    return layout
+
+
+def require_fields(layout: Layout) -> None:
+    """Raise CdxError where a layout lacks the timestamp or the URL."""
+    for letter, name in (("b", "a timestamp (b)"), ("a", "a URL (a)")):
+        if layout.place(letter) < 0:
+            raise CdxError(f"the layout {layout.letters!r} has no field for {name}")
+
+
+def format_header(layout: Layout) -> str:
+    """Return the header line of a layout, without a newline."""
+    return layout.delimiter + layout.delimiter.join(("CDX", *layout.letters))
+
+
+def without_file_is_revisit(layout: Layout) -> bool:
+    """Return whether lines of a layout tell revisits by `-` in their ninth field."""
+    return len(layout.letters) == 9 and layout.place("g") == 8
+
+
+@lru_cache(maxsize=256)
+def field_chooser(layout: Layout) -> Callable[[list[str]], tuple[str, ...]]:
+    """Return what puts the values of a line in the order of FIELDS, `-` where it has none.
+
+    It takes as many values as the layout has letters.
+    """
+    if layout.letters[: len(FIELDS)] == CDX11.letters:
+        return lambda values: tuple(values[: len(FIELDS)])
+    width = len(layout.letters)
+    places = [layout.place(letters) for letters in LETTERS]
+    chosen = itemgetter(*(place if place >= 0 else width for place in places))
+    return lambda values: chosen([*values, NOTHING])
