@@ -1,9 +1,9 @@
 """The three dialects."""
 
 import pytest
-from nwx.cdxserver.query.field_names import field_value
 
 from nwx.cdxserver.query.dialects import DIALECTS, IA, dialect_named
+from nwx.cdxserver.query.field_values import field_value
 from nwx.errors import CdxQueryError
 
 
