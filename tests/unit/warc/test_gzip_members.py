@@ -1,0 +1,77 @@
+"""Gzip members, damaged ones too."""
+
+import gzip
+import io
+
+import pytest
+
+from nwx.warc.gzip_members import RECORD_START, GzipMembers, starts_gzip_record
+from nwx.warc.stored_bytes import Raw
+from tests.unit.warc.stored_files import pages, zipped
+from tests.unit.warc.test_members import contents
+
+RECORDS = pages(4)
+
+
+def opened(data: bytes) -> GzipMembers:
+    return GzipMembers(Raw(io.BytesIO(data)))
+
+
+def test_the_place_of_a_member_is_known_once_it_has_ended() -> None:
+    members = opened(zipped(*RECORDS))
+    places = []
+    while members.next():
+        while members.more():
+            members.pos = len(members.data)
+        places.append((members.start, members.end))
+    sizes = [len(zipped(record)) for record in RECORDS]
+    assert places == [(sum(sizes[:n]), sum(sizes[: n + 1])) for n in range(4)]
+
+
+def test_a_damaged_member_is_reported_and_the_next_one_is_read() -> None:
+    first = len(zipped(RECORDS[0]))
+    data = bytearray(zipped(*RECORDS))
+    data[first + 40] ^= 0xFF
+    members = opened(bytes(data))
+    found = contents(members)
+    assert found[0] == RECORDS[0]
+    assert found[-2:] == RECORDS[2:]
+    assert [(fault.offset, fault.kind) for fault in members.faults][:1] == [(first, "gzip")]
+
+
+def test_a_cut_member_is_reported() -> None:
+    members = opened(zipped(*RECORDS)[:-10])
+    assert contents(members)[:3] == RECORDS[:3]
+    assert members.faults
+    assert members.broken
+
+
+def test_a_window_stays_small_for_a_long_member() -> None:
+    members = opened(gzip.compress(b"x" * (8 << 20)))
+    assert members.next()
+    longest = 0
+    while members.more():
+        longest = max(longest, len(members.data))
+        members.pos = len(members.data)
+    assert longest <= 2 << 20
+
+
+@pytest.mark.parametrize(
+    ("data", "starts"),
+    [(zipped(RECORDS[0]), True), (gzip.compress(b"no record"), False), (b"\x1f\x8b\x08", False)],
+)
+def test_a_record_begins_here(data: bytes, starts: bool) -> None:
+    assert starts_gzip_record(Raw(io.BytesIO(data))) is starts
+
+
+@pytest.mark.parametrize(
+    ("line", "begins"),
+    [
+        (b"WARC/1.1\r\n", True),
+        (b"WARC/0.17\n", True),
+        (b"http://a.example/ 192.0.2.1 20140102030405 text/html 120\n", True),
+        (b"HTTP/1.1 200 OK\r\n", False),
+    ],
+)
+def test_how_a_record_begins(line: bytes, begins: bool) -> None:
+    assert bool(RECORD_START.match(line)) is begins
