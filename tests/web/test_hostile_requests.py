@@ -191,6 +191,19 @@ def test_errors_need_no_request_that_is_good(engine: Engine, address: str) -> No
     assert text.strip()
 
 
+@pytest.mark.parametrize(
+    "address", ["/api/versions", "/documents/of", f"/dedup?digest=sha1:{'A' * 32}"]
+)
+@pytest.mark.parametrize(
+    "url", ["status=oktitle:oldest", "site=a^-1site:*", "http://a.example:port/", "http://[::1"]
+)
+def test_what_has_no_urlkey_is_refused(app: Flask, address: str, url: str) -> None:
+    joint = "&" if "?" in address else "?"
+    status, text = _ask(app, f"{address}{joint}{urlencode({'url': url})}")
+    assert status in (400, 404)
+    assert "Traceback" not in text
+
+
 def _names(app: Flask, rule: str) -> list[str]:
     """Return the parameters that are read at an address, those that others lead to included."""
     if "cdx" in rule or rule == "/<collection:collection>":
@@ -233,20 +246,24 @@ def test_any_value_of_any_parameter_gets_an_answer(watched: Flask) -> None:
     parts = st.sampled_from((FIRST, "default", "csv")) | values
     names = {rule: _names(watched, rule) for rule in rules}
 
-    def questions(rule: str) -> st.SearchStrategy[str]:
+    methods = st.sampled_from((*("GET",) * 7, "HEAD", "OPTIONS", "POST", "PUT"))
+
+    def questions(rule: str) -> st.SearchStrategy[tuple[str, str]]:
         pairs = st.tuples(st.sampled_from(names[rule]), values)
-        return st.builds(_target, st.just(rule), parts, st.lists(pairs, max_size=3))
+        target = st.builds(_target, st.just(rule), parts, st.lists(pairs, max_size=3))
+        return st.tuples(methods, target)
 
     @settings(
         derandomize=True,
-        max_examples=3_000,
+        max_examples=1_500,
         deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),
     )
     @given(st.sampled_from(rules).flatmap(questions))
-    def ask(target: str) -> None:
-        status, text = _ask(watched, target)
+    def ask(question: tuple[str, str]) -> None:
+        method, target = question
+        status, text = _ask(watched, target, method)
         assert status < 500, text[-500:]
 
     ask()
