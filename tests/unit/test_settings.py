@@ -1,0 +1,50 @@
+"""Settings from options and the environment."""
+
+from pathlib import Path
+
+import pytest
+
+from nwx.errors import SettingsError
+from nwx.settings import DEFAULT_ENGINE, VARIABLES, ElasticSettings, facets_folder, load_settings
+
+
+def test_options_go_before_the_environment_and_that_before_the_defaults() -> None:
+    environment = {"NWX_PREFIX": "theirs", "NWX_SHARDS": "3"}
+    settings = load_settings({"prefix": "ours", "engine": None}, environment)
+    assert settings.engine == DEFAULT_ENGINE
+    assert (settings.elastic.prefix, settings.elastic.shards) == ("ours", 3)
+    assert settings.elastic.replicas == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("shards", "0"), ("replicas", "-1"), ("timeout", "never"), ("insecure", "perhaps")],
+)
+def test_a_value_that_makes_no_sense_is_named_by_its_place(name: str, value: str) -> None:
+    with pytest.raises(SettingsError, match=f"--{name} is '{value}'"):
+        load_settings({name: value}, {})
+    with pytest.raises(SettingsError, match=f"{VARIABLES[name]} is '{value}'"):
+        load_settings({}, {VARIABLES[name]: value})
+
+
+@pytest.mark.parametrize(
+    ("text", "verify"), [("1", False), ("yes", False), ("0", True), ("", True)]
+)
+def test_insecure_turns_the_check_of_certificates_off(text: str, verify: bool) -> None:
+    assert load_settings({}, {"NWX_INSECURE": text}).elastic.verify is verify
+
+
+def test_secrets_are_not_shown() -> None:
+    assert "secret" not in repr(load_settings({}, {"NWX_CDX_TOKEN": "secret"}))
+
+
+def test_each_archive_has_a_folder_of_its_own_for_facets(tmp_path: Path) -> None:
+    one = ElasticSettings(cache=str(tmp_path))
+    other = ElasticSettings(prefix="other", cache=str(tmp_path))
+    folders = {
+        facets_folder(one, "http://a:9200"),
+        facets_folder(one, "http://b:9200"),
+        facets_folder(other, "http://a:9200"),
+    }
+    assert len(folders) == 3
+    assert all(folder.is_relative_to(tmp_path) for folder in folders)
