@@ -38,9 +38,9 @@ class ElasticSettings:
     prefix: str = "nwx"
     shards: int = 1
     replicas: int = 0
-    api_key: str = ""
+    api_key: str = field(default="", repr=False)
     username: str = ""
-    password: str = ""
+    password: str = field(default="", repr=False)
     ca_file: str = ""
     verify: bool = True
     timeout_seconds: float = 30.0

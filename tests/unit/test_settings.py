@@ -35,7 +35,8 @@ def test_insecure_turns_the_check_of_certificates_off(text: str, verify: bool) -
 
 
 def test_secrets_are_not_shown() -> None:
-    assert "secret" not in repr(load_settings({}, {"NWX_CDX_TOKEN": "secret"}))
+    for name in ("cdx_token", "api_key", "password"):
+        assert "secret" not in repr(load_settings({}, {VARIABLES[name]: "secret"}))
 
 
 def test_each_archive_has_a_folder_of_its_own_for_facets(tmp_path: Path) -> None:
