@@ -12,7 +12,7 @@ from nwx.cdx.lines import safe_field
 from nwx.cdx.rows import CdxRow, extra_fields
 from nwx.cdxserver.query.dialects import Dialect
 from nwx.cdxserver.query.digest_spelling import spelled
-from nwx.cdxserver.query.field_values import field_values
+from nwx.cdxserver.query.field_values import column_of, field_values
 from nwx.cdxserver.query.model import CdxQuery, OutputForm, Resume
 from nwx.cdxserver.selection import SelectedRows
 from nwx.values.digests import DigestForm
@@ -107,7 +107,7 @@ def _json_line_writer(query: CdxQuery) -> RowWriter:
 def _fields_object(query: CdxQuery) -> Callable[[CdxRow], dict[str, str]]:
     """Return what makes an object of the known fields of a row: all, or those asked for."""
     if query.fields:
-        return _known(_but_place(query), query.digest)
+        return _asked(_but_place(query), query.digest)
     form = query.digest
     start = FIELDS.index(_CDXJ_FIELDS[0])
 
@@ -133,6 +133,18 @@ def _but_place(query: CdxQuery) -> tuple[str, ...]:
     if query.output is OutputForm.CDXJ:
         return tuple(name for name in query.fields if name not in ("urlkey", "timestamp"))
     return query.fields
+
+
+def _asked(names: tuple[str, ...], form: DigestForm | None) -> Callable[[CdxRow], dict[str, str]]:
+    """Return what makes an object of fields: `-` where one of every row is missing, as in pywb."""
+    values = field_values(names, form)
+    usual = frozenset(name for name in names if column_of(name) is not None)
+
+    def make(row: CdxRow) -> dict[str, str]:
+        found = zip(names, values(row), strict=True)
+        return {name: value for name, value in found if value != NOTHING or name in usual}
+
+    return make
 
 
 def _known(names: tuple[str, ...], form: DigestForm | None) -> Callable[[CdxRow], dict[str, str]]:

@@ -51,6 +51,8 @@ class SelectedRows:
             return iter(_newest(query, self._source))
         if query.order is RowOrder.CLOSEST:
             return _cut(_closest(query, self._source), query)
+        if query.collapse_first:
+            return _cut(_turned(query, self._source), query)
         if query.show_resume_key:
             return self._resumable()
         return _cut(_in_order(query, self._source), query)
@@ -96,6 +98,12 @@ def _cut(rows: Iterator[CdxRow], query: CdxQuery) -> Iterator[CdxRow]:
 
 def _in_order(query: CdxQuery, source: RowSource) -> Iterator[CdxRow]:
     return _kept(_raw(query, source), query)
+
+
+def _turned(query: CdxQuery, source: RowSource) -> Iterator[CdxRow]:
+    """Stream the last of the collapsed rows, as many as are asked for, the other way round."""
+    rows = _in_order(replace(query, order=RowOrder.DEFAULT), source)
+    return reversed(deque(rows, maxlen=(query.limit or 0) + query.offset))
 
 
 def _raw(query: CdxQuery, source: RowSource) -> Iterator[CdxRow]:

@@ -64,7 +64,7 @@ PYWB = Dialect(
         *("urlkey", "timestamp", "url", "mime", "status", "digest"),
         *("redirect", "robotflags", "length", "offset", "filename"),
     ),
-    digest=None,
+    digest=DigestForm.NORMAL,
     limit=100_000,
     closest_needs_sort=False,
     page_blocks=10,

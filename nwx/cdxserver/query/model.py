@@ -59,7 +59,9 @@ class CdxQuery:
     `limit` None means all, `newest` that the newest originals are wanted
     rather than the first captures. `digest` is how digests are spelled in
     the answer, None as they are. `with_originals` adds, behind all others,
-    the originals of revisits that are not among them.
+    the originals of revisits that are not among them. With
+    `collapse_first` captures are collapsed in their usual order, and then
+    turned round.
     """
 
     span: CdxSpan
@@ -72,6 +74,7 @@ class CdxQuery:
     closest: str = ""
     limit: int | None = None
     newest: bool = False
+    collapse_first: bool = False
     offset: int = 0
     fields: tuple[str, ...] = ()
     output: OutputForm = OutputForm.TEXT

@@ -15,6 +15,8 @@ MOST_LINES = 1_000_000_000
 _TRUE, _FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off", "")
 _DIGITS = re.compile(r"[0-9]+")
 _LOWEST = "00000101000000"
+_ZEROS = "0" * 14
+_NO_YEAR = "0000"
 
 
 class Parameters:
@@ -66,11 +68,16 @@ class Parameters:
         return int(text)
 
     def date(self, *names: str) -> str:
-        """Return the digits of a date, as many as were given up to 14, "" for none."""
+        """Return the digits of a date, as many as were given up to 14, "" for none.
+
+        Raises CdxQueryError where no date begins so.
+        """
         for name in names:
             text = self.text(name)
             if text and not (_DIGITS.fullmatch(text) and len(text) < 18):
                 raise CdxQueryError(f"{name} is {text[:40]!r}; write up to 14 digits, as 2010")
+            if fault := _fault_of_date(text[:14]):
+                raise CdxQueryError(f"{name} is {text!r}: {fault}")
             if text:
                 return text[:14]
         return ""
@@ -86,6 +93,22 @@ class Parameters:
         except TimestampError as error:
             raise CdxQueryError(f"{name} is {text!r}: {error}") from error
         return full
+
+
+def _fault_of_date(digits: str) -> str:
+    """Return why no date begins so, "" where one does; the year 0 stands for any."""
+    fault = ""
+    if digits.startswith(_NO_YEAR[: len(digits)]):
+        return fault
+    # The second digit of a day or a month may have to be 0: 2010043 begins the 30th of April.
+    for filling in (_LOWEST, _ZEROS):
+        try:
+            parse_timestamp(digits + filling[len(digits) :][:1] + _LOWEST[len(digits) + 1 :])
+        except TimestampError as error:
+            fault = fault or str(error)
+        else:
+            return ""
+    return fault
 
 
 def parameters_of(query_string: str) -> Parameters:

@@ -231,13 +231,15 @@ def _ordered(query: CdxQuery, parameters: Parameters, dialect: Dialect) -> CdxQu
     # pywb asks for sort=closest with nothing to be close to.
     if order is RowOrder.CLOSEST and not closest:
         order = RowOrder.DEFAULT
+    if order is RowOrder.REVERSE and parameters.text("collapseTime"):
+        return replace(query, order=order, collapse_first=True, limit=_held(query, parameters))
     if order is not RowOrder.CLOSEST:
         return replace(query, order=order)
     return replace(query, order=order, closest=closest, limit=_held(query, parameters))
 
 
 def _held(query: CdxQuery, parameters: Parameters) -> int | None:
-    """Return the limit of a question for the closest captures of many URLs."""
+    """Return the limit of a question whose captures are held to put them in another order."""
     if query.urlkey and not query.collapsing:
         return query.limit
     return query.limit if parameters.text("limit") else MOST_HELD
@@ -270,6 +272,7 @@ def _check(query: CdxQuery, dialect: Dialect) -> None:
     """Raise CdxQueryError on what cannot be had together."""
     held = (
         query.newest
+        or query.collapse_first
         or query.with_originals
         or (query.order is RowOrder.CLOSEST and (not query.urlkey or bool(query.collapsing)))
     )

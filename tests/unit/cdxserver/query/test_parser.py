@@ -75,3 +75,11 @@ def test_what_makes_no_sense_is_an_error_that_names_the_parameter(query: str, wo
 def test_outback_refuses_what_outbackcdx_refuses(query: str) -> None:
     with pytest.raises(CdxQueryError):
         parsed(query, OUTBACK)
+
+
+@pytest.mark.parametrize(
+    "date", ["2", "2010", "20101", "2010043", "20100430235959", "0000", "00000000", "201002282"]
+)
+def test_dates_may_be_cut_anywhere(date: str) -> None:
+    query = parse_cdx_query(parameters_of(f"url=a.example&from={date}"), IA)
+    assert query.date_from == date

@@ -54,3 +54,11 @@ def test_a_file_that_is_gone_is_told_without_paths(tmp_path: Path) -> None:
     with pytest.raises(CaptureIndexError) as told:
         list(found.source.rows(EVERYTHING))
     assert str(tmp_path) not in str(told.value)
+
+
+def test_the_dialect_of_pywb_spells_digests_and_missing_fields(tmp_path: Path) -> None:
+    found = server(tmp_path)
+    for output, start in (("json", ""), ("cdxj", "example,a)/9 20200101000000 ")):
+        asked = parameters_of(f"urlkey=example,a)/9&fl=status,digest,method&output={output}")
+        answer = b"".join(found.answer(asked, DIALECTS["pywb"]).pieces).decode()
+        assert answer == f'{start}{{"status": "-", "digest": "sha1:{"H" * 32}"}}\n'
