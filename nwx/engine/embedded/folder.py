@@ -14,6 +14,7 @@ from pathlib import Path
 
 from nwx import mappings
 from nwx.engine.embedded.documents.searcher import TantivyError
+from nwx.engine.embedded.system_limits import exceeded_limit, full_temporary_folder
 from nwx.errors import EngineBusyError, EngineError, EngineFullError, EngineVersionError
 from nwx.model import IndexName
 
@@ -33,6 +34,7 @@ _ADVICE = {
     errno.ENOSPC: "make room there",
     errno.EDQUOT: "make room there",
     errno.EMFILE: "allow more open files (ulimit -n)",
+    errno.EFBIG: "allow larger files (ulimit -f)",
     errno.ENFILE: "allow more open files",
     errno.EACCES: "check its permissions",
     errno.EPERM: "check its permissions",
@@ -155,35 +157,43 @@ class Folder:
     def _of_database(self, error: sqlite3.Error) -> EngineError:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and self.is_full()):
-            return self._full()
+            return self.full_error()
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return EngineBusyError(f"another process holds {self.database}; try again later")
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             return EngineError(f"{self.database} is damaged ({error}); restore it from a copy")
-        return EngineError(f"{self.database}: {error}")
+        limit = exceeded_limit()
+        return EngineError(f"{self.database}: {error}" + (f"; {limit}" if limit else ""))
 
     def _of_documents(self, text: str) -> EngineError:
         code = _SYSTEM_ERROR.search(text)
         if code is not None:
             number = int(code[1])
             if number in _FULL:
-                return self._full()
+                return self.full_error()
             return self._of_system(OSError(number, os.strerror(number), self.documents))
         if "LockBusy" in text or "LockFailure" in text:
             return EngineBusyError(f"another process is writing to {self.documents}")
+        if self.is_full():
+            return self.full_error()
+        if limit := exceeded_limit():
+            return EngineError(f"{self.documents} cannot be written: {limit}")
         return EngineError(f"{self.documents} cannot be used ({text}); restore it from a copy")
 
     def _of_system(self, error: OSError) -> EngineError:
         """Return the error of a call of the system: only some of them are the archive's."""
         place = Path(os.fsdecode(error.filename or self.path))
         if error.errno in _FULL and (self.is_full() or place.is_relative_to(self.path)):
-            return self._full()
+            return self.full_error()
         advice = _ADVICE.get(error.errno or 0, "see to it, and run the same command again")
         return EngineError(f"{place} cannot be used ({error.strerror or error}); {advice}")
 
-    def _full(self) -> EngineFullError:
+    def full_error(self) -> EngineFullError:
+        """Return the error that no space is left, and where."""
+        temporary = None if self.is_full() else full_temporary_folder()
+        place = f"{temporary}, the folder for temporary files (TMPDIR)" if temporary else self.path
         return EngineFullError(
-            f"no space is left at {self.path}; what was stored before is kept, "
+            f"no space is left at {place}; what was stored before is kept, "
             f"make room and run the same command again"
         )
 

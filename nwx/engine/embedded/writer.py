@@ -147,6 +147,8 @@ class ArchiveWriter:
             if not self.db.in_transaction:
                 return
             with self._storing():
+                if self._folder.is_full():  # before one of the two stores has what the other lacks
+                    raise self._folder.full_error()
                 self._texts.commit()
                 self.db.execute("COMMIT")
             self._characters = 0

@@ -100,7 +100,7 @@ class DatesFolder(Folder):
 
     def _of_system(self, error: OSError) -> EngineError:
         if self.is_full():
-            return self._full()
+            return self.full_error()
         return EngineError(f"{self.path} cannot be used ({error}); see to it, or take another")
 
 
