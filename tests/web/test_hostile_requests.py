@@ -194,14 +194,12 @@ def test_errors_need_no_request_that_is_good(engine: Engine, address: str) -> No
 @pytest.mark.parametrize(
     "address", ["/api/versions", "/documents/of", f"/dedup?digest=sha1:{'A' * 32}"]
 )
-@pytest.mark.parametrize(
-    "url", ["status=oktitle:oldest", "site=a^-1site:*", "http://a.example:port/", "http://[::1"]
-)
+@pytest.mark.parametrize("url", ["status=oktitle:oldest", "site=a^-1site:*"])
 def test_what_has_no_urlkey_is_refused(app: Flask, address: str, url: str) -> None:
     joint = "&" if "?" in address else "?"
     status, text = _ask(app, f"{address}{joint}{urlencode({'url': url})}")
-    assert status in (400, 404)
-    assert "Traceback" not in text
+    assert status == 400
+    assert "has no urlkey" in text
 
 
 def _names(app: Flask, rule: str) -> list[str]:
