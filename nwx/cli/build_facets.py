@@ -4,12 +4,13 @@ from pathlib import Path
 
 import click
 
-from nwx.cli.output import counted, print_json, size_words
+from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar
 from nwx.engine.open import open_engine
 from nwx.settings import Settings
 
 _LEAST = 100
+_FAULTS_SHOWN = 20
 _MEMORY_MB = 1000
 
 
@@ -70,9 +71,12 @@ def command(
     from nwx.facets.making import make_facets
     from nwx.facets.sites import read_sites
 
+    sites = read_sites(sites_file) if sites_file else None
+    for fault in sites.without_effect[:_FAULTS_SHOWN] if sites else ():
+        click.echo(f"nwx: {clean(f'{sites_file}: {fault}')}", err=True)
     options = FacetBuildOptions(
         least=least,
-        sites=read_sites(sites_file) if sites_file else None,
+        sites=sites,
         memory_bytes=memory * 1_000_000,
         anew=anew,
     )

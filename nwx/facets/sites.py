@@ -2,7 +2,8 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from nwx.errors import SourceError, UsageError
@@ -14,9 +15,13 @@ _BLANKS = re.compile(r"\s+")
 
 
 class Sites:
-    """Names of URLs by the longest beginning of the urlkey that has one."""
+    """Names of URLs by the longest beginning of the urlkey that has one.
 
-    def __init__(self, names: Mapping[str, str]) -> None:
+    `without_effect` says which lines of a list name no URL.
+    """
+
+    def __init__(self, names: Mapping[str, str], without_effect: Sequence[str] = ()) -> None:
+        self.without_effect = tuple(without_effect)
         self._keys = sorted(names)
         self._names = [names[key] for key in self._keys]
         self._parents = _parents(self._keys)
@@ -45,33 +50,63 @@ def read_sites(path: Path) -> Sites:
 
     A line is a prefix of URLs, white space and a name. `http://`,
     `https://` and `www.` make no difference; `example.org` is that host
-    with all its paths, `*.example.org` also the hosts below it. Lines that
-    begin with # are remarks.
+    with all its paths, `*.example.org` also the hosts below it. The most
+    specific line counts, whatever their order. Lines that begin with # are
+    remarks.
     Raises SourceError on a file that cannot be read, UsageError on a wrong line.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise SourceError(f"the list of sites {path} cannot be read: {error}") from error
-    names: dict[str, str] = {}
+    rules: dict[str, _Rule] = {}
     for number, line in enumerate(lines, 1):
         prefix, _, name = _BLANKS.sub(" ", line.strip()).partition(" ")
         if prefix and not prefix.startswith("#"):
             if not name:
                 raise UsageError(f"{path}, line {number}: no name; write URL-PREFIX NAME")
-            names |= dict.fromkeys(_keys(prefix), name)
-    return Sites(names)
+            for rule in _rules(prefix, name, number):
+                _add(rules, rule)
+    named = {key: rule.name for key, rule in rules.items()}
+    return Sites(named, _without_effect(lines, {rule.line for rule in rules.values()}))
 
 
-def _keys(prefix: str) -> list[str]:
-    """Return the beginnings of urlkeys that a prefix stands for."""
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """The name of all urlkeys that begin so; `is_wide` for the host of `*.host` itself."""
+
+    key: str
+    name: str
+    line: int
+    is_wide: bool = False
+
+
+def _add(rules: dict[str, _Rule], rule: _Rule) -> None:
+    """Take a rule, unless there is a more specific one; of equal ones the last counts."""
+    other = rules.get(rule.key)
+    if other is None or other.is_wide or not rule.is_wide:
+        rules[rule.key] = rule
+
+
+def _without_effect(lines: Sequence[str], in_use: Collection[int]) -> tuple[str, ...]:
+    """Return the lines that name no URL, as others name all that they could."""
+    return tuple(
+        f"line {number} has no effect, as other lines name its URLs: {line.strip()}"
+        for number, line in enumerate(lines, 1)
+        if number not in in_use and line.strip() and not line.strip().startswith("#")
+    )
+
+
+def _rules(prefix: str, name: str, line: int) -> list[_Rule]:
+    """Return the rules that a prefix stands for."""
     everywhere = prefix.startswith(_ALL_HOSTS)
     bare = prefix.removeprefix(_ALL_HOSTS)
     key = urlkey(bare if "://" in bare else f"http://{bare}")
     host, _, path = key.partition(")")
     # An urlkey has lost the slash at its end: what is below it is not what begins alike.
     keys = [key + end for end in ("/", "?", _END)] if bare.endswith("/") and path != "/" else [key]
-    return [*keys, f"{host},"] if everywhere else keys
+    rules = [_Rule(key, name, line, is_wide=everywhere) for key in keys]
+    return [*rules, _Rule(f"{host},", name, line)] if everywhere else rules
 
 
 def _parents(keys: Sequence[str]) -> list[int]:

@@ -84,3 +84,25 @@ def test_a_list_is_kept_until_another_is_given(tmp_path: Path, sites_file: Path)
         assert names() == known
         make_facets(engine, FacetBuildOptions(anew=True))
         assert names() == {"example.org", "ministry.example", "alone.example"}
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_most_specific_line_counts_whatever_the_order(tmp_path: Path, turned: bool) -> None:
+    lines = ["archive.org Home", "*.archive.org All", "web.archive.org Wayback", "archive.org/a A"]
+    (tmp_path / "sites").write_text("\n".join(lines[::-1] if turned else lines))
+    sites = read_sites(tmp_path / "sites")
+    urls = ("archive.org/", "blog.archive.org/", "web.archive.org/x", "archive.org/a/b")
+    keys = [urlkey(f"http://{url}") for url in urls]
+    assert sites.names(keys, [""] * 4) == ["Home", "All", "Wayback", "A"]
+    assert sites.without_effect == ()
+
+
+def test_lines_without_effect_are_told(tmp_path: Path) -> None:
+    (tmp_path / "sites").write_text(
+        "# a list\na.example A\n\nhttp://www.a.example/ B\nb.example C\n"
+    )
+    sites = read_sites(tmp_path / "sites")
+    assert sites.names([urlkey("http://a.example/")], [""]) == ["B"]
+    [told] = sites.without_effect
+    assert told.startswith("line 2 has no effect")
+    assert "a.example A" in told
