@@ -76,7 +76,7 @@ def test_search_filter_and_chart(page: Page, server: str) -> None:
     expect(page.get_by_role("status")).to_contain_text("47 results")
     page.get_by_role("complementary").get_by_role("link", name="French").click()
     expect(page.get_by_role("status")).to_contain_text("1 result")
-    page.get_by_role("link", name="Take away Language French").click()
+    page.get_by_role("link", name="Remove Language French").click()
     expect(page.get_by_role("status")).to_contain_text("47 results")
     page.get_by_role("link", name="2019 : 1").click()
     expect(page.locator(".hit")).to_have_count(1)
@@ -96,7 +96,7 @@ def test_a_document_and_its_difference(page: Page, server: str) -> None:
     page.goto(f"{server}/search?q=museum")
     page.locator(".hit-title a").first.click()
     expect(page.locator("h1")).to_have_text("Quarry museum")
-    page.get_by_role("button", name="Compare the two chosen").click()
+    page.get_by_role("button", name="Compare selected versions").click()
     assert page.url == f"{server}/documents/{FIRST}/diff/{THIRD}"
     expect(page.locator(".row-removed").first).to_contain_text("Open on Mondays")
 
@@ -113,7 +113,7 @@ def test_a_long_text_unfolds(page: Page, server: str) -> None:
     page.goto(f"{server}{PAGES['long'].replace('part=2', 'part=1')}")
     text = page.locator(".text")
     folded = text.bounding_box()
-    page.get_by_text("Show the whole text").click()
+    page.get_by_text("Show the full text").click()
     unfolded = text.bounding_box()
     assert folded
     assert unfolded
@@ -175,9 +175,7 @@ def test_a_text_that_does_not_stand_out_is_noticed(browser: Browser, server: str
     page = _open(browser, color_scheme="light")
     page.goto(f"{server}/help")
     page.locator("h1").evaluate("e => e.style.color = '#999'")
-    assert [fault.split(":")[0] for fault in page.evaluate(CONTRAST)["faults"]] == [
-        "What a query can say"
-    ]
+    assert [fault.split(":")[0] for fault in page.evaluate(CONTRAST)["faults"]] == ["Query syntax"]
     page.context.close()
 
 
@@ -203,7 +201,7 @@ def test_all_works_without_scripts(browser: Browser, server: str) -> None:
     page.get_by_role("link", name="2012").first.click()
     expect(page.locator(".hit")).to_have_count(1)
     page.locator(".hit-title a").click()
-    page.get_by_role("button", name="Compare the two chosen").click()
+    page.get_by_role("button", name="Compare selected versions").click()
     expect(page.locator("h1")).to_have_text("What changed")
     page.context.close()
 
@@ -217,7 +215,7 @@ def test_colours_follow_the_system_or_the_choice(
     assert _is_dark(page) == (system == "dark")
     page.get_by_label(chosen).check()
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_role("status")).to_have_text("Saved in this browser.")
+    expect(page.get_by_role("status")).to_have_text("Settings saved in this browser.")
     assert _is_dark(page) == (chosen == "Dark")
     page.goto(f"{server}/search?q=quarry")
     assert _is_dark(page) == (chosen == "Dark")

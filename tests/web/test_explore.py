@@ -152,7 +152,7 @@ def test_a_value_refines_and_steps_back(client: FlaskClient) -> None:
     (month,) = _links(refined, "2013-05")
     twice = _page(client, month)
     assert "Status" in twice.all("table")[0].text
-    (back,) = _links(twice, "← Step back")
+    (back,) = _links(twice, "← Back")
     assert parse_qs(urlsplit(back).query)["where"] == ["type=pdf"]
     assert _page(client, back).all("figcaption")[0].text == "Bytes by month"
 
@@ -162,7 +162,7 @@ def test_a_condition_is_taken_away_by_its_chip(client: FlaskClient) -> None:
     chips = page.all("ul", class_="chips")[0]
     assert "pdf" in chips.text
     assert "2013-01 – 2013-12" in chips.text
-    (chip,) = [link for link in page.all("a") if "Take away Type" in " ".join(link.text.split())]
+    (chip,) = [link for link in page.all("a") if "Remove Type" in " ".join(link.text.split())]
     query = parse_qs(urlsplit(chip.attributes["href"]).query)
     assert query == {"where": ["month=2013-01..2013-12"], "by": ["site"]}
 
@@ -185,7 +185,7 @@ def test_what_has_no_column_is_still_in_the_sum(client: FlaskClient) -> None:
     assert heads.index("all others") == MOST_COLUMNS + 1
     cells = [int(cell or 0) for cell in _row(page, "html")[: MOST_COLUMNS + 2]]
     assert sum(cells[:-1]) == cells[-1]
-    assert "those with the most have a column" in page.all("main")[0].text
+    assert "only the largest have a column" in page.all("main")[0].text
 
 
 def test_a_cell_leads_to_its_captures(client: FlaskClient) -> None:
@@ -288,7 +288,7 @@ def test_the_search_finds_the_documents_of_the_captures(app: Flask, where: str) 
 def test_what_is_too_long_for_a_search_is_left_out(client: FlaskClient) -> None:
     sites = ",".join(f"site{number}.example" for number in range(200))
     page = _page(client, f"/explore?where=site%3D{sites}&where=type%3Dhtml")
-    assert "has no filter for site" in page.source
+    assert "cannot filter by site" in page.source
     (address,) = _links(page, "Search within")
     assert client.get(address).status_code == 200
     years = ",".join(map(str, range(1990, 2026)))
@@ -299,7 +299,7 @@ def test_what_is_too_long_for_a_search_is_left_out(client: FlaskClient) -> None:
 @pytest.mark.parametrize("where", ["depth=1", "type=unknown", "status=ignored", "size=unknown"])
 def test_where_the_search_has_no_filter_it_is_told(client: FlaskClient, where: str) -> None:
     page = _page(client, f"/explore?where={where.replace('=', '%3D')}&by=month")
-    assert f"has no filter for {where.partition('=')[0]}" in page.source
+    assert f"cannot filter by {where.partition('=')[0]}" in page.source
 
 
 def test_two_selections_side_by_side(client: FlaskClient) -> None:
@@ -310,7 +310,7 @@ def test_two_selections_side_by_side(client: FlaskClient) -> None:
     )
     for type_ in first:
         assert _row(page, type_)[:2] == [str(first[type_]), str(second[type_])]
-    (alone,) = _links(page, "Show that alone")
+    (alone,) = _links(page, "Show only that one")
     assert parse_qs(urlsplit(alone).query)["where"] == ["site=site2.fr"]
     table = _table(client, "where=site%3Dsite1.example&vs=site%3Dsite2.fr&by=type")
     assert Counter(row["selection"] for row in table) == {
@@ -460,7 +460,7 @@ def test_months_between_have_a_place_in_the_chart(client: FlaskClient) -> None:
 def test_an_empty_selection_says_so(client: FlaskClient) -> None:
     page = _page(client, "/explore?where=site%3Dnowhere.example")
     assert "No captures" in _status(page)
-    assert "No capture meets all these conditions" in page.source
+    assert "No captures match these conditions" in page.source
 
 
 def test_an_empty_archive_says_so(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -84,7 +84,7 @@ def test_a_bar_refines_and_the_way_leads_back(page: Page, explorer: str) -> None
     page.wait_for_url("**where=type*")
     expect(page.locator("figcaption")).to_have_text("Captures by month")
     expect(page.locator(".chips")).to_contain_text("Type")
-    page.get_by_role("link", name="Step back").click()
+    page.get_by_role("link", name="Back").click()
     expect(page.locator("figcaption")).to_have_text("Captures by type")
     expect(page.locator(".chips")).to_have_count(0)
 

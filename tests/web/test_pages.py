@@ -10,6 +10,7 @@ from nwx.engine.base import Engine
 from tests.web.addresses import ERRORS, FIRST, HOSTILE, LONG, MISSING, PAGES, SECOND, THIRD
 from tests.web.html import Page
 from webapp import create_app
+from webapp.search import history
 
 
 @pytest.mark.parametrize("accepted", ["gzip, deflate, br", "gzip;q=0.5"])
@@ -101,7 +102,7 @@ def test_results_link_to_playback_of_first_and_last_capture(client: FlaskClient)
 def test_a_filter_narrows_and_can_be_taken_away(client: FlaskClient) -> None:
     page = Page(client.get("/search?q=quarry&type=pdf").text)
     assert len(page.all("li", class_="hit")) == 1
-    chip = next(link for link in page.all("a") if "Take away" in link.text)
+    chip = next(link for link in page.all("a") if "Remove" in link.text)
     assert "pdf" in chip.text
     assert chip.attributes["href"] == "/search?q=quarry"
 
@@ -312,3 +313,12 @@ def test_crawlers_and_icons_are_answered(client: FlaskClient) -> None:
     assert "Disallow: /" in client.get("/robots.txt").text
     with client.get("/favicon.ico", follow_redirects=True) as icon:
         assert icon.mimetype == "image/svg+xml"
+
+
+def test_captures_of_further_versions_are_counted(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "MOST_VERSIONS", 1)
+    page = client.get(f"/documents/{FIRST}")
+    assert page.status_code == 200
+    assert "captures of other versions are not listed" in page.text

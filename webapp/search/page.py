@@ -31,7 +31,7 @@ FACET_TITLES = {
 SORTS = {Sort.RELEVANCE: "Best match", Sort.OLDEST: "Oldest", Sort.NEWEST: "Newest"}
 COLLAPSES = {
     Collapse.URL: "One per URL",
-    Collapse.SIMILAR: "Fold similar",
+    Collapse.SIMILAR: "Group similar",
     Collapse.NONE: "All versions",
 }
 FACET_SIZE = 8

@@ -21,10 +21,10 @@ from webapp.site.openapi import ErrorAnswer, ErrorDetails
 
 RETRY_SECONDS = 5
 HEADINGS = {
-    400: "That cannot be answered",
+    400: "Bad request",
     404: "Not in this archive",
-    405: "That cannot be done here",
-    503: "The archive cannot be reached",
+    405: "Method not allowed",
+    503: "The archive is unavailable",
 }
 _BUSY = (EngineBusyError, QuestionTimeoutError, DrawingBusyError)
 _BUSY_HEADING = "The archive is busy"

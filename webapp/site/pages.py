@@ -13,7 +13,7 @@ from webapp.site.preferences import COOKIE, PAGE_SIZES, Theme, read_preferences,
 blueprint = Blueprint("pages", __name__)
 
 COOKIE_SECONDS = 365 * 86_400
-THEMES = {Theme.AUTO: "As my system has it", Theme.LIGHT: "Light", Theme.DARK: "Dark"}
+THEMES = {Theme.AUTO: "Same as system", Theme.LIGHT: "Light", Theme.DARK: "Dark"}
 
 
 @blueprint.get("/settings")
