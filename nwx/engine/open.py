@@ -1,15 +1,46 @@
-"""From an address to an engine."""
+"""From an address to an engine.
 
-from pathlib import Path
+An engine is a package with a class that is an `Engine`, opened by its
+`open_engine`, and a line in `_PACKAGES`.
+"""
+
+from importlib import import_module
 
 from nwx.engine.base import Engine
 from nwx.errors import UsageError
 from nwx.settings import Settings
 
+_FOLDER = ""
+_PACKAGES = {
+    _FOLDER: "nwx.engine.embedded",
+    "http": "nwx.engine.elastic",
+    "https": "nwx.engine.elastic",
+}
+"""The packages of the engines by the schemes of their addresses; a folder has none."""
+
 
 def is_server(address: str) -> bool:
     """Tell whether an address is a server's (http, https) and not a folder."""
-    return address.startswith(("http://", "https://"))
+    return bool(_scheme(address)) and _scheme(address) in _PACKAGES
+
+
+def engine_package(address: str) -> str:
+    """Return the name of the package of the engine at an address.
+
+    Raises UsageError for an address of an unknown scheme.
+    """
+    scheme = _scheme(address)
+    if scheme not in _PACKAGES:
+        raise UsageError(
+            f"--engine {address}: unknown scheme {scheme!r}; give a folder, "
+            "or the http:// or https:// address of an Elasticsearch"
+        )
+    return _PACKAGES[scheme]
+
+
+def _scheme(address: str) -> str:
+    scheme, separator, _ = address.partition("://")
+    return scheme if separator else _FOLDER
 
 
 def open_engine(settings: Settings, *, read_only: bool = False) -> Engine:
@@ -18,17 +49,7 @@ def open_engine(settings: Settings, *, read_only: bool = False) -> Engine:
     Close it after use. Raises EngineError where there is none, or none that
     can be used, UsageError for an address of another scheme.
     """
-    if is_server(settings.engine):
-        # Imported here so that one engine never loads the libraries of the other.
-        from nwx.engine.elastic import ElasticEngine
-
-        return ElasticEngine(settings.engine, settings.elastic)
-    scheme, separator, _ = settings.engine.partition("://")
-    if separator:
-        raise UsageError(
-            f"--engine {settings.engine}: unknown scheme {scheme!r}; give a folder, "
-            "or the http:// or https:// address of an Elasticsearch"
-        )
-    from nwx.engine.embedded import EmbeddedEngine
-
-    return EmbeddedEngine(Path(settings.engine), read_only=read_only)
+    # Imported here so that one engine never loads the libraries of the other.
+    package = import_module(engine_package(settings.engine))
+    engine: Engine = package.open_engine(settings, read_only=read_only)
+    return engine

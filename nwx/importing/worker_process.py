@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from nwx.dedup.exclusion_lists import ListFiles
-from nwx.engine.open import is_server
+from nwx.engine.open import engine_package
 from nwx.importing.messages import FileTask, Message
 from nwx.importing.options import ImportOptions
 from nwx.importing.pulse import Pulse
@@ -24,7 +24,7 @@ _context = get_context("forkserver")
 
 def warm_up(settings: Settings) -> None:
     """Begin to load what readers need, in the background."""
-    engine = "nwx.engine.elastic" if is_server(settings.engine) else "nwx.engine.embedded"
+    engine = engine_package(settings.engine)
     _context.set_forkserver_preload(["nwx.importing.worker", engine])
     forkserver.ensure_running()
 

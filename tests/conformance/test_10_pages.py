@@ -2,7 +2,8 @@
 
 import pytest
 
-from nwx.engine.base import RESULT_WINDOW, Engine
+from nwx.engine.base import Engine
+from nwx.engine.document_index import RESULT_WINDOW
 from nwx.errors import WindowError
 from nwx.model import Collapse, Total
 from nwx.query.question import Question

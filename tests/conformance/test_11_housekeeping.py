@@ -1,6 +1,7 @@
 """Streaming, deleting, sizes, versions."""
 
-from nwx.engine.base import RESULT_WINDOW, Engine
+from nwx.engine.base import Engine
+from nwx.engine.document_index import RESULT_WINDOW
 from nwx.engine.entries import capture_entry, dates_entry, document_entry
 from nwx.model import Batch, Collapse, Dates, IndexName, SourceFile, Total
 from nwx.query.question import Question

@@ -9,7 +9,8 @@ from flask import Blueprint, Response, request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
-from nwx.engine.base import RESULT_WINDOW, Engine
+from nwx.engine.base import Engine
+from nwx.engine.document_index import RESULT_WINDOW
 from nwx.model import Collapse, Hit
 from nwx.query.question import Question
 from nwx.searching.answers import hit_answer, to_json

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from flask import Blueprint, g, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from nwx.engine.base import RESULT_WINDOW
+from nwx.engine.document_index import RESULT_WINDOW
 from nwx.errors import QueryError, WindowError
 from nwx.model import Collapse, IndexName, SearchResult, Sort
 from nwx.query.question import FILTERS, Question

@@ -1,5 +1,11 @@
-"""The engine on Elasticsearch."""
+"""The Elasticsearch engine: an archive in the indices of a server."""
 
 from nwx.engine.elastic.engine import ElasticEngine
+from nwx.settings import Settings
 
-__all__ = ["ElasticEngine"]
+__all__ = ["ElasticEngine", "open_engine"]
+
+
+def open_engine(settings: Settings, *, read_only: bool) -> ElasticEngine:
+    """Return the archive on the server at `settings.engine`; the server says who may write."""
+    return ElasticEngine(settings.engine, settings.elastic)

@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 from nwx.cdx.rows import CdxRow
-from nwx.engine.base import DatesBuilder, Engine, check_deletable
+from nwx.engine.base import Engine, EngineTraits, check_deletable
+from nwx.engine.dates_index import DatesBuilder
 from nwx.engine.elastic.bulk import Action, send
 from nwx.engine.elastic.captures import cdx_rows, store
 from nwx.engine.elastic.captures.by_digest import captures_by_digest
 from nwx.engine.elastic.captures.ranges import captures_between
 from nwx.engine.elastic.dates.indices import ElasticDatesIndices
-from nwx.engine.elastic.dates.store import DatesIndex
+from nwx.engine.elastic.dates.store import DatesStore
 from nwx.engine.elastic.documents.search import Searching
 from nwx.engine.elastic.documents.store import DocumentsIndex
 from nwx.engine.elastic.facets.store import ElasticFacetStore
@@ -54,13 +55,15 @@ class ElasticEngine(Engine):
     `address` may carry user and password; messages never do.
     """
 
+    traits = EngineTraits(estimates=True, live_selections=True, transactional_load=False)
+
     def __init__(self, address: str, settings: ElasticSettings) -> None:
         self._server = Server(address, settings)
         self.address = self._server.address
         self._schema = Schema(self._server, settings)
         self._name = self._schema.name
         self._documents = DocumentsIndex(self._server, self._name(IndexName.DOCUMENTS))
-        self._dates = DatesIndex(self._server, self._name(IndexName.DATES))
+        self._dates = DatesStore(self._server, self._name(IndexName.DATES))
         self._parallel = ElasticDatesIndices(self._server, self._schema)
         self._searching = Searching(self._server, self._schema, self._parallel)
         self._settings = settings

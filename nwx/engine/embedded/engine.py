@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from nwx.cdx.rows import CdxRow
-from nwx.engine.base import DatesBuilder, Engine, check_deletable
+from nwx.engine.base import Engine, EngineTraits, check_deletable
+from nwx.engine.dates_index import DatesBuilder
 from nwx.engine.embedded import reader
 from nwx.engine.embedded.captures import by_digest, cdx_rows
 from nwx.engine.embedded.captures.loader import Loader
@@ -51,6 +52,8 @@ class EmbeddedEngine(Engine):
     can be searched, and is safe, after `refresh` or `close`, or a while
     later. With `read_only` nothing is ever written.
     """
+
+    traits = EngineTraits(estimates=False, live_selections=False, transactional_load=True)
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.address = str(path)

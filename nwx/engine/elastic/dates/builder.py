@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-from nwx.engine.base import DatesBuilder
-from nwx.engine.elastic.dates.store import DatesIndex
+from nwx.engine.dates_index import DatesBuilder
+from nwx.engine.elastic.dates.store import DatesStore
 from nwx.engine.elastic.documents.compile import EVERYTHING
 from nwx.engine.elastic.pages import pages, search_page
 from nwx.engine.elastic.schema import FIRST, Schema
@@ -21,7 +21,7 @@ class IndexBuilder(DatesBuilder):
     """An index while it is filled."""
 
     def __init__(self, server: Server, index: str) -> None:
-        self._index = DatesIndex(server, index)
+        self._index = DatesStore(server, index)
 
     def append(self, dates: Sequence[Dates]) -> int:
         return self._index.add(dates)
@@ -103,4 +103,4 @@ def _add_later(server: Server, old: str, alias: str, written: int) -> None:
     server.request("POST", f"/{quoted(old)}/_refresh")
     body = {"query": {"range": {"_seq_no": {"gt": written}}}}
     for page in pages(server, old, body, [{"id": "asc"}]):
-        DatesIndex(server, alias).add(dates_from_entry(hit["_source"]) for hit in page)
+        DatesStore(server, alias).add(dates_from_entry(hit["_source"]) for hit in page)

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from functools import partial
 
 from nwx import mappings
-from nwx.engine.base import DatesBuilder, check_name, is_name
+from nwx.engine.dates_index import DatesBuilder, check_name, is_name
 from nwx.engine.elastic.dates.builder import BUILDING, building
-from nwx.engine.elastic.dates.store import DatesIndex
+from nwx.engine.elastic.dates.store import DatesStore
 from nwx.engine.elastic.documents.compile import EVERYTHING, Query
 from nwx.engine.elastic.pages import pages, search_page
 from nwx.engine.elastic.schema import NUMBER, OWN_FIELDS, Schema
@@ -61,8 +61,8 @@ class ElasticDatesIndices:
         """Return the indices that are attached."""
         return list(self._addresses().values())
 
-    def _index(self, index: str) -> DatesIndex:
-        return DatesIndex(self._server, index)
+    def _index(self, index: str) -> DatesStore:
+        return DatesStore(self._server, index)
 
     def _addresses(self) -> IndexAddresses:
         if time.monotonic() > self._until:

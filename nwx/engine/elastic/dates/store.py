@@ -17,8 +17,8 @@ CHUNK = 1_000
 Pair = tuple[str, str]
 
 
-class DatesIndex:
-    """The index of dates.
+class DatesStore:
+    """The entries of one index of dates.
 
     An entry is written only over the state that was read, or not at all:
     who comes second reads again and adds to what is there then.

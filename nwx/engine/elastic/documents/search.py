@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from nwx.engine.base import RESULT_WINDOW
+from nwx.engine.document_index import RESULT_WINDOW
 from nwx.engine.elastic.dates.indices import ElasticDatesIndices
 from nwx.engine.elastic.documents.compile import EVERYTHING, Query, has_scores
 from nwx.engine.elastic.documents.counts import FacetCounts

@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from nwx import mappings
-from nwx.engine.base import DatesBuilder
+from nwx.engine.dates_index import DatesBuilder
 from nwx.engine.embedded.database import connect, make_dates_tables
 from nwx.engine.embedded.documents.stored_columns import save_columns_file
 from nwx.engine.embedded.folder import LOCK, Folder

@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 from tantivy import Query
 
-from nwx.engine.base import RESULT_WINDOW
+from nwx.engine.document_index import RESULT_WINDOW
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns, Folds
 from nwx.engine.embedded.documents.compile import (

@@ -1,0 +1,64 @@
+"""The captures of an archive, in the order of a CDX and by their digests."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+
+from nwx.cdx.rows import CdxRow
+from nwx.engine.spans import CdxSpan
+from nwx.model import Capture
+
+
+class CaptureIndex(ABC):
+    """Captures looked up, loaded without documents, and unloaded."""
+
+    @abstractmethod
+    def captures(self, urlkey: str, end: str | None = None) -> Iterator[Capture]:
+        """Stream captures in the order of urlkey, timestamp, file and offset.
+
+        Those of `urlkey`, or with `end` those from `urlkey` up to but
+        without `end`, compared as UTF-8 bytes.
+        """
+
+    @abstractmethod
+    def captures_by_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
+        """Stream the captures that hold a payload of this digest (normal form), the newest first.
+
+        With `urlkey` those of this one only. Revisits hold no payload.
+        Captures of one moment come in the order of file and offset.
+        """
+
+    @abstractmethod
+    def cdx_rows(self, span: CdxSpan) -> Iterator[CdxRow]:
+        """Stream the captures of a span as rows of a CDX, in its order.
+
+        Within one urlkey and timestamp they are in the order of file and
+        offset; digests are in their normal form.
+        """
+
+    @abstractmethod
+    def cdx_marks(self, span: CdxSpan, every: int) -> Iterator[str]:
+        """Stream the places (`urlkey timestamp`) of the first of every so many captures of a span.
+
+        In the order of a CDX, whatever the order of the span.
+        """
+
+    @abstractmethod
+    def collections(self) -> list[str]:
+        """Return the names of the collections that have had captures, in order."""
+
+    @abstractmethod
+    def load_captures(self, batches: Iterable[Sequence[Capture]]) -> int:
+        """Store captures without documents, visible when it returns; return how many were new.
+
+        Those that are there already stay as they are. Nothing is stored
+        when `batches` raises. The embedded engine stores all or none
+        whatever happens; where Elasticsearch is lost on the way, doing it
+        again stores the rest.
+        """
+
+    @abstractmethod
+    def unload_captures(self, ids: Iterable[str]) -> int:
+        """Delete captures by their ids, gone when it returns; return how many there were.
+
+        Nothing is deleted when `ids` raises.
+        """

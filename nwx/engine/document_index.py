@@ -1,0 +1,39 @@
+"""The documents of an archive: what they are, and which a question finds."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Sequence
+
+from nwx.model import Document, Hit, SearchResult
+from nwx.query.question import Question
+
+RESULT_WINDOW = 10_000
+"""The number of hits that pages can reach; `scroll` streams all."""
+
+
+class DocumentIndex(ABC):
+    """Documents by their ids, and searches among them."""
+
+    @abstractmethod
+    def known(self, ids: Collection[str]) -> dict[str, int]:
+        """Return the precedence of those of the documents that the engine holds."""
+
+    @abstractmethod
+    def documents(self, ids: Sequence[str]) -> dict[str, Document]:
+        """Return the documents of these ids that the engine holds."""
+
+    @abstractmethod
+    def search(self, question: Question) -> SearchResult:
+        """Answer a question.
+
+        A facet counts the documents of the result, and where a filter is
+        about it those too that only this filter leaves out. Raises
+        WindowError beyond RESULT_WINDOW, and what `nwx.query.question.resolve`
+        raises; QueryError also for what the engine cannot compile.
+        """
+
+    @abstractmethod
+    def scroll(self, question: Question) -> Iterator[Hit]:
+        """Stream every hit of a question, in no order, without snippets.
+
+        Looks at query, filters and dates of the question only.
+        """

@@ -1,0 +1,85 @@
+"""Every method of an engine has the signature that the interface gives it."""
+
+import inspect
+from abc import ABC
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from nwx.engine import base
+from nwx.engine.capture_index import CaptureIndex
+from nwx.engine.dates_index import DatesBuilder, DatesIndex
+from nwx.engine.document_index import DocumentIndex
+from nwx.engine.elastic.dates.builder import IndexBuilder
+from nwx.engine.elastic.engine import ElasticEngine
+from nwx.engine.elastic.facets.live import ElasticLiveSelection
+from nwx.engine.elastic.facets.store import ElasticFacetStore
+from nwx.engine.embedded.dates.folder import FolderBuilder
+from nwx.engine.embedded.engine import EmbeddedEngine
+from nwx.engine.embedded.facets.store import EmbeddedFacetStore
+from nwx.engine.facet_store import BlobStore, FacetStore
+from nwx.engine.ledger import Ledger
+from nwx.engine.selection import LiveSelection
+
+CAPABILITIES = (DocumentIndex, CaptureIndex, DatesIndex, Ledger)
+KEPT: dict[type[ABC], tuple[type, ...]] = {
+    base.Engine: (EmbeddedEngine, ElasticEngine),
+    FacetStore: (EmbeddedFacetStore, ElasticFacetStore),
+    DatesBuilder: (FolderBuilder, IndexBuilder),
+    LiveSelection: (ElasticLiveSelection,),
+}
+"""The interfaces, and the classes that keep them; an engine that joins adds its own."""
+
+
+def interfaces(of: type[ABC]) -> Iterator[type]:
+    for one in of.__mro__:
+        if one.__module__.startswith("nwx.engine."):
+            yield one
+
+
+def methods(interface: type) -> Iterator[tuple[str, Callable[..., object]]]:
+    for name, found in vars(interface).items():
+        if inspect.isfunction(found) and not name.startswith("_"):
+            yield name, found
+
+
+CASES = [
+    (name, method, kept)
+    for interface, classes in KEPT.items()
+    for one in interfaces(interface)
+    for name, method in methods(one)
+    for kept in classes
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "kept"), CASES, ids=[f"{kept.__name__}.{name}" for name, _, kept in CASES]
+)
+def test_signatures_are_those_of_the_interface(
+    name: str, method: Callable[..., object], kept: type
+) -> None:
+    wanted, found = inspect.signature(method), inspect.signature(getattr(kept, name))
+    assert list(found.parameters.values()) == list(wanted.parameters.values())
+
+
+@pytest.mark.parametrize("kept", [one for classes in KEPT.values() for one in classes])
+def test_nothing_of_the_interface_is_missing(kept: type) -> None:
+    assert not inspect.isabstract(kept)
+
+
+@pytest.mark.parametrize("engine", KEPT[base.Engine])
+def test_an_engine_has_no_public_methods_of_its_own(engine: type) -> None:
+    known = {name for one in interfaces(base.Engine) for name, _ in methods(one)}
+    assert {name for name, _ in methods(engine)} <= known
+
+
+def test_an_engine_is_its_capabilities() -> None:
+    assert set(CAPABILITIES) <= set(base.Engine.__mro__)
+    assert set(BlobStore.__abstractmethods__) <= set(FacetStore.__abstractmethods__)
+    for capability in CAPABILITIES:
+        assert capability.__abstractmethods__, capability
+
+
+@pytest.mark.parametrize("engine", KEPT[base.Engine])
+def test_an_engine_declares_in_what_it_differs(engine: type[base.Engine]) -> None:
+    assert isinstance(engine.traits, base.EngineTraits)
