@@ -25,6 +25,8 @@ from nwx.query.tree import (
 )
 
 MAX_COST = 4_000
+MAX_TREE_DEPTH = 120
+"""The most operators within each other; brackets of what is written add less."""
 MAX_PATTERN_CHARACTERS = 1_000
 MAX_WILDCARDS = 32
 """The most `*` and `?` of one pattern."""
@@ -47,7 +49,8 @@ _PIECE = re.compile(r"\\.|[*?]", re.DOTALL)
 
 
 def check_cost(node: Node) -> None:
-    """Raise QueryError for a query that takes more work than a search may."""
+    """Raise QueryError for a query that takes more work than a search may, or is too deep."""
+    _check_depth(node)
     total = cost(node)
     if total > MAX_COST:
         raise QueryError(
@@ -55,6 +58,24 @@ def check_cost(node: Node) -> None:
             f"patterns (* and ?), misspelt words (~) and dates, begin patterns with letters, "
             f"or name a field (title:…)"
         )
+
+
+def _check_depth(node: Node) -> None:
+    level: list[Node] = [node]
+    for _ in range(MAX_TREE_DEPTH + 1):
+        level = [part for one in level for part in _parts(one)]
+        if not level:
+            return
+    raise QueryError("the query is nested too deep")
+
+
+def _parts(node: Node) -> tuple[Node, ...]:
+    match node:
+        case Boost():
+            return (node.node,)
+        case Bool():
+            return (*node.must, *node.should, *node.must_not)
+    return ()
 
 
 def cost(node: Node) -> int:

@@ -6,6 +6,7 @@ from typing import Self
 
 from nwx.errors import QueryError, TimestampError, UsageError
 from nwx.model import Collapse, Sort
+from nwx.query.cost import check_cost
 from nwx.query.dates import date_span
 from nwx.query.parser import parse_query
 from nwx.query.tree import Node
@@ -114,11 +115,16 @@ def resolve(question: Question) -> DocumentQuery:
             field_name = _field("filter", name)
             filters[field_name] = tuple(_value(name, field_name, value) for value in values)
     return DocumentQuery(
-        tree=parse_query(query) if isinstance(query, str) else query,
+        tree=parse_query(query) if isinstance(query, str) else _checked(query),
         filters=filters,
         date_from=_bound(question.date_from, 0),
         date_to=_bound(question.date_to, 1),
     )
+
+
+def _checked(tree: Node) -> Node:
+    check_cost(tree)
+    return tree
 
 
 def facet_fields(question: Question) -> tuple[str, ...]:

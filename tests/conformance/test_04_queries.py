@@ -4,6 +4,7 @@ import pytest
 
 from nwx.engine.base import Engine
 from nwx.errors import QueryError
+from nwx.query.cost import MAX_TREE_DEPTH
 from nwx.query.question import Question
 from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
 from tests.conformance.archive import batch, page
@@ -231,16 +232,23 @@ def test_what_makes_no_sense_is_said(archive: Engine, query: Node) -> None:
         list(archive.scroll(Question(query)))
 
 
-def test_a_deep_query_is_answered_or_refused(archive: Engine) -> None:
+def test_a_deep_query_is_answered_and_a_deeper_one_is_refused(archive: Engine) -> None:
     deep: Node = Term("", "budget")
-    for _ in range(200):
+    for _ in range(MAX_TREE_DEPTH):
         deep = Bool(must=(deep,))
-    try:
-        assert ask(archive, deep) == {"a", "b"}
-    except QueryError:
-        return
+    assert ask(archive, deep) == {"a", "b"}
+    with pytest.raises(QueryError, match="nested too deep"):
+        archive.search(Question(Bool(must=(deep,))))
 
 
-def test_many_words_are_answered_or_refused(archive: Engine) -> None:
+def test_a_query_that_costs_too_much_is_refused(archive: Engine) -> None:
+    costly = Bool(should=tuple(Wildcard("", f"*{n}*") for n in range(100)))
+    with pytest.raises(QueryError, match="too much work"):
+        archive.search(Question(costly))
+    with pytest.raises(QueryError, match="too much work"):
+        list(archive.scroll(Question(costly)))
+
+
+def test_many_words_are_answered(archive: Engine) -> None:
     many = Bool(should=tuple(Term("content", f"word{n}") for n in range(900)))
     assert ask(archive, many) == set()

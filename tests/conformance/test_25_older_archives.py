@@ -12,30 +12,29 @@ from nwx.query.question import Question
 from nwx.query.tree import All
 from tests.conformance.archive import also, batch, capture, page
 from tests.conformance.asking import ask
-from tests.conformance.engines import Opener
-from tests.conformance.older import make_newer, make_older
+from tests.conformance.engines import ENGINES, Opener
 
 PAGES = [page(f"http://example.org/{n}", f"{2010 + n}", f"text {n}") for n in range(3)]
 VIA = replace(capture("http://example.org/via", "2015", offset=7), via="http://example.org/0")
 
 
 @pytest.fixture
-def older(open_archive: Opener) -> Opener:
+def older(kind: str, open_archive: Opener) -> Opener:
     with open_archive() as engine:
         engine.create()
         engine.write(batch(PAGES))
         engine.refresh()
-    make_older(engine)
+    ENGINES[kind].make_older(engine)
     return open_archive
 
 
 @pytest.fixture
-def newer(open_archive: Opener) -> Opener:
+def newer(kind: str, open_archive: Opener) -> Opener:
     with open_archive() as engine:
         engine.create()
         engine.write(batch(PAGES))
         engine.refresh()
-    make_newer(engine)
+    ENGINES[kind].make_newer(engine)
     return open_archive
 
 

@@ -11,7 +11,7 @@ from nwx.engine.embedded import EmbeddedEngine, folder, migrations
 from nwx.engine.embedded.migrations import MIGRATIONS
 from nwx.engine.migrations import Migration, pending_migrations
 from nwx.model import IndexName
-from tests.conformance.older import make_older
+from tests.conformance.engines.embedded import make_older
 from tests.unit.engine.embedded.making import batch, page
 
 

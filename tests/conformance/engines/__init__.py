@@ -1,0 +1,51 @@
+"""The engines that the suite runs on.
+
+An engine joins with a module here, which knows how to make archives of it,
+and a line in ENGINES.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from nwx.engine.base import Engine
+from tests.conformance.engines import elastic, embedded
+
+Opener = Callable[[], Engine]
+
+
+class EngineUnderTest(Protocol):
+    """What the module of an engine has."""
+
+    DIFFERENCES: Mapping[str, str]
+    """Cases that this engine fails, by their names without parameters, and the reasons."""
+
+    def new_archive(
+        self, folder: Path, request: pytest.FixtureRequest
+    ) -> AbstractContextManager[Opener]:
+        """Give what opens an archive of its own, which has no indices yet, as often as wanted."""
+
+    def make_older(self, engine: Engine) -> None:
+        """Turn a closed archive into one of the first version, without the index facets."""
+
+    def make_newer(self, engine: Engine) -> None:
+        """Turn a closed archive into one of a version to come."""
+
+
+ENGINES: Mapping[str, EngineUnderTest] = {"embedded": embedded, "elastic": elastic}
+KINDS = tuple(ENGINES)
+
+
+@contextmanager
+def new_archive(kind: str, folder: Path, request: pytest.FixtureRequest) -> Iterator[Opener]:
+    """Give what opens an archive of its own, which has no indices yet, as often as wanted."""
+    with ENGINES[kind].new_archive(folder, request) as opener:
+        yield opener
+
+
+def is_expected_to_fail(kind: str, case: str) -> str:
+    """Return the reason why a case fails on an engine, "" where it does not."""
+    return ENGINES[kind].DIFFERENCES.get(case, "")

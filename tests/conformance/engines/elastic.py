@@ -1,0 +1,76 @@
+"""Archives on Elasticsearch, each under a prefix of its own."""
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from nwx.engine.base import Engine
+from nwx.engine.elastic import ElasticEngine
+from nwx.engine.elastic.pages import search_page
+from nwx.engine.elastic.server import Server, quoted
+from nwx.engine.open import open_engine
+from nwx.model import IndexName
+from nwx.settings import ElasticSettings, Settings
+
+DIFFERENCES: Mapping[str, str] = {}
+
+
+@contextmanager
+def new_archive(folder: Path, request: pytest.FixtureRequest) -> Iterator[Callable[[], Engine]]:
+    """Give what opens an archive of its own, which has no indices yet, as often as wanted."""
+    address = request.getfixturevalue("elasticsearch_url")
+    settings = Settings(address, ElasticSettings(prefix=f"nwx-test-{uuid.uuid4().hex}"))
+    try:
+        yield lambda: open_engine(settings)
+    finally:
+        remove_indices(settings)
+
+
+def remove_indices(settings: Settings) -> None:
+    """Remove the indices of a prefix that a test made."""
+    server = Server(settings.engine, settings.elastic)
+    for name in server.request("GET", f"/{settings.elastic.prefix}-*"):
+        server.request("DELETE", f"/{quoted(name)}")
+    server.close()
+
+
+def make_newer(engine: Engine) -> None:
+    """Turn a closed archive into one of a version to come."""
+    server, prefix = _server(engine)
+    mapping = {"_meta": {"version": 99}}
+    server.request("PUT", f"/{quoted(f'{prefix}-captures')}/_mapping", mapping)
+    server.close()
+
+
+def _server(engine: Engine) -> tuple[Server, str]:
+    assert isinstance(engine, ElasticEngine)
+    prefix = engine._schema.name(IndexName.FACETS).removesuffix("-facets")
+    return Server(engine.address, ElasticSettings()), prefix
+
+
+def make_older(engine: Engine) -> None:
+    """Turn a closed archive into one of the first version, without the index facets."""
+    server, prefix = _server(engine)
+    for name in server.request("GET", f"/{quoted(f'{prefix}-facets')}"):
+        server.request("DELETE", f"/{quoted(name)}")
+    # A field cannot be taken out of a mapping: an index without it takes the place.
+    captures = f"{prefix}-captures"
+    (concrete,) = server.request("GET", f"/{quoted(captures)}")
+    mapping = server.request("GET", f"/{quoted(captures)}/_mapping")[concrete]["mappings"]
+    del mapping["properties"]["via"]
+    mapping["_meta"] = {"version": 0, "kept": "as it is"}
+    older = f"{concrete}-older"
+    server.request("PUT", f"/{quoted(older)}", {"mappings": mapping})
+    for hit in search_page(server, concrete, {"size": 1_000})["hits"]["hits"]:
+        server.request("PUT", f"/{quoted(older)}/_doc/{quote(hit['_id'], safe='')}", hit["_source"])
+    server.request("POST", f"/{quoted(older)}/_refresh")
+    actions = [
+        {"remove_index": {"index": concrete}},
+        {"add": {"index": older, "alias": captures, "is_write_index": True}},
+    ]
+    server.request("POST", "/_aliases", {"actions": actions})
+    server.close()

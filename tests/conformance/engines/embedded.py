@@ -1,0 +1,49 @@
+"""Archives in folders."""
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nwx.engine.base import Engine
+from nwx.engine.open import open_engine
+from nwx.settings import Settings
+
+DIFFERENCES: Mapping[str, str] = {}
+
+_FIRST_FORMAT = """
+DROP TABLE IF EXISTS attached;
+DROP INDEX IF EXISTS captures_by_digest;
+CREATE TABLE facets (id TEXT PRIMARY KEY, entry TEXT NOT NULL) WITHOUT ROWID;
+ALTER TABLE captures DROP COLUMN via;
+DELETE FROM counters WHERE name = 'facets';
+"""
+
+
+@contextmanager
+def new_archive(folder: Path, request: pytest.FixtureRequest) -> Iterator[Callable[[], Engine]]:
+    """Give what opens an archive of its own, which has no indices yet, as often as wanted."""
+    yield lambda: open_engine(Settings(engine=str(folder / "archive")))
+
+
+def make_older(engine: Engine) -> None:
+    """Turn a closed archive into one of the first version, without the index facets."""
+    folder = Path(engine.address)
+    with closing(sqlite3.connect(folder / "archive.sqlite")) as db:
+        db.executescript(_FIRST_FORMAT)
+    mappings = dict.fromkeys(("documents", "dates", "captures", "files"), 1)
+    _change_manifest(folder, format=1, mappings=mappings)
+
+
+def make_newer(engine: Engine) -> None:
+    """Turn a closed archive into one of a version to come."""
+    _change_manifest(Path(engine.address), format=99)
+
+
+def _change_manifest(folder: Path, **changes: Any) -> None:
+    manifest = folder / "nwx.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | changes))
