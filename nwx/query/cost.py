@@ -25,8 +25,8 @@ from nwx.query.tree import (
 )
 
 MAX_COST = 4_000
-MAX_TREE_DEPTH = 120
-"""The most operators within each other; brackets of what is written add less."""
+MAX_TREE_DEPTH = 20
+"""The most operators within each other; Elasticsearch takes 30 queries within each other."""
 MAX_PATTERN_CHARACTERS = 1_000
 MAX_WILDCARDS = 32
 """The most `*` and `?` of one pattern."""

@@ -17,6 +17,7 @@ TEXT = (Path(__file__).parent.parent.parent / "docs" / "queries.md").read_text(e
     [
         f"| characters | {escapes.MAX_CHARACTERS:,} |",
         f"{escapes.MAX_TOKENS:,} words, brackets {escapes.MAX_DEPTH} deep",
+        f"operators {cost.MAX_TREE_DEPTH} deep |",
         f"{cost.MAX_PATTERN_CHARACTERS:,} characters, {cost.MAX_WILDCARDS} wildcards",
         f"{cost.MAX_FUZZY_CHARACTERS} characters",
         f"| cost of the whole query | {cost.MAX_COST:,} |",
