@@ -12,6 +12,9 @@ from typing import NamedTuple
 
 DEFAULT_COLLECTION = "default"
 
+PARSERS = ("fast", "bs4")
+"""How HTML is read by `nwx.extract`: by lexbor, or by BeautifulSoup with lxml."""
+
 STANDARD_INPUT = "-"
 """How standard input is named where a path is asked for."""
 

@@ -15,7 +15,7 @@ _LARGE_BYTES = 31 << 20
 _MOST_AT_ONCE = 16
 _SHARES = 8
 
-Result = TypeVar("Result")
+TaskResult = TypeVar("TaskResult")
 
 
 @cache
@@ -40,8 +40,8 @@ class Pool:
             self._processes = ProcessPoolExecutor(workers, mp_context=fresh)
 
     def map(
-        self, function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]]
-    ) -> Iterator[Result]:
+        self, function: Callable[..., TaskResult], arguments: Iterable[tuple[Any, ...]]
+    ) -> Iterator[TaskResult]:
         """Call `function` with each of these; yield the results in the same order.
 
         Raises SourceError where a process was killed from outside.
@@ -63,12 +63,12 @@ class Pool:
 
     def map_shown(
         self,
-        function: Callable[..., Result],
+        function: Callable[..., TaskResult],
         arguments: Sequence[tuple[Any, ...]],
         progress: ShowProgress,
         step: str,
         sizes: Sequence[int] | None = None,
-    ) -> Iterator[Result]:
+    ) -> Iterator[TaskResult]:
         """Yield what `map` does, and show how much is done; `sizes` are those of the calls."""
         sizes = sizes or [1] * len(arguments)
         done, total = 0, sum(sizes)

@@ -7,12 +7,12 @@ from typing import TypeVar
 
 from nwx.errors import EngineUnavailableError
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 def retry_unavailable(
-    call: Callable[[], T], seconds: float, give_up: Callable[[], bool] = lambda: False
-) -> T:
+    call: Callable[[], _T], seconds: float, give_up: Callable[[], bool] = lambda: False
+) -> _T:
     """Return what `call` returns, trying again for `seconds` while its engine is unavailable.
 
     Ends earlier when `give_up` says so. Raises the last error then.

@@ -39,7 +39,7 @@ def line_start(line: bytes) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class RunMark:
     """How a line of a run begins, and its offset."""
 
     start: bytes
@@ -52,7 +52,7 @@ class SortedRun:
 
     name: str
     size: int
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[RunMark, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return the run as JSON values."""
@@ -62,7 +62,7 @@ class SortedRun:
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> Self:
         """Return a run from JSON values."""
-        marks = tuple(Mark(start.encode("latin-1"), offset) for start, offset in found["marks"])
+        marks = tuple(RunMark(start.encode("latin-1"), offset) for start, offset in found["marks"])
         return cls(found["name"], found["size"], marks)
 
 
@@ -126,12 +126,12 @@ class ExternalSort:
 
 
 def _write_run(path: Path, lines: LineBatch, start_of: Callable[[bytes], bytes]) -> SortedRun:
-    marks: list[Mark] = []
+    marks: list[RunMark] = []
     offset = 0
     step = -(-len(lines) // _MARKS)
     with writing(path), path.open("wb") as stream:
         for begin in range(0, len(lines), step):
-            marks.append(Mark(start_of(lines[begin]), offset))
+            marks.append(RunMark(start_of(lines[begin]), offset))
             offset += stream.write(b"\n".join([*lines[begin : begin + step], b""]))
     return SortedRun(path.name, offset, tuple(marks))
 
@@ -215,13 +215,13 @@ def join_runs(
 ) -> SortedRun:
     """Write the lines of several runs as one."""
     path = folder / f"joined-{runs[0].name}"
-    marks: list[Mark] = []
+    marks: list[RunMark] = []
     offset = 0
     step = sum(run.size for run in runs) // _MARKS
     with writing(path), path.open("wb") as stream:
         for batch in read_runs(folder, runs, memory_bytes):
             if not marks or offset >= marks[-1].offset + step:
-                marks.append(Mark(start_of(batch[0]), offset))
+                marks.append(RunMark(start_of(batch[0]), offset))
             offset += stream.write(b"\n".join([*batch, b""]))
     return SortedRun(path.name, offset, tuple(marks))
 

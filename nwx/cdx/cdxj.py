@@ -4,14 +4,14 @@ import json
 import re
 from typing import Any
 
-from nwx.cdx.field_names import CDXJ_PLACES, CDXJ_PLACES_ORS, FIELDS, URL
-from nwx.cdx.layouts import NOTHING
+from nwx.cdx.field_names import CDX_FIELDS, CDXJ_PLACES, CDXJ_PLACES_ORS, URL
+from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.lines import CdxLine, checked_line, line_values
 from nwx.errors import CdxError
 
 _PLACES = CDXJ_PLACES | CDXJ_PLACES_ORS
-_NO_VALUES = (NOTHING,) * (len(FIELDS) - URL)
-_MISSING = ("", NOTHING, "null")
+_NO_VALUES = (NO_VALUE,) * (len(CDX_FIELDS) - URL)
+_MISSING = ("", NO_VALUE, "null")
 _SPELLED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -35,7 +35,7 @@ def parse_cdxj(line: bytes) -> CdxLine:
 
 
 def cdxj_fields(urlkey: str, timestamp: str, text: str) -> tuple[list[str], dict[str, str]]:
-    """Return the values of a line in the order of FIELDS, `-` for none, and what else it says.
+    """Return the values of a line in the order of CDX_FIELDS, `-` for none, and what else it says.
 
     `text` is its JSON object. A missing URL is taken from the urlkey.
     Raises CdxError.
@@ -49,14 +49,14 @@ def cdxj_fields(urlkey: str, timestamp: str, text: str) -> tuple[list[str], dict
             extra[name] = shown
         elif shown not in _MISSING:
             fields[place] = shown
-    if fields[URL] == NOTHING:
+    if fields[URL] == NO_VALUE:
         fields[URL] = url_of_key(urlkey)
     return fields, extra
 
 
 def format_cdxj(line: CdxLine) -> str:
     """Return a line as text without a newline, its values as strings, those missing left out."""
-    values = zip(FIELDS[URL:], line_values(line)[URL:], strict=True)
+    values = zip(CDX_FIELDS[URL:], line_values(line)[URL:], strict=True)
     shown = {name: value for name, value in values if value}
     text = json.dumps({**shown, **line.extra}, ensure_ascii=False)
     return f"{line.urlkey} {line.timestamp} {text}"

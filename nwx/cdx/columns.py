@@ -16,14 +16,14 @@ from nwx.values.timestamps import normal_timestamp
 
 Bytes = NDArray[np.uint8]
 Mask = NDArray[np.bool_]
-Numbers = NDArray[np.int64]
+Integers = NDArray[np.int64]
 
 _DIGITS = 14
 _HTTP, _WARC, _ARC = np.frombuffer(b"httpwarcarc/", "<u4")
 _MAX_NUMBER_DIGITS = 18
 
 
-def load_columns(data: bytes, positions: Numbers, width: int) -> Bytes:
+def load_columns(data: bytes, positions: Integers, width: int) -> Bytes:
     """Return `width` bytes from each of these positions of `data`, a row each."""
     view = np.ndarray((len(data) - width + 1,), f"V{width}", buffer=data, strides=(1,))
     return view[positions].view(np.uint8).reshape(-1, width)
@@ -39,7 +39,7 @@ class CdxColumns:
         self.data = block.data
         self._layout = block.layout
         self._ends = np.ascontiguousarray(block.ends.T)
-        self._rows: Numbers | None = None
+        self._rows: Integers | None = None
         self._begins = np.empty(len(block.ends), np.int64)
         self._begins[0] = 0
         self._begins[1:] = block.ends[:-1, -1] + 1
@@ -49,7 +49,7 @@ class CdxColumns:
         return len(self.timestamp)
 
     @property
-    def places(self) -> Numbers:
+    def places(self) -> Integers:
         """Where the lines stand in their block."""
         return np.arange(len(self._begins)) if self._rows is None else self._rows
 
@@ -64,19 +64,19 @@ class CdxColumns:
         """Return whether the lines have one of these fields."""
         return self._layout.place(letters) >= 0
 
-    def starts(self, letters: str) -> Numbers:
+    def starts(self, letters: str) -> Integers:
         """Return where a field begins in each line."""
         place = self._layout.place(letters)
         return self._of_rows(self._ends[place - 1]) + 1 if place else self._of_rows(self._begins)
 
-    def lengths(self, letters: str) -> Numbers:
+    def lengths(self, letters: str) -> Integers:
         """Return how many bytes a field has in each line."""
         return self._of_rows(self._ends[self._layout.place(letters)]) - self.starts(letters)
 
-    def _of_rows(self, values: Numbers) -> Numbers:
+    def _of_rows(self, values: Integers) -> Integers:
         return values if self._rows is None else values[self._rows]
 
-    def texts(self, letters: str, rows: Mask | Numbers | None = None) -> list[bytes]:
+    def texts(self, letters: str, rows: Mask | Integers | None = None) -> list[bytes]:
         """Return a field of each line, or of these lines."""
         starts, ends = self.starts(letters), self._of_rows(self._ends[self._layout.place(letters)])
         if rows is not None:
@@ -131,13 +131,13 @@ class CdxColumns:
             texts.append([value.decode("latin-1") for value in islice(values, int(rows.sum()))])
         return [names_capture(*fields) for fields in zip(*texts, strict=True)]
 
-    def sizes(self) -> Numbers:
+    def sizes(self) -> Integers:
         """Return the record lengths in bytes, -1 where not known."""
         if not self.has("S"):
             return np.full(len(self), -1, np.int64)
         return np.array([_number(text) for text in self.texts("S")], np.int64)
 
-    def _timestamps(self, block: LineBlock, reading: FileReading) -> Numbers:
+    def _timestamps(self, block: LineBlock, reading: FileReading) -> Integers:
         values, good = timestamps_of(load_columns(self.data, self.starts("b"), 16))
         good &= self.lengths("b") == _DIGITS
         self.timestamp = values

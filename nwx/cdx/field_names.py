@@ -1,6 +1,6 @@
 """The fields of a capture by all the names that formats and clients know them by."""
 
-FIELDS = (
+CDX_FIELDS = (
     "urlkey",
     "timestamp",
     "url",
@@ -16,13 +16,13 @@ FIELDS = (
 """The fields of a CDX line of eleven, in its order: those of a `CdxRow` before its collection."""
 
 URL, MIME, STATUS, DIGEST, FILENAME = (
-    FIELDS.index(name) for name in ("url", "mime", "status", "digest", "filename")
+    CDX_FIELDS.index(name) for name in ("url", "mime", "status", "digest", "filename")
 )
 
 LETTERS = ("NA", "b", "a", "m", "s", "kc", "r", "M", "S", "Vv", "g")
 """The letters of each field in the headers of CDX files, the usual one first."""
 
-CDXJ_PLACES = {name: place for place, name in enumerate(FIELDS) if place >= URL}
+CDXJ_PLACES = {name: place for place, name in enumerate(CDX_FIELDS) if place >= URL}
 """Where the values of CDXJ that are fields of every row stand in one."""
 
 CDXJ_PLACES_ORS = {"original_uri": URL, "mime_type": MIME, "status_code": STATUS}
@@ -31,13 +31,13 @@ CDXJ_PLACES_ORS = {"original_uri": URL, "mime_type": MIME, "status_code": STATUS
 ORIGINAL_FIELDS = ("orig.length", "orig.offset", "orig.filename")
 """What CDXJ calls OutbackCDX's last three of 14 fields: the record that a revisit refers to."""
 
-PLACES = {
-    **{name: place for place, name in enumerate(FIELDS)},
+FIELD_PLACES = {
+    **{name: place for place, name in enumerate(CDX_FIELDS)},
     "original": URL,
     "mimetype": MIME,
     "statuscode": STATUS,
-    "redirecturl": FIELDS.index("redirect"),
-    "collection": len(FIELDS),
+    "redirecturl": CDX_FIELDS.index("redirect"),
+    "collection": len(CDX_FIELDS),
 }
 """The names by which clients ask for fields, and where these stand in a row."""
 

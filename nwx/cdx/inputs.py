@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nwx.bulk.pool import Result
+from nwx.bulk.pool import TaskResult
 from nwx.bulk.whole_files import writing
 from nwx.cdx.files import compression, open_cdx
 from nwx.cdx.layouts import Layout
@@ -148,8 +148,8 @@ def read_in_tasks(
     folder: Path,
     inputs: Sequence[CdxInput],
     workers: int,
-    read: Callable[[Path, list[ReadTask]], Result],
-) -> Result:
+    read: Callable[[Path, list[ReadTask]], TaskResult],
+) -> TaskResult:
     """Return what `read` makes of all tasks, with a new folder inside `folder` for its files.
 
     It is called again, with another folder, where it raises

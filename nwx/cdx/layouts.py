@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
 
-from nwx.cdx.field_names import FIELDS, LETTERS
+from nwx.cdx.field_names import CDX_FIELDS, LETTERS
 from nwx.errors import CdxError
 
-NOTHING = "-"
+NO_VALUE = "-"
 """What stands in a line for a value that is missing."""
 
 _HEADER = re.compile(rb"([\x00-/:-@\[-`{-\x7f])?CDX((?:[\x00-/:-@\[-`{-\x7f][A-Za-z])+)[ \t]*")
@@ -81,13 +81,13 @@ def without_file_is_revisit(layout: Layout) -> bool:
 
 @lru_cache(maxsize=256)
 def field_chooser(layout: Layout) -> Callable[[list[str]], tuple[str, ...]]:
-    """Return what puts the values of a line in the order of FIELDS, `-` where it has none.
+    """Return what puts the values of a line in the order of CDX_FIELDS, `-` where it has none.
 
     It takes as many values as the layout has letters.
     """
-    if layout.letters[: len(FIELDS)] == CDX11.letters:
-        return lambda values: tuple(values[: len(FIELDS)])
+    if layout.letters[: len(CDX_FIELDS)] == CDX11.letters:
+        return lambda values: tuple(values[: len(CDX_FIELDS)])
     width = len(layout.letters)
     places = [layout.place(letters) for letters in LETTERS]
     chosen = itemgetter(*(place if place >= 0 else width for place in places))
-    return lambda values: chosen([*values, NOTHING])
+    return lambda values: chosen([*values, NO_VALUE])

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from nwx.cdx.field_names import LETTERS, ORIGINAL_FIELDS
-from nwx.cdx.layouts import CDX11, LAYOUTS, NOTHING, Layout, field_chooser, without_file_is_revisit
+from nwx.cdx.layouts import CDX11, LAYOUTS, NO_VALUE, Layout, field_chooser, without_file_is_revisit
 from nwx.errors import CdxError, TimestampError
 from nwx.values.timestamps import normal_timestamp
 
@@ -71,7 +71,7 @@ def parse_cdx(line: bytes, layout: Layout | None = None) -> CdxLine:
 
 def _line_of(values: list[str], layout: Layout) -> CdxLine:
     fields = field_chooser(layout)(values)
-    originals = values[11:] if len(values) == 14 else (NOTHING,) * len(ORIGINAL_FIELDS)
+    originals = values[11:] if len(values) == 14 else (NO_VALUE,) * len(ORIGINAL_FIELDS)
     original_length, original_offset, original_file = map(_known, originals)
     return checked_line(
         fields,
@@ -82,7 +82,7 @@ def _line_of(values: list[str], layout: Layout) -> CdxLine:
 
 
 def checked_line(fields: Sequence[str], **others: Any) -> CdxLine:
-    """Return the line whose values, in the order of FIELDS, are these; `others` are set as well.
+    """Return the line of these values, in the order of CDX_FIELDS; `others` are set as well.
 
     Raises CdxError on a value that is none.
     """
@@ -106,7 +106,7 @@ def checked_line(fields: Sequence[str], **others: Any) -> CdxLine:
 
 
 def line_values(line: CdxLine) -> tuple[str, ...]:
-    """Return the values of a line in the order of FIELDS, "" for those that are missing."""
+    """Return the values of a line in the order of CDX_FIELDS, "" for those that are missing."""
     return (
         line.urlkey,
         line.timestamp,
@@ -123,7 +123,7 @@ def line_values(line: CdxLine) -> tuple[str, ...]:
 
 
 def _known(value: str) -> str:
-    return "" if value == NOTHING else value
+    return "" if value == NO_VALUE else value
 
 
 def parse_listed(line: bytes) -> CdxLine:

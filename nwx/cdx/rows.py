@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from nwx.captures import names_capture
 from nwx.cdx.cdxj import cdxj_fields
-from nwx.cdx.field_names import FIELDS, ORIGINAL_FIELDS
+from nwx.cdx.field_names import CDX_FIELDS, ORIGINAL_FIELDS
 from nwx.cdx.layouts import (
     CDX11,
     LAYOUTS,
-    NOTHING,
+    NO_VALUE,
     Layout,
     field_chooser,
     without_file_is_revisit,
@@ -93,19 +93,19 @@ def _maker(layout: Layout, collection: str) -> Callable[[list[str]], CdxRow]:
 
     if without_file_is_revisit(layout):
         return lambda values: _as_revisit(make(values))
-    if len(layout.letters) == len(FIELDS) + len(ORIGINAL_FIELDS):
-        return lambda values: make(values)._replace(extra=_originals(values[len(FIELDS) :]))
+    if len(layout.letters) == len(CDX_FIELDS) + len(ORIGINAL_FIELDS):
+        return lambda values: make(values)._replace(extra=_originals(values[len(CDX_FIELDS) :]))
     return make
 
 
 def _as_revisit(row: CdxRow) -> CdxRow:
     """Return a row of a 9-field CDX, where a missing file name tells a revisit."""
-    return row._replace(mime=REVISIT) if row.filename == NOTHING else row
+    return row._replace(mime=REVISIT) if row.filename == NO_VALUE else row
 
 
 def _originals(values: Sequence[str]) -> str:
     named = zip(ORIGINAL_FIELDS, values, strict=True)
-    known = {name: value for name, value in named if value != NOTHING}
+    known = {name: value for name, value in named if value != NO_VALUE}
     return json.dumps(known) if known else ""
 
 

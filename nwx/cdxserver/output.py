@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from urllib.parse import quote_plus
 
-from nwx.cdx.field_names import DIGEST, FIELDS
-from nwx.cdx.layouts import NOTHING
+from nwx.cdx.field_names import CDX_FIELDS, DIGEST
+from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.lines import safe_field
 from nwx.cdx.rows import CdxRow, extra_fields
 from nwx.cdxserver.query.dialects import Dialect
@@ -20,7 +20,7 @@ from nwx.values.digests import DigestForm
 _ROWS_AT_ONCE = 256
 _HELD_SECONDS = 2.0
 _NUMBERS = frozenset(("timestamp", "status", "statuscode", "length", "offset"))
-_CDXJ_FIELDS = FIELDS[2:]
+_CDXJ_FIELDS = CDX_FIELDS[2:]
 
 _NEXT = ",\n"
 
@@ -109,13 +109,13 @@ def _fields_object(query: CdxQuery) -> Callable[[CdxRow], dict[str, str]]:
     if query.fields:
         return _asked(_but_place(query), query.digest)
     form = query.digest
-    start = FIELDS.index(_CDXJ_FIELDS[0])
+    start = CDX_FIELDS.index(_CDXJ_FIELDS[0])
 
     def make(row: CdxRow) -> dict[str, str]:
         known = {
             name: value
             for name, value in zip(_CDXJ_FIELDS, row[start:], strict=False)
-            if value != NOTHING
+            if value != NO_VALUE
         }
         if form is not None and "digest" in known:
             known["digest"] = spelled(row[DIGEST], form)
@@ -142,7 +142,7 @@ def _asked(names: tuple[str, ...], form: DigestForm | None) -> Callable[[CdxRow]
 
     def make(row: CdxRow) -> dict[str, str]:
         found = zip(names, values(row), strict=True)
-        return {name: value for name, value in found if value != NOTHING or name in usual}
+        return {name: value for name, value in found if value != NO_VALUE or name in usual}
 
     return make
 
@@ -152,7 +152,7 @@ def _known(names: tuple[str, ...], form: DigestForm | None) -> Callable[[CdxRow]
 
     def make(row: CdxRow) -> dict[str, str]:
         found = zip(names, values(row), strict=True)
-        return {name: value for name, value in found if value != NOTHING}
+        return {name: value for name, value in found if value != NO_VALUE}
 
     return make
 
@@ -177,7 +177,7 @@ def _typed(name: str, value: str) -> str | int | None:
         return value
     if value.isascii() and value.isdigit() and len(value) < 19:
         return int(value)
-    return None if value == NOTHING else value
+    return None if value == NO_VALUE else value
 
 
 def _array(

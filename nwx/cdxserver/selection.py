@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, groupby, islice
 
-from nwx.cdx.layouts import NOTHING
+from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.rows import CdxRow, is_revisit_row
 from nwx.cdxserver.query.digest_spelling import normal_or_same
 from nwx.cdxserver.query.filters import Collapsing
@@ -20,7 +20,7 @@ _NEVER = 1 << 60
 _LOWEST = "00000101000000"
 
 
-Seen = Callable[[Sequence[CdxRow]], None]
+RowsSeen = Callable[[Sequence[CdxRow]], None]
 
 
 class SelectedRows:
@@ -31,7 +31,7 @@ class SelectedRows:
     the captures of an answer with originals before the first is given.
     """
 
-    def __init__(self, query: CdxQuery, source: RowSource, seen: Seen | None = None) -> None:
+    def __init__(self, query: CdxQuery, source: RowSource, seen: RowsSeen | None = None) -> None:
         self._query = query
         self._source = source
         self._seen = seen
@@ -242,7 +242,7 @@ def _with_originals(rows: list[CdxRow], query: CdxQuery, source: RowSource) -> l
     same answer.
     """
     wanted = {normal_or_same(row.digest) for row in rows if is_revisit_row(row)}
-    wanted -= {normal_or_same(row.digest) for row in rows if not is_revisit_row(row)} | {NOTHING}
+    wanted -= {normal_or_same(row.digest) for row in rows if not is_revisit_row(row)} | {NO_VALUE}
     found: dict[str, CdxRow] = {}
     originals = source.rows(replace(query.span, revisits=False)) if wanted else iter(())
     for row in originals:

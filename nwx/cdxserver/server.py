@@ -10,7 +10,7 @@ from nwx.cdxserver.query.dialects import Dialect
 from nwx.cdxserver.query.model import CdxQuery, OutputForm, Paging
 from nwx.cdxserver.query.parameters import Parameters
 from nwx.cdxserver.query.parser import parse_cdx_query
-from nwx.cdxserver.selection import Seen, SelectedRows
+from nwx.cdxserver.selection import RowsSeen, SelectedRows
 from nwx.cdxserver.sources.merged import RowSource, Sources
 from nwx.values.digests import DigestForm
 
@@ -37,7 +37,7 @@ class CdxServer:
         *,
         collection: str = "",
         digest: DigestForm | None = None,
-        seen: Seen | None = None,
+        seen: RowsSeen | None = None,
     ) -> Answer:
         """Return the answer to a question, on one collection or on all.
 

@@ -7,7 +7,7 @@ from itertools import groupby, islice
 from urllib.parse import unquote_plus
 from xml.sax.saxutils import escape
 
-from nwx.cdx.layouts import NOTHING
+from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.rows import CdxRow
 from nwx.cdxserver.query.digest_spelling import spelled
 from nwx.cdxserver.query.model import MatchType
@@ -130,7 +130,7 @@ def _distance(row: CdxRow, date: str) -> float:
 def _capture(row: CdxRow, *, closest: bool) -> str:
     return _elements(
         compressedoffset=row.offset,
-        compressedendoffset="" if row.length == NOTHING else row.length,
+        compressedendoffset="" if row.length == NO_VALUE else row.length,
         mimetype=row.mime,
         file=row.filename,
         redirecturl=row.redirect,

@@ -9,8 +9,8 @@ from nwx.cli.list_commands import print_problems
 from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar
 from nwx.dedup.exclusion_lists import ExclusionList
+from nwx.dedup.rewrite.warc_files import rewrite
 from nwx.dedup.rewrite_journal import Rewritten
-from nwx.dedup.warc_rewrite import rewrite
 from nwx.errors import UsageError
 from nwx.model import ReadError
 from nwx.warc.sources import ArchiveSource, expand

@@ -16,7 +16,7 @@ from operator import mul
 import numpy as np
 from numpy.typing import NDArray
 
-from nwx.cdx.columns import Bytes, CdxColumns, Numbers, load_columns
+from nwx.cdx.columns import Bytes, CdxColumns, Integers, load_columns
 from nwx.errors import DigestError, UrlError
 from nwx.values.digests import normal_digest
 from nwx.values.urlkeys import urlkey
@@ -44,7 +44,7 @@ class Key(StrEnum):
 
 
 class KeyHash:
-    """Numbers for keys; two of the same seed give the same."""
+    """Integers for keys; two of the same seed give the same."""
 
     def __init__(self, key: Key, seed: int) -> None:
         self._key = key
@@ -86,7 +86,7 @@ class KeyHash:
         urls = self._mix(*_urls(columns))
         return (urls + columns.timestamp.astype(np.uint64)) * self._mixer
 
-    def _mix(self, data: bytes, starts: Numbers, lengths: Numbers) -> Words:
+    def _mix(self, data: bytes, starts: Integers, lengths: Integers) -> Words:
         mixed = np.empty(len(starts), np.uint64)
         for kind, rows in _by_kind(lengths):
             mixed[rows] = _mixed(_content(data, starts[rows], lengths[rows], kind), self._mixer)
@@ -123,7 +123,7 @@ class KeyHash:
         by_lane = np.concatenate(factors).T.tolist()
         return list(zip(self._offsets[kind][0].tolist(), by_lane, strict=True))
 
-    def _texts(self, data: bytes, starts: Numbers, lengths: Numbers) -> Words:
+    def _texts(self, data: bytes, starts: Integers, lengths: Integers) -> Words:
         sums = np.empty((len(starts), _LANES), np.uint64)
         for kind, rows in _by_kind(lengths):
             content = _content(data, starts[rows], lengths[rows], kind)
@@ -131,7 +131,7 @@ class KeyHash:
         return sums
 
 
-def _by_kind(lengths: Numbers) -> Iterator[tuple[int, Numbers | slice]]:
+def _by_kind(lengths: Integers) -> Iterator[tuple[int, Integers | slice]]:
     """Yield the widths that texts of these lengths are filled up to, and which ones are."""
     kinds = _KINDS[np.minimum(lengths, len(_KINDS) - 1)]
     found = np.flatnonzero(np.bincount(kinds)).tolist()
@@ -149,7 +149,7 @@ def _mixed(content: Bytes, factor: np.uint64) -> Words:
     return mixed ^ mixed >> _MIX_SHIFT
 
 
-def _content(data: bytes, starts: Numbers, lengths: Numbers, kind: int) -> Bytes:
+def _content(data: bytes, starts: Integers, lengths: Integers, kind: int) -> Bytes:
     if kind < len(_WIDTHS):
         return _padded(data, starts, lengths, _WIDTHS[kind])
     return _shortened(data, starts, lengths)
@@ -174,19 +174,19 @@ def _words(content: Bytes) -> Words:
     return content.view("<u4").astype(np.uint64)
 
 
-def _padded(data: bytes, starts: Numbers, lengths: Numbers, width: int) -> Bytes:
+def _padded(data: bytes, starts: Integers, lengths: Integers, width: int) -> Bytes:
     content = load_columns(data, starts, width)
     content *= np.arange(width, dtype=np.uint16) < lengths.astype(np.uint16)[:, None]
     return content
 
 
-def _shortened(data: bytes, starts: Numbers, lengths: Numbers) -> Bytes:
+def _shortened(data: bytes, starts: Integers, lengths: Integers) -> Bytes:
     texts = zip(starts.tolist(), lengths.tolist(), strict=True)
     hashes = [blake2b(data[start : start + length]).digest() for start, length in texts]
     return np.frombuffer(b"".join(hashes), np.uint8).reshape(-1, _LONG_BYTES)
 
 
-def _urls(columns: CdxColumns) -> tuple[bytes, Numbers, Numbers]:
+def _urls(columns: CdxColumns) -> tuple[bytes, Integers, Integers]:
     """Return the bytes that hold the URLs, where each begins and its length.
 
     They are in UTF-8, as captures have them: a URL of other bytes is read
@@ -206,13 +206,13 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-def _laid_out(texts: list[bytes]) -> tuple[bytes, Numbers, Numbers]:
+def _laid_out(texts: list[bytes]) -> tuple[bytes, Integers, Integers]:
     """Return texts behind one another, with a pad, where each begins and its length."""
     lengths = np.array([len(text) for text in texts], np.int64)
     return b"".join((*texts, bytes(_WIDTHS[-1]))), np.cumsum(lengths) - lengths, lengths
 
 
-def _urlkeys(columns: CdxColumns) -> tuple[bytes, Numbers, Numbers]:
+def _urlkeys(columns: CdxColumns) -> tuple[bytes, Integers, Integers]:
     """Return the bytes that hold the urlkeys, where each begins and its length.
 
     Those that the lines do not have are computed from the URL; a URL that

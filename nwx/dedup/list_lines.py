@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nwx.cdx.columns import Bytes, CdxColumns, Mask, Numbers, load_columns
+from nwx.cdx.columns import Bytes, CdxColumns, Integers, Mask, load_columns
 
 _FEW = 16
 _WIDE = 320
@@ -24,7 +24,7 @@ def list_lines(columns: CdxColumns) -> bytes:
     return bytes(content[wanted])
 
 
-def _ended(data: bytes, starts: Numbers, lengths: Numbers, end: int) -> tuple[Bytes, Mask]:
+def _ended(data: bytes, starts: Integers, lengths: Integers, end: int) -> tuple[Bytes, Mask]:
     """Return fields with `end` behind each, a row each, and which of these bytes are theirs."""
     width = int(lengths.max()) + 1
     content = load_columns(data, starts, width)

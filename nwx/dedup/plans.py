@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nwx.bulk.pool import Pool, Result
+from nwx.bulk.pool import Pool, TaskResult
 from nwx.bulk.progress import ShowProgress
 from nwx.bulk.resources import PROCESS_BYTES, Resources
 from nwx.bulk.whole_files import writing
@@ -45,8 +45,8 @@ def read_by_plan(
     plan: DedupPlan,
     inputs: Sequence[CdxInput],
     workers: int,
-    read: Callable[[DedupPlan, list[ReadTask]], Result],
-) -> Result:
+    read: Callable[[DedupPlan, list[ReadTask]], TaskResult],
+) -> TaskResult:
     """Return what `read` makes of all tasks; it may be called again, as in `read_in_tasks`."""
     return read_in_tasks(
         plan.folder,
@@ -66,11 +66,11 @@ class TaskRunner:
     def results(
         self,
         step: str,
-        function: Callable[..., Result],
+        function: Callable[..., TaskResult],
         plan: DedupPlan,
         tasks: Sequence[ReadTask],
         *others: object,
-    ) -> Iterator[tuple[ReadTask, Result]]:
+    ) -> Iterator[tuple[ReadTask, TaskResult]]:
         """Yield each task with what `function(plan, task, *others)` returns, in order."""
         work = [(plan, task, *others) for task in tasks]
         sizes = [task.size for task in tasks]
@@ -79,10 +79,10 @@ class TaskRunner:
     def shown(
         self,
         step: str,
-        function: Callable[..., Result],
+        function: Callable[..., TaskResult],
         work: Sequence[tuple[object, ...]],
         sizes: Sequence[int] | None = None,
-    ) -> Iterator[Result]:
+    ) -> Iterator[TaskResult]:
         """Yield what a function returns for each of some arguments, and show how much is done."""
         return self.pool.map_shown(function, work, self.progress, step, sizes)
 

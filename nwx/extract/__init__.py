@@ -11,12 +11,9 @@ from nwx.extract.html import extract_html
 from nwx.extract.limits import ExtractLimits, ExtractPayload
 from nwx.extract.pdf import extract_pdf
 from nwx.extract.plain import extract_plain
-from nwx.model import Extract
+from nwx.model import PARSERS, Extract
 
 __all__ = ["PARSERS", "ExtractLimits", "extract", "extractable"]
-
-PARSERS = ("fast", "bs4")
-"""How HTML is read: by lexbor, or by BeautifulSoup with lxml."""
 
 _FAMILIES: dict[str, Callable[[ExtractPayload], Extract]] = {
     "html": extract_html,

@@ -9,9 +9,10 @@ what became of exclusion lists.
 
 from nwx.importing.exclusion_report import ExclusionReport, report_exclusion
 from nwx.importing.importer import import_files
-from nwx.importing.options import PARSERS, ImportOptions
+from nwx.importing.options import ImportOptions
 from nwx.importing.report import ImportReport, Outcome, import_report_json, report_of_errors
 from nwx.importing.worker_process import warm_up
+from nwx.model import PARSERS
 
 __all__ = [
     "PARSERS",

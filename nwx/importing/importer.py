@@ -28,7 +28,7 @@ from nwx.model import EXCLUDED, STANDARD_INPUT, Batch, IndexName, ReadError, Sou
 from nwx.settings import Settings
 from nwx.warc.sources import ArchiveSource, FileError
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 _LOOK_SECONDS = 0.25
 _DEATHS_IN_PLACE = 2
@@ -230,7 +230,7 @@ class _Run:
             job.entry, job.deaths = part.batch.files[-1], 0
         self._tally.add(part, documents)
 
-    def _patiently(self, call: Callable[[], T]) -> T:
+    def _patiently(self, call: Callable[[], _T]) -> _T:
         return retry_unavailable(call, self._options.patience_seconds, self._stopping)
 
     def _close(self, job: _Job, verdict: Verdict) -> None:

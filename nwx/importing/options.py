@@ -6,10 +6,7 @@ from dataclasses import dataclass
 from nwx.bulk.resources import processors
 from nwx.errors import UsageError
 from nwx.keys import check_collection
-from nwx.model import DEFAULT_COLLECTION, Extract
-
-PARSERS = ("fast", "bs4")
-"""The HTML parsers of `nwx.extract`, which is too heavy to load for their names."""
+from nwx.model import DEFAULT_COLLECTION, PARSERS, Extract
 
 
 @dataclass(frozen=True, slots=True)

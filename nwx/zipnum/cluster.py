@@ -17,7 +17,7 @@ from nwx.errors import FormatError, SourceError
 from nwx.values.codings import INFLATE_ERRORS
 from nwx.zipnum.block_index import BlockIndex
 from nwx.zipnum.places import INDEX_ENDS, ClusterPlaces, WaczPlaces
-from nwx.zipnum.remote_bytes import LocalFile, Paged, StoredBytes, is_address, open_address
+from nwx.zipnum.remote_bytes import LocalFile, Paged, StoredBytes, is_remote, open_address
 
 MOST_INFLATED_BYTES = 1 << 28
 """Blocks that inflate to more are bombs."""
@@ -153,7 +153,7 @@ def open_cluster(place: str | Path, allowed: Sequence[str] = ()) -> Cluster:
     be opened and FormatError where it is none.
     """
     name = str(place)
-    if is_address(name):
+    if is_remote(name):
         index = name if name.endswith(INDEX_ENDS) else f"{name.rstrip('/')}/cluster.idx"
         stored: StoredBytes = Paged(open_address(index))
     elif name.lower().endswith(".wacz"):

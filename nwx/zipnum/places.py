@@ -13,7 +13,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from nwx.cdx.zipnum_index import parse_locations
 from nwx.errors import SourceError
-from nwx.zipnum.remote_bytes import LocalFile, StoredBytes, ZipEntry, is_address, open_address
+from nwx.zipnum.remote_bytes import LocalFile, StoredBytes, StoredZipEntry, is_remote, open_address
 
 LOC = ".loc"
 INDEX_ENDS = (".idx", ".summary")
@@ -30,7 +30,7 @@ class ClusterPlaces:
 
     def __init__(self, index: str, allowed: Sequence[str] = ()) -> None:
         self.index = index
-        self._remote = is_address(index)
+        self._remote = is_remote(index)
         self._folder = index.rpartition("/")[0] if self._remote else str(Path(index).parent)
         self._allowed = (self._folder, *allowed)
         self.locations = self._load()
@@ -63,15 +63,15 @@ class ClusterPlaces:
 
     @staticmethod
     def _open(place: str) -> StoredBytes:
-        return open_address(place) if is_address(place) else LocalFile(Path(place))
+        return open_address(place) if is_remote(place) else LocalFile(Path(place))
 
     def _resolved(self, path: str, part: str) -> str:
         """Return where a path leads; raises SourceError where that is not allowed."""
         if "\0" in path:
             raise SourceError(f"{self.index}: the path of {part!r} has a zero byte")
-        if is_address(path) or self._remote:
+        if is_remote(path) or self._remote:
             place = urljoin(f"{self._folder}/", path) if self._remote else path
-            good = is_address(place) and any(_is_below(place, start) for start in self._allowed)
+            good = is_remote(place) and any(_is_below(place, start) for start in self._allowed)
         else:
             place = os.path.realpath(Path(self._folder) / path)
             good = any(_contains(folder, place) for folder in self._allowed)
@@ -99,17 +99,17 @@ class WaczPlaces:
             raise SourceError(f"{self._path} cannot be opened: {error}") from error
         if len(found) != 1:
             raise SourceError(f"{self._path} has {len(found)} files indexes/*.idx; one is needed")
-        return ZipEntry(self._path, found[0])
+        return StoredZipEntry(self._path, found[0])
 
     def open(self, part: str) -> StoredBytes:
         """Return the file of the blocks; raises SourceError."""
         if not re.fullmatch(r"[\w.-]+", part):
             raise SourceError(f"{self._path}: the part {part!r} is no name of a file in indexes/")
-        return ZipEntry(self._path, f"indexes/{part}")
+        return StoredZipEntry(self._path, f"indexes/{part}")
 
 
 def _contains(folder: str, path: str) -> bool:
-    return not is_address(folder) and Path(path).is_relative_to(os.path.realpath(folder))
+    return not is_remote(folder) and Path(path).is_relative_to(os.path.realpath(folder))
 
 
 def _is_below(address: str, start: str) -> bool:

@@ -13,7 +13,7 @@ from cachetools import LRUCache, cachedmethod
 
 from nwx.errors import SourceError
 
-TIMEOUT_SECONDS = 60
+_TIMEOUT_SECONDS = 60
 _PAGE_BYTES = 1 << 15
 _PAGES = 256
 _PIECE_BYTES = 1 << 16
@@ -77,7 +77,7 @@ class LocalFile(StoredBytes):
         self._file.close()
 
 
-class ZipEntry(StoredBytes):
+class StoredZipEntry(StoredBytes):
     """An entry of a zip file, stored or deflated."""
 
     def __init__(self, path: Path, entry: str) -> None:
@@ -149,7 +149,7 @@ class Address(StoredBytes):
             with self._session.get(
                 self.name,
                 headers=headers,
-                timeout=TIMEOUT_SECONDS,
+                timeout=_TIMEOUT_SECONDS,
                 stream=True,
                 allow_redirects=False,  # who follows them can be led anywhere
             ) as answer:
@@ -235,7 +235,7 @@ class Paged(StoredBytes):
         self._stored.close()
 
 
-def is_address(place: str) -> bool:
+def is_remote(place: str) -> bool:
     """Return whether a place is an address and no path."""
     return "://" in place
 

@@ -16,7 +16,7 @@ from nwx.zipnum.cluster import Cluster, block_lines, open_cluster
 from nwx.zipnum.data_members import member_size
 from nwx.zipnum.places import LOC
 from nwx.zipnum.publication import WORK
-from nwx.zipnum.remote_bytes import is_address
+from nwx.zipnum.remote_bytes import is_remote
 
 FAULTS_LISTED = 1000
 _WORTH_PROCESSES_BYTES = 16 << 20
@@ -80,7 +80,7 @@ def verify_cluster(
     with open_cluster(place, allowed) as cluster:
         parts = _verify_index(cluster, report)
         _verify_named(cluster, parts, report)
-        if not is_address(cluster.name):
+        if not is_remote(cluster.name):
             _verify_folder(cluster, parts, report)
         total = sum(block.length for blocks in parts.values() for block in blocks)
         tasks = [(place, tuple(allowed), part, tuple(blocks)) for part, blocks in parts.items()]

@@ -16,7 +16,7 @@ from werkzeug.exceptions import HTTPException, NotFound
 
 from nwx.cdx.rows import CdxRow
 from nwx.cdxserver.query.dialects import PYWB
-from nwx.cdxserver.query.parameters import MOST_CHARACTERS, Parameters
+from nwx.cdxserver.query.parameters import MOST_VALUE_CHARACTERS, Parameters
 from nwx.errors import CdxQueryError, NwxError, TimestampError
 from nwx.values.timestamps import parse_timestamp, to_timestamp
 from webapp.cdx import routes
@@ -107,8 +107,8 @@ def _raw_behind(start: str) -> str:
     """Return the URL that stands in an address, as the client sent it, its query included."""
     raw = str(request.environ.get("REQUEST_URI") or request.full_path.removesuffix("?"))
     url = raw.partition(start)[2]
-    if len(url) > MOST_CHARACTERS:
-        raise CdxQueryError(f"the URL has {len(url)} characters; {MOST_CHARACTERS} are taken")
+    if len(url) > MOST_VALUE_CHARACTERS:
+        raise CdxQueryError(f"the URL has {len(url)} characters; {MOST_VALUE_CHARACTERS} are taken")
     return url
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from nwx.cdx.field_names import DIGEST, EXTRA_FIELDS, FIELDS, PLACES
-from nwx.cdx.layouts import NOTHING
+from nwx.cdx.field_names import CDX_FIELDS, DIGEST, EXTRA_FIELDS, FIELD_PLACES
+from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.rows import CdxRow, extra_fields
 from nwx.cdxserver.query.digest_spelling import spelled
 from nwx.errors import CdxQueryError
@@ -22,19 +22,19 @@ def field_value(name: str, parameter: str, form: DigestForm | None = None) -> Va
     if place == DIGEST and form is not None:
         return lambda row: spelled(row.digest, form)
     if place is not None:
-        return lambda row: row[place] or NOTHING
+        return lambda row: row[place] or NO_VALUE
     extra = EXTRA_FIELDS.get(name)
     if extra is None:
-        known = ", ".join((*PLACES, *EXTRA_FIELDS))
+        known = ", ".join((*FIELD_PLACES, *EXTRA_FIELDS))
         raise CdxQueryError(f"{parameter} names the field {name[:40]!r}; known are {known}")
-    return lambda row: extra_fields(row).get(extra, NOTHING)
+    return lambda row: extra_fields(row).get(extra, NO_VALUE)
 
 
 def column_of(name: str) -> int | None:
     """Return where a field stands in a row, None where it is no field of every row."""
-    if name.isascii() and name.isdigit() and len(name) < 3 and int(name) < len(FIELDS):
+    if name.isascii() and name.isdigit() and len(name) < 3 and int(name) < len(CDX_FIELDS):
         return int(name)
-    return PLACES.get(name)
+    return FIELD_PLACES.get(name)
 
 
 def field_values(

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 import re2
 
-from nwx.cdx.field_names import DIGEST, FIELDS, MIME
+from nwx.cdx.field_names import CDX_FIELDS, DIGEST, MIME
 from nwx.cdx.lines import REVISIT
 from nwx.cdx.rows import CdxRow
 from nwx.cdxserver.query.digest_spelling import normal_or_same
@@ -19,7 +19,7 @@ from nwx.cdxserver.query.field_values import Value, column_of, field_value, fiel
 from nwx.errors import CdxQueryError, DigestError
 from nwx.values.digests import DigestForm, normal_digest
 
-MOST_CHARACTERS = 1_000
+MOST_FILTER_CHARACTERS = 1_000
 _MARKS = {"ia": "~!", "outback": "~!"}
 _SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()]")
 _OPTIONS = re2.Options()
@@ -63,8 +63,10 @@ def parse_filter(spec: str, grammar: Grammar, form: DigestForm | None) -> CdxFil
 
     A whole digest is equal to any other spelling of it. Raises CdxQueryError.
     """
-    if len(spec) > MOST_CHARACTERS:
-        raise CdxQueryError(f"filter has {len(spec)} characters; {MOST_CHARACTERS} are taken")
+    if len(spec) > MOST_FILTER_CHARACTERS:
+        raise CdxQueryError(
+            f"filter has {len(spec)} characters; {MOST_FILTER_CHARACTERS} are taken"
+        )
     inverted, mark, rest = _marks_of(spec, grammar)
     name, colon, text = rest.partition(":")
     if not colon:
@@ -135,7 +137,7 @@ def _digest_test(text: str) -> Test | None:
 
 
 def _line(form: DigestForm | None) -> Value:
-    values = field_values(FIELDS, form)
+    values = field_values(CDX_FIELDS, form)
     return lambda row: " ".join(values(row))
 
 

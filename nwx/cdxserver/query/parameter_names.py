@@ -8,7 +8,7 @@ answer: to leave it out would give a wrong one in silence.
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from nwx.cdx.field_names import EXTRA_FIELDS, PLACES
+from nwx.cdx.field_names import EXTRA_FIELDS, FIELD_PLACES
 from nwx.errors import CdxQueryError
 
 KNOWN = frozenset(
@@ -20,7 +20,7 @@ KNOWN = frozenset(
         *("showResumeKey", "resumeKey", "page", "pageSize", "showNumPages"),
     )
 )
-_FIELDS = frozenset((*PLACES, *EXTRA_FIELDS))
+_FIELDS = frozenset((*FIELD_PLACES, *EXTRA_FIELDS))
 _CONTROLS_ACCESS = "accesspoint"
 _NEAR = 0.8
 

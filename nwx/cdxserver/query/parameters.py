@@ -8,8 +8,8 @@ from nwx.errors import CdxQueryError, TimestampError
 from nwx.values.timestamps import parse_timestamp
 
 MOST_PARAMETERS = 200
-MOST_CHARACTERS = 16_384
-MOST_LINES = 1_000_000_000
+MOST_VALUE_CHARACTERS = 16_384
+LARGEST_LIMIT = 1_000_000_000
 """The largest limit that makes sense to ask for."""
 
 _TRUE, _FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off", "")
@@ -127,9 +127,9 @@ def parameters_of(query_string: str) -> Parameters:
     except ValueError as error:
         raise CdxQueryError(f"more than {MOST_PARAMETERS} parameters are not taken") from error
     for name, value in pairs:
-        if len(value) > MOST_CHARACTERS:
+        if len(value) > MOST_VALUE_CHARACTERS:
             raise CdxQueryError(
-                f"{name[:40]} has {len(value)} characters; {MOST_CHARACTERS} are taken"
+                f"{name[:40]} has {len(value)} characters; {MOST_VALUE_CHARACTERS} are taken"
             )
         if any("\udc80" <= sign <= "\udcff" for sign in value) and not value.isascii():
             raise CdxQueryError(

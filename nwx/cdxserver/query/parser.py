@@ -15,7 +15,7 @@ from nwx.cdxserver.query.filters import (
 )
 from nwx.cdxserver.query.model import CdxQuery, MatchType, OutputForm, Paging, Resume, RowOrder
 from nwx.cdxserver.query.parameter_names import check_names
-from nwx.cdxserver.query.parameters import MOST_LINES, Parameters
+from nwx.cdxserver.query.parameters import LARGEST_LIMIT, Parameters
 from nwx.cdxserver.query.url_spans import expanded, span_of, urlkey_of
 from nwx.engine.spans import CdxSpan
 from nwx.errors import CdxQueryError
@@ -90,7 +90,7 @@ def _understood(
         collapsing=_collapsing(parameters),
         limit=limit,
         newest=newest,
-        offset=parameters.number("offset", 0, 0, MOST_LINES) or 0,
+        offset=parameters.number("offset", 0, 0, LARGEST_LIMIT) or 0,
         fields=_fields(parameters),
         output=_output(parameters, dialect),
         digest=form,
@@ -156,7 +156,7 @@ def _digest_form(parameters: Parameters, default: DigestForm | None) -> DigestFo
 
 
 def _limit(parameters: Parameters, dialect: Dialect) -> tuple[int | None, bool]:
-    number = parameters.number("limit", dialect.limit, -MOST_LINES, MOST_LINES)
+    number = parameters.number("limit", dialect.limit, -LARGEST_LIMIT, LARGEST_LIMIT)
     if number is not None and number < 0:
         return -number, True
     if number == 0 and dialect.zero_is_all:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
 
-from nwx.cdx.layouts import NOTHING
+from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.rows import CdxRow, row_is_capture
 from nwx.engine.base import Engine
 from nwx.engine.spans import CdxSpan
@@ -19,7 +19,7 @@ ROWS_BETWEEN_CHECKS = 512
 BLOCK_LINES = 3_000
 """The captures between two marks, as in the blocks of a ZipNum cluster."""
 
-logger = logging.getLogger("nwx.cdxserver")
+_logger = logging.getLogger("nwx.cdxserver")
 
 
 class RowSource(Protocol):
@@ -127,7 +127,7 @@ def _told(source: RowSource) -> Iterator[None]:
     try:
         yield
     except (SourceError, FormatError) as error:
-        logger.error("%s", error)
+        _logger.error("%s", error)
         raise CaptureIndexError(
             f"the capture index {source.name} cannot be read: a file of it is missing, damaged or"
             " not in order; the log of the server says which"
@@ -161,6 +161,6 @@ def without_repeats(rows: Iterator[CdxRow]) -> Iterator[CdxRow]:
 
 
 def _identity(row: CdxRow) -> tuple[str, ...]:
-    if row.filename == NOTHING:
+    if row.filename == NO_VALUE:
         return row
     return (row.filename, row.offset, row.collection)

@@ -18,7 +18,7 @@ MOST_REVERSED_BYTES = 1 << 30
 _HELD_BYTES = 16 << 20
 _BACKWARD_BYTES = 1 << 18
 
-logger = logging.getLogger("nwx.cdxserver")
+_logger = logging.getLogger("nwx.cdxserver")
 
 
 class LineReader:
@@ -43,7 +43,7 @@ class LineReader:
     def _note(self, line: bytes, error: CdxError) -> None:
         self.bad_lines += 1
         if self.bad_lines == 1:
-            logger.warning(
+            _logger.warning(
                 "%s has lines that cannot be read: %s: %r", self._file, error, line[:200]
             )
 

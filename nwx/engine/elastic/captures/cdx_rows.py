@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from nwx.cdx.layouts import NOTHING
+from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.lines import REVISIT
 from nwx.cdx.rows import CdxRow
 from nwx.engine.elastic.captures.ranges import LONGEST
@@ -136,7 +136,7 @@ def _place(row: CdxRow) -> tuple[bytes, str, bytes, int, str]:
 
 def _row(entry: Mapping[str, Any]) -> CdxRow:
     def text(name: str) -> str:
-        return str(entry.get(name, NOTHING))
+        return str(entry.get(name, NO_VALUE))
 
     method = entry.get("method", "GET")
     revisit = entry["record_type"] == "revisit"
@@ -148,7 +148,7 @@ def _row(entry: Mapping[str, Any]) -> CdxRow:
         text("status_code"),
         text("digest"),
         text("redirect_to"),
-        NOTHING,
+        NO_VALUE,
         text("record_length"),
         str(entry.get("source_file_offset", 0)),
         text("source_file"),

@@ -3,7 +3,7 @@
 import pytest
 
 from nwx.cdxserver.query.filters import (
-    MOST_CHARACTERS,
+    MOST_FILTER_CHARACTERS,
     Grammar,
     by_time_and_status,
     parse_collapse,
@@ -46,7 +46,7 @@ def test_a_filter_that_refuses_revisits_is_known_as_such(spec: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "spec", ["colour:red", "mimetype:(", "~original:", "x" * (MOST_CHARACTERS + 1)]
+    "spec", ["colour:red", "mimetype:(", "~original:", "x" * (MOST_FILTER_CHARACTERS + 1)]
 )
 def test_a_filter_that_makes_no_sense_is_an_error(spec: str) -> None:
     if spec == "~original:":  # the empty text is part of every text

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nwx.cdxserver.query.parameters import MOST_CHARACTERS, MOST_PARAMETERS, parameters_of
+from nwx.cdxserver.query.parameters import MOST_PARAMETERS, MOST_VALUE_CHARACTERS, parameters_of
 from nwx.errors import CdxQueryError
 
 
@@ -43,7 +43,11 @@ def test_an_impossible_moment_is_an_error(closest: str) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    ["&".join(["a=b"] * (MOST_PARAMETERS + 1)), "url=" + "x" * (MOST_CHARACTERS + 1), "url=%ff"],
+    [
+        "&".join(["a=b"] * (MOST_PARAMETERS + 1)),
+        "url=" + "x" * (MOST_VALUE_CHARACTERS + 1),
+        "url=%ff",
+    ],
 )
 def test_what_is_too_much_or_no_text_is_an_error(query: str) -> None:
     with pytest.raises(CdxQueryError):

@@ -12,7 +12,7 @@ import zstandard
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from nwx.dedup.warc_rewrite import rewrite
+from nwx.dedup.rewrite.warc_files import rewrite
 from nwx.errors import SourceError
 from nwx.model import Capture
 from nwx.warc.reader import ArchiveReader, CaptureRecord
@@ -225,7 +225,7 @@ def test_a_file_that_would_not_replay_the_same_is_not_written(
             return revisit_record(handle, digest, replace(original, timestamp="20200501000000"))
         return revisit_record(BytesIO(old.read_bytes()), digest, original)
 
-    monkeypatch.setattr("nwx.dedup.warc_rewrite.revisit_record", lying)
+    monkeypatch.setattr("nwx.dedup.rewrite.warc_files.revisit_record", lying)
     with pytest.raises(SourceError, match="is not written, as it would not be what"):
         list(rewrite(sources(old), after_first_date, tmp_path / "new"))
     assert list((tmp_path / "new").iterdir()) == []

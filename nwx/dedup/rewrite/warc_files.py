@@ -3,7 +3,7 @@
 A new file is the old one byte for byte, but for the records that are
 duplicates: each of these gives way to a revisit record, once its payload
 was found to be that of its original. Before a new file appears it is read
-again, and proved to replay to the payloads of the old one (`proving`). The
+again, and proved to replay to the payloads of the old one (`proof`). The
 old file is only read.
 """
 
@@ -23,8 +23,8 @@ from warcio.exceptions import ArchiveLoadFailed
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.resources import temporary_folder
 from nwx.bulk.whole_files import whole_file, writing
+from nwx.dedup.rewrite.proof import location_of, prove, replayed_captures
 from nwx.dedup.rewrite_journal import JOURNAL, Rewritten, rewrite_journal
-from nwx.dedup.rewrite_proof import location_of, prove, replayed_captures
 from nwx.errors import FormatError, SourceError
 from nwx.model import ReadError
 from nwx.warc.revisit_records import (
