@@ -12,11 +12,12 @@ from tests.conformance.archive import batch, page
 from tests.conformance.asking import search
 
 FILLER = "nothing to see here, only words that fill the page. " * 40
+LONG = f"{FILLER}Then the Élysée opens. {FILLER}filltheend"
 BATCHES = [
     batch(
         [page(f"http://example.org/{n}", "2010", f"number {n}") for n in range(30)]
         + [
-            page("http://example.org/long", "2010", FILLER + "Then the Élysée opens. " + FILLER),
+            page("http://example.org/long", "2010", LONG),
             page("http://example.org/html", "2010", "<b>bold</b> & <script>alert(1)</script>"),
             page("http://example.org/title", "2010", "some text", title="Headline"),
             page("http://example.org/empty", "2010", ""),
@@ -105,6 +106,30 @@ def test_a_book_has_a_snippet(engine: Engine) -> None:
     assert 0 < len("".join(text for text, _ in hit.snippet)) < 600
     (hit,) = engine.search(Question(Term("", "fox"))).hits
     assert "fox" in [text for text, matches in hit.snippet if matches]
+
+
+LONG_TEXTS = [Term("", "elysee"), Term("", "filltheend"), Term("url", "http://example.org/long")]
+
+
+@pytest.mark.parametrize("query", LONG_TEXTS)
+def test_a_snippet_begins_and_ends_at_words(archive: Engine, query: object) -> None:
+    text = "".join(text for text, _ in snippet(archive, query)).replace("…", " ").strip()
+    words = set(LONG.split())
+    assert {text.split()[0], text.split()[-1]} <= words
+
+
+@pytest.mark.parametrize("query", LONG_TEXTS)
+def test_an_ellipsis_tells_that_the_text_goes_on(
+    archive: Engine, kind: str, request: pytest.FixtureRequest, query: object
+) -> None:
+    if kind == "elastic":
+        reason = "its highlighter does not tell where in the text a passage is"
+        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
+    text = "".join(text for text, _ in snippet(archive, query))
+    shown = text.removeprefix("… ").removesuffix(" …")
+    assert shown in " ".join(LONG.split())
+    assert text.startswith("… ") is not LONG.startswith(shown)
+    assert text.endswith(" …") is not LONG.endswith(shown)
 
 
 def test_a_document_without_text_has_no_snippet(archive: Engine) -> None:

@@ -16,9 +16,12 @@ Leaf = Term | Phrase | Wildcard | Fuzzy
 
 SNIPPET_CHARACTERS = 300
 _BEFORE = 80
-_TO_BLANK = 24
+_LONGEST_WORD = 80
+"""A snippet ends within a word that is longer: texts without blanks have an end too."""
+_ELLIPSIS = "…"
 _WORD = re.compile(r"\w+")
 _BLANKS = re.compile(r"\s+")
+_LAST_WORD = re.compile(r"\s\S*\Z")
 _SCANNED_CHARACTERS = 1_000_000
 _PLACES = 16
 _KNOWN_WORDS = 100_000
@@ -34,9 +37,17 @@ class Highlighter:
         self._known: dict[str, bool] = {}
 
     def snippet(self, text: str) -> tuple[Piece, ...]:
-        """Return the part of a text with the first matches, or else its beginning."""
+        """Return the part of a text with the first matches, or else its beginning.
+
+        It begins and ends at words, with an ellipsis where the text goes on.
+        """
+        text = text.strip()
         start = self._start(text[:_SCANNED_CHARACTERS])
-        shown = _BLANKS.sub(" ", text[start : _end(text, start + SNIPPET_CHARACTERS)])
+        end = _end(text, start + SNIPPET_CHARACTERS)
+        shown = _BLANKS.sub(" ", text[start:end].strip())
+        before = f"{_ELLIPSIS} " if start else ""
+        after = f" {_ELLIPSIS}" if end < len(text) else ""
+        shown = f"{before}{shown}{after}"
         return tuple(_pieces(shown, _merged(self._spans(_aligned(shown)))))
 
     def _start(self, text: str) -> int:
@@ -51,7 +62,7 @@ class Highlighter:
         if first <= _BEFORE:
             return 0
         start = first - _BEFORE
-        blank = _BLANKS.search(text, start, start + _TO_BLANK)
+        blank = _BLANKS.search(text, start - 1, first)
         return blank.end() if blank else start
 
     def _finds_all(self, lower: str, length: int) -> bool:
@@ -181,8 +192,8 @@ def _likeness(wanted: str, distance: int) -> Callable[[str], bool]:
 def _end(text: str, end: int) -> int:
     if end >= len(text):
         return len(text)
-    blank = text.rfind(" ", end - _TO_BLANK, end)
-    return blank if blank > 0 else end
+    blank = _LAST_WORD.search(text, end - _LONGEST_WORD, end + 1)
+    return blank.start() if blank else end
 
 
 def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
