@@ -7,6 +7,9 @@ WORTH_BYTES = 1_400
 """Less fits into one packet either way."""
 
 _LEVEL = 2
+_COMPRESSING = frozenset(("cdx", "memento"))
+"""The blueprints whose answers are compressed where they are made, or on purpose are not."""
+
 _TYPES = frozenset(
     (
         "application/json",
@@ -37,6 +40,8 @@ def _compress(response: Response) -> Response:
 
 def _may_be_compressed(response: Response) -> bool:
     """Return whether an answer is whole, a text, and not compressed yet."""
+    if request.blueprint in _COMPRESSING:
+        return False
     if response.is_streamed or response.direct_passthrough or response.content_encoding:
         return False
     media_type = response.mimetype or ""
