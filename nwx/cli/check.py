@@ -10,6 +10,7 @@ import click
 
 from nwx.bulk.progress import ShowProgress
 from nwx.checks import Cause, Comparison, Disagreement, Missing, check
+from nwx.checks.agreement import CHANGED
 from nwx.cli.list_commands import place_and_message
 from nwx.cli.output import clean, counted, print_json
 from nwx.cli.progress import print_above, progress_bar
@@ -87,8 +88,14 @@ def command(
         print_json({"agrees": not counts, "findings": counts, "first": shown.first})
     else:
         shown.end()
-        click.echo(counted(counts.total(), "disagreement") if counts else "the indices agree")
+        click.echo(_verdict(counts))
     return 1 if counts else 0
+
+
+def _verdict(counts: Counter[str]) -> str:
+    if CHANGED in counts:
+        return "the indices could not be compared"
+    return counted(counts.total(), "disagreement") if counts else "the indices agree"
 
 
 class _Shown:

@@ -1,0 +1,47 @@
+"""An archive that is written to while it is checked does not seem to be wrong."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nwx.checks import check
+from nwx.checks.agreement import CHANGED
+from nwx.engine.embedded import EmbeddedEngine
+from nwx.model import Batch, IndexName, SourceFile
+
+
+def ledger(done_to: int, captures: int) -> Batch:
+    counts = {"captures": captures}
+    file = SourceFile("web", "a.warc.gz", "/a.warc.gz", 100, "x", done_to, True, counts)
+    return Batch(files=(file,))
+
+
+class WrittenTo(EmbeddedEngine):
+    """An archive that an import writes to while its captures are read, if it does."""
+
+    is_importing = False
+
+    def scan(self, index: IndexName) -> Iterator[Mapping[str, Any]]:
+        if self.is_importing and index is IndexName.CAPTURES:
+            self.write(ledger(100, 7))
+            self.refresh()
+        return super().scan(index)
+
+
+@pytest.mark.parametrize("is_importing", [False, True])
+def test_what_an_import_changes_meanwhile_is_no_disagreement(
+    tmp_path: Path, is_importing: bool
+) -> None:
+    with WrittenTo(tmp_path / "archive") as engine:
+        engine.create()
+        engine.write(ledger(50, 3))
+        engine.refresh()
+        engine.is_importing = is_importing
+        [found] = check(engine)
+        assert found.kind == (CHANGED if is_importing else "ledger")
+        assert ("no import is running" in found.message) == is_importing
+        engine.is_importing = False
+        [found] = check(engine)
+        assert found.kind == "ledger"
