@@ -52,10 +52,10 @@ FROM read_parquet('{files}', hive_partitioning = false)
 def nwx(folder: Path, work: Path, least: int) -> dict[str, Any]:
     """Build with nwx and return how many combinations, and a sum over all their features."""
     from nwx.engine.blob_folder import BlobFolder
-    from nwx.facets.building import FacetBuildOptions, build_facets
-    from nwx.facets.parquet import ParquetSource
+    from nwx.facets.builds.build import FacetBuildOptions, build_facets
+    from nwx.facets.builds.sources import ParquetSource
 
-    options = FacetBuildOptions(least=least, memory_bytes=1 << 30)
+    options = FacetBuildOptions(min_captures=least, memory_bytes=1 << 30)
     report = build_facets(ParquetSource(folder), BlobFolder(work / "facets"), options)
     return {"bytes": report.bytes, **_summed(report.build.groupings())}
 

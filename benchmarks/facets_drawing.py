@@ -4,21 +4,14 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from nwx.facets.criteria import (
-    CUBE,
-    SIZES,
-    STATUSES,
-    Criterion,
-    depth_of,
-    size_category,
-    status_category,
-    tld_of,
-)
-from nwx.facets.question import FacetCondition, FacetQuestion, Feature
+from nwx.facets.builds.sources import PARQUET_COLUMNS
+from nwx.facets.criteria import CUBE, Criterion
+from nwx.facets.features import Feature
+from nwx.facets.question import FacetCondition, FacetQuestion
 
-KINDS = ("heavy", "light", "span", "union", "list")
+KINDS = ("large", "small", "span", "union", "list")
 
-_HEAVY = (Criterion.TYPE, Criterion.TLD, Criterion.SIZE, Criterion.DEPTH)
+_LARGE = (Criterion.TYPE, Criterion.TLD, Criterion.SIZE, Criterion.DEPTH)
 _LISTS = (
     (Criterion.MONTH,),
     (Criterion.SITE,),
@@ -33,16 +26,9 @@ _TOP = 20
 
 def values_of(row: dict[str, Any]) -> dict[Criterion, str]:
     """Return the values of a row of an export."""
-    timestamp = row["timestamp"]
-    return {
-        Criterion.STATUS: status_category(row["fetch_status"]),
-        Criterion.MONTH: f"{timestamp[:4]}-{timestamp[4:6]}",
-        Criterion.SITE: row["url_host_private_domain"],
-        Criterion.TYPE: row["content_type_norm"],
-        Criterion.TLD: tld_of(row["url_host_private_suffix"]),
-        Criterion.SIZE: size_category(row["content_length"]),
-        Criterion.DEPTH: depth_of(row["hops"]),
-    }
+    definitions = [one.definition for one in (Criterion.STATUS, *CUBE)]
+    columns = {one.name: PARQUET_COLUMNS[one.capture_field][0] for one in definitions}
+    return {Criterion.named(one.name): one.of_value(row[columns[one.name]]) for one in definitions}
 
 
 class Drawing:
@@ -55,13 +41,13 @@ class Drawing:
     def question(self, kind: str) -> FacetQuestion:
         """Return a question of a kind."""
         match kind:
-            case "heavy":
-                return FacetQuestion(self._where(self._some(_HEAVY, 1)))
-            case "light":
-                others = self._some((Criterion.MONTH, *_HEAVY), self._chance.randrange(3))
+            case "large":
+                return FacetQuestion(self._where(self._some(_LARGE, 1)))
+            case "small":
+                others = self._some((Criterion.MONTH, *_LARGE), self._chance.randrange(3))
                 return FacetQuestion(self._where((Criterion.SITE, *others)))
             case "span":
-                return FacetQuestion((self._span(), *self._where(self._some(_HEAVY, 1))))
+                return FacetQuestion((self._span(), *self._where(self._some(_LARGE, 1))))
             case "union":
                 return FacetQuestion(self._union())
         by = self._chance.choice(_LISTS)
@@ -98,7 +84,7 @@ class Drawing:
         name = self._chance.choice((Criterion.MONTH, Criterion.SIZE, Criterion.DEPTH))
         ends = [self._row()[name] for _ in range(2)]
         if name is Criterion.SIZE:
-            ends.sort(key=SIZES.index)
+            ends.sort(key=Criterion.SIZE.definition.order)
         elif name is Criterion.DEPTH:
             known = [end for end in ends if end != "unknown"]
             ends = sorted(known, key=lambda end: int(end.rstrip("+"))) or ["0"]
@@ -110,5 +96,5 @@ class Drawing:
         name = self._chance.choice((Criterion.SITE, Criterion.TLD, Criterion.TYPE))
         values = tuple(dict.fromkeys(self._row()[name] for _ in range(self._chance.randint(2, 8))))
         negated = name is not Criterion.SITE and self._chance.random() < 0.3
-        status = FacetCondition(Criterion.STATUS, STATUSES[:2])
+        status = FacetCondition(Criterion.STATUS, Criterion.STATUS.definition.values[:2])
         return (FacetCondition(name, values, negated=negated), status)

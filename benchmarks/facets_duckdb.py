@@ -6,14 +6,15 @@ from typing import Any
 
 import duckdb
 
-from nwx.facets.criteria import DEPTHS, SIZE_BOUNDS, SIZES, Criterion
+from nwx.facets.criteria import Criterion
 from nwx.facets.question import FacetCondition, FacetQuestion
 
-FEATURES = ("captures", "unique_documents", "unique_urls", "bytes")
+COUNTED_FEATURES = ("captures", "unique_documents", "unique_urls", "bytes")
 
 _COUNTED = "count(*) AS captures, count(DISTINCT document), count(DISTINCT url), sum(size_bytes)"
-_ORDERS = {Criterion.SIZE: SIZES, Criterion.DEPTH: DEPTHS}
+_ORDERS = {one: one.definition.values for one in (Criterion.SIZE, Criterion.DEPTH)}
 """Criteria that are numbers there: the places of their values."""
+_SIZE_ENDS = (1, 1229, 15_360, 153_600, 1_468_007, 15_728_640, 125_829_120)
 
 _VIEW = """
 SELECT CASE WHEN fetch_status BETWEEN 200 AND 599
@@ -36,10 +37,12 @@ class Peer:
         settings = {"memory_limit": memory, "temp_directory": str(folder / "spill"), "threads": 2}
         self._connection = duckdb.connect(config=settings)
         bounds = " ".join(
-            f"WHEN content_length < {end} THEN {place}" for place, end in enumerate(SIZE_BOUNDS)
+            f"WHEN content_length < {end} THEN {place}" for place, end in enumerate(_SIZE_ENDS)
         )
-        size = f"CASE {bounds} ELSE {len(SIZE_BOUNDS)} END"
-        view = _VIEW.format(size=size, unknown=len(DEPTHS) - 1, files=f"{export}/*/*.parquet")
+        size = f"CASE {bounds} ELSE {len(_SIZE_ENDS)} END"
+        view = _VIEW.format(
+            size=size, unknown=len(_ORDERS[Criterion.DEPTH]) - 1, files=f"{export}/*/*.parquet"
+        )
         self._connection.execute(
             f"COPY ({view}) TO '{folder}/parquet' (FORMAT parquet, PARTITION_BY (month))"
         )

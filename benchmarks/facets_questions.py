@@ -2,8 +2,8 @@
 
 Makes captures by chance, loads them into an archive and builds its facets;
 DuckDB gets Parquet files with the criteria as columns, a folder a month.
-Then both answer the same questions, drawn at random and mixed of heavy and
-light ones, spans, unions and lists, and must answer alike. Stored
+Then both answer the same questions, drawn at random and mixed of large and
+small selections, spans, unions and lists, and must answer alike. Stored
 combinations are asked for apart. All times are medians and 95th
 percentiles in milliseconds, of one question after the other.
 
@@ -30,13 +30,12 @@ import polars as pl
 
 from benchmarks.facets_data import read_captures, write_captures
 from benchmarks.facets_drawing import KINDS, Drawing, values_of
-from benchmarks.facets_duckdb import FEATURES, Peer
+from benchmarks.facets_duckdb import COUNTED_FEATURES, Peer
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
-from nwx.facets.answering import FacetAnswers
-from nwx.facets.building import FacetBuildOptions
+from nwx.facets.answers import FacetAnswers
+from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
 from nwx.facets.criteria import CUBE, Criterion
-from nwx.facets.making import make_facets
 from nwx.facets.question import AnsweredBy, FacetAnswer, FacetCondition, FacetQuestion
 from nwx.settings import ElasticSettings, Settings
 from tests.elasticsearch.server import node
@@ -86,10 +85,10 @@ def compare(folder: Path, settings: Settings, captures: int, given: argparse.Nam
     with loaded(settings, export) as engine, closing_peer(export, folder, given.memory) as peer:
         print(f"{folder.name}, {captures:,} captures, {len(asked)} questions, ms")
         if given.elastic and folder.name == "elastic":
-            unbuilt = [one for one in asked if one[0] == "light"]
-            show("not built, light", timed(FacetAnswers(engine).answer, unbuilt))
+            unbuilt = [one for one in asked if one[0] == "small"]
+            show("not built, small", timed(FacetAnswers(engine).answer, unbuilt))
         began = time.monotonic()
-        report = make_facets(engine, FacetBuildOptions())
+        report = build_archive_facets(engine, FacetBuildOptions())
         print(f"built in {time.monotonic() - began:.1f} s, {report.bytes / 1e6:,.0f} MB")
         ask(engine, peer, asked)
         ask_stored(engine, drawing, given.questions)
@@ -179,7 +178,7 @@ def agree(answer: FacetAnswer, rows: Sequence[tuple[Any, ...]]) -> bool:
 
 def features(found: Any) -> tuple[int, ...]:
     """Return the features that DuckDB counts too."""
-    return tuple(getattr(found, name) for name in FEATURES)
+    return tuple(getattr(found, name) for name in COUNTED_FEATURES)
 
 
 def show(name: str, found: Sequence[tuple[str, float, Any]]) -> None:

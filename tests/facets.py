@@ -106,6 +106,7 @@ def _counted(one: Capture, number: int, originals: Sequence[Capture]) -> Counted
     values = {
         "status": _status(one.status_code),
         "month": f"{one.timestamp[:4]}-{one.timestamp[4:6]}",
+        "year": one.timestamp[:4],
         "site": one.domain or "unknown",
         "type": kind,
         "tld": one.public_suffix.split(".")[-1] or "unknown",

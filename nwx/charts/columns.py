@@ -1,8 +1,8 @@
 """Criteria and features as columns of charts."""
 
 from nwx.charts.fields import Field, FieldKind
-from nwx.facets.criteria import DESCRIPTIONS, Criterion
-from nwx.facets.question import FEATURES, Feature
+from nwx.facets.criteria import Criterion
+from nwx.facets.features import FEATURES, Feature
 
 ADDITIVE = frozenset({Feature.CAPTURES, Feature.BYTES})
 """The features of which a whole is the sum of its parts.
@@ -26,12 +26,12 @@ _KINDS = {"count": FieldKind.COUNT, "bytes": FieldKind.BYTES, "ratio": FieldKind
 
 def criterion_field(criterion: Criterion) -> Field:
     """Return the column of a criterion, named as people name it."""
-    described = DESCRIPTIONS[criterion]
+    definition = criterion.definition
     if criterion is Criterion.STATUS:
         names, colours = tuple(_STATUS_COLOURS), tuple(_STATUS_COLOURS.values())
-        return Field(criterion.value, described.title, FieldKind.CATEGORY, names, colours)
+        return Field(criterion.value, definition.label, FieldKind.CATEGORY, names, colours)
     kind = FieldKind.MONTH if criterion is Criterion.MONTH else FieldKind.CATEGORY
-    return Field(criterion.value, described.title, kind, described.values)
+    return Field(criterion.value, definition.label, kind, definition.values)
 
 
 def feature_field(feature: Feature) -> Field:

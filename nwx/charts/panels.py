@@ -12,8 +12,8 @@ from typing import Any
 from nwx.charts import specs, treemap
 from nwx.charts.columns import criterion_field, feature_field
 from nwx.charts.fields import Spec
-from nwx.facets.criteria import CUBE, FIELDS, Criterion
-from nwx.facets.question import Feature
+from nwx.facets.criteria import Criterion, grouping_name
+from nwx.facets.features import Feature
 
 VEGA = "https://vega.github.io/schema/vega/v5.json"
 VEGA_LITE = "https://vega.github.io/schema/vega-lite/v5.json"
@@ -127,11 +127,12 @@ PANELS = (
 
 def query(panel: Panel) -> dict[str, Any]:
     """Return the body of the search that a panel asks of the facets index."""
-    grouping = ",".join(name for name in CUBE if name in panel.by)
-    wanted = [{"term": {"grouping": grouping}}]
+    wanted = [{"term": {"grouping": grouping_name(panel.by)}}]
     if panel.status:
-        wanted.append({"term": {FIELDS[Criterion.STATUS]: panel.status}})
-    order = {panel.feature.value: "desc"} if panel.top else {FIELDS[panel.by[0]]: "asc"}
+        wanted.append({"term": {Criterion.STATUS.definition.facets_field: panel.status}})
+    order = (
+        {panel.feature.value: "desc"} if panel.top else {panel.by[0].definition.facets_field: "asc"}
+    )
     return {
         "size": panel.top or MOST_COMBINATIONS,
         "sort": [order],
@@ -179,7 +180,7 @@ _WORKED_OUT = {
 
 def _columns(panel: Panel) -> list[tuple[str, str]]:
     """Return the columns of the chart and how each comes from a hit."""
-    named = [(own.value, f"datum._source.{FIELDS[own]}") for own in panel.criteria]
+    named = [(own.value, f"datum._source.{own.definition.facets_field}") for own in panel.criteria]
     feature = panel.feature
     if feature not in _WORKED_OUT:
         return [*named, (feature.value, f"datum._source.{feature.value}")]

@@ -9,7 +9,7 @@ from nwx.cli.progress import progress_bar
 from nwx.engine.open import open_engine
 from nwx.settings import Settings
 
-_LEAST = 100
+_MIN_CAPTURES = 100
 _FAULTS_SHOWN = 20
 _MEMORY_MB = 1000
 
@@ -17,9 +17,8 @@ _MEMORY_MB = 1000
 @click.command("build-facets")
 @click.option(
     "--min-captures",
-    "least",
     type=click.IntRange(1),
-    default=_LEAST,
+    default=_MIN_CAPTURES,
     show_default=True,
     help="Store combinations with at least this many captures; 1 stores all.",
 )
@@ -50,7 +49,7 @@ _MEMORY_MB = 1000
 @click.pass_obj
 def command(
     settings: Settings,
-    least: int,
+    min_captures: int,
     sites_file: Path | None,
     source: Path | None,
     memory: int,
@@ -67,21 +66,20 @@ def command(
     resume. Without --sites, the site list of the previous build is used.
     """
     # Here and not above: what builds takes a while to load.
-    from nwx.facets.building import FacetBuildOptions
-    from nwx.facets.making import make_facets
+    from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
     from nwx.facets.sites import read_sites
 
     sites = read_sites(sites_file) if sites_file else None
     for fault in sites.without_effect[:_FAULTS_SHOWN] if sites else ():
         click.echo(f"nwx: {clean(f'{sites_file}: {fault}')}", err=True)
     options = FacetBuildOptions(
-        least=least,
+        min_captures=min_captures,
         sites=sites,
         memory_bytes=memory * 1_000_000,
         anew=anew,
     )
     with open_engine(settings, read_only=True) as engine, progress_bar(quiet=quiet) as show:
-        report = make_facets(engine, options, show, source)
+        report = build_archive_facets(engine, options, show, source)
     if as_json:
         print_json(
             {

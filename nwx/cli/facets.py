@@ -10,18 +10,18 @@ from rich.text import Text
 
 from nwx.cli.output import clean, console, print_json
 from nwx.engine.open import open_engine
-from nwx.facets.answering import FacetAnswers
-from nwx.facets.asking import parse_facet_question, parse_features
+from nwx.facets.answers import FacetAnswers
 from nwx.facets.criteria import Criterion
-from nwx.facets.question import FEATURES, AnsweredBy, FacetAnswer, Feature, Features, answer_json
+from nwx.facets.features import FEATURES, Feature, Features, parse_features
+from nwx.facets.question import AnsweredBy, FacetAnswer, answer_json, parse_facet_question
 from nwx.settings import Settings
 from nwx.values.csv_cells import csv_line
 
 _WAYS = {
     AnsweredBy.STORED: "from stored combinations",
     AnsweredBy.COLUMNS: "counted from columns",
-    AnsweredBy.LIVE: "counted from the captures, as the facets are not built or not of now",
-    AnsweredBy.APPROXIMATE: "ESTIMATES, as the facets are not built or not of now",
+    AnsweredBy.LIVE: "counted from the captures, as the facets are not built or out of date",
+    AnsweredBy.APPROXIMATE: "ESTIMATES, as the facets are not built or out of date",
 }
 
 
@@ -71,7 +71,7 @@ class _Options:
     "--approximate",
     is_flag=True,
     help="Elasticsearch: estimate what would have to be counted from the captures, as the facets"
-    " are not built or not of now.",
+    " are not built or out of date.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
@@ -79,9 +79,9 @@ class _Options:
 def command(settings: Settings, /, **given: Any) -> None:
     """Count captures, documents, URLs and bytes by any criteria.
 
-    Criteria are status, month, site, type, tld, size, depth and collection.
-    Features are captures, unique_documents, unique_urls, bytes, unique_bytes,
-    average_size, average_document_size and duplication_ratio. Counts are of the
+    Criteria are status, month, year, site, type, tld, size, depth and
+    collection. Features are captures, unique_documents, unique_urls, bytes,
+    unique_bytes, average_size, average_document_size and duplication_ratio. Counts are of the
     archive as it is now, and exact unless --approximate is given. After `nwx
     build-facets` they are answered at once.
     """

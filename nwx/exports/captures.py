@@ -11,8 +11,8 @@ from typing import Any
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.engine.base import Engine
 from nwx.errors import SourceError
-from nwx.facets.criteria import month_of
-from nwx.facets.parquet import NOTE, to_table
+from nwx.facets.builds.sources import EXPORT_NOTE, to_table
+from nwx.facets.criteria import Criterion
 from nwx.model import IndexName
 
 _HELD_ROWS = 400_000
@@ -55,7 +55,7 @@ def export_captures(
                 progress(WorkProgress("exporting", writer.captures, total))
         writer.finish()
         note["captures"] = writer.captures
-        (new / NOTE).write_text(json.dumps(note), encoding="utf-8")
+        (new / EXPORT_NOTE).write_text(json.dumps(note), encoding="utf-8")
         new.replace(folder)
     except OSError as error:
         raise SourceError(f"{folder} cannot be written ({error.strerror})") from error
@@ -78,7 +78,7 @@ class _Writer:
 
     def add(self, entry: Mapping[str, Any]) -> bool:
         """Take a capture; tell whether files were written."""
-        month = month_of(entry.get("timestamp", ""))
+        month = Criterion.MONTH.definition.of_value(entry.get("timestamp"))
         held = self._held.setdefault(month, [])
         held.append(entry)
         self.captures += 1

@@ -1,147 +1,364 @@
-"""The criteria that captures are counted by, and their categories."""
+"""The criteria that captures are counted by: one object each."""
 
+import math
 import re
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from enum import StrEnum
+from itertools import groupby
+from typing import Any, Self
 
-UNKNOWN = "unknown"
-"""The category of what is missing or makes no sense; every criterion but status has it."""
+import numpy as np
+import polars as pl
+
+from nwx.engine.selection import AnyOf, Between, Ending, Like, LiveFilter, Not, Unset
+from nwx.errors import UsageError
+from nwx.facets.definitions import (
+    UNKNOWN,
+    CriterionDefinition,
+    FixedValues,
+    Periods,
+    TextValues,
+    or_unknown,
+    quoted_clause,
+)
+
+MAX_SIZE = 1 << 40
+"""Larger sizes in bytes cannot be true: their category is unknown, and they add no bytes."""
+
+KNOWN_SIZE = Between("content_length", 0, MAX_SIZE + 1)
+"""The condition on captures that their size is known."""
+
+MAX_DEPTH = 50
+_KB = 1024.0
+
+
+class _Status(FixedValues):
+    name = "status"
+    label = "Status"
+    description = "the class of the HTTP status; `ignored` is any other or none"
+    example = "ok"
+    capture_field = "status_code"
+    facets_field = "status"
+    values = ("ok", "redirection", "request_error", "server_error", "ignored")
+
+    def of_value(self, value: int | None) -> str:
+        known = value is not None and 200 <= value < 600
+        return self.values[value // 100 - 2] if known and value is not None else "ignored"
+
+    def of_series(self, values: pl.Series) -> pl.Series:
+        places = values.fill_null(0).to_numpy() // 100 - 2
+        ignored = len(self.values) - 1
+        known = (places >= 0) & (places < ignored)
+        return pl.Series(np.where(known, places, ignored).astype(np.uint8))
+
+    def to_filter(self, values: Sequence[str]) -> LiveFilter:
+        field, found = self.capture_field, list[LiveFilter]()
+        for place, value in enumerate(self.values):
+            if value in values and value != "ignored":
+                found.append(Between(field, 200 + 100 * place, 300 + 100 * place))
+        if "ignored" in values:
+            found += [Between(field, None, 200), Between(field, 600), Unset(field)]
+        return AnyOf(tuple(found))
+
+    def value_to_query(self, value: str) -> str | None:
+        low = 200 + 100 * self.values.index(value)
+        return None if value == "ignored" else f"status:[{low} TO {low + 99}]"
+
+
+class _Month(Periods):
+    name = "month"
+    label = "Month"
+    description = "the month of the capture, such as 2013-01"
+    example = "2013-01, or 2013 for the year"
+    facets_field = "month"
+    form = re.compile(r"[0-9]{4}-(?:0[1-9]|1[0-2])")
+
+    _date = re.compile(r"[0-9]{4}(?:0[1-9]|1[0-2])")
+    _year = re.compile(r"[0-9]{4}")
+
+    def of_value(self, value: str | None) -> str:
+        known = value and value.isascii() and self._date.match(value)
+        return f"{value[:4]}-{value[4:6]}" if known and value else UNKNOWN
+
+    def of_series(self, values: pl.Series) -> pl.Series:
+        months = values.str.slice(0, 4) + "-" + values.str.slice(4, 2)
+        known = values.str.contains(f"^{self._date.pattern}").fill_null(False)
+        return months.zip_with(known, pl.Series([UNKNOWN], dtype=pl.String))
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        """Return the months that a text means: itself, or all of a year."""
+        if self._year.fullmatch(text):
+            return tuple(f"{text}-{month:02}" for month in range(1, 13))
+        return super().parse(text)
+
+    def parse_end(self, text: str) -> str:
+        return text if self._year.fullmatch(text) else super().parse_end(text)
+
+    def to_query(self, values: Sequence[str]) -> str | None:
+        return super().to_query(whole_years(values))
+
+
+class _Year(Periods):
+    name = "year"
+    label = "Year"
+    description = "the year of the capture"
+    example = "2013"
+    form = re.compile(r"[0-9]{4}")
+    derived_from = "month"
+
+    def of_value(self, value: str | None) -> str:
+        return self.derive(_Month().of_value(value))
+
+    def of_series(self, values: pl.Series) -> pl.Series:
+        months = _Month().of_series(values)
+        return months.str.slice(0, 4).zip_with(months != UNKNOWN, months)
+
+    def derive(self, value: str) -> str:
+        return value if value == UNKNOWN else value[:4]
+
+
+class _Site(TextValues):
+    name = "site"
+    label = "Site"
+    description = "the name that a URL has in the list of sites, else its registrable domain"
+    example = "example.org"
+    capture_field = "domain"
+    facets_field = "site"
+    query_filter = "domain"
+
+    def value_to_query(self, value: str) -> str | None:
+        # A name from a list of sites is none of the domains that the search knows.
+        named = " " in value or ("." not in value and ":" not in value and value != "localhost")
+        return None if named else quoted_clause("domain", value)
+
+
+class _Type(TextValues):
+    name = "type"
+    label = "Type"
+    description = "the family of the content type"
+    example = "html,pdf"
+    capture_field = "content_type_norm"
+    facets_field = "content_type_norm"
+    of_payload = True
+    query_filter = "type"
+
+    def value_to_query(self, value: str) -> str | None:
+        return quoted_clause("type", value)
+
+
+class _Tld(TextValues):
+    name = "tld"
+    label = "TLD"
+    description = "the top-level domain"
+    example = "org"
+    capture_field = "public_suffix"
+    facets_field = "tld"
+
+    def of_value(self, value: str | None) -> str:
+        return (value or "").rpartition(".")[2] or UNKNOWN
+
+    def of_series(self, values: pl.Series) -> pl.Series:
+        return or_unknown(values.str.extract(r"([^.]*)$"))
+
+    def to_filter(self, values: Sequence[str]) -> LiveFilter:
+        below = (Ending(self.capture_field, f".{value}") for value in values)
+        return AnyOf((*below, super().to_filter(values)))
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        return (text.lower(),)
+
+    def value_to_query(self, value: str) -> str | None:
+        return f"({quoted_clause('tld', value)} OR tld:*.{value})"
+
+
+class _Size(FixedValues):
+    name = "size"
+    label = "Size"
+    description = "the category of the payload's bytes"
+    example = "1.4M-15M"
+    capture_field = "content_length"
+    facets_field = "size"
+    # FacetRedux's categories, the lower end inclusive; then that of unknown sizes.
+    values = (
+        "0",
+        "0-1.2K",
+        "1.2K-15K",
+        "15K-150K",
+        "150K-1.4M",
+        "1.4M-15M",
+        "15M-120M",
+        "120M+",
+        UNKNOWN,
+    )
+    ordinal = True
+    spans = True
+    of_payload = True
+
+    starts = tuple(
+        map(
+            math.ceil,
+            (0, 1, 1.2 * _KB, 15 * _KB, 150 * _KB, 1.4 * _KB**2, 15 * _KB**2, 120 * _KB**2),
+        )
+    )
+    """The bytes with which each category begins."""
+
+    def of_value(self, value: int | None) -> str:
+        if value is None or not 0 <= value <= MAX_SIZE:
+            return UNKNOWN
+        return self.values[sum(value >= start for start in self.starts) - 1]
+
+    def of_series(self, values: pl.Series) -> pl.Series:
+        sizes = known_sizes(values)
+        places = np.searchsorted(self.starts[1:], sizes, side="right").astype(np.uint8)
+        places[sizes < 0] = self.values.index(UNKNOWN)
+        return pl.Series(places)
+
+    def to_filter(self, values: Sequence[str]) -> LiveFilter:
+        ends = (*self.starts, MAX_SIZE + 1)
+        found: list[LiveFilter] = [
+            Between(self.capture_field, ends[place], ends[place + 1])
+            for place, value in enumerate(self.values)
+            if value in values and value != UNKNOWN
+        ]
+        return AnyOf((*found, Not(KNOWN_SIZE)) if UNKNOWN in values else tuple(found))
+
+    def value_to_query(self, value: str) -> str | None:
+        return None if value == UNKNOWN else self.span_to_query(value, value)
+
+    def span_to_query(self, low: str, high: str) -> str | None:
+        first = self.values.index(low) if low else 0
+        last = self.values.index(high) if high else len(self.starts) - 1
+        end = self.starts[last + 1] - 1 if last + 1 < len(self.starts) else "*"
+        return f"size:[{self.starts[first]} TO {end}]"
+
+
+class _Depth(FixedValues):
+    """The number of hyperlinks among the hops that a crawler noted.
+
+    Heritrix writes a letter a hop (L is a hyperlink, E what a page embeds,
+    R a redirect), and of a long way only the number of its first hops: `7+LLE`.
+    """
+
+    name = "depth"
+    label = "Depth"
+    description = "the hyperlinks from the start page, as the crawler noted"
+    example = "0..2"
+    capture_field = "hops"
+    facets_field = "depth"
+    values = (*map(str, range(MAX_DEPTH)), f"{MAX_DEPTH}+", UNKNOWN)
+    ordinal = True
+    spans = True
+
+    _counted = re.compile(r"([0-9]{1,4})\+")
+
+    def of_value(self, value: str | None) -> str:
+        if not value:
+            return UNKNOWN
+        counted = self._counted.match(value)
+        depth = value.count("L") + (int(counted[1]) if counted else 0)
+        return self.values[min(depth, MAX_DEPTH)]
+
+    def of_series(self, values: pl.Series) -> pl.Series:
+        unknown = values.is_null() | (values == "")
+        counted = values.str.extract(f"^{self._counted.pattern}").cast(pl.Int64).fill_null(0)
+        depths = (values.str.count_matches("L").fill_null(0) + counted).clip(0, MAX_DEPTH)
+        places = depths.to_numpy().astype(np.uint8)
+        return pl.Series(np.where(unknown.to_numpy(), np.uint8(len(self.values) - 1), places))
+
+    def to_filter(self, values: Sequence[str]) -> LiveFilter:
+        """Return the condition, which all captures meet whose first hops are a number."""
+        places = [place for place, value in enumerate(self.values) if value in values]
+        known = [place for place in places if place <= MAX_DEPTH]
+        found: list[LiveFilter] = [Like("hops", f"{self._counted.pattern}.*")] if known else []
+        for _, run in groupby(enumerate(known), lambda item: item[1] - item[0]):
+            depths = [depth for _, depth in run]
+            highest = "" if depths[-1] == MAX_DEPTH else depths[-1]
+            found.append(Like("hops", f"[^L]*(L[^L]*){{{depths[0]},{highest}}}"))
+        return AnyOf((*found, Unset("hops")) if UNKNOWN in values else tuple(found))
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        deep = text.isascii() and text.isdigit() and text not in self.values
+        return (self.values[MAX_DEPTH],) if deep else super().parse(text)
+
+
+class _Collection(TextValues):
+    name = "collection"
+    label = "Collection"
+    description = "the collection that the capture belongs to"
+    example = "default"
+    capture_field = "collection"
+    query_filter = "collection"
+
+    def value_to_query(self, value: str) -> str | None:
+        return quoted_clause("collection", value)
 
 
 class Criterion(StrEnum):
-    """What a capture is counted by; the values are the names people use."""
+    """What captures are counted by; a criterion is the name that people use."""
 
-    STATUS = "status"
-    MONTH = "month"
-    SITE = "site"
-    TYPE = "type"
-    TLD = "tld"
-    SIZE = "size"
-    DEPTH = "depth"
-    COLLECTION = "collection"
+    _value_: str
+    definition: CriterionDefinition
+
+    STATUS = _Status()
+    MONTH = _Month()
+    YEAR = _Year()
+    SITE = _Site()
+    TYPE = _Type()
+    TLD = _Tld()
+    SIZE = _Size()
+    DEPTH = _Depth()
+    COLLECTION = _Collection()
+
+    def __new__(cls, definition: CriterionDefinition) -> Self:
+        """Return the criterion of a definition."""
+        criterion = str.__new__(cls, definition.name)
+        criterion._value_ = definition.name
+        criterion.definition = definition
+        return criterion
+
+    @classmethod
+    def named(cls, text: str) -> Self:
+        """Return the criterion of a name; raises UsageError where there is none."""
+        name = text.strip().lower()
+        for criterion in cls:
+            if criterion.value == name:
+                return criterion
+        raise UsageError(f"there is no criterion {text[:80]!r}; use {', '.join(cls)}")
+
+    @property
+    def source(self) -> "Criterion":
+        """The criterion that this one is derived from, itself where it is not."""
+        return Criterion.named(self.definition.derived_from or self.value)
 
 
-CUBE = (
-    Criterion.MONTH,
-    Criterion.SITE,
-    Criterion.TYPE,
-    Criterion.TLD,
-    Criterion.SIZE,
-    Criterion.DEPTH,
+COLUMN_CRITERIA = tuple(one for one in Criterion if one.source is one)
+"""The criteria that captures have columns of; the others are derived from these."""
+
+CUBE = tuple(
+    one for one in Criterion if one.definition.facets_field and one is not Criterion.STATUS
 )
 """The criteria that combinations are stored for, each alone and with any others: 64 groupings.
 
 All combinations also name a status.
 """
 
-FIELDS = {criterion: criterion.value for criterion in Criterion} | {
-    Criterion.TYPE: "content_type_norm"
-}
-"""The field of each criterion in `mappings/facets.json`."""
 
-STATUSES = ("ok", "redirection", "request_error", "server_error", "ignored")
-
-_K = 1024.0
-_SIZES: tuple[tuple[str, float], ...] = (
-    ("0", 1),
-    ("0-1.2K", 1.2 * _K),
-    ("1.2K-15K", 15 * _K),
-    ("15K-150K", 150 * _K),
-    ("150K-1.4M", 1.4 * _K**2),
-    ("1.4M-15M", 15 * _K**2),
-    ("15M-120M", 120 * _K**2),
-)
-SIZES = (*(name for name, _ in _SIZES), "120M+", UNKNOWN)
-"""FacetRedux's size categories, the lower end inclusive; then that of unknown sizes."""
-
-SIZE_BOUNDS = tuple(bound for _, bound in _SIZES)
-"""The sizes in bytes at which each next category begins."""
-
-MAX_SIZE = 1 << 40
-"""Larger sizes are claims, not sizes: their category is unknown, and they add no bytes."""
-
-MAX_DEPTH = 50
-DEPTHS = (*map(str, range(MAX_DEPTH)), f"{MAX_DEPTH}+", UNKNOWN)
-
-_MONTH = re.compile(r"[0-9]{4}(?:0[1-9]|1[0-2])")
-_CLOSED_HOPS = re.compile(r"([0-9]{1,4})\+")
+def grouping_name(criteria: Collection[str]) -> str:
+    """Return the name of a grouping: its criteria but the status, in the order of CUBE."""
+    return ",".join(one for one in CUBE if one in criteria)
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
-    """A criterion for people; `values` are its categories in order where they are fixed.
-
-    The values of an `ordinal` criterion have an order of their own, and can
-    be asked for as spans where `spans`.
-    """
-
-    title: str
-    description: str
-    values: tuple[str, ...] = ()
-    ordinal: bool = False
-    spans: bool = False
+def known_sizes(sizes: pl.Series) -> "np.ndarray[Any, np.dtype[np.int64]]":
+    """Return the sizes of captures in bytes (int64), -1 where they are unknown."""
+    found = sizes.fill_null(-1).to_numpy()
+    return np.where((found >= 0) & (found <= MAX_SIZE), found, -1)
 
 
-DESCRIPTIONS: dict[Criterion, Described] = {
-    Criterion.STATUS: Described(
-        "Status", "the class of the HTTP status; `ignored` is any other or none", STATUSES
-    ),
-    Criterion.MONTH: Described(
-        "Month", "the month of the capture, such as 2013-01", ordinal=True, spans=True
-    ),
-    Criterion.SITE: Described(
-        "Site", "the name that a URL has in the list of sites, else its registrable domain"
-    ),
-    Criterion.TYPE: Described("Type", "the family of the content type"),
-    Criterion.TLD: Described("TLD", "the top-level domain"),
-    Criterion.SIZE: Described("Size", "the category of the payload's bytes", SIZES, True, True),
-    Criterion.DEPTH: Described(
-        "Depth", "the hyperlinks from the start page, as the crawler noted", DEPTHS, True, True
-    ),
-    Criterion.COLLECTION: Described("Collection", "the collection that the capture belongs to"),
-}
-
-
-def status_category(status: int | None) -> str:
-    """Return the category of an HTTP status."""
-    if status is None or not 200 <= status < 600:
-        return "ignored"
-    return STATUSES[status // 100 - 2]
-
-
-def month_of(timestamp: str) -> str:
-    """Return the month of a timestamp: 2013-01."""
-    if not timestamp.isascii() or not _MONTH.match(timestamp):
-        return UNKNOWN
-    return f"{timestamp[:4]}-{timestamp[4:6]}"
-
-
-def tld_of(public_suffix: str) -> str:
-    """Return the top-level domain that a public suffix is in: uk for co.uk."""
-    return public_suffix.rpartition(".")[2] or UNKNOWN
-
-
-def known_size(size: int | None) -> int | None:
-    """Return a size in bytes, None where it is unknown or cannot be one."""
-    return size if size is not None and 0 <= size <= MAX_SIZE else None
-
-
-def size_category(size: int | None) -> str:
-    """Return the category of a size in bytes, None being unknown."""
-    size = known_size(size)
-    if size is None:
-        return UNKNOWN
-    return SIZES[sum(size >= bound for bound in SIZE_BOUNDS)]
-
-
-def depth_of(hops: str) -> str:
-    """Return the number of hyperlinks among the hops that a crawler noted.
-
-    Heritrix writes a letter a hop (L is a hyperlink, E what a page embeds,
-    R a redirect), and of a long way only the number of its first hops: `7+LLE`.
-    """
-    if not hops:
-        return UNKNOWN
-    closed = _CLOSED_HOPS.match(hops)
-    depth = hops.count("L") + (int(closed[1]) if closed else 0)
-    return DEPTHS[min(depth, MAX_DEPTH)]
+def whole_years(months: Sequence[str]) -> list[str]:
+    """Return months with a year in the place of its twelve, where all of these are there."""
+    whole = {
+        month[:4]
+        for month in months
+        if month[5:] == "01" and {f"{month[:4]}-{other:02}" for other in range(1, 13)} <= {*months}
+    }
+    return list(dict.fromkeys(month[:4] if month[:4] in whole else month for month in months))

@@ -1,72 +1,96 @@
-"""Captures looked up for one question, with the payloads that their revisits refer to."""
+"""Captures that an engine looks up for one question: counted exactly, or estimated."""
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import polars as pl
 
 from nwx.engine.arrays import Array
-from nwx.engine.selection import AllOf, Groups, LiveFilter, LiveSelection, Not, OneOf
-from nwx.facets.criteria import Criterion
-from nwx.facets.filters import REVISIT, filter_of
-from nwx.facets.frames import SCHEMA, Encoded, encode
-from nwx.facets.ids import Ids
-from nwx.facets.labels import Labels
-from nwx.facets.opened import Opened
-from nwx.facets.payloads import PayloadColumns, document_sizes, resolve_revisits, with_own
-from nwx.facets.question import FacetCondition
+from nwx.engine.selection import (
+    ALL,
+    AllOf,
+    AnyOf,
+    Estimate,
+    Groups,
+    LiveFilter,
+    LiveSelection,
+    Not,
+    OneOf,
+)
+from nwx.facets.codes import CAPTURE_SCHEMA, CaptureCodes, DenseNumbers, Labels, encode
+from nwx.facets.columns import FacetColumns
+from nwx.facets.criteria import KNOWN_SIZE, Criterion
+from nwx.facets.features import Features
+from nwx.facets.question import FacetCondition, FacetQuestion, FacetRow
+from nwx.facets.revisits import MonthColumns, document_sizes, resolve_revisits, with_own
 from nwx.facets.sites import Sites
 
-MOST = 200_000
+MOST_LOOKED_UP = 200_000
 """So many captures are looked up for one question at most."""
 
-PLACES = ("timestamp", "source_file", "source_file_offset", "collection")
+MOST_ESTIMATED_ROWS = 1_000
+"""So many rows of a list are estimated, those of the most captures."""
+
+PLACE_FIELDS = ("timestamp", "source_file", "source_file_offset", "collection")
 """The fields that tell where captures are, and in which month."""
 
+_IS_REVISIT = OneOf("record_type", ("revisit",))
 _COUNTED = ("url", "digest", "content_length", "record_type")
-_FIELDS: dict[Criterion, tuple[str, ...]] = {
-    Criterion.STATUS: ("status_code",),
-    Criterion.MONTH: ("timestamp",),
-    Criterion.SITE: ("domain",),
-    Criterion.TYPE: ("content_type_norm",),
-    Criterion.TLD: ("public_suffix",),
-    Criterion.DEPTH: ("hops",),
-    Criterion.COLLECTION: ("collection",),
-}
 _PAYLOAD = ("digest", "content_type_norm", "content_length", "record_type")
 _AT_ONCE = 5_000
-_LOOKED_UP = 8_000
+_LONGEST_KEY = 8_000
 """Longer values are in no index; what has them is found in any case."""
 
 _ORIGINALS = ""
 """The month of payloads that revisits refer to, which are not counted."""
 
+Values = tuple[str, ...]
+
 
 def look_up(
     selection: LiveSelection,
     where: Sequence[FacetCondition],
-    by: Sequence[Criterion],
-    sites: Sites | None,
+    by: Iterable[Criterion] = (),
+    sites: Sites | None = None,
     also: Sequence[str] = (),
-) -> Opened | None:
-    """Return captures, all that meet the conditions among them; None of more than MOST.
+) -> FacetColumns | None:
+    """Return captures, all that meet the conditions among them.
 
-    They have only the criteria of the conditions and of `by`, and the
-    fields `also`.
+    None where they are more than MOST_LOOKED_UP. They have only the criteria
+    of the conditions and of `by`, and the fields `also`.
     """
-    wanted = filter_of(where, has_list=sites is not None)
-    if selection.count(wanted) > MOST:
+    wanted = _superset(where, has_list=sites is not None)
+    if selection.count(wanted) > MOST_LOOKED_UP:
         return None
     criteria = {*by, *(condition.criterion for condition in where)}
     fields = _fields(criteria, sites, also)
     captures = _frame(selection.groups(wanted, fields), fields)
     originals = _originals(selection, captures)
-    return _opened(captures, originals, sites)
+    return _columns(captures, originals, sites)
+
+
+def _superset(conditions: Sequence[FacetCondition], *, has_list: bool) -> LiveFilter:
+    """Return a condition that all captures meet which meet all of these.
+
+    Revisits meet all conditions on what their payload has: that is known once
+    their payloads are found. `has_list` tells that sites have names by a list,
+    which no index knows.
+    """
+    looked_up = [one for one in conditions if not (has_list and one.criterion is Criterion.SITE)]
+    return AllOf(
+        tuple(
+            AnyOf((_IS_REVISIT, one.to_filter()))
+            if one.criterion.definition.of_payload
+            else one.to_filter()
+            for one in looked_up
+        )
+    )
 
 
 def _fields(criteria: set[Criterion], sites: Sites | None, also: Sequence[str]) -> tuple[str, ...]:
-    found = [name for criterion in sorted(criteria) for name in _FIELDS.get(criterion, ())]
+    found = [criterion.definition.capture_field for criterion in sorted(criteria)]
     if sites is not None and Criterion.SITE in criteria:
         found.append("urlkey")
     return tuple(dict.fromkeys((*also, *found, *_COUNTED)))
@@ -77,17 +101,15 @@ def _frame(groups: Iterator[Groups], fields: Sequence[str]) -> pl.DataFrame:
     pieces = [_spread(found, fields) for found in groups]
     frame = pl.concat(pieces) if pieces else _spread(Groups((), ()), fields)
     missing = [
-        pl.lit(None, kind).alias(name) for name, kind in SCHEMA.items() if name not in fields
+        pl.lit(None, kind).alias(name)
+        for name, kind in CAPTURE_SCHEMA.items()
+        if name not in fields
     ]
-    return (
-        frame.with_columns(missing)
-        .select(SCHEMA.keys())
-        .with_columns(pl.col("collection").fill_null(""))
-    )
+    return frame.with_columns(missing).select(CAPTURE_SCHEMA.keys())
 
 
 def _spread(groups: Groups, fields: Sequence[str]) -> pl.DataFrame:
-    schema = {name: SCHEMA[name] for name in fields}
+    schema = {name: CAPTURE_SCHEMA[name] for name in fields}
     frame = pl.DataFrame(list(groups.values), schema=schema, orient="row")
     counts = np.array(groups.captures, dtype=np.int64)
     if int(counts.sum()) == len(counts):
@@ -111,7 +133,7 @@ def _originals(selection: LiveSelection, captures: pl.DataFrame) -> pl.DataFrame
 
 def _keys(by_both: pl.DataFrame, *, with_url: bool) -> Iterator[LiveFilter]:
     names = ["digest", "url"] if with_url else ["digest"]
-    short = [pl.col(name).str.len_chars() <= _LOOKED_UP for name in names]
+    short = [pl.col(name).str.len_chars() <= _LONGEST_KEY for name in names]
     keys = by_both.select(names).unique(maintain_order=True).filter(short)
     for part in keys.iter_slices(_AT_ONCE):
         yield AllOf(tuple(OneOf(name, tuple(part[name].unique())) for name in names))
@@ -119,17 +141,16 @@ def _keys(by_both: pl.DataFrame, *, with_url: bool) -> Iterator[LiveFilter]:
 
 def _payloads(selection: LiveSelection, keys: LiveFilter, fields: Sequence[str]) -> pl.DataFrame:
     """Return payloads, each once however often it is there."""
-    found = selection.groups(AllOf((keys, Not(REVISIT))), fields)
+    found = selection.groups(AllOf((keys, Not(_IS_REVISIT))), fields)
     once = (Groups(groups.values, [1] * len(groups.values)) for groups in found)
     # What cannot be looked up is found whatever it is.
     return _frame(once, fields).filter((pl.col("record_type") != "revisit").fill_null(True))
 
 
-def _opened(captures: pl.DataFrame, originals: pl.DataFrame, sites: Sites | None) -> Opened:
-    labels, ids = Labels(), {"url": Ids(), "digest": Ids()}
+def _columns(captures: pl.DataFrame, originals: pl.DataFrame, sites: Sites | None) -> FacetColumns:
+    labels, numbers = Labels(), {"url": DenseNumbers(), "digest": DenseNumbers()}
     seeds = secrets.randbits(64), secrets.randbits(64)
-    encoded = encode(captures, labels, sites, seeds)
-    columns = _numbered(encoded, ids)
+    columns = _numbered(encode(captures, labels, sites, seeds), numbers)
     codes = columns.pop(Criterion.MONTH)
     names = labels.values[Criterion.MONTH]
     months = {
@@ -137,22 +158,87 @@ def _opened(captures: pl.DataFrame, originals: pl.DataFrame, sites: Sites | None
     }
     months = dict(sorted(months.items()))
     if len(originals):
-        payloads = _numbered(encode(originals, labels, None, seeds), ids)
+        payloads = _numbered(encode(originals, labels, None, seeds), numbers)
         payloads.pop(Criterion.MONTH)
         resolved = resolve_revisits(
             months | {_ORIGINALS: with_own(payloads)}, labels.values[Criterion.TYPE]
         )
         months |= {name: found for name, found in resolved.items() if name != _ORIGINALS}
-    sizes, _, varied = document_sizes(months, ids["digest"].count)
-    return Opened(months, sizes, varied, ids["url"].count, labels.values.__getitem__, {})
+    sizes, _, varied = document_sizes(months, numbers["digest"].count)
+    return FacetColumns(months, sizes, varied, numbers["url"].count, labels.values.__getitem__)
 
 
-def _numbered(encoded: Encoded, ids: dict[str, Ids]) -> PayloadColumns:
+def _numbered(encoded: CaptureCodes, numbers: dict[str, DenseNumbers]) -> MonthColumns:
     return encoded.columns | {
-        "url": ids["url"].assign(*encoded.url),
-        "digest": ids["digest"].assign(*encoded.digest),
+        "url": numbers["url"].assign(*encoded.url),
+        "digest": numbers["digest"].assign(*encoded.digest),
     }
 
 
-def _part(columns: PayloadColumns, rows: Array) -> PayloadColumns:
+def _part(columns: MonthColumns, rows: Array) -> MonthColumns:
     return with_own({name: column[rows] for name, column in columns.items()})
+
+
+def estimate(
+    selection: LiveSelection, question: FacetQuestion
+) -> tuple[Features, list[FacetRow], int | None]:
+    """Return estimated features of a question and of the rows of its list.
+
+    And how many rows there are, None where they are more than
+    MOST_ESTIMATED_ROWS. Estimates are from what captures say themselves.
+    """
+    wanted = AllOf(tuple(condition.to_filter() for condition in question.where))
+    (total,) = selection.estimates(wanted, [ALL], KNOWN_SIZE)
+    counted, hops = _values(selection, wanted, question.by)
+    values = [found for found, _ in counted.most_common(MOST_ESTIMATED_ROWS)]
+    parts = [_part_filter(question.by, found, hops) for found in values]
+    rows = selection.estimates(wanted, parts, KNOWN_SIZE) if parts else []
+    listed = [FacetRow(found, _features(row)) for found, row in zip(values, rows, strict=True)]
+    return _features(total), listed, None if len(counted) > MOST_ESTIMATED_ROWS else len(counted)
+
+
+def _values(
+    selection: LiveSelection, wanted: LiveFilter, by: Sequence[Criterion]
+) -> tuple[Counter[Values], dict[str, set[str]]]:
+    """Return how many captures each row of a list has, and the hops of each depth."""
+    counted: Counter[Values] = Counter()
+    hops: dict[str, set[str]] = {}
+    if not by:
+        return counted, hops
+    fields = list(dict.fromkeys(name.definition.capture_field for name in by))
+    places = [fields.index(name.definition.capture_field) for name in by]
+    for groups in selection.groups(wanted, fields):
+        for found, captures in zip(groups.values, groups.captures, strict=True):
+            values = [found[place] for place in places]
+            named = tuple(
+                name.definition.of_value(value) for name, value in zip(by, values, strict=True)
+            )
+            counted[named] += captures
+            for name, depth, value in zip(by, named, values, strict=True):
+                if name is Criterion.DEPTH and value:
+                    hops.setdefault(depth, set()).add(value)
+    return counted, hops
+
+
+def _part_filter(
+    by: Sequence[Criterion], values: Values, hops: Mapping[str, set[str]]
+) -> LiveFilter:
+    found: list[LiveFilter] = []
+    for name, value in zip(by, values, strict=True):
+        if name is Criterion.DEPTH and value in hops:
+            found.append(OneOf("hops", tuple(hops[value])))
+        else:
+            found.append(FacetCondition(name, (value,)).to_filter())
+    return AllOf(tuple(found))
+
+
+def _features(found: Estimate) -> Features:
+    """Return features; documents have the size of captures on the average."""
+    average = found.size_bytes / found.sized if found.sized else 0
+    return Features(
+        captures=found.captures,
+        unique_documents=found.documents,
+        unique_urls=found.urls,
+        bytes=found.size_bytes,
+        unique_bytes=min(found.size_bytes, round(average * found.documents)),
+    )

@@ -1,92 +1,22 @@
-"""Questions about how much there is, and their answers."""
+"""Facet questions, as people and programs write them, and their answers."""
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from nwx.engine.selection import LiveFilter, Not
+from nwx.errors import UsageError
 from nwx.facets.criteria import Criterion
+from nwx.facets.features import Feature, Features, features_json, parse_feature
 
+MAX_BY = 2
+MAX_CONDITIONS = 100
+MAX_CONDITION_VALUES = 10_000
 
-class Feature(StrEnum):
-    """What can be asked of a selection of captures."""
-
-    CAPTURES = "captures"
-    UNIQUE_DOCUMENTS = "unique_documents"
-    UNIQUE_URLS = "unique_urls"
-    BYTES = "bytes"
-    UNIQUE_BYTES = "unique_bytes"
-    AVERAGE_SIZE = "average_size"
-    AVERAGE_DOCUMENT_SIZE = "average_document_size"
-    DUPLICATION_RATIO = "duplication_ratio"
-
-
-@dataclass(frozen=True, slots=True)
-class DescribedFeature:
-    """A feature for people; `unit` is `count`, `bytes` or `ratio`."""
-
-    title: str
-    description: str
-    unit: str
-
-
-FEATURES: dict[Feature, DescribedFeature] = {
-    Feature.CAPTURES: DescribedFeature(
-        "Captures", "archived exchanges, revisits included", "count"
-    ),
-    Feature.UNIQUE_DOCUMENTS: DescribedFeature(
-        "Unique documents", "different payloads, by their digest", "count"
-    ),
-    Feature.UNIQUE_URLS: DescribedFeature("Unique URLs", "different URLs", "count"),
-    Feature.BYTES: DescribedFeature("Bytes", "bytes of the payloads of all captures", "bytes"),
-    Feature.UNIQUE_BYTES: DescribedFeature(
-        "Unique bytes", "bytes of the unique documents, each once", "bytes"
-    ),
-    Feature.AVERAGE_SIZE: DescribedFeature(
-        "Average size", "unique bytes a unique URL, as FacetRedux has it", "bytes"
-    ),
-    Feature.AVERAGE_DOCUMENT_SIZE: DescribedFeature(
-        "Average document", "unique bytes a unique document", "bytes"
-    ),
-    Feature.DUPLICATION_RATIO: DescribedFeature(
-        "Duplication ratio", "bytes over unique bytes", "ratio"
-    ),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Features:
-    """What a selection of captures holds; all counts are exact unless the answer says otherwise."""
-
-    captures: int = 0
-    unique_documents: int = 0
-    unique_urls: int = 0
-    bytes: int = 0
-    unique_bytes: int = 0
-
-    @property
-    def average_size(self) -> float | None:
-        """The bytes of the unique documents over the unique URLs, None of nothing."""
-        return self.unique_bytes / self.unique_urls if self.unique_urls else None
-
-    @property
-    def average_document_size(self) -> float | None:
-        """The bytes of the unique documents over their number, None of nothing."""
-        return self.unique_bytes / self.unique_documents if self.unique_documents else None
-
-    @property
-    def duplication_ratio(self) -> float | None:
-        """The bytes of all captures over those of the unique documents, None of no bytes."""
-        return self.bytes / self.unique_bytes if self.unique_bytes else None
-
-    def value(self, feature: Feature) -> int | float | None:
-        """Return one of the features."""
-        found: int | float | None = getattr(self, feature.value)
-        return found
-
-
-STORED_FEATURES = tuple(feature.name for feature in fields(Features))
-"""The names of the features that are counted; the others are worked out from them."""
+_CONDITION = re.compile(r"\s*([a-z_]+)\s*(!?=)(.*)", re.DOTALL | re.IGNORECASE)
+_SEPARATOR = re.compile(r"(?<!\\),")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +37,45 @@ class FacetCondition:
         """Whether the condition is a span."""
         return not self.values
 
+    def accepts(self, value: str) -> bool:
+        """Tell whether a value of the criterion meets the condition."""
+        if self.is_span:
+            inside = self.criterion.definition.in_span(value, self.low, self.high)
+        else:
+            inside = value in self.values
+        return inside != self.negated
+
+    def to_filter(self) -> LiveFilter:
+        """Return the condition on captures, by what they say of themselves.
+
+        Some captures more may meet it: see CriterionDefinition.to_filter.
+        """
+        definition = self.criterion.definition
+        if definition.values:
+            return definition.to_filter(list(filter(self.accepts, definition.values)))
+        if self.is_span:
+            found = definition.span_to_filter(self.low, self.high)
+        else:
+            found = definition.to_filter(self.values)
+        return Not(found) if self.negated else found
+
+    def to_query(self) -> str | None:
+        """Return the condition as a clause of a full-text query, None where it has none."""
+        definition = self.criterion.definition
+        if self.is_span:
+            clause = definition.span_to_query(self.low, self.high)
+        else:
+            clause = definition.to_query(self.values)
+        return f"NOT {clause}" if clause and self.negated else clause
+
+    def __str__(self) -> str:
+        """Return the condition as people write it: `tld=fr,be`, `month=2013-01..2013-12`."""
+        if self.is_span:
+            wanted = f"{self.low}..{self.high}"
+        else:
+            wanted = ",".join(value.replace(",", "\\,") for value in self.values)
+        return f"{self.criterion}{'!=' if self.negated else '='}{wanted}"
+
 
 @dataclass(frozen=True, slots=True)
 class FacetQuestion:
@@ -123,6 +92,26 @@ class FacetQuestion:
     sort: Feature | None = None
     reverse: bool = False
     limit: int | None = None
+
+    def ordered(self, rows: Sequence["FacetRow"]) -> tuple["FacetRow", ...]:
+        """Return the rows of the list in its order, and as many as are wanted."""
+        found = sorted(rows, key=self._value_order)
+        if self.sort is None:
+            found = found[::-1] if self.reverse else found
+        else:
+            found.sort(key=self._number, reverse=not self.reverse)
+        return tuple(found[: self.limit])
+
+    def _value_order(self, row: "FacetRow") -> tuple[tuple[bool, int, str], ...]:
+        return tuple(
+            criterion.definition.order(value)
+            for criterion, value in zip(self.by, row.values, strict=True)
+        )
+
+    def _number(self, row: "FacetRow") -> float:
+        found = row.features.value(self.sort) if self.sort else None
+        missing = float("inf") if self.reverse else float("-inf")
+        return missing if found is None else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,16 +146,11 @@ class FacetAnswer:
     took_ms: float
 
 
-def features_json(features: Features, wanted: Sequence[Feature] = tuple(Feature)) -> dict[str, Any]:
-    """Return features by name."""
-    return {feature.value: features.value(feature) for feature in wanted}
-
-
 def answer_json(answer: FacetAnswer, wanted: Sequence[Feature] = tuple(Feature)) -> dict[str, Any]:
     """Return an answer as the API and `nwx facets --json` give it."""
     question = answer.question
     return {
-        "where": [condition_text(condition) for condition in question.where],
+        "where": list(map(str, question.where)),
         "by": [criterion.value for criterion in question.by],
         **features_json(answer.total, wanted),
         "rows": [
@@ -182,10 +166,76 @@ def answer_json(answer: FacetAnswer, wanted: Sequence[Feature] = tuple(Feature))
     }
 
 
-def condition_text(condition: FacetCondition) -> str:
-    """Return a condition as people write it: `tld=fr,be`, `month=2013-01..2013-12`."""
-    if condition.is_span:
-        wanted = f"{condition.low}..{condition.high}"
-    else:
-        wanted = ",".join(value.replace(",", "\\,") for value in condition.values)
-    return f"{condition.criterion}{'!=' if condition.negated else '='}{wanted}"
+def parse_facet_question(
+    where: Sequence[str] = (),
+    by: str = "",
+    sort: str = "",
+    features: Sequence[Feature] = (),
+    order: str = "",
+    limit: int | None = None,
+) -> FacetQuestion:
+    """Return the question of conditions and the list that is wanted, all as written.
+
+    `sort` is a feature or `value`; without it, lists by what has an order
+    of its own are in that order, others in that of the first feature.
+    Raises UsageError on what makes no sense.
+    """
+    names = tuple(Criterion.named(name) for name in by.split(",") if name.strip())
+    if len(names) > MAX_BY or len(set(names)) < len(names):
+        raise UsageError(f"by is {by!r}; name one criterion or two different ones")
+    wanted = _sort(sort, names, features)
+    return FacetQuestion(
+        where=parse_conditions(where),
+        by=names,
+        sort=wanted,
+        reverse=_is_reverse(order, wanted),
+        limit=limit,
+    )
+
+
+def parse_conditions(texts: Sequence[str]) -> tuple[FacetCondition, ...]:
+    """Return the conditions of texts; raises UsageError on what is none, and on too many."""
+    if len(texts) > MAX_CONDITIONS:
+        raise UsageError(f"{len(texts)} conditions are given; at most {MAX_CONDITIONS} are taken")
+    return tuple(map(parse_condition, texts))
+
+
+def parse_condition(text: str) -> FacetCondition:
+    """Return a condition: `tld=fr,be`, `month=2013-01..2013-12`, `type!=html`.
+
+    Raises UsageError on what is none.
+    """
+    parts = _CONDITION.fullmatch(text)
+    if not parts:
+        raise UsageError(
+            f"{text[:200]!r} is no condition; write CRITERION=VALUE or CRITERION!=VALUE"
+        )
+    criterion, negated, rest = Criterion.named(parts[1]), parts[2] == "!=", parts[3].strip()
+    definition = criterion.definition
+    if definition.spans and ".." in rest:
+        ends = (end.strip() for end in rest.split("..", 1))
+        low, high = (definition.parse_end(end) if end else "" for end in ends)
+        return FacetCondition(criterion, low=low, high=high, negated=negated)
+    written = [value.replace("\\,", ",").strip() for value in _SEPARATOR.split(rest)]
+    if not all(written):
+        raise UsageError(f"{text[:200]!r} has an empty value; write CRITERION=VALUE,VALUE")
+    values = [one for value in written for one in definition.parse(value)]
+    if len(values) > MAX_CONDITION_VALUES:
+        raise UsageError(
+            f"{criterion} has {len(values)} values; at most {MAX_CONDITION_VALUES} are taken"
+        )
+    return FacetCondition(criterion, tuple(dict.fromkeys(values)), negated=negated)
+
+
+def _sort(text: str, by: Sequence[Criterion], features: Sequence[Feature]) -> Feature | None:
+    if text:
+        return None if text == "value" else parse_feature(text)
+    if by and all(criterion.definition.ordinal for criterion in by):
+        return None
+    return features[0] if features else Feature.CAPTURES
+
+
+def _is_reverse(order: str, sort: Feature | None) -> bool:
+    if order not in ("", "asc", "desc"):
+        raise UsageError(f"order is {order[:80]!r}; write asc or desc")
+    return bool(order) and (order == "desc") == (sort is None)

@@ -16,9 +16,12 @@ from nwx.engine.arrays import Array, narrow, read_arrays, write_arrays
 from nwx.engine.entry_columns import EntryColumns, TextsFile
 from nwx.engine.facet_store import BlobStore, StoredBuild
 from nwx.errors import BlobError, EngineVersionError
-from nwx.facets.criteria import FIELDS
-from nwx.facets.labels import Labels
-from nwx.facets.payloads import ROWS, PayloadColumns, document_sizes
+from nwx.facets.codes import Labels
+from nwx.facets.criteria import CUBE, Criterion
+from nwx.facets.revisits import MonthColumns, document_sizes
+
+VARIED_ROWS = "rows-"
+"""What the names of arrays begin with that list captures of documents of several sizes."""
 
 _FORMAT = 2
 Result = TypeVar("Result")
@@ -86,7 +89,7 @@ class Build:
         with _advising():
             return read_arrays(self._folder / blob)
 
-    def month(self, name: str) -> PayloadColumns:
+    def month(self, name: str) -> MonthColumns:
         """Return the columns of a month (`2013-01`)."""
         return self.arrays(self.notes.months[name])
 
@@ -108,7 +111,7 @@ class Build:
         """Return the columns of the combinations by grouping, such as `month,type`.
 
         Columns are the codes of the status and of the criteria of the
-        grouping, and a column a stored feature (see `nwx.facets.groupings`).
+        grouping, and a column a stored feature (STORED_FEATURES).
         """
         found: dict[str, dict[str, Array]] = {}
         if self.notes.cube:
@@ -190,13 +193,13 @@ class BuildDraft:
         self._id_files = list(base.notes.id_files) if base else []
         self._sizes = self._cube = ""
 
-    def write_month(self, name: str, columns: PayloadColumns) -> PayloadColumns:
+    def write_month(self, name: str, columns: MonthColumns) -> MonthColumns:
         """Write the columns of a month and return them as they are read."""
         self.made.add(name)
         self._months[name] = self._write(f"month-{name}", columns)
         return read_arrays(self._folder / self._months[name])
 
-    def keep_month(self, name: str) -> PayloadColumns:
+    def keep_month(self, name: str) -> MonthColumns:
         """Keep a month of the build before and return its columns."""
         assert self._base is not None
         self._months[name] = self._base.notes.months[name]
@@ -218,7 +221,7 @@ class BuildDraft:
             self._id_files.append(self._write("ids", together))
 
     def write_sizes(
-        self, months: Mapping[str, PayloadColumns], documents: int
+        self, months: Mapping[str, MonthColumns], documents: int
     ) -> tuple[Array, Array]:
         """Write the bytes of each document, and where they differ from capture to capture.
 
@@ -226,7 +229,7 @@ class BuildDraft:
         `bool[documents]`, true where they differ.
         """
         sizes, varied, rows = document_sizes(months, documents)
-        listed = {f"{ROWS}{name}": narrow(one) for name, one in rows.items()}
+        listed = {f"{VARIED_ROWS}{name}": narrow(one) for name, one in rows.items()}
         self._sizes = self._write("sizes", {"sizes": narrow(sizes), **listed})
         return sizes, varied
 
@@ -292,6 +295,6 @@ def restamped(store: BlobStore, build: Build, stamp: str) -> Build:
 def _entry_columns(notes: BuildNotes) -> EntryColumns | None:
     if not notes.cube:
         return None
-    fields = {name.value: stored for name, stored in FIELDS.items()}
+    fields = {one.value: one.definition.facets_field for one in (Criterion.STATUS, *CUBE)}
     labels = {name: notes.labels[name] for name in fields}
     return EntryColumns(notes.cube, notes.combinations, labels, fields)

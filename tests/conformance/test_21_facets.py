@@ -7,13 +7,17 @@ from pathlib import Path
 import pytest
 
 from nwx.engine.base import Engine
-from nwx.facets.answering import FacetAnswers
-from nwx.facets.asking import parse_facet_question
-from nwx.facets.building import FacetBuildOptions
-from nwx.facets.criteria import CUBE, DEPTHS, DESCRIPTIONS, FIELDS, SIZES, Criterion
-from nwx.facets.making import make_facets
-from nwx.facets.opened import in_span
-from nwx.facets.question import AnsweredBy, FacetAnswer, FacetCondition, FacetQuestion, Feature
+from nwx.facets.answers import FacetAnswers
+from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
+from nwx.facets.criteria import CUBE, Criterion
+from nwx.facets.features import Feature
+from nwx.facets.question import (
+    AnsweredBy,
+    FacetAnswer,
+    FacetCondition,
+    FacetQuestion,
+    parse_facet_question,
+)
 from nwx.model import Capture, IndexName
 from tests.conformance.engines import Opener
 from tests.facets import Counted, batch, by_chance, counted, features, groups
@@ -34,9 +38,7 @@ def written(engine: Engine, captures: list[Capture]) -> list[Counted]:
 
 
 def meets(one: Counted, condition: FacetCondition) -> bool:
-    value = one.values[condition.criterion]
-    inside = in_span(value, condition) if condition.is_span else value in condition.values
-    return inside != condition.negated
+    return condition.accepts(one.values[condition.criterion])
 
 
 def numbers(answer: FacetAnswer) -> dict[str, int]:
@@ -76,8 +78,9 @@ def ask(chance: random.Random, all_of: list[Counted]) -> FacetQuestion:
 def condition(chance: random.Random, criterion: Criterion, all_of: list[Counted]) -> FacetCondition:
     there = sorted({one.values[criterion] for one in all_of})
     negated = chance.random() < 0.2
-    if DESCRIPTIONS[criterion].spans and chance.random() < 0.5:
-        order = {Criterion.SIZE: SIZES, Criterion.DEPTH: DEPTHS}.get(criterion, tuple(there))
+    definition = criterion.definition
+    if definition.spans and chance.random() < 0.5 and len(definition.values or there) > 2:
+        order = definition.values or tuple(there)
         low, high = sorted(chance.sample(range(len(order) - 1), 2))
         return FacetCondition(criterion, low=order[low], high=order[high], negated=negated)
     values = tuple(chance.sample(there, min(chance.choice([1, 1, 2, 3]), len(there))))
@@ -87,7 +90,7 @@ def condition(chance: random.Random, criterion: Criterion, all_of: list[Counted]
 @pytest.mark.parametrize("seed", range(3))
 def test_answers_are_what_plain_python_counts(engine: Engine, seed: int) -> None:
     all_of = written(engine, by_chance(seed, 250))
-    make_facets(engine, FacetBuildOptions(least=10))
+    build_archive_facets(engine, FacetBuildOptions(min_captures=10))
     facets, chance = FacetAnswers(engine), random.Random(seed)
     ways = {check(facets, ask(chance, all_of), all_of) for _ in range(QUESTIONS)}
     assert ways == {AnsweredBy.STORED, AnsweredBy.COLUMNS}
@@ -103,13 +106,13 @@ def test_answers_are_the_same_without_a_build(engine: Engine) -> None:
 def test_answers_are_of_what_was_imported_since_the_build(engine: Engine) -> None:
     captures = by_chance(8, 300)
     written(engine, captures[:200])
-    make_facets(engine, FacetBuildOptions(least=5))
+    build_archive_facets(engine, FacetBuildOptions(min_captures=5))
     facets, chance = FacetAnswers(engine), random.Random(8)
     assert numbers(facets.answer(FacetQuestion())) == features(counted(captures[:200]))
     all_of = [*counted(captures)]
     written(engine, captures)
     assert {check(facets, ask(chance, all_of), all_of) for _ in range(20)} == {AnsweredBy.LIVE}
-    make_facets(engine, FacetBuildOptions(least=5))
+    build_archive_facets(engine, FacetBuildOptions(min_captures=5))
     ways = {check(facets, ask(chance, all_of), all_of) for _ in range(20)}
     assert AnsweredBy.LIVE not in ways
 
@@ -117,7 +120,7 @@ def test_answers_are_of_what_was_imported_since_the_build(engine: Engine) -> Non
 def test_deleted_captures_are_not_counted(engine: Engine) -> None:
     captures = by_chance(9, 120)
     written(engine, captures)
-    make_facets(engine, FacetBuildOptions(least=5))
+    build_archive_facets(engine, FacetBuildOptions(min_captures=5))
     gone = captures[::3]
     engine.delete(
         IndexName.CAPTURES,
@@ -126,13 +129,13 @@ def test_deleted_captures_are_not_counted(engine: Engine) -> None:
     engine.refresh()
     left = counted([one for one in captures if one not in gone])
     assert numbers(FacetAnswers(engine).answer(FacetQuestion())) == features(left)
-    make_facets(engine, FacetBuildOptions(least=5))
+    build_archive_facets(engine, FacetBuildOptions(min_captures=5))
     check(FacetAnswers(engine), parse_facet_question(by="month"), left)
 
 
 def test_the_index_holds_all_combinations(engine: Engine) -> None:
     all_of = written(engine, by_chance(10, 60))
-    make_facets(engine, FacetBuildOptions(least=1))
+    build_archive_facets(engine, FacetBuildOptions(min_captures=1))
     stored = {entry["id"]: dict(entry) for entry in engine.scan(IndexName.FACETS)}
     number = 0
     for size in range(len(CUBE) + 1):
@@ -140,12 +143,15 @@ def test_the_index_holds_all_combinations(engine: Engine) -> None:
             for values, group in groups(all_of, ["status", *some]).items():
                 names = ["status", *some]
                 id = " ".join(f"{n}={v}" for n, v in zip(names, values, strict=True))
-                fields = {FIELDS[Criterion(n)]: v for n, v in zip(names, values, strict=True)}
+                fields = {
+                    Criterion.named(n).definition.facets_field: v
+                    for n, v in zip(names, values, strict=True)
+                }
                 known = {"id": id, "grouping": ",".join(some), **fields, **features(group)}
                 assert stored[id] == known
                 number += 1
     assert engine.count(IndexName.FACETS) == number == len(stored)
-    make_facets(engine, FacetBuildOptions(least=30))
+    build_archive_facets(engine, FacetBuildOptions(min_captures=30))
     assert engine.count(IndexName.FACETS) == sum(
         entry["captures"] >= 30 for entry in stored.values()
     )
@@ -154,7 +160,7 @@ def test_the_index_holds_all_combinations(engine: Engine) -> None:
 def test_captures_behind_an_answer(engine: Engine) -> None:
     captures = by_chance(11, 150)
     written(engine, captures)
-    make_facets(engine, FacetBuildOptions())
+    build_archive_facets(engine, FacetBuildOptions())
     where = (
         FacetCondition(Criterion.STATUS, ("ok",)),
         FacetCondition(Criterion.MONTH, low="2013-02"),
@@ -175,8 +181,8 @@ def test_two_archives_at_once_read_a_build(open_archive: Opener) -> None:
     with open_archive() as first, open_archive() as second:
         first.create()
         all_of = written(first, by_chance(12, 80))
-        make_facets(first, FacetBuildOptions(least=2))
+        build_archive_facets(first, FacetBuildOptions(min_captures=2))
         other = FacetAnswers(second)
         check(other, FacetQuestion(by=(Criterion.TYPE,)), all_of)
-        make_facets(first, FacetBuildOptions(least=3, anew=True))
+        build_archive_facets(first, FacetBuildOptions(min_captures=3, anew=True))
         check(other, FacetQuestion(by=(Criterion.TYPE,)), all_of)

@@ -7,12 +7,12 @@ import pytest
 
 from nwx.engine.base import Engine
 from nwx.errors import EngineError
-from nwx.facets import estimating, holding, live
-from nwx.facets.answering import FacetAnswers
-from nwx.facets.building import FacetBuildOptions
+from nwx.facets import answers, live
+from nwx.facets.answers import FacetAnswers
+from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
 from nwx.facets.criteria import Criterion
-from nwx.facets.making import make_facets
-from nwx.facets.question import AnsweredBy, FacetCondition, FacetQuestion, Feature
+from nwx.facets.features import Feature
+from nwx.facets.question import AnsweredBy, FacetCondition, FacetQuestion
 from nwx.facets.sites import Sites
 from nwx.model import Capture
 from tests.conformance.archive import capture
@@ -38,7 +38,7 @@ def captures_by_chance(seed: int, number: int) -> list[Capture]:
 def looked_up(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Engine:
     """An archive none of whose questions reads all captures, where its engine can do without."""
     if engine.facet_store().live_selection() is not None:
-        monkeypatch.setattr(holding, "MOST_READ", 0)
+        monkeypatch.setattr(answers, "MOST_READ", 0)
     return engine
 
 
@@ -71,7 +71,7 @@ def test_lists_of_sites_name_what_came_after_the_build(looked_up: Engine) -> Non
 
     captures = captures_by_chance(6, 160)
     written(looked_up, captures[:100])
-    make_facets(looked_up, FacetBuildOptions(sites=Sites(names)))
+    build_archive_facets(looked_up, FacetBuildOptions(sites=Sites(names)))
     written(looked_up, captures)
     facets, all_of = FacetAnswers(looked_up), named(captures)
     for where in ((), (FacetCondition(Criterion.SITE, ("Ones", "The French")),)):
@@ -99,12 +99,12 @@ def test_captures_behind_an_answer_without_a_build(looked_up: Engine) -> None:
 def test_many_captures_are_read_once_or_refused(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live, "MOST", 20)
+    monkeypatch.setattr(live, "MOST_LOOKED_UP", 20)
     all_of = written(engine, captures_by_chance(9, 80))
     facets, chance = FacetAnswers(engine), random.Random(9)
     ways = {check(facets, ask(chance, all_of), all_of) for _ in range(20)}
     assert ways == {AnsweredBy.LIVE}
-    monkeypatch.setattr(holding, "MOST_READ", 79)
+    monkeypatch.setattr(answers, "MOST_READ", 79)
     with pytest.raises(EngineError, match="nwx build-facets"):
         FacetAnswers(engine).answer(EVERYTHING)
 
@@ -142,7 +142,7 @@ def test_estimates_are_said_to_be_such_and_near(engine: Engine) -> None:
 
 
 def test_long_lists_of_estimates_are_cut(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimating, "MOST_ROWS", 2)
+    monkeypatch.setattr(live, "MOST_ESTIMATED_ROWS", 2)
     written(engine, [capture(f"http://s{n}.example/{n}", "2010") for n in (1, 2, 2, 3, 3, 3)])
     engine.write(batch([capture("http://s3.example/", "2011")]))
     engine.refresh()
@@ -154,7 +154,7 @@ def test_long_lists_of_estimates_are_cut(engine: Engine, monkeypatch: pytest.Mon
 
 def test_where_a_build_is_of_now_nothing_is_estimated(engine: Engine) -> None:
     all_of = written(engine, by_chance(4, 60))
-    make_facets(engine, FacetBuildOptions())
+    build_archive_facets(engine, FacetBuildOptions())
     answer = FacetAnswers(engine).answer(EVERYTHING, approximate=True)
     assert answer.answered_by in (AnsweredBy.STORED, AnsweredBy.COLUMNS)
     assert numbers(answer) == features(all_of)

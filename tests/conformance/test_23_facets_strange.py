@@ -7,14 +7,14 @@ import polars as pl
 import pytest
 
 from nwx.engine.base import Engine
-from nwx.facets import counting
-from nwx.facets.answering import FacetAnswers
-from nwx.facets.building import FacetBuildOptions
-from nwx.facets.checking import check_facets
+from nwx.facets.answers import FacetAnswers
+from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
+from nwx.facets.checks import check_facets
+from nwx.facets.columns import FacetColumns
+from nwx.facets.counts import count_groups
 from nwx.facets.criteria import Criterion
-from nwx.facets.making import make_facets
-from nwx.facets.opened import Opened
-from nwx.facets.question import FacetQuestion, Features
+from nwx.facets.features import Features
+from nwx.facets.question import FacetQuestion
 from nwx.facets.stored_build import fetched_build
 from nwx.model import Capture
 from tests.conformance.archive import capture
@@ -37,7 +37,7 @@ def both_ways(engine: Engine, captures: list[Capture], criterion: Criterion) -> 
     """Return a list by a criterion, which is the same before facets are built and after."""
     written(engine, captures)
     live = rows(engine, criterion)
-    make_facets(engine, FacetBuildOptions(least=1))
+    build_archive_facets(engine, FacetBuildOptions(min_captures=1))
     assert rows(engine, criterion) == live
     assert list(check_facets(engine)) == []
     assert sum(found.captures for found in live.values()) == len(captures)
@@ -111,7 +111,7 @@ def test_a_million_sites(engine: Engine, tmp_path: Path) -> None:
     named = {"url": urls, "url_host_private_domain": urls.str.slice(7)}
     build(engine, tmp_path, named | {"timestamp": ["20130101000000"] * number})
     opened = built(engine)
-    found = counting.count_groups(opened, list(counting.choose(opened, {})), (Criterion.SITE,))
+    found = count_groups(opened, list(opened.select({})), (Criterion.SITE,))
     assert len(found) == len(opened.labels(Criterion.SITE)) - 1 == number
     assert set(found.features["captures"]) == {1}
 
@@ -124,19 +124,19 @@ def build(engine: Engine, folder: Path, columns: dict[str, object]) -> None:
     frame = pl.DataFrame(columns, strict=False)
     digests = "sha1:" + pl.int_range(pl.len()).cast(pl.String)
     frame.with_columns(content_digest=digests).write_parquet(export / "a.parquet")
-    make_facets(engine, FacetBuildOptions(), export=folder / "export")
+    build_archive_facets(engine, FacetBuildOptions(), export=folder / "export")
 
 
-def built(engine: Engine) -> Opened:
-    """Return the build of an archive, brought from where it is kept."""
+def built(engine: Engine) -> FacetColumns:
+    """Return the columns of the build of an archive."""
     found = fetched_build(engine.facet_store())
     assert found is not None
-    return Opened.of_build(found)
+    return FacetColumns.of_build(found)
 
 
 def months(engine: Engine) -> dict[str, int]:
     """Return the captures of each month, as a build has them."""
     opened = built(engine)
-    chosen = list(counting.choose(opened, {}))
-    listed = counting.count_groups(opened, chosen, (Criterion.MONTH,)).rows(opened)
+    chosen = list(opened.select({}))
+    listed = count_groups(opened, chosen, (Criterion.MONTH,)).rows(opened)
     return {row.values[0]: row.features.captures for row in listed}

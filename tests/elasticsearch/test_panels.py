@@ -15,9 +15,10 @@ from nwx.engine.base import Engine
 from nwx.engine.elastic.server import Server
 from nwx.engine.open import open_engine
 from nwx.exports.kibana import saved_objects
-from nwx.facets.answering import FacetAnswers
-from nwx.facets.criteria import FIELDS, Criterion
-from nwx.facets.question import FacetCondition, FacetQuestion, Features
+from nwx.facets.answers import FacetAnswers
+from nwx.facets.criteria import Criterion
+from nwx.facets.features import Features
+from nwx.facets.question import FacetCondition, FacetQuestion
 from nwx.model import IndexName
 from nwx.settings import ElasticSettings, Settings
 from tests.cli.conftest import run_nwx
@@ -96,7 +97,7 @@ def test_a_query_gives_the_numbers_of_facet_questions(archive: Archive, panel: P
     assert len(hits) == min(panel.top or len(expected), len(expected))
     assert len(hits) > 1
     for hit in hits:
-        values = tuple(hit[FIELDS[criterion]] for criterion in panel.criteria)
+        values = tuple(hit[criterion.definition.facets_field] for criterion in panel.criteria)
         told = expected.pop(values)
         assert {name: hit[name] for name in STORED} == {
             name: getattr(told, name) for name in STORED
@@ -131,7 +132,7 @@ def test_pictures_are_drawn_from_the_same_hits(archive: Archive, panel: Panel) -
     there = _hits(archive, _saved_spec(archive.prefix, panel))
 
     def known(hits: list[dict[str, Any]]) -> list[Any]:
-        name = panel.feature.value if panel.top else FIELDS[panel.by[0]]
+        name = panel.feature.value if panel.top else panel.by[0].definition.facets_field
         return [hit["_source"][name] for hit in hits]
 
     assert known(here) == known(there)

@@ -15,9 +15,9 @@ from flask.testing import FlaskClient
 
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.facets.asking import parse_condition
-from nwx.facets.criteria import Criterion, month_of, size_category, status_category
-from nwx.facets.question import Features
+from nwx.facets.criteria import Criterion
+from nwx.facets.features import Features
+from nwx.facets.question import parse_condition
 from nwx.model import Batch, Capture
 from tests.web.holdings import HOSTILE_SITE, batch, holdings
 from tests.web.html import Element, Page
@@ -30,11 +30,12 @@ pytestmark = pytest.mark.xdist_group("explore")
 
 CAPTURES = list(batch().captures)
 OF: dict[str, Callable[[Capture], str]] = {
-    "month": lambda one: month_of(one.timestamp),
+    "month": lambda one: Criterion.MONTH.definition.of_value(one.timestamp),
+    "year": lambda one: one.timestamp[:4],
     "type": lambda one: one.content_type_norm,
-    "status": lambda one: status_category(one.status_code),
+    "status": lambda one: Criterion.STATUS.definition.of_value(one.status_code),
     "site": lambda one: one.domain,
-    "size": lambda one: size_category(one.content_length),
+    "size": lambda one: Criterion.SIZE.definition.of_value(one.content_length),
     "collection": lambda one: one.collection,
 }
 
@@ -361,7 +362,7 @@ def test_the_forms_narrow_and_compare(client: FlaskClient) -> None:
     ("query", "words"),
     [
         ("feature=weight", "choose one of captures"),
-        ("by=colour", "choose one of status"),
+        ("by=colour", "use status"),
         ("by=month,site,type", "one or two are shown"),
         ("chart=pie", "choose one of bars"),
         ("order=random", "choose one of most"),

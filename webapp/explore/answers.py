@@ -4,15 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from nwx.charts.columns import ADDITIVE, OTHERS
-from nwx.facets.criteria import DESCRIPTIONS, UNKNOWN, Criterion
+from nwx.facets.criteria import Criterion
+from nwx.facets.features import Feature, Features
 from nwx.facets.question import (
     AnsweredBy,
     FacetAnswer,
     FacetCondition,
     FacetQuestion,
     FacetRow,
-    Feature,
-    Features,
 )
 from webapp.explore.view import ExplorerOrder, ExplorerView
 
@@ -75,7 +74,7 @@ def gather(view: ExplorerView, ask: Ask) -> Grid:
 
 def is_ordered(criterion: Criterion) -> bool:
     """Tell whether lists by a criterion are in the order of its values, however many there are."""
-    return DESCRIPTIONS[criterion].ordinal
+    return criterion.definition.ordinal
 
 
 def _list_question(
@@ -92,12 +91,7 @@ def _list_question(
 def _in_order(answer: FacetAnswer, criterion: Criterion) -> list[FacetRow]:
     if not is_ordered(criterion):
         return list(answer.rows)
-    return sorted(answer.rows, key=lambda row: _place(criterion, row.values[0]))
-
-
-def _place(criterion: Criterion, value: str) -> tuple[bool, int, str]:
-    fixed = DESCRIPTIONS[criterion].values
-    return value == UNKNOWN, fixed.index(value) if value in fixed else 0, value
+    return sorted(answer.rows, key=lambda row: criterion.definition.order(row.values[0]))
 
 
 def _crossed(view: ExplorerView, ask: Ask) -> Grid:
@@ -160,7 +154,7 @@ def _compared(view: ExplorerView, ask: Ask) -> Grid:
     values = [row.values[0] for row in (*first.rows, *second.rows)]
     values = list(dict.fromkeys(values))
     if is_ordered(criterion):
-        values.sort(key=lambda value: _place(criterion, value))
+        values.sort(key=criterion.definition.order)
     sides = [
         _sides(answer, where, criterion, tuple(both), ask)
         for answer, where in ((first, view.where), (second, view.other_where))

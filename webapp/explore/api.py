@@ -3,9 +3,9 @@
 from flask import Blueprint, current_app, jsonify, request
 from flask.typing import ResponseReturnValue
 
-from nwx.errors import UsageError
-from nwx.facets.answering import FacetAnswers
-from nwx.facets.asking import MAX_CONDITIONS, parse_condition, parse_facet_question, parse_features
+from nwx.facets.answers import FacetAnswers
+from nwx.facets.features import parse_features
+from nwx.facets.question import parse_conditions, parse_facet_question
 from nwx.searching.answers import to_json
 from webapp.explore.operations import (
     CAPTURES_PARAMETERS,
@@ -45,7 +45,7 @@ def answer() -> ResponseReturnValue:
     check_parameters(arguments, FACET_PARAMETERS)
     features = parse_features(parameters.text(arguments, "feature"))
     question = parse_facet_question(
-        where=_where(),
+        where=arguments.getlist("where"),
         by=parameters.text(arguments, "by"),
         sort=parameters.text(arguments, "sort"),
         features=features,
@@ -68,16 +68,9 @@ def criteria() -> ResponseReturnValue:
 def captures() -> ResponseReturnValue:
     """Answer with the captures behind an answer."""
     check_parameters(request.args, CAPTURES_PARAMETERS)
-    where = tuple(map(parse_condition, _where()))
+    where = parse_conditions(request.args.getlist("where"))
     offset = parameters.number_parameter(request.args, "offset", 0, 0, MAX_OFFSET)
     limit = parameters.number_parameter(request.args, "limit", 50, 0, MAX_CAPTURES)
     answers = facets()
     total, found = answer_facets(lambda: answers.captures(where, offset=offset, limit=limit))
     return jsonify(to_json(CapturesAnswer(total, tuple(map(selected_capture, found)))))
-
-
-def _where() -> list[str]:
-    where = request.args.getlist("where")
-    if len(where) > MAX_CONDITIONS:
-        raise UsageError(f"{len(where)} conditions are given; at most {MAX_CONDITIONS} are taken")
-    return where

@@ -9,7 +9,7 @@ from nwx.charts.columns import ADDITIVE, OTHERS, criterion_field, feature_field
 from nwx.charts.fields import Field, FieldKind, Spec, drawable
 from nwx.charts.pictures import PictureFormat, draw_picture
 from nwx.facets.criteria import Criterion
-from nwx.facets.question import FEATURES, Features
+from nwx.facets.features import FEATURES, Features
 from webapp.explore.answers import Grid, Line, cell_value
 from webapp.explore.view import Chart, ExplorerView
 

@@ -11,7 +11,7 @@ from nwx.charts.columns import OTHERS
 from nwx.charts.pictures import PictureFormat
 from nwx.charts.theme import SCHEMES
 from nwx.errors import UsageError
-from nwx.facets.question import Feature, Features, condition_text, features_json
+from nwx.facets.features import Feature, Features, features_json
 from nwx.values.csv_cells import csv_line
 from webapp.explore.answers import Grid, gather
 from webapp.explore.backend import ask
@@ -81,10 +81,10 @@ def _json(view: ExplorerView, grid: Grid) -> dict[str, Any]:
     heads = _heads(view)
     other: dict[str, Any] = {}
     if grid.other_total:
-        other["other_where"] = [condition_text(own) for own in view.other_where]
+        other["other_where"] = list(map(str, view.other_where))
         other["other_total"] = features_json(grid.other_total)
     return {
-        "where": [condition_text(own) for own in view.where],
+        "where": list(map(str, view.where)),
         "by": [criterion.value for criterion in view.by],
         "total": features_json(grid.total),
         **other,

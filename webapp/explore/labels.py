@@ -1,21 +1,10 @@
 """Conditions, values and features as people read them."""
 
-from nwx.facets.criteria import DESCRIPTIONS, Criterion
-from nwx.facets.question import FEATURES, AnsweredBy, FacetCondition, Feature, Features
+from nwx.facets.criteria import whole_years
+from nwx.facets.features import FEATURES, Feature, Features
+from nwx.facets.question import AnsweredBy, FacetCondition
 from webapp.explore.answers import Line
 from webapp.site import words
-
-EXAMPLES = {
-    Criterion.STATUS: "ok",
-    Criterion.MONTH: "2013-01..2013-12",
-    Criterion.SITE: "example.org",
-    Criterion.TYPE: "html,pdf",
-    Criterion.TLD: "org",
-    Criterion.SIZE: "1.4M-15M",
-    Criterion.DEPTH: "0..2",
-    Criterion.COLLECTION: "default",
-}
-"""What one may write for each criterion."""
 
 MOST_NAMED = 4
 """So many values of a condition are told; of the others, how many there are."""
@@ -30,7 +19,7 @@ WAYS = {
 
 def label_of(where: tuple[FacetCondition, ...]) -> str:
     """Return conditions in a few words."""
-    return ", ".join(f"{DESCRIPTIONS[own.criterion].title} {value_labels(own)}" for own in where)
+    return ", ".join(f"{own.criterion.definition.label} {value_labels(own)}" for own in where)
 
 
 def value_labels(condition: FacetCondition) -> str:
@@ -42,16 +31,6 @@ def value_labels(condition: FacetCondition) -> str:
         more = len(values) - MOST_NAMED
         told = ", ".join(map(readable, values[:MOST_NAMED])) + (f" + {more}" if more > 0 else "")
     return f"not {told}" if condition.negated else told
-
-
-def whole_years(values: tuple[str, ...]) -> list[str]:
-    """Return values with a year in the place of its twelve months."""
-    whole = {
-        value[:4]
-        for value in values
-        if value[5:] == "01" and {f"{value[:4]}-{month:02}" for month in range(1, 13)} <= {*values}
-    }
-    return list(dict.fromkeys(value[:4] if value[:4] in whole else value for value in values))
 
 
 def readable(value: str) -> str:

@@ -6,8 +6,9 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 
 from nwx.charts.theme import SCHEMES
-from nwx.facets.criteria import DESCRIPTIONS, Criterion
-from nwx.facets.question import FEATURES, AnsweredBy, FacetAnswer, Feature, answer_json
+from nwx.facets.criteria import Criterion
+from nwx.facets.features import FEATURES, Feature
+from nwx.facets.question import AnsweredBy, FacetAnswer, answer_json
 from nwx.model import Capture
 from nwx.searching.answers import Count, OptionalCount, Timestamp
 from webapp.explore.view import TOPS, Chart, ExplorerOrder
@@ -106,9 +107,10 @@ def criteria_answer() -> CriteriaAnswer:
     return CriteriaAnswer(
         tuple(
             CriterionAnswer(
-                name, one.title, one.description, tuple(one.values), one.ordinal, one.spans
+                criterion, one.label, one.description, one.values, one.ordinal, one.spans
             )
-            for name, one in DESCRIPTIONS.items()
+            for criterion in Criterion
+            for one in [criterion.definition]
         ),
         tuple(
             FeatureAnswer(name, one.title, one.description, one.unit)

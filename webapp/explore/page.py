@@ -12,13 +12,13 @@ from nwx.charts import theme
 from nwx.charts.columns import OTHERS
 from nwx.charts.pictures import browser_bundle, bundle_version
 from nwx.errors import UsageError
-from nwx.facets.criteria import DESCRIPTIONS, Criterion
-from nwx.facets.question import FEATURES, FacetCondition
+from nwx.facets.criteria import Criterion
+from nwx.facets.features import FEATURES
+from nwx.facets.question import FacetCondition
 from webapp.explore.answers import gather, is_ordered
 from webapp.explore.backend import ask, captures_behind
 from webapp.explore.charts import TITLES, drawn
 from webapp.explore.labels import (
-    EXAMPLES,
     WAYS,
     in_sentence,
     label_of,
@@ -89,7 +89,9 @@ def change() -> ResponseReturnValue:
     criterion = parameters.choice(request.args, "criterion", Criterion.SITE)
     value = parameters.text(request.args, "value")
     if not value:
-        raise UsageError(f"no {criterion} is given; write one, such as {EXAMPLES[criterion]}")
+        raise UsageError(
+            f"no {criterion} is given; write one, such as {criterion.definition.example}"
+        )
     negated = parameters.text(request.args, "is", 3) == "not"
     (added,) = conditions([f"{criterion}{'!=' if negated else '='}{value}"], "value")
     if "compare" in request.args:
@@ -156,7 +158,7 @@ def _common(view: ExplorerView) -> dict[str, object]:
         "ratio": ratio,
         "in_sentence": in_sentence,
         "bundle_version": bundle_version(),
-        "criteria": DESCRIPTIONS,
+        "criteria": {one: one.definition for one in Criterion},
         "features": FEATURES,
         "kinds": TITLES,
         "orders": ORDERS,
@@ -179,7 +181,7 @@ def schemes() -> tuple[str, ...]:
 
 def _chips(to: ExplorerAddresses) -> list[ExplorerChip]:
     return [
-        ExplorerChip(DESCRIPTIONS[own.criterion].title, value_labels(own), to.without(own))
+        ExplorerChip(own.criterion.definition.label, value_labels(own), to.without(own))
         for own in to.view.where
     ]
 

@@ -6,9 +6,9 @@ from enum import StrEnum
 from urllib.parse import urlencode
 
 from nwx.errors import UsageError
-from nwx.facets.asking import parse_condition
 from nwx.facets.criteria import Criterion
-from nwx.facets.question import FacetCondition, Feature, condition_text
+from nwx.facets.features import Feature
+from nwx.facets.question import FacetCondition, parse_condition
 from webapp.site import parameters
 from webapp.site.parameters import Arguments
 
@@ -16,17 +16,16 @@ TOPS = (10, 20, 50, 100)
 DEFAULT_TOP = TOPS[1]
 MAX_CONDITIONS = 30
 MAX_CONDITION = 4_000
-STEPS = (
+_FIRST_STEPS = (
     Criterion.MONTH,
     Criterion.TYPE,
     Criterion.STATUS,
     Criterion.SITE,
     Criterion.SIZE,
     Criterion.TLD,
-    Criterion.DEPTH,
-    Criterion.COLLECTION,
 )
-"""The criteria in the order in which one looks further."""
+STEPS = tuple(dict.fromkeys((*_FIRST_STEPS, *Criterion)))
+"""The criteria in the order in which the explorer lists a selection by them."""
 
 
 class Chart(StrEnum):
@@ -53,7 +52,7 @@ class ExplorerOrder(StrEnum):
 class ExplorerView:
     """What the explorer shows.
 
-    `by` is one or two criteria, a month first. With `other` the selection
+    `by` is one or two criteria, a month or year first. With `other` the selection
     is compared with the one that has these conditions instead of its own on
     the same criteria. `chart` None is whichever suits best.
     """
@@ -100,10 +99,7 @@ def _by(arguments: Arguments) -> tuple[Criterion, ...]:
     names = list(dict.fromkeys(name.strip() for name in given if name.strip()))
     if len(names) > 2:
         raise UsageError(f"by names {len(names)} criteria; one or two are shown")
-    for name in names:
-        if name not in set(Criterion):
-            raise UsageError(f"by is {name[:80]!r}; choose one of {', '.join(Criterion)}")
-    return tuple(sorted(map(Criterion, names), key=lambda by: by is not Criterion.MONTH))
+    return _periods_first(*map(Criterion.named, names))
 
 
 def conditions(texts: Sequence[str], name: str) -> tuple[FacetCondition, ...]:
@@ -149,13 +145,13 @@ class ExplorerAddresses:
         """Return the address that lists by a criterion; the second stays where it can."""
         others = tuple(by for by in self.view.by[1:] if by is not criterion)
         return self.of(
-            replace(self.view, by=_month_first(criterion, *others), order=ExplorerOrder.MOST)
+            replace(self.view, by=_periods_first(criterion, *others), order=ExplorerOrder.MOST)
         )
 
     def then_by(self, criterion: Criterion | None) -> str:
         """Return the address that splits by a second criterion, or by none."""
         added = () if criterion is None else (criterion,)
-        return self.of(replace(self.view, by=_month_first(self.view.by[0], *added), other=()))
+        return self.of(replace(self.view, by=_periods_first(self.view.by[0], *added), other=()))
 
     def chart(self, chart: Chart) -> str:
         """Return the address with another chart."""
@@ -217,14 +213,14 @@ def refine(view: ExplorerView, *chosen: tuple[Criterion, str]) -> ExplorerView:
     return replace(view, where=(*kept, *added))
 
 
-def _month_first(*by: Criterion) -> tuple[Criterion, ...]:
-    return tuple(sorted(by, key=lambda criterion: criterion is not Criterion.MONTH))
+def _periods_first(*by: Criterion) -> tuple[Criterion, ...]:
+    return tuple(sorted(by, key=lambda criterion: criterion.source is not Criterion.MONTH))
 
 
 def explorer_pairs(view: ExplorerView) -> list[tuple[str, str]]:
     """Return the parameters of a view's address, those as usual left out."""
-    found = [("where", condition_text(condition)) for condition in view.where]
-    found += [("vs", condition_text(condition)) for condition in view.other]
+    found = [("where", str(condition)) for condition in view.where]
+    found += [("vs", str(condition)) for condition in view.other]
     if view.by and view.by != (next_step(view.where),):
         found.append(("by", ",".join(view.by)))
     optional: tuple[tuple[str, object, object], ...] = (

@@ -14,7 +14,7 @@ from nwx.charts.columns import criterion_field, feature_field
 from nwx.charts.fields import Spec, drawable
 from nwx.charts.pictures import DrawingBusyError, DrawingError, browser_bundle, draw_picture
 from nwx.facets.criteria import Criterion
-from nwx.facets.question import Feature
+from nwx.facets.features import Feature
 
 MONTH = criterion_field(Criterion.MONTH)
 SITE = criterion_field(Criterion.SITE)

@@ -6,10 +6,9 @@ import pytest
 
 from nwx.engine.open import open_engine
 from nwx.errors import SourceError, UsageError
-from nwx.facets.answering import FacetAnswers
-from nwx.facets.asking import parse_facet_question
-from nwx.facets.building import FacetBuildOptions
-from nwx.facets.making import make_facets
+from nwx.facets.answers import FacetAnswers
+from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
+from nwx.facets.question import parse_facet_question
 from nwx.facets.sites import read_sites
 from nwx.settings import Settings
 from nwx.values.urlkeys import urlkey
@@ -74,15 +73,15 @@ def test_a_list_is_kept_until_another_is_given(tmp_path: Path, sites_file: Path)
     with open_engine(Settings(str(tmp_path / "archive"))) as engine:
         engine.write(batch(map(capture, urls)))
         engine.refresh()
-        make_facets(engine, FacetBuildOptions(sites=read_sites(sites_file)))
+        build_archive_facets(engine, FacetBuildOptions(sites=read_sites(sites_file)))
         assert names() == {"Paul's pages", "example.org", "The ministry"}
         engine.write(batch([capture("http://alone.example/", "2011")]))
         engine.refresh()
         known = {"Paul's pages", "example.org", "The ministry", "One host"}
         assert names() == known
-        make_facets(engine, FacetBuildOptions())
+        build_archive_facets(engine, FacetBuildOptions())
         assert names() == known
-        make_facets(engine, FacetBuildOptions(anew=True))
+        build_archive_facets(engine, FacetBuildOptions(anew=True))
         assert names() == {"example.org", "ministry.example", "alone.example"}
 
 

@@ -1,57 +1,58 @@
 """The combinations of a build, from the columns of its months."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 
 import numpy as np
 
+from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.engine.arrays import Array
-from nwx.facets.adding import Before
-from nwx.facets.criteria import CUBE, STATUSES, Criterion
-from nwx.facets.groupings import Captures, Grouping, all_groupings, heavy_combinations, stored
-from nwx.facets.labels import Labels
-from nwx.facets.payloads import PayloadColumns
-from nwx.facets.question import STORED_FEATURES
+from nwx.facets.builds.cell_features import CellCaptures, CombinationsBefore
+from nwx.facets.builds.groupings import Grouping, all_groupings, count_groupings
+from nwx.facets.codes import Labels
+from nwx.facets.criteria import CUBE, Criterion
+from nwx.facets.features import STORED_FEATURES
+from nwx.facets.revisits import MonthColumns
 from nwx.facets.stored_build import Build, BuildDraft
 
-Say = Callable[[str, int, int], None]
-Pieces = dict[str, list[dict[str, Array]]]
+_Pieces = dict[str, list[dict[str, Array]]]
 
 
 def store_combinations(
     draft: BuildDraft,
-    months: Mapping[str, PayloadColumns],
+    months: Mapping[str, MonthColumns],
     labels: Labels,
     sizes: tuple[Array, Array],
-    least: int,
-    say: Say,
+    min_captures: int,
+    progress: ShowProgress,
     base: Build | None = None,
 ) -> int:
     """Write the combinations of all groupings and return how many there are.
 
     `base` is the build before, where its months are the same in this one,
-    and so is `least`: then only what is new is counted.
+    and so is `min_captures`: then only what is new is counted.
     """
+    statuses = Criterion.STATUS.definition.values
     known = base.groupings() if base else {}
     new = {name: columns for name, columns in months.items() if name in draft.made}
-    found: Pieces = {name: [] for name in all_groupings()}
-    done, total = 0, len(STATUSES) * len(found)
+    found: _Pieces = {name: [] for name in all_groupings()}
+    done, total = 0, len(statuses) * len(found)
     with ThreadPoolExecutor(1) as pool:
-        for status in range(len(STATUSES)):
+        for status in range(len(statuses)):
             captures = _captures(status, months, labels, sizes)
-            if len(captures.size_bytes) >= least:
+            if len(captures.size_bytes) >= min_captures:
                 own = _of_status(known, status)
                 if base is None:
-                    combinations = heavy_combinations(captures, least, pool)
+                    combinations = count_groupings(captures, min_captures, pool)
                 else:
                     before = _before(captures, own, status, months, new)
                     _keep_months(found, own)
                     of_new = _captures(status, new, labels, sizes)
-                    combinations = _with_new(captures, before, of_new, least, pool)
+                    combinations = _with_new(captures, before, of_new, min_captures, pool)
                 for grouping in combinations:
                     _keep(found, grouping, status)
                     done += 1
-                    say("combining", done, total)
+                    progress(WorkProgress("combining", done, total))
             done = (status + 1) * len(found)
     groupings = {name: _together(pieces) for name, pieces in found.items() if pieces}
     draft.write_combinations(groupings)
@@ -59,12 +60,16 @@ def store_combinations(
 
 
 def _with_new(
-    captures: Captures, before: Before, of_new: Captures, least: int, pool: Executor
+    captures: CellCaptures,
+    before: CombinationsBefore,
+    of_new: CellCaptures,
+    min_captures: int,
+    pool: Executor,
 ) -> Iterator[Grouping]:
     """Give the combinations of new months, and those of all months together."""
     others = [name for name in CUBE if name is not Criterion.MONTH]
-    yield from heavy_combinations(captures, least, pool, others, before)
-    for grouping in heavy_combinations(of_new, least, pool):
+    yield from count_groupings(captures, min_captures, pool, others, before)
+    for grouping in count_groupings(of_new, min_captures, pool):
         if Criterion.MONTH in grouping.criteria:
             yield grouping
 
@@ -80,7 +85,7 @@ def _of_status(
     return found
 
 
-def _keep_months(found: Pieces, known: Mapping[str, dict[str, Array]]) -> None:
+def _keep_months(found: _Pieces, known: Mapping[str, dict[str, Array]]) -> None:
     """Keep the combinations of months of before: nothing came to them."""
     for name, columns in known.items():
         if Criterion.MONTH in columns and len(columns["captures"]):
@@ -88,12 +93,12 @@ def _keep_months(found: Pieces, known: Mapping[str, dict[str, Array]]) -> None:
 
 
 def _before(
-    captures: Captures,
+    captures: CellCaptures,
     known: Mapping[str, Mapping[str, Array]],
     status: int,
-    months: Mapping[str, PayloadColumns],
-    new: Mapping[str, PayloadColumns],
-) -> Before:
+    months: Mapping[str, MonthColumns],
+    new: Mapping[str, MonthColumns],
+) -> CombinationsBefore:
     lengths = [int(np.count_nonzero(one["status"] == status)) for one in months.values()]
     is_new = np.repeat([name in new for name in months], lengths)
     late = []
@@ -101,12 +106,12 @@ def _before(
         marks = np.zeros(int(numbers.max(initial=0)) + 1, dtype=bool)
         marks[numbers[is_new]] = True
         late.append(marks[numbers])
-    return Before(known, is_new, late[0], late[1])
+    return CombinationsBefore(known, is_new, late[0], late[1])
 
 
-def _keep(found: Pieces, grouping: Grouping, status: int) -> None:
+def _keep(found: _Pieces, grouping: Grouping, status: int) -> None:
     if len(grouping.features["captures"]):
-        found[grouping.name].append(stored(grouping, status))
+        found[grouping.name].append(grouping.columns(status))
 
 
 def _together(pieces: list[dict[str, Array]]) -> dict[str, Array]:
@@ -116,17 +121,17 @@ def _together(pieces: list[dict[str, Array]]) -> dict[str, Array]:
 
 
 def _captures(
-    status: int, months: Mapping[str, PayloadColumns], labels: Labels, sizes: tuple[Array, Array]
-) -> Captures:
+    status: int, months: Mapping[str, MonthColumns], labels: Labels, sizes: tuple[Array, Array]
+) -> CellCaptures:
     """Return the captures of a status, of all months together."""
     rows = {name: np.flatnonzero(one["status"] == status) for name, one in months.items()}
     codes: dict[Criterion, Array] = {
-        name: _gathered(months, rows, name.value) for name in CUBE if name != "month"
+        name: _gathered(months, rows, name.value) for name in CUBE if name is not Criterion.MONTH
     }
     numbers = labels.codes(Criterion.MONTH, months)
     lengths = [len(found) for found in rows.values()]
     codes[Criterion.MONTH] = np.repeat(np.array(numbers, dtype=np.uint16), lengths)
-    return Captures(
+    return CellCaptures(
         _gathered(months, rows, "size_bytes"),
         _gathered(months, rows, "digest"),
         _gathered(months, rows, "url"),
@@ -136,6 +141,6 @@ def _captures(
     )
 
 
-def _gathered(months: Mapping[str, PayloadColumns], rows: Mapping[str, Array], name: str) -> Array:
+def _gathered(months: Mapping[str, MonthColumns], rows: Mapping[str, Array], name: str) -> Array:
     pieces = [columns[name][rows[month]] for month, columns in months.items()]
     return np.concatenate(pieces) if pieces else np.zeros(0, dtype=np.int64)

@@ -8,8 +8,8 @@ from pathlib import Path
 from nwx.engine.blob_folder import BlobFolder
 from nwx.engine.open import open_engine
 from nwx.exports.captures import export_captures
-from nwx.facets.building import FacetBuildOptions, build_facets
-from nwx.facets.parquet import ParquetSource
+from nwx.facets.builds.build import FacetBuildOptions, build_facets
+from nwx.facets.builds.sources import ParquetSource
 from nwx.model import Capture
 from nwx.settings import Settings
 from tests.facets import batch, by_chance, stored_build, stored_entries
@@ -18,8 +18,8 @@ BUILD = """
 import os, signal, sys
 from pathlib import Path
 from nwx.engine.blob_folder import BlobFolder
-from nwx.facets import building
-from nwx.facets.parquet import ParquetSource
+from nwx.facets.builds import build as building
+from nwx.facets.builds.sources import ParquetSource
 
 export, folder, left = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 fsync = os.fsync

@@ -9,9 +9,8 @@ from nwx.engine.blob_folder import BlobFolder
 from nwx.engine.open import open_engine
 from nwx.errors import EngineBusyError, EngineError
 from nwx.exports.captures import export_captures
-from nwx.facets.building import FacetBuildOptions, build_facets
-from nwx.facets.making import make_facets
-from nwx.facets.parquet import ParquetSource
+from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets, build_facets
+from nwx.facets.builds.sources import ParquetSource
 from nwx.facets.stored_build import current_build
 from nwx.settings import Settings
 from tests.facets import batch, by_chance, stored_entries
@@ -26,7 +25,7 @@ def export(tmp_path: Path) -> Path:
     with open_engine(Settings(str(tmp_path / "archive"))) as engine:
         engine.write(batch(by_chance(1, 400)))
         engine.refresh()
-        make_facets(engine, FacetBuildOptions(least=3))
+        build_archive_facets(engine, FacetBuildOptions(min_captures=3))
         export_captures(engine, tmp_path / "export")
     return tmp_path / "export"
 
@@ -35,8 +34,8 @@ def export(tmp_path: Path) -> Path:
 def test_a_stopped_build_goes_on(
     tmp_path: Path, export: Path, stage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nwx.facets.building._FEWEST_AT_ONCE", 50)
-    options = FacetBuildOptions(least=3, memory_bytes=1)
+    monkeypatch.setattr("nwx.facets.builds.build._FEWEST_AT_ONCE", 50)
+    options = FacetBuildOptions(min_captures=3, memory_bytes=1)
     seen = 0
 
     def stop(progress: WorkProgress) -> None:
@@ -76,7 +75,9 @@ def test_two_builds_at_once(tmp_path: Path, export: Path) -> None:
 def test_an_export_builds_what_its_archive_builds(tmp_path: Path, export: Path) -> None:
     with open_engine(Settings(str(tmp_path / "archive"))) as engine:
         before = stored_entries(tmp_path / "archive" / "facets")
-        report = make_facets(engine, FacetBuildOptions(least=3, anew=True), export=export)
+        report = build_archive_facets(
+            engine, FacetBuildOptions(min_captures=3, anew=True), export=export
+        )
         assert report.captures == 400
         assert report.build.notes.stamp == engine.facet_store().stamp()
     assert stored_entries(tmp_path / "archive" / "facets") == before

@@ -7,11 +7,11 @@ from unittest.mock import Mock
 import pytest
 
 from nwx.engine.open import open_engine
-from nwx.facets import adding, groupings
-from nwx.facets.building import FacetBuildOptions, FacetBuildReport, build_facets
-from nwx.facets.criteria import CUBE, FIELDS
-from nwx.facets.question import STORED_FEATURES
-from nwx.facets.sources import ArchiveSource
+from nwx.facets.builds import cell_features
+from nwx.facets.builds.build import FacetBuildOptions, FacetBuildReport, build_facets
+from nwx.facets.builds.sources import ArchiveSource
+from nwx.facets.criteria import CUBE, Criterion
+from nwx.facets.features import STORED_FEATURES
 from nwx.model import Capture
 from nwx.settings import Settings
 from tests.facets import batch, by_chance, counted, features, groups, stored_entries
@@ -42,7 +42,7 @@ def expected(captures: list[Capture], least: int) -> dict[str, dict[str, object]
             for values, group in groups(all_of, names).items():
                 if len(group) >= least:
                     id = " ".join(f"{n}={v}" for n, v in zip(names, values, strict=True))
-                    fields = [FIELDS[name] for name in names]
+                    fields = [Criterion.named(name).definition.facets_field for name in names]
                     found[id] = {
                         "id": id,
                         "grouping": ",".join(some),
@@ -59,7 +59,7 @@ def test_all_combinations_are_as_counted_in_plain_python(
 ) -> None:
     captures = by_chance(seed, 5 * 4**seed // 3)
     write(tmp_path, captures)
-    report = build(tmp_path, least=least)
+    report = build(tmp_path, min_captures=least)
     assert stored(tmp_path) == expected(captures, least)
     assert report.captures == len(captures)
     assert report.combinations == len(expected(captures, least))
@@ -73,11 +73,11 @@ def test_captures_that_come_later_change_a_build_to_what_it_would_be_from_scratc
     early = [one for one in captures if one.timestamp < "201304"]
     late = [one for one in captures if one.timestamp >= "201304"]
     write(tmp_path, early)
-    build(tmp_path, least=3)
+    build(tmp_path, min_captures=3)
     write(tmp_path, late[: len(late) // 2])
-    build(tmp_path, least=3)
+    build(tmp_path, min_captures=3)
     write(tmp_path, late[len(late) // 2 :])
-    build(tmp_path, least=3)
+    build(tmp_path, min_captures=3)
     assert stored(tmp_path) == expected(captures, 3)
 
 
@@ -86,14 +86,13 @@ def test_captures_that_come_later_change_a_build_to_what_it_would_be_from_scratc
 def test_months_that_are_added_one_by_one_are_counted_as_all_at_once(
     tmp_path: Path, seed: int, revisits: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    added = adding.added
-    spy = Mock(side_effect=added)
-    monkeypatch.setattr(groupings, "added", spy)
+    spy = Mock(side_effect=cell_features.added_features)
+    monkeypatch.setattr(cell_features, "added_features", spy)
     captures = by_chance(seed, 240, months=6)
     captures = [one for one in captures if revisits or one.record_type != "revisit"]
     for month in range(1, 7):
         write(tmp_path, [one for one in captures if int(one.timestamp[4:6]) == month])
-        report = build(tmp_path, least=4)
+        report = build(tmp_path, min_captures=4)
         so_far = [one for one in captures if int(one.timestamp[4:6]) <= month]
         assert stored(tmp_path) == expected(so_far, 4)
         assert report.combinations == len(stored(tmp_path))
@@ -104,13 +103,13 @@ def test_months_that_are_added_one_by_one_are_counted_as_all_at_once(
 def test_small_memory_gives_the_same(tmp_path: Path) -> None:
     captures = by_chance(1, 500)
     write(tmp_path, captures)
-    build(tmp_path, least=2, memory_bytes=1)
+    build(tmp_path, min_captures=2, memory_bytes=1)
     assert stored(tmp_path) == expected(captures, 2)
 
 
 def test_features_are_whole_numbers(tmp_path: Path) -> None:
     write(tmp_path, by_chance(3, 50))
-    build(tmp_path, least=1)
+    build(tmp_path, min_captures=1)
     assert all(
         type(entry[name]) is int for entry in stored(tmp_path).values() for name in STORED_FEATURES
     )

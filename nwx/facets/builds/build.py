@@ -1,4 +1,4 @@
-"""Building what facet questions are answered from: columns by month, and combinations."""
+"""Building facets: columns of captures by month, and stored combinations."""
 
 import fcntl
 import os
@@ -7,21 +7,22 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.engine.arrays import narrow
+from nwx.engine.base import Engine
 from nwx.engine.facet_store import BlobStore
 from nwx.errors import EngineBusyError, EngineError, EngineVersionError, UsageError
-from nwx.facets.criteria import Criterion, month_of
-from nwx.facets.frames import encode
-from nwx.facets.ids import Ids
-from nwx.facets.labels import TABLES, Labels
-from nwx.facets.parts import IDS, Parts
-from nwx.facets.payloads import PayloadColumns, resolve_revisits, with_own
+from nwx.facets.builds.combinations import store_combinations
+from nwx.facets.builds.parts import NUMBERED, CaptureParts
+from nwx.facets.builds.sources import ArchiveSource, CaptureSource, ParquetSource
+from nwx.facets.codes import LABEL_TABLES, DenseNumbers, Labels, encode
+from nwx.facets.criteria import Criterion
+from nwx.facets.revisits import MonthColumns, resolve_revisits, with_own
 from nwx.facets.sites import Sites
 from nwx.facets.stored_build import (
     Build,
@@ -30,47 +31,29 @@ from nwx.facets.stored_build import (
     fetched_build,
     restamped,
 )
-from nwx.facets.storing import store_combinations
+from nwx.model import IndexName
 
-DEFAULT_LEAST = 100
+DEFAULT_MIN_CAPTURES = 100
 _MEMORY_A_ROW = 400
 _FEWEST_AT_ONCE = 10_000
 _WORK, _SEEDS = "work", "seeds"
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
-    """Captures in bulk; reading goes on `after` this mark."""
-
-    frame: pl.DataFrame
-    after: str
-
-
-class FacetSource(Protocol):
-    """Where captures come from: the captures index of an archive, or an export."""
-
-    def stamp(self) -> str:
-        """Return a text that is another one whenever captures were written or deleted."""
-
-    def months(self) -> dict[str, str]:
-        """Return for each month (`201301`) a text that tells whether its captures changed."""
-
-    def frames(self, months: list[str] | None, after: str) -> Iterator[Frame]:
-        """Stream the captures of these months, or of all, from a mark on."""
-
-
-@dataclass(frozen=True, slots=True)
 class FacetBuildOptions:
-    """How to build: what is stored, which list of sites, how much memory, anew or what changed.
+    """How to build.
 
-    Without `cube` only the columns are made.
+    Combinations of at least `min_captures` captures are stored; without
+    `combinations` only the columns are made. `sites` names URLs, None takes
+    the list of the build before. Captures are read in parts of about
+    `memory_bytes`. `anew` reads all months, not only those that changed.
     """
 
-    least: int = DEFAULT_LEAST
+    min_captures: int = DEFAULT_MIN_CAPTURES
     sites: Sites | None = None
     memory_bytes: int = 2 << 30
     anew: bool = False
-    cube: bool = True
+    combinations: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +73,23 @@ class FacetBuildReport:
         return self.build.bytes
 
 
+def build_archive_facets(
+    engine: Engine,
+    options: FacetBuildOptions,
+    progress: ShowProgress = no_progress,
+    export: Path | None = None,
+) -> FacetBuildReport:
+    """Build the facets of an archive, from its captures or from an export of them.
+
+    Raises as `build_facets` does.
+    """
+    store = engine.facet_store()
+    source: CaptureSource = ParquetSource(export) if export else ArchiveSource(store)
+    return build_facets(source, store, options, progress, engine.count(IndexName.CAPTURES))
+
+
 def build_facets(
-    source: FacetSource,
+    source: CaptureSource,
     store: BlobStore,
     options: FacetBuildOptions,
     progress: ShowProgress = no_progress,
@@ -101,19 +99,20 @@ def build_facets(
 
     Only what changed since is read, and without a list of sites that of the
     build before is taken. Stopped on the way, the next build goes on with
-    what was read. `expected` is the number of captures, for progress.
+    what was read. `expected` is the number of captures; `progress` is called
+    with the steps `reading` and `combining`.
     Raises EngineBusyError where another process builds on this machine, or
     another build came first.
     """
-    if options.least < 1:
-        raise UsageError(f"combinations have 1 capture at least, not {options.least}")
+    if options.min_captures < 1:
+        raise UsageError(f"combinations have at least 1 capture, not {options.min_captures}")
     began = time.monotonic()
     with _locked(store.folder / _WORK) as folder:
         base = None if options.anew else _usable_base(store, options.sites)
         if base is not None and base.notes.sites:
             options = replace(options, sites=Sites(base.notes.sites))
         # The stamp comes first: what is written meanwhile makes the build stale, and is noticed.
-        stamp, checks = source.stamp(), source.months()
+        stamp, checks = source.stamp(), source.month_stamps()
         if base is not None and _is_same(base, checks, options):
             return _unchanged(restamped(store, base, stamp), began)
         builder = _Builder(source, store, folder, options, base, (stamp, checks), progress, began)
@@ -141,7 +140,7 @@ def _by_key(sites: Sites | None) -> dict[str, str]:
 def _is_same(base: Build, checks: Mapping[str, str], options: FacetBuildOptions) -> bool:
     """Tell whether a build is what would be built."""
     known = base.notes
-    wanted = not options.cube or (known.cube and known.min_captures == options.least)
+    wanted = not options.combinations or (known.cube and known.min_captures == options.min_captures)
     return bool(wanted) and known.checks == checks
 
 
@@ -177,7 +176,7 @@ class _Builder:
 
     def __init__(
         self,
-        source: FacetSource,
+        source: CaptureSource,
         store: BlobStore,
         folder: Path,
         options: FacetBuildOptions,
@@ -191,8 +190,8 @@ class _Builder:
         self._stamp, self._checks = state
         self._changed, self._kept = _compare(self._checks, base)
         self._seeds = tuple(base.notes.seeds) if base else _new_seeds(folder)
-        ids = base_ids(base) if base else {name: Ids() for name in IDS}
-        self._parts = Parts(
+        ids = _numbers(base) if base else {name: DenseNumbers() for name in NUMBERED}
+        self._parts = CaptureParts(
             folder / "parts", Labels(_base_labels(base)), ids, self._key(sorted(self._changed))
         )
 
@@ -220,7 +219,8 @@ class _Builder:
                 waiting = []
             waiting.append(found.frame)
             after = found.after
-            self._say("reading", self._parts.rows + sum(map(len, waiting)), expected)
+            done = self._parts.rows + sum(map(len, waiting))
+            self._progress(WorkProgress("reading", done, expected))
         if waiting:
             self._add(waiting, after)
 
@@ -242,9 +242,15 @@ class _Builder:
         draft.write_ids(list(self._parts.new_hashes()))
         sizes = draft.write_sizes(months, self._parts.ids["digest"].count)
         stored = 0
-        if self._options.cube:
+        if self._options.combinations:
             stored = store_combinations(
-                draft, months, labels, sizes, self._options.least, self._say, self._extended(draft)
+                draft,
+                months,
+                labels,
+                sizes,
+                self._options.min_captures,
+                self._progress,
+                self._extended(draft),
             )
         build = draft.publish(
             stamp=self._stamp,
@@ -252,10 +258,10 @@ class _Builder:
             seeds=self._seeds,
             hashed_by=pl.__version__,
             sites=_by_key(self._options.sites),
-            min_captures=self._options.least,
+            min_captures=self._options.min_captures,
             captures=captures,
             combinations=stored,
-            ids={name: self._parts.ids[name].count for name in IDS},
+            ids={name: self._parts.ids[name].count for name in NUMBERED},
         )
         made = len({*draft.made})
         seconds = time.monotonic() - self._began
@@ -266,14 +272,14 @@ class _Builder:
         base = self._base
         if base is None or not base.notes.cube:
             return None
-        if base.notes.min_captures != self._options.least:
+        if base.notes.min_captures != self._options.min_captures:
             return None
         before = set(base.notes.months)
         return base if before == self._kept and not before & draft.made else None
 
-    def _month_columns(self, draft: BuildDraft) -> dict[str, PayloadColumns]:
+    def _month_columns(self, draft: BuildDraft) -> dict[str, MonthColumns]:
         """Return the columns of all months, in order; those that changed are written."""
-        months: dict[str, PayloadColumns] = {}
+        months: dict[str, MonthColumns] = {}
         for name in self._parts.months():
             months[name] = draft.write_month(name, _narrow(with_own(self._parts.month(name))))
         if self._base:
@@ -287,9 +293,6 @@ class _Builder:
         (self._folder / _SEEDS).unlink(missing_ok=True)
         (self._folder / "draft").rmdir()
 
-    def _say(self, stage: str, done: int, total: int) -> None:
-        self._progress(WorkProgress(stage, done, total))
-
 
 def _compare(checks: Mapping[str, str], base: Build | None) -> tuple[set[str], set[str]]:
     """Return the source's months that changed, and the build's months that did not."""
@@ -298,9 +301,13 @@ def _compare(checks: Mapping[str, str], base: Build | None) -> tuple[set[str], s
     before: Mapping[str, str] = base.notes.checks
     differ = {month for month in {*checks, *before} if checks.get(month) != before.get(month)}
     # All that is no month is one month of the build.
-    changed = {month_of(month) for month in differ}
+    changed = {_month(month) for month in differ}
     kept = set(base.notes.months) - changed
-    return {month for month in checks if month_of(month) in changed}, kept
+    return {month for month in checks if _month(month) in changed}, kept
+
+
+def _month(digits: str) -> str:
+    return Criterion.MONTH.definition.of_value(digits)
 
 
 def _new_seeds(folder: Path) -> tuple[int, int]:
@@ -315,12 +322,12 @@ def _new_seeds(folder: Path) -> tuple[int, int]:
     return first, second
 
 
-def base_ids(base: Build) -> dict[str, Ids]:
-    """Return the numbers that a build has given."""
-    found = {name: Ids() for name in IDS}
+def _numbers(base: Build) -> dict[str, DenseNumbers]:
+    """Return the numbers that a build has given to URLs and digests."""
+    found = {name: DenseNumbers() for name in NUMBERED}
     for blob in base.notes.id_files:
         arrays = base.arrays(blob)
-        for name in IDS:
+        for name in NUMBERED:
             found[name].extend(arrays[f"{name}_first"], arrays[f"{name}_second"])
     return found
 
@@ -329,8 +336,8 @@ def _base_labels(base: Build | None) -> dict[str, list[str]] | None:
     if base is None:
         return None
     read = base.labels()
-    return {name: read(name) for name in TABLES}
+    return {name: read(name) for name in LABEL_TABLES}
 
 
-def _narrow(columns: PayloadColumns) -> PayloadColumns:
+def _narrow(columns: MonthColumns) -> MonthColumns:
     return {name: narrow(column) for name, column in columns.items()}

@@ -1,4 +1,4 @@
-"""Revisits with the type and size of the payload that they refer to.
+"""Revisits with the type and size of the payload that they refer to, and sizes of documents.
 
 A revisit refers to what was captured of its digest and URL, else of its
 digest. Where such captures do not agree, the largest known size counts, and
@@ -11,15 +11,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from nwx.engine.arrays import Array
-from nwx.facets.criteria import SIZES, UNKNOWN
+from nwx.facets.codes import packed
+from nwx.facets.criteria import Criterion
+from nwx.facets.definitions import UNKNOWN
 
-PayloadColumns = dict[str, Array]
+MonthColumns = dict[str, Array]
+"""The captures of a month as arrays of one length, a row a capture.
 
-ROWS = "rows-"
-"""What the names of arrays begin with that list captures of documents of several sizes."""
+Codes of the criteria but the month, `source` (the code of the archive file),
+`offset`, `size_bytes`, and the numbers `url` and `digest`: all unsigned. And
+of the revisits alone, whose rows are `revisit_rows`: `own_type`, `own_size`
+and `own_size_bytes`, what their own records say.
+"""
 
-_SIZE_UNKNOWN = SIZES.index(UNKNOWN)
-_TAKEN = ("type", "size", "size_bytes")
+_SIZE_UNKNOWN = Criterion.SIZE.definition.values.index(UNKNOWN)
+_TYPE_UNKNOWN = 0
+_OF_PAYLOAD = (
+    *(one.value for one in Criterion if one.definition.of_payload),
+    "size_bytes",
+)
+_URL_BITS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,44 +38,46 @@ class _Payloads:
     """Payloads in order, each key once; a key is digest and URL, or a digest."""
 
     keys: Array
-    columns: PayloadColumns
+    columns: MonthColumns
 
-    def find(self, keys: Array) -> tuple[Array, PayloadColumns]:
+    def find(self, keys: Array) -> tuple[Array, MonthColumns]:
         """Tell which keys there are, and give what is known of those."""
         places = np.searchsorted(self.keys, keys)
         there = places < len(self.keys)
         there[there] = self.keys[places[there]] == keys[there]
-        return there, {name: self.columns[name][places[there]] for name in _TAKEN}
+        return there, {name: self.columns[name][places[there]] for name in _OF_PAYLOAD}
 
 
-def with_own(columns: PayloadColumns) -> PayloadColumns:
-    """Return the columns of a month with what its revisits say of themselves kept beside."""
+def with_own(columns: MonthColumns) -> MonthColumns:
+    """Return the columns of a month with what its revisits say of themselves kept beside.
+
+    `columns` have `revisit` (bool) in the place of `revisit_rows`.
+    """
     revisits = np.flatnonzero(columns["revisit"])
     kept = {name: column for name, column in columns.items() if name != "revisit"}
-    own = {f"own_{name}": columns[name][revisits] for name in _TAKEN}
+    own = {f"own_{name}": columns[name][revisits] for name in _OF_PAYLOAD}
     return kept | {"revisit_rows": revisits} | own
 
 
 def resolve_revisits(
-    months: Mapping[str, PayloadColumns], types: list[str]
-) -> dict[str, PayloadColumns]:
+    months: Mapping[str, MonthColumns], types: list[str]
+) -> dict[str, MonthColumns]:
     """Return the columns of those months whose revisits are to have another type or size.
 
-    `types` are the values of the criterion by their codes.
+    `types` are the values of the criterion by their codes. Raises EngineError
+    on more than 2**32 URLs or 2**31 documents.
     """
     by_both, by_digest = _payloads(months, types)
     changed = {}
     for month, columns in months.items():
         if len(columns["revisit_rows"]):
             resolved = _resolved(columns, by_both, by_digest)
-            if any((resolved[name] != columns[name]).any() for name in _TAKEN):
+            if any((resolved[name] != columns[name]).any() for name in _OF_PAYLOAD):
                 changed[month] = columns | resolved
     return changed
 
 
-def _payloads(
-    months: Mapping[str, PayloadColumns], types: list[str]
-) -> tuple[_Payloads, _Payloads]:
+def _payloads(months: Mapping[str, MonthColumns], types: list[str]) -> tuple[_Payloads, _Payloads]:
     """Return the payloads that revisits may refer to, by digest and URL and by digest."""
     size = 1 + max((int(one["digest"].max()) for one in months.values()), default=0)
     wanted = np.zeros(size, dtype=bool)
@@ -75,30 +88,35 @@ def _payloads(
         fits = wanted[columns["digest"]]
         fits[columns["revisit_rows"]] = False
         rows = np.flatnonzero(fits)
-        pieces.append({name: columns[name][rows] for name in ("digest", "url", *_TAKEN)})
+        pieces.append({name: columns[name][rows] for name in ("digest", "url", *_OF_PAYLOAD)})
     found = {name: np.concatenate([one[name] for one in pieces]) for name in pieces[0]}
-    ranks = np.empty(len(types), dtype=np.int64)
-    ranks[sorted(range(len(types)), key=lambda code: (types[code] == UNKNOWN, types[code]))] = (
-        np.arange(len(types))
-    )
     unknown = found["size"] == _SIZE_UNKNOWN
-    order = np.lexsort((ranks[found["type"]], -found["size_bytes"].astype(np.int64), unknown))
+    ranks = _ranks(types)[found["type"]]
+    order = np.lexsort((ranks, -found["size_bytes"].astype(np.int64), unknown))
     found = {name: column[order] for name, column in found.items()}
     return _first(_both(found), found), _first(found["digest"].astype(np.int64), found)
 
 
-def _first(keys: Array, columns: PayloadColumns) -> _Payloads:
+def _ranks(types: list[str]) -> Array:
+    """Return the place of each type by name, the unknown last."""
+    ranks = np.empty(len(types), dtype=np.int64)
+    order = Criterion.TYPE.definition.order
+    ranks[sorted(range(len(types)), key=lambda code: order(types[code]))] = np.arange(len(types))
+    return ranks
+
+
+def _first(keys: Array, columns: MonthColumns) -> _Payloads:
     different, first = np.unique(keys, return_index=True)
-    return _Payloads(different, {name: columns[name][first] for name in _TAKEN})
+    return _Payloads(different, {name: columns[name][first] for name in _OF_PAYLOAD})
 
 
-def _both(columns: PayloadColumns) -> Array:
-    return columns["digest"].astype(np.uint64) << np.uint64(32) | columns["url"].astype(np.uint64)
+def _both(columns: MonthColumns) -> Array:
+    return packed(columns["digest"], columns["url"], _URL_BITS)
 
 
-def _resolved(columns: PayloadColumns, by_both: _Payloads, by_digest: _Payloads) -> PayloadColumns:
+def _resolved(columns: MonthColumns, by_both: _Payloads, by_digest: _Payloads) -> MonthColumns:
     rows = columns["revisit_rows"]
-    own = {name: columns[f"own_{name}"].astype(np.int64) for name in _TAKEN}
+    own = {name: columns[f"own_{name}"].astype(np.int64) for name in _OF_PAYLOAD}
     keys = {name: columns[name][rows] for name in ("digest", "url")}
     for payloads, wanted in (
         (by_digest, keys["digest"].astype(np.int64)),
@@ -107,16 +125,16 @@ def _resolved(columns: PayloadColumns, by_both: _Payloads, by_digest: _Payloads)
         there, found = payloads.find(wanted)
         _take(own, there, found)
     resolved = {}
-    for name in _TAKEN:
+    for name in _OF_PAYLOAD:
         resolved[name] = columns[name].astype(np.int64)
         resolved[name][rows] = own[name]
     return resolved
 
 
-def _take(own: PayloadColumns, there: Array, found: PayloadColumns) -> None:
+def _take(own: MonthColumns, there: Array, found: MonthColumns) -> None:
     """Put what is known of payloads in the place of what revisits say of themselves."""
-    typed = np.flatnonzero(there)[found["type"] != 0]
-    own["type"][typed] = found["type"][found["type"] != 0]
+    known = found["type"] != _TYPE_UNKNOWN
+    own["type"][np.flatnonzero(there)[known]] = found["type"][known]
     known = found["size"] != _SIZE_UNKNOWN
     sized = np.flatnonzero(there)[known]
     own["size"][sized] = found["size"][known]
@@ -124,12 +142,13 @@ def _take(own: PayloadColumns, there: Array, found: PayloadColumns) -> None:
 
 
 def document_sizes(
-    months: Mapping[str, PayloadColumns], documents: int
+    months: Mapping[str, MonthColumns], documents: int
 ) -> tuple[Array, Array, dict[str, Array]]:
     """Return the bytes of each document, and where they differ from capture to capture.
 
-    Documents that differ have 0 bytes there and are marked in the second;
-    the third has the rows of their captures by month, where there are any.
+    The first is int64[documents], the second bool[documents]: documents whose
+    captures differ have 0 bytes and are marked. The third has the rows of
+    their captures (int64) by month, where there are any.
     """
     sizes = np.zeros(documents, dtype=np.int64)
     varied = np.zeros(documents, dtype=bool)

@@ -1,25 +1,68 @@
-"""Captures in Parquet files: one row a capture, a folder a month.
+"""Where a build reads captures from: the captures index of an archive, or Parquet files.
 
-Columns have the names of Common Crawl's index where it has them, and those
-of the captures index where it has not.
+The Parquet files have one row a capture and a folder a month. Their columns
+have the names of Common Crawl's index where it has them, and those of the
+captures index where it has not.
 """
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import polars as pl
 
-from nwx.engine.facet_store import CAPTURE_ROW_FIELDS
+from nwx.engine.facet_store import CAPTURE_ROW_FIELDS, FacetStore
 from nwx.errors import SourceError
-from nwx.facets.building import Frame
-from nwx.facets.criteria import month_of
-from nwx.facets.frames import SCHEMA
+from nwx.facets.codes import CAPTURE_SCHEMA, to_frame
+from nwx.facets.criteria import Criterion
 from nwx.model import DEFAULT_COLLECTION
 from nwx.values.media_types import normal_type
 
-COLUMNS: dict[str, tuple[str, Any]] = {
+
+@dataclass(frozen=True, slots=True)
+class CaptureFrame:
+    """Captures in bulk (CAPTURE_SCHEMA); reading goes on `after` this mark."""
+
+    frame: pl.DataFrame
+    after: str
+
+
+class CaptureSource(Protocol):
+    """Where captures come from."""
+
+    def stamp(self) -> str:
+        """Return a text that differs whenever captures were written or deleted."""
+
+    def month_stamps(self) -> dict[str, str]:
+        """Return for each month (`201301`) a text that differs whenever its captures changed."""
+
+    def frames(self, months: list[str] | None, after: str) -> Iterator[CaptureFrame]:
+        """Stream the captures of these months (`201301`), or of all, from a mark on."""
+
+
+class ArchiveSource:
+    """The captures index of an archive."""
+
+    def __init__(self, store: FacetStore) -> None:
+        self._store = store
+
+    def stamp(self) -> str:
+        """Return the stamp of the archive's captures."""
+        return self._store.stamp()
+
+    def month_stamps(self) -> dict[str, str]:
+        """Return the stamps of the archive's captures by month (`201301`)."""
+        return self._store.month_stamps()
+
+    def frames(self, months: list[str] | None, after: str) -> Iterator[CaptureFrame]:
+        """Stream the captures of these months (`201301`), or of all, from a mark on."""
+        for rows in self._store.capture_rows(months, after):
+            yield CaptureFrame(to_frame(rows.rows), rows.after)
+
+
+PARQUET_COLUMNS: dict[str, tuple[str, Any]] = {
     "urlkey": ("url_surtkey", pl.String()),
     "url": ("url", pl.String()),
     "host": ("url_host_name", pl.String()),
@@ -49,22 +92,26 @@ COLUMNS: dict[str, tuple[str, Any]] = {
 }
 """The column and its type for each field of the captures index."""
 
-NOTE = "_nwx.json"
+EXPORT_NOTE = "_nwx.json"
 """What an export says of itself: the stamp and the months of the captures it was made from."""
 
 _FILE_ROWS = 1_000_000
 _MONTH = "month="
 
 
+def _folder_month(month: str) -> str:
+    return Criterion.MONTH.definition.of_value(month).replace("-", "")
+
+
 def to_table(entries: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     """Return entries of the captures index as a table."""
-    fields = [name for name in COLUMNS if name != "crawl_date"]
-    schema = {COLUMNS[name][0]: COLUMNS[name][1] for name in fields}
+    fields = [name for name in PARQUET_COLUMNS if name != "crawl_date"]
+    schema = {PARQUET_COLUMNS[name][0]: PARQUET_COLUMNS[name][1] for name in fields}
     rows = [tuple(map(entry.get, fields)) for entry in entries]
     table = pl.DataFrame(rows, schema=schema, orient="row")
     time = pl.col("timestamp").str.to_datetime("%Y%m%d%H%M%S", time_unit="ms", strict=False)
     table = table.with_columns(fetch_time=time.dt.replace_time_zone("UTC"))
-    return table.select([name for name, _ in COLUMNS.values()])
+    return table.select([name for name, _ in PARQUET_COLUMNS.values()])
 
 
 class ParquetSource:
@@ -86,10 +133,10 @@ class ParquetSource:
 
     def stamp(self) -> str:
         """Return the stamp of the captures that were exported, or what tells files apart."""
-        return str(self._note().get("stamp", f"files {sorted(self.months().items())}"))
+        return str(self._note().get("stamp", f"files {sorted(self.month_stamps().items())}"))
 
-    def months(self) -> dict[str, str]:
-        """Return for each month (`201301`) a text that tells whether its captures changed."""
+    def month_stamps(self) -> dict[str, str]:
+        """Return the stamps that were exported by month (`201301`), or what tells files apart."""
         noted: dict[str, str] | None = self._note().get("months")
         if noted is not None:
             return noted
@@ -100,10 +147,10 @@ class ParquetSource:
             for month, files in self._files.items()
         }
 
-    def frames(self, months: list[str] | None, after: str) -> Iterator[Frame]:
-        """Stream the captures of these months, or of all, from a mark on."""
+    def frames(self, months: list[str] | None, after: str) -> Iterator[CaptureFrame]:
+        """Stream the captures of these months (`201301`), or of all, from a mark on."""
         # In an export all that is no month lies in one folder.
-        wanted = None if months is None else {month_of(month).replace("-", "") for month in months}
+        wanted = None if months is None else {_folder_month(month) for month in months}
         last: tuple[str, str, int] = ("", "", 0)
         if after:
             month, name, end = after.split("\t")
@@ -114,19 +161,19 @@ class ParquetSource:
                 if place >= last[:2]:
                     yield from self._frames(path, place, last[2] if place == last[:2] else 0)
 
-    def _frames(self, path: Path, place: tuple[str, str], start: int) -> Iterator[Frame]:
+    def _frames(self, path: Path, place: tuple[str, str], start: int) -> Iterator[CaptureFrame]:
         try:
             lazy = pl.scan_parquet(path, hive_partitioning=False)
             columns = set(lazy.collect_schema().names())
             rows = int(lazy.select(pl.len()).collect().item())
             for low in range(start, rows, _FILE_ROWS):
                 frame = _fields(lazy.slice(low, _FILE_ROWS), columns, path)
-                yield Frame(frame, "\t".join((*place, str(low + len(frame)))))
+                yield CaptureFrame(frame, "\t".join((*place, str(low + len(frame)))))
         except (OSError, pl.exceptions.PolarsError) as error:
             raise SourceError(f"{path} cannot be read: {error}") from error
 
     def _note(self) -> dict[str, Any]:
-        path = self._folder / NOTE
+        path = self._folder / EXPORT_NOTE
         try:
             found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -142,9 +189,9 @@ def _fields(lazy: pl.LazyFrame, columns: set[str], path: Path) -> pl.DataFrame:
         raise SourceError(f"{path} lacks url, content_digest, or timestamp and fetch_time")
     wanted = {}
     for name in CAPTURE_ROW_FIELDS:
-        column = COLUMNS[name][0] if name in COLUMNS else ""
+        column = PARQUET_COLUMNS[name][0] if name in PARQUET_COLUMNS else ""
         found = pl.col(column) if column in columns else pl.lit(None)
-        wanted[name] = found.cast(SCHEMA[name], strict=False)
+        wanted[name] = found.cast(CAPTURE_SCHEMA[name], strict=False)
     if "timestamp" not in columns:
         wanted["timestamp"] = pl.col("fetch_time").dt.strftime("%Y%m%d%H%M%S")
     if "collection" not in columns:

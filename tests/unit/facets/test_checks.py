@@ -5,9 +5,8 @@ from pathlib import Path
 from nwx.checks import check
 from nwx.engine.arrays import read_arrays, write_arrays
 from nwx.engine.open import open_engine
-from nwx.facets.building import FacetBuildOptions
-from nwx.facets.checking import check_facets
-from nwx.facets.making import make_facets
+from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
+from nwx.facets.checks import check_facets
 from nwx.settings import Settings
 from tests.facets import batch, by_chance, stored_build
 
@@ -16,7 +15,7 @@ def make(folder: Path, least: int) -> Path:
     with open_engine(Settings(str(folder))) as engine:
         engine.write(batch(by_chance(1, 200)))
         engine.refresh()
-        make_facets(engine, FacetBuildOptions(least=least))
+        build_archive_facets(engine, FacetBuildOptions(min_captures=least))
     return folder / "facets"
 
 

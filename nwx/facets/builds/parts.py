@@ -1,4 +1,4 @@
-"""Captures on their way into a build: read in stretches, each kept on disk once it is done."""
+"""Captures that a build has read: kept on disk part by part, so that a stopped build goes on."""
 
 import json
 import shutil
@@ -10,21 +10,20 @@ from typing import Any
 import numpy as np
 
 from nwx.engine.arrays import Array, narrow, read_arrays, write_arrays
+from nwx.facets.codes import LABEL_TABLES, CaptureCodes, DenseNumbers, Labels
 from nwx.facets.criteria import Criterion
-from nwx.facets.frames import Encoded
-from nwx.facets.ids import Ids
-from nwx.facets.labels import TABLES, Labels
 
-IDS = ("url", "digest")
+NUMBERED = ("url", "digest")
+"""The columns of dense numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class CapturePart:
-    """A stretch of captures in the order of their months.
+    """Captures in the order of their months.
 
-    `after` is the source's mark of its end, `months` where each month
-    begins and ends, `labels` the values that it brought, `ids` how many
-    numbers of each kind there were before it.
+    `after` is the source's mark of its end, `months` the first row of each
+    month and the row behind its last, `labels` the values that it brought,
+    `ids` how many numbers of each kind there were before it.
     """
 
     after: str
@@ -34,10 +33,13 @@ class CapturePart:
     ids: dict[str, int]
 
 
-class Parts:
+class CaptureParts:
     """The parts in a folder, with the labels and numbers that they share with a build before."""
 
-    def __init__(self, folder: Path, labels: Labels, ids: dict[str, Ids], key: Any) -> None:
+    def __init__(
+        self, folder: Path, labels: Labels, ids: dict[str, DenseNumbers], key: Any
+    ) -> None:
+        """Read the parts that were made for the same `key` (JSON), or remove what there is."""
         self._folder = folder
         self.labels = labels
         self.ids = ids
@@ -58,24 +60,27 @@ class Parts:
         """The number of captures in all parts."""
         return sum(part.rows for part in self.parts)
 
-    def add(self, encoded: Encoded, after: str) -> None:
+    def add(self, encoded: CaptureCodes, after: str) -> None:
         """Add captures: their texts become numbers, and all is written to disk."""
-        counts = {name: self.ids[name].count for name in IDS}
-        known = {name: sum(len(p.labels[name]) for p in self.parts) for name in TABLES}
+        counts = {name: self.ids[name].count for name in NUMBERED}
+        known = {name: sum(len(p.labels[name]) for p in self.parts) for name in LABEL_TABLES}
         columns = dict(encoded.columns)
-        for name, hashes in zip(IDS, (encoded.url, encoded.digest), strict=True):
+        for name, hashes in zip(NUMBERED, (encoded.url, encoded.digest), strict=True):
             columns[name] = self.ids[name].assign(*hashes)
         months = columns.pop(Criterion.MONTH)
         order = np.argsort(months, kind="stable")
         arrays = {name: narrow(column[order]) for name, column in columns.items()}
-        for kind in IDS:
+        for kind in NUMBERED:
             first, second = self.ids[kind].hashes(counts[kind])
             arrays |= {f"{kind}_first": first, f"{kind}_second": second}
         part = CapturePart(
             after,
             len(months),
             _stretches(self.labels.values[Criterion.MONTH], months[order]),
-            {name: self.labels.values[name][self._before[name] + known[name] :] for name in TABLES},
+            {
+                name: self.labels.values[name][self._before[name] + known[name] :]
+                for name in LABEL_TABLES
+            },
             counts,
         )
         write_arrays(self._path(len(self.parts)), arrays)
@@ -83,7 +88,7 @@ class Parts:
         self.parts.append(part)
 
     def month(self, name: str) -> dict[str, Array]:
-        """Return the columns of a month, of all parts together."""
+        """Return the columns of a month (`2013-01`), of all parts together."""
         pieces = []
         for number, part in enumerate(self.parts):
             if name in part.months:
@@ -97,7 +102,10 @@ class Parts:
         return sorted({month for part in self.parts for month in part.months})
 
     def new_hashes(self) -> Iterator[dict[str, Array]]:
-        """Give the hashes of the numbers that each part brought, in order."""
+        """Give the hashes of the numbers that each part brought, in order (uint64).
+
+        They are `url_first`, `url_second`, `digest_first`, `digest_second`.
+        """
         for number in range(len(self.parts)):
             arrays = read_arrays(self._path(number))
             yield {key: arrays[key] for key in arrays if key not in _column_names(arrays)}
@@ -108,7 +116,7 @@ class Parts:
 
     def _take_up(self, key: Any) -> bool:
         """Go on with parts that were made for the same, and tell whether there are any."""
-        self._before = {name: len(self.labels.values[name]) for name in TABLES}
+        self._before = {name: len(self.labels.values[name]) for name in LABEL_TABLES}
         try:
             kept = json.loads((self._folder / "key.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -117,10 +125,10 @@ class Parts:
             return False
         while (head := self._folder / f"{len(self.parts)}.json").exists():
             part = CapturePart(**json.loads(head.read_text(encoding="utf-8")))
-            for table in TABLES:
+            for table in LABEL_TABLES:
                 self.labels.codes(table, part.labels[table])
             arrays = read_arrays(self._path(len(self.parts)))
-            for kind in IDS:
+            for kind in NUMBERED:
                 self.ids[kind].extend(arrays[f"{kind}_first"], arrays[f"{kind}_second"])
             self.parts.append(part)
         return True

@@ -1,8 +1,8 @@
-"""The combinations of criteria that have many captures, with all their features.
+"""The combinations at or above the iceberg threshold: those of so many captures and more.
 
 The groupings are gone through from the coarse to the fine: a grouping is its
 parent refined by one more criterion, and only captures of combinations that
-are heavy in the parent are looked at. A combination that has all captures of
+are kept in the parent are looked at. A combination that has all captures of
 its parent has its features too. Of the others, the unique documents are all
 captures but those that repeat one of their combination: a capture that
 shares its document with no other of a combination shares it with none of a
@@ -10,7 +10,7 @@ finer one, so that the finer the grouping, the fewer captures are left that
 may repeat another. URLs likewise.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -18,12 +18,13 @@ from itertools import combinations
 import numpy as np
 
 from nwx.engine.arrays import Array, narrow
-from nwx.facets.adding import Before, Numbers, added
-from nwx.facets.criteria import CUBE, Criterion
-from nwx.facets.question import STORED_FEATURES
-from nwx.facets.summing import sums, varied_bytes
+from nwx.facets.builds import cell_features
+from nwx.facets.builds.cell_features import CellCaptures, CombinationsBefore, repeats
+from nwx.facets.codes import check_bits
+from nwx.facets.criteria import CUBE, Criterion, grouping_name
+from nwx.facets.features import STORED_FEATURES
 
-_ORDER = (
+_FIRST = (
     Criterion.MONTH,
     Criterion.SITE,
     Criterion.TLD,
@@ -31,31 +32,19 @@ _ORDER = (
     Criterion.SIZE,
     Criterion.DEPTH,
 )
-"""What leaves the fewest captures that repeat others comes first, then what refines most."""
-
+# What leaves the fewest captures that repeat others comes first, then what refines most.
+_ORDER = tuple(dict.fromkeys((*_FIRST, *CUBE)))
 _COUNTED_AT_ONCE = 1 << 26
-
-GroupingColumns = Mapping[str, Array]
-
-
-@dataclass(frozen=True, slots=True)
-class Captures(Numbers):
-    """Captures: codes of their criteria, bytes, and numbers of their documents and URLs.
-
-    `sizes` are the bytes of documents by their numbers. `varied` tells which
-    documents have captures of several sizes, whose `sizes` are 0; None where
-    there are none.
-    """
-
-    codes: Mapping[Criterion, Array]
+_MOST_CELLS = np.iinfo(np.int32).max
 
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """Heavy combinations: their codes and features; `rows` are their captures, `cells` whose.
+    """The kept combinations of some criteria: an element of `codes` and `features` each.
 
-    `repeating` tells which of the captures may share their document with
-    another of the combination, and which their URL.
+    `rows` are the places of their captures, `cells` (uint32) the combinations
+    of these. `repeating` (bool, by capture) tells which may share their
+    document with another of the combination, and which their URL.
     `implied` are the codes of criteria that divide them no further, as the
     site divides into no more than the site and its TLD.
     """
@@ -84,51 +73,68 @@ class Grouping:
     @property
     def name(self) -> str:
         """The name of the grouping: its criteria in the order of CUBE."""
-        return ",".join(name for name in CUBE if name in self.criteria)
+        return grouping_name(self.criteria)
+
+    def columns(self, status: int) -> dict[str, Array]:
+        """Return the columns of the combinations as they are stored, of a status by its code."""
+        size = len(self.features["captures"])
+        columns = {Criterion.STATUS.value: np.full(size, status, dtype=np.uint8)}
+        columns |= {name.value: narrow(codes) for name, codes in self.codes.items()}
+        return columns | {name: narrow(self.features[name]) for name in STORED_FEATURES}
 
 
 def all_groupings() -> list[str]:
     """Return the names of all groupings."""
-    return [",".join(some) for size in range(len(CUBE) + 1) for some in combinations(CUBE, size)]
+    return [
+        grouping_name(some) for size in range(len(CUBE) + 1) for some in combinations(CUBE, size)
+    ]
 
 
-def heavy_combinations(
-    captures: Captures,
-    least: int,
+def count_groupings(
+    captures: CellCaptures,
+    min_captures: int,
     pool: Executor,
     wanted: Sequence[Criterion] = CUBE,
-    before: Before | None = None,
+    before: CombinationsBefore | None = None,
 ) -> Iterator[Grouping]:
     """Give each grouping with the combinations that have at least so many captures.
 
     Only those of the `wanted` criteria. What is known from `before` is not
-    counted again: the new captures are added.
+    counted again: the new captures are added. Raises EngineError where there
+    are too many captures, documents or values to number their pairs.
     """
-    counter = _Counter(captures, pool, before)
+    counter = _Counter(captures, min_captures, pool, before)
     root = counter.root()
-    if int(root.features["captures"][0]) >= least:
-        yield from _finer(counter, root, [name for name in _ORDER if name in wanted], least)
+    if int(root.features["captures"][0]) >= min_captures:
+        yield from _finer(counter, root, [name for name in _ORDER if name in wanted])
 
 
 def _finer(
-    counter: "_Counter", grouping: Grouping, further: Sequence[Criterion], least: int
+    counter: "_Counter", grouping: Grouping, further: Sequence[Criterion]
 ) -> Iterator[Grouping]:
     yield from grouping.with_implied()
     for place, criterion in enumerate(further, 1):
-        refined = counter.refine(grouping, criterion, least)
+        refined = counter.refine(grouping, criterion)
         if refined.divides_no_more_than(grouping):
             yield from refined.with_implied()
             implied = grouping.implied | {criterion: refined.codes[criterion]}
             grouping = replace(grouping, implied=implied)
         elif len(refined.rows):
-            yield from _finer(counter, refined, further[place:], least)
+            yield from _finer(counter, refined, further[place:])
 
 
 class _Counter:
     """Counts the combinations of the captures of one status."""
 
-    def __init__(self, captures: Captures, pool: Executor, before: Before | None) -> None:
+    def __init__(
+        self,
+        captures: CellCaptures,
+        min_captures: int,
+        pool: Executor,
+        before: CombinationsBefore | None,
+    ) -> None:
         self._captures = captures
+        self._min_captures = min_captures
         self._before = before
         self._pool = pool
         self._cards = {
@@ -147,21 +153,23 @@ class _Counter:
         split = np.ones(1, dtype=bool)
         return replace(grouping, features=self._features(grouping, counts, split))
 
-    def refine(self, parent: Grouping, criterion: Criterion, least: int) -> Grouping:
-        """Return the heavy combinations of a grouping and one more criterion."""
+    def refine(self, parent: Grouping, criterion: Criterion) -> Grouping:
+        """Return the kept combinations of a grouping and one more criterion."""
         card = self._cards[criterion]
+        size = len(parent.features["captures"]) * card
+        check_bits(size.bit_length())
         keys = parent.cells.astype(np.int64)
         keys *= card
         keys += self._captures.codes[criterion][parent.rows]
-        heavy, counts, cells = _heavy(keys, len(parent.features["captures"]) * card, least)
+        found, counts, cells = _frequent(keys, size, self._min_captures)
         kept = np.flatnonzero(cells >= 0)
         rows, cells = parent.rows[kept], cells[kept].astype(np.uint32)
         repeating = parent.repeating[0][kept], parent.repeating[1][kept]
-        above = heavy // card
+        above = found // card
         features = {name: parent.features[name][above] for name in STORED_FEATURES}
         split = features["captures"] != counts
         codes = {name: column[above] for name, column in parent.codes.items()}
-        codes[criterion] = heavy % card
+        codes[criterion] = found % card
         implied = {name: column[above] for name, column in parent.implied.items()}
         criteria = (*parent.criteria, criterion)
         refined = Grouping(criteria, codes, features, rows, cells, repeating, implied)
@@ -178,7 +186,9 @@ class _Counter:
             known &= split
             split = split & ~known
             if known.any():
-                more = added(self._captures, self._before, rows, cells, len(counts), self._pool)
+                more = cell_features.added_features(
+                    self._captures, self._before, rows, cells, len(counts), self._pool
+                )
                 features = {
                     name: np.where(known, found[name] + more[name], features[name])
                     for name in STORED_FEATURES
@@ -214,7 +224,7 @@ class _Counter:
         urls = in_pool.result()
         repeating[0][of_documents[~documents.suspected]] = False
         repeating[1][of_urls[~urls.suspected]] = False
-        return features_of(captures, rows, cells, counts, documents, urls)
+        return cell_features.count_cells(captures, rows, cells, counts, documents, urls)
 
 
 def _open(repeating: Array, cells: Array, wanted: Array) -> Array:
@@ -223,94 +233,21 @@ def _open(repeating: Array, cells: Array, wanted: Array) -> Array:
     return places if wanted.all() else places[wanted[cells[places]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Repeats:
-    """Captures that repeat another of their cell: the cell and the number of each.
-
-    `suspected` tells of all that were looked at whether they may be among
-    those that share a number, the first ones of each included.
-    """
-
-    cells: Array
-    numbers: Array
-    suspected: Array
-
-
-def repeats(numbers: Array, cells: Array) -> Repeats:
-    """Return the captures whose number another capture of the same cell had before."""
-    suspected = _suspected(numbers, cells)
-    numbers, cells = numbers[suspected], cells[suspected]
-    bits = int(cells.max(initial=1)).bit_length()
-    pairs = numbers.astype(np.uint64) << np.uint64(bits) | cells.astype(np.uint64)
-    pairs.sort()
-    again = pairs[1:][pairs[1:] == pairs[:-1]].view(np.int64)
-    return Repeats(again & ((1 << bits) - 1), again >> bits, suspected)
-
-
-def _suspected(numbers: Array, cells: Array) -> Array:
-    """Tell of each pair whether another one falls into its slot: most that are alone do not."""
-    size = max(len(numbers) * 3 // 2, 16).bit_length()
-    slots = numbers.astype(np.uint64)
-    slots *= np.uint64(0x9E3779B97F4A7C15)
-    slots ^= cells.astype(np.uint64) * np.uint64(0xC2B2AE3D27D4EB4F)
-    slots *= np.uint64(0xD6E8FEB86659FD93)
-    slots >>= np.uint64(64 - size)
-    at = slots.view(np.int64)
-    rows = np.arange(len(numbers), dtype=np.int32 if len(numbers) < 1 << 31 else np.int64)
-    last = np.empty(1 << size, dtype=rows.dtype)
-    last[at] = rows
-    shared = np.zeros(1 << size, dtype=bool)
-    shared[at[last[at] != rows]] = True
-    return shared[at]
-
-
-def features_of(
-    captures: Captures,
-    rows: Array,
-    cells: Array,
-    counts: Array,
-    documents: Repeats,
-    urls: Repeats,
-) -> dict[str, Array]:
-    """Return the features of cells from their captures, and from which of them repeat others."""
-    size = len(counts)
-    sizes = captures.size_bytes[rows]
-    added = sums(cells, sizes, size)
-    # The sizes of varied documents are 0 there.
-    again = sums(documents.cells, captures.sizes[documents.numbers], size)
-    unique_bytes = added - again
-    if captures.varied is not None:
-        varied = captures.varied[captures.documents[rows]]
-        numbers = captures.documents[rows[varied]]
-        unique_bytes -= sums(cells[varied], sizes[varied], size)
-        unique_bytes += varied_bytes(cells[varied], numbers, sizes[varied], size)
-    return {
-        "captures": counts,
-        "unique_documents": counts - np.bincount(documents.cells, minlength=size),
-        "unique_urls": counts - np.bincount(urls.cells, minlength=size),
-        "bytes": added,
-        "unique_bytes": unique_bytes,
-    }
-
-
-def _heavy(keys: Array, size: int, least: int) -> tuple[Array, Array, Array]:
+def _frequent(keys: Array, size: int, least: int) -> tuple[Array, Array, Array]:
     """Return the keys that occur often, how often, and the place of each key among them, or -1."""
     if size <= max(_COUNTED_AT_ONCE, 2 * len(keys)):
         counts = np.bincount(keys, minlength=size)
-        heavy = np.flatnonzero(counts >= max(least, 1))
-        places = np.full(size, -1, dtype=np.int32)
-        places[heavy] = np.arange(len(heavy), dtype=np.int32)
-        return heavy, counts[heavy], places[keys]
+        often = np.flatnonzero(counts >= max(least, 1))
+        return often, counts[often], _places(often, size)[keys]
     different, among, counts = np.unique(keys, return_inverse=True, return_counts=True)
     often = np.flatnonzero(counts >= least)
-    places = np.full(len(different), -1, dtype=np.int32)
+    return different[often], counts[often], _places(often, len(different))[among]
+
+
+def _places(often: Array, size: int) -> Array:
+    """Return for each number below `size` its place among some, -1 where it is none (int32)."""
+    if len(often) > _MOST_CELLS:
+        check_bits(64)
+    places = np.full(size, -1, dtype=np.int32)
     places[often] = np.arange(len(often), dtype=np.int32)
-    return different[often], counts[often], places[among]
-
-
-def stored(grouping: Grouping, status: int) -> dict[str, Array]:
-    """Return the columns of a grouping as they are stored."""
-    size = len(grouping.features["captures"])
-    columns = {"status": np.full(size, status, dtype=np.uint8)}
-    columns |= {name.value: narrow(codes) for name, codes in grouping.codes.items()}
-    return columns | {name: narrow(grouping.features[name]) for name in STORED_FEATURES}
+    return places

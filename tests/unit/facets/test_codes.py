@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nwx.facets.ids import Ids
+from nwx.facets.codes import DenseNumbers
 
 # few values, so that slots and first halves collide
 PAIRS = st.lists(
@@ -21,12 +21,12 @@ def arrays(pairs: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
 def test_equal_pairs_have_equal_numbers_and_others_have_others(
     batches: list[list[tuple[int, int]]],
 ) -> None:
-    ids, known = Ids(), {}
+    ids, known = DenseNumbers(), {}
     for batch in batches:
         for pair, number in zip(batch, ids.assign(*arrays(batch)).tolist(), strict=True):
             assert known.setdefault(pair, number) == number
     assert sorted(known.values()) == list(range(ids.count))
-    restored = Ids(*ids.hashes(0))
+    restored = DenseNumbers(*ids.hashes(0))
     pairs = list(known)
     assert restored.assign(*arrays(pairs)).tolist() == [known[pair] for pair in pairs]
     assert restored.count == ids.count
@@ -35,7 +35,7 @@ def test_equal_pairs_have_equal_numbers_and_others_have_others(
 def test_many_grow() -> None:
     chance = np.random.default_rng(1)
     first = chance.integers(0, 2**63, 50_000, dtype=np.uint64)
-    ids = Ids()
+    ids = DenseNumbers()
     numbers = [ids.assign(part, part) for part in np.split(first, 10)]
     assert ids.count == len(np.unique(first))
     assert (ids.assign(first, first) == np.concatenate(numbers)).all()

@@ -3,9 +3,9 @@
 import pytest
 
 from nwx.errors import UsageError
-from nwx.facets.asking import parse_condition, parse_facet_question, parse_features
 from nwx.facets.criteria import Criterion
-from nwx.facets.question import FacetCondition, Feature, condition_text
+from nwx.facets.features import Feature
+from nwx.facets.question import FacetCondition, parse_condition, parse_facet_question
 
 MONTHS = tuple(f"2013-{month:02}" for month in range(1, 13))
 
@@ -30,7 +30,7 @@ MONTHS = tuple(f"2013-{month:02}" for month in range(1, 13))
 )
 def test_conditions(text: str, condition: FacetCondition) -> None:
     assert parse_condition(text) == condition
-    assert parse_condition(condition_text(condition)) == condition
+    assert parse_condition(str(condition)) == condition
 
 
 @pytest.mark.parametrize(
@@ -78,10 +78,3 @@ def test_order_turns_around_what_is_natural() -> None:
 def test_what_makes_no_sense(wrong: dict[str, str]) -> None:
     with pytest.raises(UsageError):
         parse_facet_question(**wrong)  # type: ignore[arg-type]
-
-
-def test_features() -> None:
-    assert parse_features("bytes, captures,bytes") == (Feature.BYTES, Feature.CAPTURES)
-    assert parse_features("") == tuple(Feature)
-    with pytest.raises(UsageError):
-        parse_features("weight")

@@ -1,113 +1,41 @@
 """Features counted from columns: vector comparisons, and marks over numbers of documents."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TypeVar
 
 import numpy as np
 
 from nwx.engine.arrays import Array
+from nwx.facets.codes import check_bits
+from nwx.facets.columns import FacetColumns, MonthRows
 from nwx.facets.criteria import Criterion
-from nwx.facets.opened import Opened
-from nwx.facets.payloads import PayloadColumns
-from nwx.facets.question import STORED_FEATURES, FacetRow, Features
-from nwx.facets.summing import sums, varied_bytes
+from nwx.facets.features import STORED_FEATURES, Features
+from nwx.facets.question import FacetRow
 
 _MARKED_FROM = 0.05
-_FEW = 0.1
-_COMPARED = 4
 _COUNTED_AT_ONCE = 1 << 22
 _OWNERS_LOOKED_AT = 4
 _MANY = 300_000
+_MOST_GROUPS = np.iinfo(np.int32).max
+_EXACT_FLOAT = 1 << 53
 
 One = TypeVar("One")
 Other = TypeVar("Other")
 
-Allowed = Mapping[Criterion, Array]
 
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """The captures of a month that were chosen: all of it where `rows` is None."""
-
-    month: str
-    columns: PayloadColumns
-    rows: Array | None
-
-    def __len__(self) -> int:
-        return len(self.columns["status"] if self.rows is None else self.rows)
-
-    def take(self, name: str) -> Array:
-        """Return a column of the captures."""
-        return self.columns[name] if self.rows is None else self.columns[name][self.rows]
-
-
-def choose(opened: Opened, allowed: Allowed) -> Iterator[Chosen]:
-    """Give the captures that are allowed in all criteria, month by month."""
-    months = allowed.get(Criterion.MONTH)
-    labels = opened.labels(Criterion.MONTH)
-    wanted = None if months is None else {labels[code] for code in np.flatnonzero(months)}
-    others = [(name, fits) for name, fits in allowed.items() if name is not Criterion.MONTH]
-    # The rarest comes first, so that little is left to look at.
-    others.sort(key=lambda item: float(item[1].mean()))
-    for month, columns in opened.months.items():
-        if wanted is None or month in wanted:
-            rows = _rows(columns, others)
-            if rows is None or len(rows):
-                yield Chosen(month, columns, rows)
-
-
-def _rows(columns: PayloadColumns, conditions: Sequence[tuple[Criterion, Array]]) -> Array | None:
-    """Return the rows that meet all conditions, None where all rows do."""
-    mask: Array | None = None
-    rows: Array | None = None
-    for name, fits in conditions:
-        if rows is not None:
-            rows = rows[_fitting(columns[name][rows], fits)]
-            continue
-        found = _fitting(columns[name], fits)
-        mask = found if mask is None else mask & found
-        if np.count_nonzero(mask) < _FEW * len(mask):
-            rows = np.flatnonzero(mask)
-    if rows is None and mask is not None and not mask.all():
-        rows = np.flatnonzero(mask)
-    return rows
-
-
-def _fitting(codes: Array, fits: Array) -> Array:
-    """Tell which codes fit; comparisons are much faster than looking each up."""
-    places = np.flatnonzero(fits)
-    others = np.flatnonzero(~fits)
-    if not len(places) or not len(others):
-        return np.full(len(codes), len(others) == 0)
-    low, high = int(places[0]), int(places[-1])
-    if high - low + 1 == len(places):
-        return (codes >= low) & (codes <= high) if low < high else codes == low
-    if len(others) <= _COMPARED:
-        return ~_one_of(codes, others)
-    if len(places) <= _COMPARED:
-        return _one_of(codes, places)
-    found: Array = fits[codes]
-    return found
-
-
-def _one_of(codes: Array, some: Array) -> Array:
-    found: Array = codes == some[0]
-    for code in some[1:]:
-        found |= codes == code
-    return found
-
-
-def count_features(opened: Opened, chosen: Sequence[Chosen]) -> Features:
-    """Return the features of captures."""
-    captures = sum(map(len, chosen))
+def count_features(columns: FacetColumns, selected: Sequence[MonthRows]) -> Features:
+    """Return the features of the selected captures."""
+    captures = sum(map(len, selected))
     documents, urls = _together(
         captures,
-        lambda: _taken(chosen, "digest", opened.documents),
-        lambda: _taken(chosen, "url", opened.urls),
+        lambda: _taken(selected, "digest", columns.documents),
+        lambda: _taken(selected, "url", columns.urls),
     )
-    varied = varied_of(opened, chosen)
+    varied = _varied_of(columns, selected)
     added = 0
     if varied:
         nothing = np.zeros(len(varied[0]), dtype=np.int64)
@@ -116,8 +44,8 @@ def count_features(opened: Opened, chosen: Sequence[Chosen]) -> Features:
         captures=captures,
         unique_documents=documents.count,
         unique_urls=urls.count,
-        bytes=sum(int(one.take("size_bytes").sum(dtype=np.int64)) for one in chosen),
-        unique_bytes=documents.total(opened.sizes) + added,
+        bytes=sum(int(one.take("size_bytes").sum(dtype=np.int64)) for one in selected),
+        unique_bytes=documents.total(columns.sizes) + added,
     )
 
 
@@ -150,8 +78,8 @@ def _together(
         return first(), later.result()
 
 
-def _taken(chosen: Sequence[Chosen], name: str, size: int) -> _Numbers:
-    return _different([one.take(name) for one in chosen], size)
+def _taken(selected: Sequence[MonthRows], name: str, size: int) -> _Numbers:
+    return _different([one.take(name) for one in selected], size)
 
 
 def _different(pieces: Sequence[Array], size: int) -> _Numbers:
@@ -164,11 +92,11 @@ def _different(pieces: Sequence[Array], size: int) -> _Numbers:
     return _Numbers(marks, none)
 
 
-def varied_of(opened: Opened, chosen: Sequence[Chosen]) -> tuple[Array, Array] | None:
+def _varied_of(columns: FacetColumns, selected: Sequence[MonthRows]) -> tuple[Array, Array] | None:
     """Return numbers and sizes of captures whose documents have captures of several sizes."""
     numbers, sizes = [], []
-    for one in chosen:
-        rows = opened.varied_rows(one.month)
+    for one in selected:
+        rows = columns.varied_rows(one.month)
         if len(rows):
             if one.rows is not None:
                 rows = np.intersect1d(rows, one.rows, assume_unique=True)
@@ -188,10 +116,10 @@ class Grouped:
     def __len__(self) -> int:
         return len(self.features["captures"])
 
-    def rows(self, opened: Opened, places: Array | None = None) -> list[FacetRow]:
+    def rows(self, columns: FacetColumns, places: Array | None = None) -> list[FacetRow]:
         """Return groups, those at these places or all, by the names of their values."""
         wanted = slice(None) if places is None else places
-        labels = [opened.labels(name) for name in self.by]
+        labels = [columns.labels(name) for name in self.by]
         values = [
             [names[code] for code in self.codes[name][wanted].tolist()]
             for name, names in zip(self.by, labels, strict=True)
@@ -205,16 +133,19 @@ class Grouped:
         ]
 
 
-def count_groups(opened: Opened, chosen: Sequence[Chosen], by: Sequence[Criterion]) -> Grouped:
-    """Return the features of each value of a criterion, or of each pair of values of two."""
-    if tuple(by) == (Criterion.MONTH,):
-        return _by_month(opened, chosen)
-    cards = [len(opened.labels(name)) for name in by]
-    if Criterion.MONTH in by:
-        # What is of different months is never one group, so that each month is by itself.
-        pieces = [_grouped(opened, [one], by, cards) for one in chosen]
-    else:
-        pieces = [_grouped(opened, chosen, by, cards)] if chosen else []
+def count_groups(
+    columns: FacetColumns, selected: Sequence[MonthRows], by: Sequence[Criterion]
+) -> Grouped:
+    """Return the features of each value of a criterion, or of each pair of values of two.
+
+    Raises EngineError where there are more groups than can be numbered.
+    """
+    cards = [len(columns.labels(name)) for name in by]
+    check_bits(math.prod(cards).bit_length())
+    pieces = [
+        (_one_group if _are_periods(by) else _grouped)(columns, part, by, cards)
+        for part in _parts(columns, selected, by)
+    ]
     none = np.zeros(0, dtype=np.int64)
     keys = np.concatenate([none, *(found for found, _ in pieces)])
     codes = dict(zip(by, np.unravel_index(keys, tuple(cards)), strict=True))
@@ -225,29 +156,53 @@ def count_groups(opened: Opened, chosen: Sequence[Chosen], by: Sequence[Criterio
     return Grouped(by, codes, features)
 
 
-def _by_month(opened: Opened, chosen: Sequence[Chosen]) -> Grouped:
-    months = opened.labels(Criterion.MONTH)
-    counted = [count_features(opened, [one]) for one in chosen]
-    codes = np.array([months.index(one.month) for one in chosen], dtype=np.int64)
-    features = {
-        name: np.array([getattr(one, name) for one in counted], dtype=np.int64)
-        for name in STORED_FEATURES
-    }
-    return Grouped((Criterion.MONTH,), {Criterion.MONTH: codes}, features)
+def _are_periods(by: Sequence[Criterion]) -> bool:
+    """Tell whether the captures of a month have the same values of all criteria."""
+    return all(name.source is Criterion.MONTH for name in by)
+
+
+def _parts(
+    columns: FacetColumns, selected: Sequence[MonthRows], by: Sequence[Criterion]
+) -> list[list[MonthRows]]:
+    """Return the captures in parts that have no group in common: those of a month or a year."""
+    periods = [name for name in by if name.source is Criterion.MONTH]
+
+    def codes(some: MonthRows) -> list[int]:
+        return [int(columns.codes(some, name)) for name in periods]
+
+    return [list(part) for _, part in groupby(sorted(selected, key=codes), codes)]
+
+
+def _one_group(
+    columns: FacetColumns,
+    selected: Sequence[MonthRows],
+    by: Sequence[Criterion],
+    cards: Sequence[int],
+) -> tuple[Array, dict[str, Array]]:
+    """Return the key of captures that are one group, and its features."""
+    key = 0
+    for name, card in zip(by, cards, strict=True):
+        key = key * card + int(columns.codes(selected[0], name))
+    counted = count_features(columns, selected)
+    features = {name: np.array([getattr(counted, name)]) for name in STORED_FEATURES}
+    return np.array([key]), features
 
 
 def _grouped(
-    opened: Opened, chosen: Sequence[Chosen], by: Sequence[Criterion], cards: Sequence[int]
+    columns: FacetColumns,
+    selected: Sequence[MonthRows],
+    by: Sequence[Criterion],
+    cards: Sequence[int],
 ) -> tuple[Array, dict[str, Array]]:
     """Return the keys of groups in order, and the features of each."""
-    different, groups, counts = _dense(_keys(opened, chosen, by, cards), int(np.prod(cards)))
+    different, groups, counts = _dense(_keys(columns, selected, by, cards), math.prod(cards))
     size = len(different)
     documents, (urls, added) = _together(
         len(groups),
-        lambda: _pairs(_column(chosen, "digest"), groups, opened.documents, size),
+        lambda: _pairs(_column(selected, "digest"), groups, columns.documents, size),
         lambda: (
-            _pairs(_column(chosen, "url"), groups, opened.urls, size).counts(size),
-            sums(groups, _column(chosen, "size_bytes"), size),
+            _pairs(_column(selected, "url"), groups, columns.urls, size).counts(size),
+            sums(groups, _column(selected, "size_bytes"), size),
         ),
     )
     features = {
@@ -255,24 +210,26 @@ def _grouped(
         "unique_documents": documents.counts(size),
         "unique_urls": urls,
         "bytes": added,
-        "unique_bytes": documents.sums(opened.sizes, size),
+        "unique_bytes": documents.sums(columns.sizes, size),
     }
-    if any(len(opened.varied_rows(one.month)) for one in chosen):
-        features["unique_bytes"] += _varied_bytes(opened, chosen, groups, size)
+    if any(len(columns.varied_rows(one.month)) for one in selected):
+        features["unique_bytes"] += _varied_bytes(columns, selected, groups, size)
     kept = np.flatnonzero(counts)
     return different[kept], {name: column[kept] for name, column in features.items()}
 
 
-def _column(chosen: Sequence[Chosen], name: str) -> Array:
-    return np.concatenate([one.take(name) for one in chosen])
+def _column(selected: Sequence[MonthRows], name: str) -> Array:
+    return np.concatenate([one.take(name) for one in selected])
 
 
-def _varied_bytes(opened: Opened, chosen: Sequence[Chosen], groups: Array, size: int) -> Array:
+def _varied_bytes(
+    columns: FacetColumns, selected: Sequence[MonthRows], groups: Array, size: int
+) -> Array:
     """Return the bytes of each group of documents whose captures differ in size."""
     pieces = []
     start = 0
-    for one in chosen:
-        rows = opened.varied_rows(one.month).astype(np.int64)
+    for one in selected:
+        rows = columns.varied_rows(one.month).astype(np.int64)
         if one.rows is not None:
             _, rows, _ = np.intersect1d(one.rows, rows, assume_unique=True, return_indices=True)
         pieces.append(
@@ -326,6 +283,7 @@ def _pairs(numbers: Array, groups: Array, highest: int, size: int) -> _Pairs:
         found.groups.append(owners[seen])
         others = np.flatnonzero(owners[numbers] != groups)
         numbers, groups = numbers[others], groups[others]
+    check_bits((highest * size).bit_length())
     pairs = numbers.astype(np.int64) * size + groups
     pairs.sort()
     if len(pairs):
@@ -336,16 +294,18 @@ def _pairs(numbers: Array, groups: Array, highest: int, size: int) -> _Pairs:
 
 
 def _keys(
-    opened: Opened, chosen: Sequence[Chosen], by: Sequence[Criterion], cards: Sequence[int]
+    columns: FacetColumns,
+    selected: Sequence[MonthRows],
+    by: Sequence[Criterion],
+    cards: Sequence[int],
 ) -> Array:
-    months = opened.labels(Criterion.MONTH)
-    kind = np.int32 if int(np.prod(cards)) < 1 << 31 else np.int64
+    kind = np.int32 if math.prod(cards) < 1 << 31 else np.int64
     pieces = []
-    for one in chosen:
+    for one in selected:
         keys: Array = np.zeros(len(one), dtype=kind)
         for name, card in zip(by, cards, strict=True):
             keys *= card
-            keys += months.index(one.month) if name is Criterion.MONTH else one.take(name)
+            keys += columns.codes(one, name)
         pieces.append(keys)
     return np.concatenate(pieces)
 
@@ -354,5 +314,31 @@ def _dense(keys: Array, size: int) -> tuple[Array, Array, Array]:
     """Return keys in order, the place of each key among them, and how often it is."""
     if size > _COUNTED_AT_ONCE:
         different, places, counts = np.unique(keys, return_inverse=True, return_counts=True)
+        if len(different) > _MOST_GROUPS:
+            check_bits(64)
         return different, places.astype(np.int32), counts
     return np.arange(size), keys, np.bincount(keys, minlength=size)
+
+
+def sums(cells: Array, sizes: Array, size: int) -> Array:
+    """Return the sum of the sizes of each cell below `size`, exactly (int64[size]).
+
+    `cells` and `sizes` are unsigned integers of one length.
+    """
+    if int(sizes.max(initial=0)) * len(sizes) < _EXACT_FLOAT:
+        return np.bincount(cells, weights=sizes, minlength=size).astype(np.int64)
+    low = np.bincount(cells, weights=sizes & 0xFFFF, minlength=size).astype(np.int64)
+    return low + (sums(cells, sizes >> 16, size) << 16)
+
+
+def varied_bytes(cells: Array, numbers: Array, sizes: Array, size: int) -> Array:
+    """Return the bytes of documents whose captures differ in size, by cell (int64[size]).
+
+    In each cell the largest capture of a document counts. `cells`, `numbers`
+    (of documents) and `sizes` are of captures.
+    """
+    order = np.lexsort((sizes, numbers, cells))
+    cells, numbers, sizes = cells[order], numbers[order], sizes[order]
+    last = np.ones(len(cells), dtype=bool)
+    last[:-1] = (cells[1:] != cells[:-1]) | (numbers[1:] != numbers[:-1])
+    return sums(cells[last], sizes[last], size)

@@ -1,0 +1,228 @@
+"""Facet questions answered, each the fastest way that is exact."""
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from nwx.bulk.resources import temporary_folder
+from nwx.engine.base import Engine
+from nwx.engine.blob_folder import BlobFolder
+from nwx.engine.facet_store import CapturePlace
+from nwx.errors import EngineError
+from nwx.facets import counts
+from nwx.facets.codes import ARCHIVE_FILE
+from nwx.facets.columns import AllowedCodes, FacetColumns, first_rows
+from nwx.facets.criteria import Criterion
+from nwx.facets.features import Features
+from nwx.facets.live import PLACE_FIELDS, estimate, look_up
+from nwx.facets.question import AnsweredBy, FacetAnswer, FacetCondition, FacetQuestion, FacetRow
+from nwx.facets.sites import Sites
+from nwx.facets.stored_build import Build, current_build, fetched_build, with_fetched
+from nwx.model import Capture, IndexName
+
+MOST_READ = 3_000_000
+"""So many captures are read for questions at most; more want `nwx build-facets`."""
+
+_Found = tuple[Features, tuple[FacetRow, ...], int | None, AnsweredBy]
+"""The total, the rows, how many there are, and how they were found."""
+
+
+class FacetAnswers:
+    """What answers the facet questions of an archive; threads may share it.
+
+    Answers are always current. Where the stored build is not, the engine
+    looks up the captures of a question, where they are few; else what was
+    imported since the build is read, once for all questions until the next
+    import.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._store = engine.facet_store()
+        self._current = _CurrentColumns(engine)
+
+    def answer(self, question: FacetQuestion, *, approximate: bool = False) -> FacetAnswer:
+        """Return the answer to a question.
+
+        With `approximate`, what would have to be counted live is estimated,
+        where the engine can do that.
+        Raises EngineError where the stored build is not current, and too much
+        would have to be read to do without.
+        """
+        began = time.perf_counter()
+        state = self._current.state()
+        found = self._estimated(state, question) if approximate else None
+        if found is None:
+            columns = self._columns(state, question.where, question.by)
+            found = _answer(columns, question, live=state.live)
+        took_ms = (time.perf_counter() - began) * 1000
+        return FacetAnswer(question, *found, took_ms)
+
+    def captures(
+        self, where: tuple[FacetCondition, ...], offset: int = 0, limit: int = 50
+    ) -> tuple[int, list[Capture]]:
+        """Return how many captures meet all conditions, and some of them, month by month.
+
+        Raises EngineError as `answer` does.
+        """
+        columns = self._columns(self._current.state(), where, (), PLACE_FIELDS)
+        selected = list(columns.select(columns.allowed(where)))
+        places: list[CapturePlace] = []
+        files = columns.labels(ARCHIVE_FILE)
+        for some in selected:
+            wanted = slice(offset, offset + limit - len(places))
+            codes, offsets = some.take(ARCHIVE_FILE)[wanted], some.take("offset")[wanted]
+            places += zip((files[code] for code in codes), offsets.tolist(), strict=True)
+            offset = max(0, offset - len(some))
+        return sum(map(len, selected)), self._store.captures_at(places)
+
+    def _columns(
+        self,
+        state: "_State",
+        where: Sequence[FacetCondition],
+        by: Sequence[Criterion],
+        also: Sequence[str] = (),
+    ) -> FacetColumns:
+        """Return the columns that a question is answered from."""
+        if state.columns is not None:
+            return state.columns
+        selecting = self._store.live_selection()
+        if selecting is not None:
+            with selecting as selection:
+                found = look_up(selection, where, by, state.sites, also)
+            if found is not None:
+                return found
+        return self._current.read(state)
+
+    def _estimated(self, state: "_State", question: FacetQuestion) -> _Found | None:
+        """Return an estimate, None where the build is current, or none can be given."""
+        named = {*question.by, *(condition.criterion for condition in question.where)}
+        if state.columns is not None or (state.sites and Criterion.SITE in named):
+            return None
+        selecting = self._store.live_selection()
+        if selecting is None:
+            return None
+        with selecting as selection:
+            total, rows, found = estimate(selection, question)
+        return total, question.ordered(rows), found, AnsweredBy.APPROXIMATE
+
+
+def _answer(columns: FacetColumns, question: FacetQuestion, *, live: bool) -> _Found:
+    allowed = columns.allowed(question.where)
+    total = columns.stored_total(allowed)
+    listed = columns.stored_rows(question, allowed) if question.by else ([], 0)
+    way = AnsweredBy.LIVE if live else AnsweredBy.STORED
+    if total is None or listed is None:
+        way = AnsweredBy.LIVE if live else AnsweredBy.COLUMNS
+        total, listed = _counted(columns, question, allowed, total, listed)
+    rows, found = listed
+    return total, question.ordered(rows), found, way
+
+
+_Listed = tuple[list[FacetRow], int | None]
+
+
+def _counted(
+    columns: FacetColumns,
+    question: FacetQuestion,
+    allowed: AllowedCodes,
+    total: Features | None,
+    listed: _Listed | None,
+) -> tuple[Features, _Listed]:
+    """Return the total and the list of a question, counted where they are not known."""
+    selected = list(columns.select(allowed))
+    if total is None:
+        total = counts.count_features(columns, selected)
+    if listed is None:
+        groups = counts.count_groups(columns, selected, question.by)
+        places = first_rows(question, groups.features, np.arange(len(groups)))
+        listed = groups.rows(columns, places), len(groups)
+    return total, listed
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """The captures of a moment: their columns, `live` where they are not those of a build.
+
+    `mark` tells the moment. `columns` are None where captures would have to
+    be read for them. `build` is the last build, whose blobs may be elsewhere.
+    """
+
+    mark: tuple[str, str]
+    build: Build | None
+    columns: FacetColumns | None = None
+    live: bool = True
+
+    @property
+    def sites(self) -> Sites | None:
+        """The list of sites of the last build, None where it had none."""
+        found = self.build.notes.sites if self.build else {}
+        return Sites(found) if found else None
+
+
+class _CurrentColumns:
+    """The columns of an archive, opened once for all questions until captures change."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._store = engine.facet_store()
+        self._guard = threading.Lock()
+        self._known = _State(("", ""), None)
+
+    def state(self) -> _State:
+        """Return what is known of the captures as they are now."""
+        mark = self._store.stamp(), self._store.version()
+        with self._guard:
+            if self._known.mark != mark:
+                self._known = self._opened(mark)
+            return self._known
+
+    def _opened(self, mark: tuple[str, str]) -> _State:
+        build = current_build(self._store)
+        if build is None or build.notes.stamp != mark[0]:
+            return _State(mark, build)
+        opened = with_fetched(self._store, lambda one: (one, FacetColumns.of_build(one)))
+        if opened is None or opened[0].notes.stamp != mark[0]:
+            return _State(mark, build)
+        return _State(mark, *opened, live=False)
+
+    def read(self, state: _State) -> FacetColumns:
+        """Return columns of all captures, made anew of what changed since the last build.
+
+        They are kept for other questions. Raises EngineError where that is too much.
+        """
+        with self._guard:
+            if self._known.mark == state.mark and self._known.columns is not None:
+                return self._known.columns
+            columns = self._made()
+            self._known = replace(state, columns=columns)
+            return columns
+
+    def _made(self) -> FacetColumns:
+        # Most processes never build: they need not load what does.
+        from nwx.facets.builds.build import FacetBuildOptions, build_facets
+        from nwx.facets.builds.sources import ArchiveSource
+
+        build = fetched_build(self._store)
+        known = build.notes.captures if build else 0
+        new = self._engine.count(IndexName.CAPTURES) - known
+        if new > MOST_READ:
+            raise EngineError(
+                f"{new:,} captures were imported since facets were built; run `nwx build-facets`"
+            )
+        with temporary_folder() as folder:
+            store = BlobFolder(folder)
+            if build:
+                _link(build, store)
+            options = FacetBuildOptions(combinations=False)
+            report = build_facets(ArchiveSource(self._store), store, options)
+            return FacetColumns.of_build(report.build)
+
+
+def _link(build: Build, store: BlobFolder) -> None:
+    """Make a build the current one of another folder, with links to its blobs."""
+    for name in build.stored.blobs:
+        (store.folder / name).symlink_to(build.path(name).resolve())
+    store.swap(build.stored, "")

@@ -1,0 +1,1 @@
+"""Building what facet questions are answered from."""

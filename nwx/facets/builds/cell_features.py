@@ -1,0 +1,232 @@
+"""Features of cells: groups of captures that are numbered, counted all at once or added to."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+import numpy as np
+
+from nwx.engine.arrays import Array
+from nwx.facets.codes import packed
+from nwx.facets.counts import sums, varied_bytes
+from nwx.facets.criteria import CUBE, Criterion, grouping_name
+from nwx.facets.features import STORED_FEATURES
+
+_MOST_KEYS = 1 << 62
+_FLAG_BITS = 1
+
+
+@dataclass(frozen=True, slots=True)
+class CellCaptures:
+    """Captures of one status, as arrays of one length.
+
+    `size_bytes`, and the numbers of `documents` and `urls`, are unsigned, and
+    so are the `codes` of each criterion of CUBE. `sizes` are the bytes of documents by their
+    numbers. `varied` (bool) tells which documents have captures of several
+    sizes, whose `sizes` are 0; None where there are none.
+    """
+
+    size_bytes: Array
+    documents: Array
+    urls: Array
+    sizes: Array
+    varied: Array | None
+    codes: Mapping[Criterion, Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """Captures that repeat another of their cell: the cell and the number of each (int64).
+
+    `suspected` (bool, of all captures that were looked at) tells which may be
+    among those that share a number, the first ones of each included.
+    """
+
+    cells: Array
+    numbers: Array
+    suspected: Array
+
+
+def repeats(numbers: Array, cells: Array) -> Repeats:
+    """Return the captures whose number another capture of the same cell had before.
+
+    Both arrays are unsigned and of one length, an element a capture. Raises
+    EngineError where a number and a cell do not fit into 63 bits.
+    """
+    suspected = _suspected(numbers, cells)
+    numbers, cells = numbers[suspected], cells[suspected]
+    bits = _bits(cells)
+    pairs = packed(numbers, cells, bits)
+    pairs.sort()
+    again = pairs[1:][pairs[1:] == pairs[:-1]].view(np.int64)
+    return Repeats(again & ((1 << bits) - 1), again >> bits, suspected)
+
+
+def _bits(cells: Array) -> int:
+    return int(cells.max(initial=1)).bit_length()
+
+
+def _suspected(numbers: Array, cells: Array) -> Array:
+    """Tell of each pair whether another one falls into its slot: most that are alone do not."""
+    size = max(len(numbers) * 3 // 2, 16).bit_length()
+    slots = numbers.astype(np.uint64)
+    slots *= np.uint64(0x9E3779B97F4A7C15)
+    slots ^= cells.astype(np.uint64) * np.uint64(0xC2B2AE3D27D4EB4F)
+    slots *= np.uint64(0xD6E8FEB86659FD93)
+    slots >>= np.uint64(64 - size)
+    at = slots.view(np.int64)
+    rows = np.arange(len(numbers), dtype=np.int32 if len(numbers) < 1 << 31 else np.int64)
+    last = np.empty(1 << size, dtype=rows.dtype)
+    last[at] = rows
+    shared = np.zeros(1 << size, dtype=bool)
+    shared[at[last[at] != rows]] = True
+    return shared[at]
+
+
+def count_cells(
+    captures: CellCaptures,
+    rows: Array,
+    cells: Array,
+    counts: Array,
+    documents: Repeats,
+    urls: Repeats,
+) -> dict[str, Array]:
+    """Return the features (int64, by cell) of cells from all their captures.
+
+    `rows` are the places of these in `captures`, `cells` their cells, and
+    `counts` how many each cell has; `documents` and `urls` tell which repeat
+    others.
+    """
+    size = len(counts)
+    sizes = captures.size_bytes[rows]
+    added = sums(cells, sizes, size)
+    # The sizes of varied documents are 0 there.
+    again = sums(documents.cells, captures.sizes[documents.numbers], size)
+    unique_bytes = added - again
+    if captures.varied is not None:
+        varied = captures.varied[captures.documents[rows]]
+        numbers = captures.documents[rows[varied]]
+        unique_bytes -= sums(cells[varied], sizes[varied], size)
+        unique_bytes += varied_bytes(cells[varied], numbers, sizes[varied], size)
+    return {
+        "captures": counts,
+        "unique_documents": counts - np.bincount(documents.cells, minlength=size),
+        "unique_urls": counts - np.bincount(urls.cells, minlength=size),
+        "bytes": added,
+        "unique_bytes": unique_bytes,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class CombinationsBefore:
+    """What a build before knows of the combinations of a status, and which captures are new.
+
+    `groupings` are columns by grouping. `new`, `shared_documents` and
+    `shared_urls` (bool, by capture) tell which captures are new since, and
+    which share their document or URL with a new one.
+    """
+
+    groupings: Mapping[str, Mapping[str, Array]]
+    new: Array
+    shared_documents: Array
+    shared_urls: Array
+
+    def find(
+        self, codes: Mapping[Criterion, Array], cards: Mapping[Criterion, int], size: int
+    ) -> tuple[Array, dict[str, Array]]:
+        """Tell which of so many combinations were known (bool), and their features (int64).
+
+        `codes` are those of each criterion of the grouping, by combination,
+        and `cards` how many codes each criterion has.
+        """
+        names = [name for name in CUBE if name in codes]
+        columns = self.groupings.get(grouping_name(names))
+        known = np.zeros(size, dtype=bool)
+        features = {name: np.zeros(size, dtype=np.int64) for name in STORED_FEATURES}
+        if columns is None or np.prod([float(cards[name]) for name in names]) > _MOST_KEYS:
+            return known, features
+        before, now = (_keys(found, names, cards) for found in (columns, codes))
+        if not names:
+            before, now = np.zeros(len(columns["captures"]), np.int64), np.zeros(size, np.int64)
+        order = np.argsort(before)
+        places = np.searchsorted(before[order], now)
+        known[:] = places < len(order)
+        rows = order[places[known]]
+        same = before[rows] == now[known]
+        known[known] = same
+        for name, column in features.items():
+            column[known] = columns[name][rows[same]]
+        return known, features
+
+
+def _keys(
+    codes: Mapping[Criterion, Array] | Mapping[str, Array],
+    names: Sequence[Criterion],
+    cards: Mapping[Criterion, int],
+) -> Array:
+    keys: Array = np.zeros(1, dtype=np.int64)
+    for name in names:
+        keys = keys * cards[name] + codes[name]
+    return keys
+
+
+def added_features(
+    captures: CellCaptures,
+    before: CombinationsBefore,
+    rows: Array,
+    cells: Array,
+    size: int,
+    pool: Executor,
+) -> dict[str, Array]:
+    """Return what new captures add to the features of cells (int64[size]).
+
+    `rows` are the places in `captures` of all captures of the cells, `cells`
+    their cells. Raises EngineError where a number and a cell do not fit into
+    62 bits.
+    """
+    new = before.new[rows]
+    of_new = cells[new]
+    touched = np.zeros(size, dtype=bool)
+    touched[of_new] = True
+    own = touched[cells]
+    of_urls = pool.submit(_new_urls, captures, before, rows, cells, own)
+    late = np.flatnonzero(own & before.shared_documents[rows])
+    new_cells, documents = only_new(captures.documents[rows[late]], cells[late], new[late])
+    unique_bytes = sums(new_cells, captures.sizes[documents], size)
+    if captures.varied is not None:
+        late = late[captures.varied[captures.documents[rows[late]]]]
+        for sign, some in ((1, late), (-1, late[~new[late]])):
+            numbers, sizes = captures.documents[rows[some]], captures.size_bytes[rows[some]]
+            unique_bytes += sign * varied_bytes(cells[some], numbers, sizes, size)
+    return {
+        "captures": np.bincount(of_new, minlength=size),
+        "unique_documents": np.bincount(new_cells, minlength=size),
+        "unique_urls": np.bincount(of_urls.result(), minlength=size),
+        "bytes": sums(of_new, captures.size_bytes[rows[new]], size),
+        "unique_bytes": unique_bytes,
+    }
+
+
+def _new_urls(
+    captures: CellCaptures, before: CombinationsBefore, rows: Array, cells: Array, own: Array
+) -> Array:
+    late = np.flatnonzero(own & before.shared_urls[rows])
+    rows, cells = rows[late], cells[late]
+    return only_new(captures.urls[rows], cells, before.new[rows])[0]
+
+
+def only_new(numbers: Array, cells: Array, new: Array) -> tuple[Array, Array]:
+    """Return the cells and numbers (int64) of pairs that only new captures have, each once.
+
+    `numbers` and `cells` are unsigned, `new` is bool: an element a capture.
+    Raises EngineError where a pair does not fit into 62 bits.
+    """
+    bits = _bits(cells)
+    pairs = packed(packed(numbers, cells, bits), new, _FLAG_BITS)
+    pairs.sort()
+    # Captures of before come first.
+    flag = np.uint64(_FLAG_BITS)
+    first = np.ones(len(pairs), dtype=bool)
+    first[1:] = pairs[1:] >> flag != pairs[:-1] >> flag
+    found = (pairs[first & (pairs & flag == 1)] >> flag).view(np.int64)
+    return found & ((1 << bits) - 1), found >> bits

@@ -1,0 +1,249 @@
+"""Captures as numbers: codes of their criteria, and dense numbers of their URLs and digests."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from nwx.engine.arrays import Array
+from nwx.engine.facet_store import CAPTURE_ROW_FIELDS
+from nwx.errors import EngineError
+from nwx.facets.criteria import COLUMN_CRITERIA, Criterion, known_sizes
+from nwx.facets.definitions import UNKNOWN, or_unknown
+from nwx.facets.sites import Sites
+
+ARCHIVE_FILE = "source"
+"""The column that tells the archive files of captures apart, `<collection>/<file name>`."""
+
+LABEL_TABLES = (*(criterion.value for criterion in COLUMN_CRITERIA), ARCHIVE_FILE)
+"""The columns of codes."""
+
+_INTEGERS = ("status_code", "content_length", "source_file_offset")
+CAPTURE_SCHEMA = {
+    name: pl.Int64() if name in _INTEGERS else pl.String() for name in CAPTURE_ROW_FIELDS
+}
+"""The columns of captures in bulk, with their types."""
+
+Hashes = npt.NDArray[np.uint64]
+"""64-bit hashes of texts; a text is known by two of them with different seeds."""
+
+_Ints = npt.NDArray[np.int64]
+_SMALLEST = 1 << 10
+_FULL = 0.6
+_MOST_BITS = 63
+_AT_ONCE = 1 << 22
+
+
+class Labels:
+    """The values of all criteria, and the archive files, by their codes.
+
+    `values` has the list of each of LABEL_TABLES, a code being a place in it.
+    A code never changes. Where the values of a criterion are fixed, they come
+    first, in their order; elsewhere UNKNOWN is the first.
+    """
+
+    def __init__(self, known: Mapping[str, Sequence[str]] | None = None) -> None:
+        self.values = {name: list((known or {}).get(name, _first(name))) for name in LABEL_TABLES}
+        self._codes = {
+            name: {value: code for code, value in enumerate(values)}
+            for name, values in self.values.items()
+        }
+
+    def codes(self, name: str, values: Iterable[str]) -> list[int]:
+        """Return the codes of values, new ones where they have none."""
+        known, all_values = self._codes[name], self.values[name]
+        found = []
+        for value in values:
+            code = known.get(value)
+            if code is None:
+                code = known[value] = len(all_values)
+                all_values.append(value)
+            found.append(code)
+        return found
+
+    def column(self, name: str, values: pl.Series) -> Array:
+        """Return the codes of a column of texts (uint32), new ones where they have none."""
+        different = values.unique()
+        codes = self.codes(name, different.to_list())
+        found = values.replace_strict(different, pl.Series(codes, dtype=pl.UInt32))
+        return found.to_numpy()
+
+
+def _first(name: str) -> tuple[str, ...]:
+    fixed = () if name == ARCHIVE_FILE else Criterion.named(name).definition.values
+    return fixed or (UNKNOWN,)
+
+
+def packed(high: Array, low: Array, low_bits: int) -> Array:
+    """Return pairs of numbers as one number each (uint64): `high << low_bits | low`.
+
+    Raises EngineError where a pair does not fit into 63 bits, or its lower
+    half not into `low_bits`.
+    """
+    check_bits(int(high.max(initial=0)).bit_length() + low_bits)
+    if int(low.max(initial=0)).bit_length() > low_bits:
+        check_bits(64)
+    return high.astype(np.uint64) << np.uint64(low_bits) | low.astype(np.uint64)
+
+
+def check_bits(bits: int) -> None:
+    """Raise EngineError where numbers of captures, URLs or groups need more than 63 bits."""
+    if bits > _MOST_BITS:
+        raise EngineError(
+            "there are too many captures, URLs or values to count facets: their numbers need"
+            f" more than {_MOST_BITS} bits; split the archive"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureCodes:
+    """Captures as arrays of one length.
+
+    `columns` are the codes of each of LABEL_TABLES (unsigned integers),
+    `size_bytes` and `offset` (int64) and `revisit` (bool). Unknown sizes have
+    0 bytes, and the category of the unknown. `url` and `digest` are two
+    hashes each.
+    """
+
+    columns: dict[str, Array]
+    url: tuple[Hashes, Hashes]
+    digest: tuple[Hashes, Hashes]
+
+
+def to_frame(rows: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
+    """Return rows of captures (CAPTURE_ROW_FIELDS) as a table (CAPTURE_SCHEMA)."""
+    return pl.DataFrame(rows, schema=CAPTURE_SCHEMA, orient="row")
+
+
+def encode(
+    frame: pl.DataFrame, labels: Labels, sites: Sites | None, seeds: tuple[int, int]
+) -> CaptureCodes:
+    """Return captures (CAPTURE_SCHEMA) as codes; new values get new labels.
+
+    `seeds` are those of the hashes. `sites` names URLs.
+    """
+    sizes = np.maximum(known_sizes(frame["content_length"]), 0)
+    columns: dict[str, Array] = {"size_bytes": sizes}
+    for criterion in COLUMN_CRITERIA:
+        definition = criterion.definition
+        values = definition.of_series(frame[definition.capture_field])
+        if criterion is Criterion.SITE and sites is not None:
+            named = sites.names(frame["urlkey"].to_list(), values.to_list())
+            values = pl.Series(named, dtype=pl.String)
+        columns[criterion] = (
+            values.to_numpy() if definition.values else labels.column(criterion, values)
+        )
+    files = or_unknown(frame["collection"] + "/" + frame["source_file"])
+    columns[ARCHIVE_FILE] = labels.column(ARCHIVE_FILE, files)
+    columns["revisit"] = (frame["record_type"] == "revisit").fill_null(False).to_numpy()
+    columns["offset"] = frame["source_file_offset"].fill_null(0).to_numpy()
+    return CaptureCodes(columns, _hashes(frame["url"], seeds), _digests(frame["digest"], seeds))
+
+
+def _hashes(values: pl.Series, seeds: tuple[int, int]) -> tuple[Hashes, Hashes]:
+    return values.hash(seeds[0]).to_numpy(), values.hash(seeds[1]).to_numpy()
+
+
+def _digests(digests: pl.Series, seeds: tuple[int, int]) -> tuple[Hashes, Hashes]:
+    """Return the hashes of digests; those of captures without one are like no others."""
+    first, second = (found.copy() for found in _hashes(digests, seeds))
+    missing = np.flatnonzero((digests.is_null() | (digests == "")).to_numpy())
+    chance = np.frombuffer(os.urandom(16 * len(missing)), dtype=np.uint64).reshape(2, -1)
+    first[missing], second[missing] = chance
+    return first, second
+
+
+class DenseNumbers:
+    """Numbers from 0 (int64) for pairs of hashes, in the order in which they came.
+
+    A table with open addresses that is looked up for many at once. Two texts
+    are taken for one where both hashes are equal, which happens by chance to
+    one of 10**18 archives with 10**10 texts, and not on purpose where the
+    seeds of the hashes are secret.
+    """
+
+    def __init__(self, first: Hashes | None = None, second: Hashes | None = None) -> None:
+        self.count = 0
+        self._make_room(0)
+        if first is not None and second is not None:
+            self.extend(first, second)
+
+    def extend(self, first: Hashes, second: Hashes) -> None:
+        """Give the next numbers to pairs that are all different and new, in their order."""
+        if self.count + len(first) > _FULL * len(self._numbers):
+            self._grow(self.count + len(first))
+        for start in range(0, len(first), _AT_ONCE):
+            part = slice(start, start + _AT_ONCE)
+            self._restore(first[part], second[part])
+
+    def assign(self, first: Hashes, second: Hashes) -> _Ints:
+        """Return the numbers of pairs, new ones where they have none."""
+        found = np.empty(len(first), dtype=np.int64)
+        for start in range(0, len(first), _AT_ONCE):
+            part = slice(start, start + _AT_ONCE)
+            found[part] = self._assign(first[part], second[part])
+        return found
+
+    def hashes(self, start: int) -> tuple[Hashes, Hashes]:
+        """Return the pairs of the numbers from `start` on, in order."""
+        slots = np.flatnonzero(self._numbers > start)
+        slots = slots[np.argsort(self._numbers[slots])]
+        return self._first[slots], self._second[slots]
+
+    def _assign(self, first: Hashes, second: Hashes) -> _Ints:
+        if self.count + len(first) > _FULL * len(self._numbers):
+            self._grow(self.count + len(first))
+        mask = np.uint64(len(self._numbers) - 1)
+        found = np.empty(len(first), dtype=np.int64)
+        rows = np.arange(len(first))
+        slots = (first & mask).astype(np.int64)
+        while len(rows):
+            self._claim(rows, slots, first, second)
+            mine = (self._first[slots] == first[rows]) & (self._second[slots] == second[rows])
+            found[rows[mine]] = self._numbers[slots[mine]] - 1
+            rows, slots = rows[~mine], (slots[~mine] + 1) & int(mask)
+        return found
+
+    def _claim(self, rows: _Ints, slots: _Ints, first: Hashes, second: Hashes) -> None:
+        """Give the empty ones of these slots to one of the rows that want them, each."""
+        empty = self._numbers[slots] == 0
+        rows, slots = rows[empty], slots[empty]
+        self._numbers[slots] = -1 - rows
+        won = self._numbers[slots] == -1 - rows
+        rows, slots = rows[won], slots[won]
+        self._first[slots], self._second[slots] = first[rows], second[rows]
+        self._numbers[slots] = self.count + 1 + np.arange(len(rows))
+        self.count += len(rows)
+
+    def _grow(self, wanted: int) -> None:
+        first, second = self.hashes(0)
+        self.count = 0
+        self._make_room(wanted)
+        self.extend(first, second)
+
+    def _restore(self, first: Hashes, second: Hashes) -> None:
+        """Put in pairs that are all different, with the numbers of their order."""
+        numbers = self.count + 1 + np.arange(len(first))
+        mask = len(self._numbers) - 1
+        rows = np.arange(len(first))
+        slots = (first & np.uint64(mask)).astype(np.int64)
+        while len(rows):
+            empty = self._numbers[slots] == 0
+            self._numbers[slots[empty]] = numbers[rows[empty]]
+            won = self._numbers[slots] == numbers[rows]
+            put, at = rows[won], slots[won]
+            self._first[at], self._second[at] = first[put], second[put]
+            rows, slots = rows[~won], (slots[~won] + 1) & mask
+        self.count += len(first)
+
+    def _make_room(self, wanted: int) -> None:
+        size = _SMALLEST
+        while wanted > _FULL * size:
+            size *= 2
+        self._first = np.zeros(size, dtype=np.uint64)
+        self._second = np.zeros(size, dtype=np.uint64)
+        self._numbers = np.zeros(size, dtype=np.int64)

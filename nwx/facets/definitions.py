@@ -1,0 +1,219 @@
+"""What defines a criterion: its values, and how they are read, coded, looked up and written."""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import polars as pl
+
+from nwx.engine.selection import AnyOf, Between, LiveFilter, OneOf, Unset
+from nwx.errors import UsageError
+
+UNKNOWN = "unknown"
+"""The value of captures for which a criterion is missing or makes no sense."""
+
+_AFTER_DIGITS = "~"
+_QUOTED = str.maketrans({"\\": "\\\\", '"': '\\"'})
+
+
+class CriterionDefinition(ABC):
+    """All that is known of a criterion; what others know of it comes from here.
+
+    `name` is what people write, `label` its title. `capture_field` is the
+    field of the index captures that the value is read from, `facets_field`
+    that of the index facets, "" where no combinations are stored. `values`
+    are all values in their order where these are fixed, else empty. The
+    values of an `ordinal` criterion have an order of their own, those of one
+    with `spans` can be asked for as `low..high`.
+
+    `of_payload` means that a revisit has the value of the payload that it
+    refers to. `query_filter` is the parameter of the full-text search that
+    filters by the value, "" where there is none. `derived_from` is the
+    criterion whose value determines this one's, "" where captures do.
+    """
+
+    name: ClassVar[str]
+    label: ClassVar[str]
+    description: ClassVar[str]
+    example: ClassVar[str]
+    capture_field: ClassVar[str]
+    facets_field: ClassVar[str] = ""
+    values: ClassVar[tuple[str, ...]] = ()
+    ordinal: ClassVar[bool] = False
+    spans: ClassVar[bool] = False
+    of_payload: ClassVar[bool] = False
+    query_filter: ClassVar[str] = ""
+    derived_from: ClassVar[str] = ""
+
+    @abstractmethod
+    def of_value(self, value: Any) -> str:
+        """Return the value of a capture whose field is `value`, None where it has none."""
+
+    @abstractmethod
+    def of_series(self, values: pl.Series) -> pl.Series:
+        """Return `of_value` of a column: places in `values` where these are fixed, else texts.
+
+        Both columns are equally long; places are UInt8.
+        """
+
+    @abstractmethod
+    def to_filter(self, values: Sequence[str]) -> LiveFilter:
+        """Return the condition on captures that one of these values is theirs.
+
+        Some more captures may meet it, as those of `depth`. It looks at what
+        captures say themselves, as if no revisit had a payload elsewhere.
+        """
+
+    @abstractmethod
+    def order(self, value: str) -> tuple[bool, int, str]:
+        """Return what values are sorted by; the unknown comes last."""
+
+    def derive(self, value: str) -> str:
+        """Return the value that goes with a value of the criterion `derived_from`."""
+        return value
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        """Return the values that a written one means; raises UsageError on one that is none."""
+        return (text,)
+
+    def parse_end(self, text: str) -> str:
+        """Return the end of a span as written; raises UsageError on what can be none."""
+        (value,) = self.parse(text)
+        return value
+
+    def in_span(self, value: str, low: str, high: str) -> bool:
+        """Tell whether a value lies in a span, both ends included and "" being open.
+
+        The unknown lies in no span.
+        """
+        raise UsageError(f"{self.name} has no spans")
+
+    def span_to_filter(self, low: str, high: str) -> LiveFilter:
+        """Return the condition on captures that their value lies in a span."""
+        return self.to_filter([one for one in self.values if self.in_span(one, low, high)])
+
+    def value_to_query(self, value: str) -> str | None:
+        """Return the clause of a full-text query for a value, None where there is none."""
+        return None
+
+    def to_query(self, values: Sequence[str]) -> str | None:
+        """Return the clause of a full-text query for any of these values.
+
+        None where the search, which knows documents and not captures, has none.
+        """
+        clauses = [self.value_to_query(value) for value in values]
+        if UNKNOWN in values or None in clauses:
+            return None
+        joined = " OR ".join(filter(None, clauses))
+        return f"({joined})" if len(clauses) > 1 else joined
+
+    def span_to_query(self, low: str, high: str) -> str | None:
+        """Return the clause of a full-text query for a span, None where there is none."""
+        return None
+
+
+class FixedValues(CriterionDefinition):
+    """A criterion with few values that are known beforehand: codes are their places."""
+
+    def order(self, value: str) -> tuple[bool, int, str]:
+        return value == UNKNOWN, self.values.index(value), value
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        # FacetRedux writes its sizes with a dash.
+        plain = text.replace("–", "-").lower()
+        for value in self.values:
+            if value.lower() == plain:
+                return (value,)
+        raise UsageError(f"{text[:80]!r} is no {self.name}; use {', '.join(self.values)}")
+
+    def parse_end(self, text: str) -> str:
+        value = super().parse_end(text)
+        if value == UNKNOWN:
+            raise UsageError(f"{UNKNOWN} cannot be the end of a span of {self.name}")
+        return value
+
+    def in_span(self, value: str, low: str, high: str) -> bool:
+        place = self._place(value)
+        return (
+            value != UNKNOWN
+            and (not low or place >= self._place(low))
+            and (not high or place <= self._place(high))
+        )
+
+    def _place(self, value: str) -> int:
+        if value not in self.values:
+            raise UsageError(f"{value!r} is none of {', '.join(self.values)}")
+        return self.values.index(value)
+
+
+class TextValues(CriterionDefinition):
+    """A criterion whose values are the texts of a field."""
+
+    def of_value(self, value: Any) -> str:
+        return value or UNKNOWN
+
+    def of_series(self, values: pl.Series) -> pl.Series:
+        return or_unknown(values)
+
+    def to_filter(self, values: Sequence[str]) -> LiveFilter:
+        found: list[LiveFilter] = [OneOf(self.capture_field, tuple(values))]
+        # Some captures have this text itself.
+        return AnyOf((*found, Unset(self.capture_field)) if UNKNOWN in values else tuple(found))
+
+    def order(self, value: str) -> tuple[bool, int, str]:
+        return value == UNKNOWN, 0, value
+
+
+class Periods(CriterionDefinition):
+    """A criterion whose values are stretches of time: `2013-01`, or `2013`."""
+
+    capture_field = "timestamp"
+    ordinal = True
+    spans = True
+    form: ClassVar[re.Pattern[str]]
+
+    def order(self, value: str) -> tuple[bool, int, str]:
+        return value == UNKNOWN, 0, value
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        if text != UNKNOWN and not self.form.fullmatch(text):
+            raise UsageError(f"{text[:80]!r} is no {self.name}; write {self.example}")
+        return (text,)
+
+    def parse_end(self, text: str) -> str:
+        if not self.form.fullmatch(text):
+            raise UsageError(f"{text[:80]!r} is no end of a span of {self.name}")
+        return text
+
+    def in_span(self, value: str, low: str, high: str) -> bool:
+        return value != UNKNOWN and (not low or value >= low) and value[: len(high)] <= high
+
+    def to_filter(self, values: Sequence[str]) -> LiveFilter:
+        # No index takes a capture without a date: none is unknown there.
+        return AnyOf(tuple(_between(one, one) for one in sorted(values) if one != UNKNOWN))
+
+    def span_to_filter(self, low: str, high: str) -> LiveFilter:
+        return _between(low, high)
+
+    def value_to_query(self, value: str) -> str | None:
+        return f"date:{value}"
+
+    def span_to_query(self, low: str, high: str) -> str | None:
+        return f"date:{low}..{high}"
+
+
+def _between(low: str, high: str) -> LiveFilter:
+    since, until = low.replace("-", ""), high.replace("-", "")
+    return Between("timestamp", since or None, until + _AFTER_DIGITS if until else None)
+
+
+def or_unknown(values: pl.Series) -> pl.Series:
+    """Return texts with UNKNOWN in the place of empty and missing ones."""
+    unknown = pl.Series([UNKNOWN], dtype=pl.String)
+    return values.fill_null(UNKNOWN).zip_with((values != "").fill_null(True), unknown)
+
+
+def quoted_clause(field: str, value: str) -> str:
+    """Return the clause of a full-text query that a field has exactly this text."""
+    return f'{field}:"{value.translate(_QUOTED)}"'
