@@ -1,10 +1,10 @@
 """Blobs on the server: in pieces, in an index of their own beside the index facets."""
 
 import base64
-import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
+from nwx.bulk.resources import temporary_folder
 from nwx.engine.blob_folder import CURRENT_BUILD, BlobFolder
 from nwx.engine.elastic.bulk import Action, send
 from nwx.engine.elastic.facets.entries import FacetEntries
@@ -74,10 +74,10 @@ class ElasticBlobs(BlobStore):
     def get(self, blobs: Mapping[str, int]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         here = self._copies.blobs()
-        with tempfile.TemporaryDirectory(prefix="getting-", dir=self.folder) as fetched:
+        with temporary_folder(self.folder) as fetched:
             for name, size in blobs.items():
                 if name not in here:
-                    self._fetch(Path(fetched, name), size)
+                    self._fetch(fetched / name, size)
         self._copies.delete(here - set(blobs))
 
     def _fetch(self, path: Path, size: int) -> None:
