@@ -24,7 +24,7 @@ from nwx.cdxserver.sources.merged import EngineSource
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.spans import CdxSpan
 from nwx.facets.answers import FacetAnswers
-from nwx.facets.asking import parse_facet_question
+from nwx.facets.question import parse_facet_question
 from nwx.query.question import Question
 with EmbeddedEngine(Path(sys.argv[1]), read_only=True) as engine:
     found = engine.search(Question("words", facets=("domain",)))
