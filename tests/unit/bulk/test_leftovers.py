@@ -54,6 +54,16 @@ def test_what_a_dead_process_left_goes_when_the_next_one_starts(tmp_path: Path, 
     assert (tmp_path / "other").read_bytes() == b"content"
 
 
+def test_what_a_process_left_goes_though_nobody_waited_for_it(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.read()  # until it ends
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        left = made(tmp_path / f".list.{HOST}.{process.pid}.unfinished")
+        remove_leftovers(tmp_path)
+    assert not left.exists()
+
+
 def test_what_may_be_somebody_elses_stays(tmp_path: Path, dead: int) -> None:
     stay = [
         made(tmp_path / f".list.{HOST}.{os.getpid()}.unfinished"),
