@@ -71,15 +71,21 @@ def pattern_pieces(pattern: str) -> Iterator[str]:
         yield "=" + plain
 
 
-def matcher(pieces: Iterable[str]) -> Callable[[str], bool]:
-    """Return what tells whether a text follows a pattern, in time that grows with the text only."""
+def matcher(*patterns: Iterable[str]) -> Callable[[str], bool]:
+    """Return what tells whether a text follows one of some patterns.
+
+    That takes time that grows with the text only.
+    """
     options = re2.Options()
     options.dot_nl = True
     options.never_capture = True
-    wild = {"*": ".*", "?": "."}
-    expression = "".join(wild.get(one) or re2.escape(one[1:]) for one in pieces)
-    fullmatch = re2.compile(expression, options).fullmatch
+    fullmatch = re2.compile("|".join(map(_plain_expression, patterns)), options).fullmatch
     return lambda text: fullmatch(text) is not None
+
+
+def _plain_expression(pieces: Iterable[str]) -> str:
+    wild = {"*": ".*", "?": "."}
+    return "".join(wild.get(one) or re2.escape(one[1:]) for one in pieces)
 
 
 def _expression_query(field: str, expression: str) -> Query | None:

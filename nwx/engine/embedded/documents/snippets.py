@@ -113,10 +113,11 @@ class Highlighter:
 
 
 def _looser(leaves: Iterable[Leaf]) -> Iterator[Callable[[str], bool]]:
+    leaves = list(leaves)
+    if patterns := [_pattern(leaf) for leaf in leaves if isinstance(leaf, Wildcard)]:
+        yield matcher(*patterns)
     for leaf in leaves:
-        if isinstance(leaf, Wildcard):
-            yield matcher(_pattern(leaf))
-        elif isinstance(leaf, Fuzzy):
+        if isinstance(leaf, Fuzzy):
             yield from (_likeness(word, leaf.distance) for word in tokens(leaf.text))
 
 

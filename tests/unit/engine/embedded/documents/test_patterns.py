@@ -127,3 +127,9 @@ def test_terms_beyond_a_number_are_not_looked_at(
             wildcard_query(FIELD, pieces, Terms(DocumentSearcher(searcher)))
         wildcard_query(FIELD, ["=http://example.org/4", *pieces], Terms(DocumentSearcher(searcher)))
     assert work.terms <= 50
+
+
+def test_following_one_of_several_patterns() -> None:
+    follows = matcher(pattern_pieces("a*c"), pattern_pieces("b"), pattern_pieces("?|?"))
+    assert all(map(follows, ("ac", "abc", "b", "x|y")))
+    assert not any(map(follows, ("acd", "bb", "", "ab")))
