@@ -41,7 +41,8 @@ def raw_blocks(stream: BufferedReader, piece: FilePiece, *, by_run: bool) -> Ite
         if not data and damage is None:
             break
         position += len(data)
-        cut = _last_run(data) if by_run else data.rfind(b"\n") + 1
+        whole = not carried or carried.endswith(b"\n")
+        cut = _last_run(data, whole=whole) if by_run else data.rfind(b"\n") + 1
         if cut:
             yield _block(carried, memoryview(data)[:cut])
             carried = data[cut:]
@@ -126,13 +127,18 @@ def _skip_line(stream: BinaryIO) -> int:
     return skipped
 
 
-def _last_run(data: bytes) -> int:
-    """Return where the last lines with the same first field begin, 0 if that may be before."""
+def _last_run(data: bytes, *, whole: bool) -> int:
+    """Return where the last lines with the same first field begin, 0 if that may be before.
+
+    Data that are not `whole` begin within a line, of which nothing is known.
+    """
     end = data.rfind(b"\n")
     begin = data.rfind(b"\n", 0, max(end, 0)) + 1
     first = _first_field(data[begin:end])
     while begin:
         before = data.rfind(b"\n", 0, begin - 1) + 1
+        if not before and not whole:
+            return 0
         if not data.startswith(first, before):
             return begin
         begin = before

@@ -1,53 +1,16 @@
 """Columns of blocks against the readers of single lines."""
 
-import random
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from nwx.cdx.blocks import blocks
 from nwx.cdx.columns import CdxColumns
 from nwx.cdx.inputs import CdxSource, FilePiece
 from nwx.cdx.problems import FileReading
-from nwx.cdx.timestamp_digits import timestamps_of
-from nwx.dedup.key_hashes import Key, KeyHash, canonical_digest
-from nwx.errors import TimestampError
-from nwx.values.digests import DigestForm, digest_of, spell
-from nwx.values.timestamps import normal_timestamp
+from nwx.values.digests import digest_of
 
 SHA1 = digest_of("sha1", bytes(range(20)))
-SHA256 = digest_of("sha256", bytes(range(32)))
-
-
-def _is_instant(text: str) -> bool:
-    try:
-        return normal_timestamp(text) == text
-    except TimestampError:
-        return False
-
-
-def _digits(texts: list[str]) -> np.ndarray:
-    raw = b"".join(text.encode() + b" h" for text in texts)
-    return np.frombuffer(raw, np.uint8).reshape(-1, 16)
-
-
-def test_timestamps_many_at_once_are_those_one_by_one() -> None:
-    chance = random.Random(3)
-    edges = ["0", "1", "2", "9", "/", ":", "a", " "]
-    texts = [
-        f"{chance.choice([0, 1, 1900, 2000, 2023, 2024, 9999]):04}{chance.randint(0, 13):02}"
-        f"{chance.randint(0, 32):02}{chance.randint(0, 25):02}{chance.randint(0, 61):02}"
-        f"{chance.randint(0, 61):02}"
-        for _ in range(20_000)
-    ]
-    for place in range(14):
-        texts += ["20240131235959"[:place] + edge + "20240131235959"[place + 1 :] for edge in edges]
-    values, good = timestamps_of(_digits(texts))
-    assert [text for text, right in zip(texts, good, strict=True) if right] == [
-        text for text in texts if _is_instant(text)
-    ]
-    assert values[good].tolist() == [int(text) for text in texts if _is_instant(text)]
 
 
 def _columns(tmp_path: Path, lines: list[str], header: str = "") -> CdxColumns:
@@ -56,56 +19,6 @@ def _columns(tmp_path: Path, lines: list[str], header: str = "") -> CdxColumns:
     reading = FileReading(str(path))
     (block,) = blocks(FilePiece(CdxSource(str(path))), reading)
     return CdxColumns(block, reading)
-
-
-def _line(url: str, digest: str, urlkey: str = "k") -> str:
-    return f"{urlkey} 20240101000000 {url} text/html 200 {digest} - 1 f"
-
-
-def _keys(tmp_path: Path, lines: list[str], key: Key = Key.URL_DIGEST) -> list[tuple[int, int]]:
-    first, second = KeyHash(key, 1).of(_columns(tmp_path, lines))
-    return list(zip(first.tolist(), second.tolist(), strict=True))
-
-
-@pytest.mark.parametrize("normal", [SHA1, SHA256])
-def test_all_spellings_of_a_digest_have_one_key(tmp_path: Path, normal: str) -> None:
-    spellings = {spell(normal, form) for form in DigestForm}
-    if normal == SHA256:
-        spellings -= {spell(normal, DigestForm.BARE_BASE32)}  # could be anything
-    lines = [_line("http://a/", digest) for digest in sorted(spellings)]
-    assert len(lines) >= 3
-    assert len(set(_keys(tmp_path, lines))) == 1
-
-
-def test_other_digests_and_urls_have_other_keys(tmp_path: Path) -> None:
-    lengths = [0, 1, 2, 30, 31, 32, 33, 63, 64, 65, 127, 128, 129, 511, 513, 1023, 1024, 1025, 5000]
-    urls = [f"http://a/{'x' * length}{end}" for length in lengths for end in "yz"]
-    digests = [SHA1, SHA256, "unknown:1", "unknown:2", "x", "d41d8cd98f00b204e9800998ecf8427e"]
-    lines = [_line(url, digest) for url in urls for digest in digests]
-    assert len(set(_keys(tmp_path, lines))) == len(lines)
-    assert _keys(tmp_path, lines) == _keys(tmp_path, lines)
-    assert len(set(_keys(tmp_path, lines, Key.DIGEST))) == len(digests)
-
-
-def test_a_missing_urlkey_is_computed(tmp_path: Path) -> None:
-    lines = [
-        _line("http://www.example.org/A", SHA1, "org,example)/a"),
-        _line("https://example.org/a", SHA1, "-"),
-    ]
-    assert len(set(_keys(tmp_path, lines, Key.URLKEY_DIGEST))) == 1
-    without = ["2024 http://www.example.org/A " + SHA1, "2024 https://example.org/a " + SHA1]
-    columns = _columns(tmp_path, without, " CDX b a k\n")
-    first, _ = KeyHash(Key.URLKEY_DIGEST, 1).of(columns)
-    assert first[0] == first[1] == _keys(tmp_path, lines, Key.URLKEY_DIGEST)[0][0]
-
-
-def test_seeds_give_other_numbers(tmp_path: Path) -> None:
-    columns = _columns(tmp_path, [_line("http://a/", SHA1)])
-    assert KeyHash(Key.URL_DIGEST, 1).of(columns)[0] != KeyHash(Key.URL_DIGEST, 2).of(columns)[0]
-
-
-def test_what_is_no_digest_stands_for_itself() -> None:
-    assert canonical_digest(b"\xff\xfe") != canonical_digest(b"\xff\xfd")
 
 
 def test_fields_of_lines(tmp_path: Path) -> None:

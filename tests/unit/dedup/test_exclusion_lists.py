@@ -4,14 +4,11 @@ import gzip
 import random
 from pathlib import Path
 
-import numpy as np
 import pytest
 import zstandard
 
-from nwx.bulk.key_parts import KEY
 from nwx.cdx.layouts import DATE_FIRST
 from nwx.cdx.lines import format_cdx
-from nwx.dedup.contest import RANK, contest
 from nwx.dedup.exclusion_lists import ExclusionList
 from nwx.errors import SourceError
 
@@ -112,15 +109,3 @@ def test_no_file_is_left(tmp_path: Path) -> None:
 def test_a_missing_list_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="cannot be opened"):
         ExclusionList.load([str(tmp_path / "none")], tmp_path)
-
-
-def test_keys_that_share_their_first_half_are_told_apart() -> None:
-    rows = [(5, 1, 0, 10), (5, 2, 1, 10), (5, 1, 2, 9), (5, 2, 3, 10), (6, 1, 4, 1)]
-    entries = np.array(rows, np.uint64)
-    assert entries[:, KEY].tolist() == [5, 5, 5, 5, 6]
-    beaten, keys, spared = contest(entries, 1, None)
-    assert beaten.tolist() == [True, False, False, True, False]
-    assert (keys, spared) == (3, 0)
-    beaten, keys, spared = contest(entries, 1, RANK)
-    assert beaten.tolist() == [True, False, False, False, False]
-    assert (keys, spared) == (3, 1)
