@@ -1,0 +1,31 @@
+"""Paths and modules that the documentation names exist."""
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+_FOLDERS = "benchmarks|docker|docs|mappings|nwx|sample|scripts|tests|webapp"
+# Names in capitals, as in nwx/cli/NAME.py, stand for others.
+_PATH = re.compile(rf"`((?:{_FOLDERS})/[a-z0-9_./-]*)`")
+_MODULE = re.compile(r"`((?:nwx|webapp|tests|benchmarks)(?:\.\w+)+)`")
+
+
+def _exists(name: str) -> bool:
+    """Tell whether a dotted name is a module, or is defined in one."""
+    parent, _, last = name.rpartition(".")
+    if (ROOT / parent.replace(".", "/")).is_dir():
+        return find_spec(name) is not None
+    module = (ROOT / parent.replace(".", "/")).with_suffix(".py")
+    defined = rf"^(?:def |class )?{last}\b"
+    return module.exists() and bool(re.search(defined, module.read_text(), re.MULTILINE))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_paths_and_modules_exist(document: Path) -> None:
+    text = document.read_text()
+    assert [path for path in _PATH.findall(text) if not (ROOT / path).exists()] == []
+    assert [name for name in _MODULE.findall(text) if not _exists(name)] == []
