@@ -24,6 +24,7 @@ import tantivy
 from nwx.engine.embedded.captures import by_digest
 from nwx.engine.embedded.database import add_missing, add_rows, connect, count_rows, make_tables
 from nwx.engine.embedded.documents import tantivy_index
+from nwx.engine.embedded.documents.rebuild import rebuild_older_index
 from nwx.engine.embedded.documents.stored_columns import save_columns_file
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.migrations import bring_forward
@@ -61,6 +62,7 @@ class ArchiveWriter:
                 self.db.execute(by_digest.INDEX)
                 bring_forward(folder, self.db)
                 add_missing(self.db)
+                rebuild_older_index(folder.documents)
                 self._texts = tantivy_index.TextWriter(folder.documents)
                 self._registry = Registry(self.db)
                 self._repair()

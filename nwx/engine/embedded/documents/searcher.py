@@ -10,7 +10,7 @@ from typing import Any
 import tantivy
 
 from nwx.engine.embedded.documents.analyzer import ANALYZER, text_analyzer
-from nwx.errors import EngineError
+from nwx.errors import EngineError, EngineVersionError
 
 
 class TantivyError(EngineError):
@@ -32,8 +32,16 @@ def tantivy_errors() -> Iterator[None]:
 
 
 def open_tantivy(schema: tantivy.Schema, folder: Path) -> tantivy.Index:
-    """Return the index of a folder, made where there is none."""
+    """Return the index of a folder, made where there is none.
+
+    Raises EngineVersionError on one that was made with other fields.
+    """
     with tantivy_errors():
+        if tantivy.Index.exists(str(folder)) and tantivy.Index.open(str(folder)).schema != schema:
+            raise EngineVersionError(
+                f"{folder} was made by an older version of nwx, which knew fewer fields; "
+                f"write to the archive once, as `nwx import` does, to bring it forward"
+            )
         index = tantivy.Index(schema, str(folder))
         index.register_tokenizer(ANALYZER, text_analyzer())
         index.config_reader("manual")
