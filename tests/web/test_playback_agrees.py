@@ -2,6 +2,7 @@
 
 import json
 import re
+import socket
 import threading
 import urllib.parse
 from collections.abc import Iterator
@@ -54,8 +55,14 @@ def service(archive: tuple[Engine, Path]) -> Iterator[str]:
     """The address of a service that plays captures with the real pywb."""
     listening = listen("127.0.0.1", 0)
     search = address_of(listening)
-    with listening, ReplayProcess(archive[0], listen("127.0.0.1", 0), search) as playing:
-        app = create_app(archive[0], replay_port=playing.port, places=playing.paths)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(process, "MISSED_SECONDS", 0.0)
+        yield from _served(archive[0], listening, search)
+
+
+def _served(engine: Engine, listening: socket.socket, search: str) -> Iterator[str]:
+    with listening, ReplayProcess(engine, listen("127.0.0.1", 0), search) as playing:
+        app = create_app(engine, replay_port=playing.port, places=playing.paths)
         server = waitress.create_server(app, sockets=[listening], threads=4)
         thread = threading.Thread(target=server.run, daemon=True)
         thread.start()
@@ -127,9 +134,8 @@ def test_a_revisit_plays_any_original_of_its_payload(service: str) -> None:
 
 
 def test_a_file_that_was_moved_plays_from_its_new_place(
-    archive: tuple[Engine, Path], service: str, monkeypatch: pytest.MonkeyPatch
+    archive: tuple[Engine, Path], service: str
 ) -> None:
-    monkeypatch.setattr(process, "MISSED_SECONDS", 0.0)
     engine, folder = archive
     later = folder / "later.warc.gz"
     later.write_bytes(
