@@ -67,9 +67,7 @@ def test_the_capture_that_is_kept_has_the_lowest_rank(tmp_path: Path, keep: Keep
     assert entries.shape == (3, selection.words)
     assert len(set(entries[:, KEY].tolist())) == 1
     assert entries[:, ID].tolist() == [10, 11, 12]
-    ranked = sorted(
-        range(3), key=lambda row: entries[row, RANK : TIE + (selection.ranks > 1)].tolist()
-    )
+    ranks = entries[:, RANK : RANK + selection.ranks].tolist()
     best = {Keep.OLDEST: 0, Keep.NEWEST: 2, Keep.LARGEST: 1, Keep.ORIGINAL: 0}
     assert min(range(3), key=ranks.__getitem__) == best[keep]
 
