@@ -69,7 +69,8 @@ class _Month(Periods):
     name = "month"
     label = "Month"
     description = "the month of the capture, such as 2013-01"
-    example = "2013-01, or 2013 for the year"
+    example = "2013-01..2013-12"
+    written = "2013-01, or 2013 for the year"
     facets_field = "month"
     form = re.compile(r"[0-9]{4}-(?:0[1-9]|1[0-2])")
 
@@ -103,6 +104,7 @@ class _Year(Periods):
     label = "Year"
     description = "the year of the capture"
     example = "2013"
+    written = "2013"
     form = re.compile(r"[0-9]{4}")
     derived_from = "month"
 

@@ -166,19 +166,23 @@ class TextValues(CriterionDefinition):
 
 
 class Periods(CriterionDefinition):
-    """A criterion whose values are stretches of time: `2013-01`, or `2013`."""
+    """A criterion whose values are stretches of time: `2013-01`, or `2013`.
+
+    `form` is that of a value, `written` says in messages how to write one.
+    """
 
     capture_field = "timestamp"
     ordinal = True
     spans = True
     form: ClassVar[re.Pattern[str]]
+    written: ClassVar[str]
 
     def order(self, value: str) -> tuple[bool, int, str]:
         return value == UNKNOWN, 0, value
 
     def parse(self, text: str) -> tuple[str, ...]:
         if text != UNKNOWN and not self.form.fullmatch(text):
-            raise UsageError(f"{text[:80]!r} is no {self.name}; write {self.example}")
+            raise UsageError(f"{text[:80]!r} is no {self.name}; write {self.written}")
         return (text,)
 
     def parse_end(self, text: str) -> str:

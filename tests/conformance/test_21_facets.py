@@ -1,6 +1,7 @@
 """Facet questions: both engines answer what plain Python counts."""
 
 import random
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -115,6 +116,32 @@ def test_answers_are_of_what_was_imported_since_the_build(engine: Engine) -> Non
     build_archive_facets(engine, FacetBuildOptions(min_captures=5))
     ways = {check(facets, ask(chance, all_of), all_of) for _ in range(20)}
     assert AnsweredBy.LIVE not in ways
+
+
+def test_years_are_counted_with_and_without_a_build(engine: Engine) -> None:
+    captures = [
+        replace(one, timestamp=f"{2010 + place % 4}{one.timestamp[4:]}")
+        for place, one in enumerate(by_chance(14, 160))
+    ]
+    all_of, year = written(engine, captures), Criterion.YEAR
+    questions = [
+        FacetQuestion(by=(year,)),
+        FacetQuestion(by=(year, Criterion.TYPE)),
+        FacetQuestion(by=(Criterion.MONTH, year)),
+        FacetQuestion((FacetCondition(year, ("2011", "2013")),), (Criterion.MONTH,)),
+        FacetQuestion((FacetCondition(year, low="2011", high="2012"),), (year,)),
+        FacetQuestion((FacetCondition(year, ("2012",), negated=True),), (Criterion.SITE, year)),
+        FacetQuestion(
+            (FacetCondition(year, ("2012",)), FacetCondition(Criterion.MONTH, high="2012-03")),
+            (year,),
+        ),
+    ]
+    assert {check(FacetAnswers(engine), one, all_of) for one in questions} == {AnsweredBy.LIVE}
+    build_archive_facets(engine, FacetBuildOptions(min_captures=5))
+    ways = {check(FacetAnswers(engine), one, all_of) for one in questions}
+    assert AnsweredBy.LIVE not in ways
+    found = FacetAnswers(engine).answer(parse_facet_question(by="year"))
+    assert [row.values[0] for row in found.rows] == ["2010", "2011", "2012", "2013"]
 
 
 def test_deleted_captures_are_not_counted(engine: Engine) -> None:
