@@ -22,7 +22,7 @@ from webapp.search import api, documents, exports
 from webapp.search import page as search
 from webapp.site import compression, failures, health, pages, question_limits, words
 from webapp.site.context import (
-    EXTENSION,
+    SERVICE_EXTENSION,
     ArchivedPlaces,
     PlaybackState,
     Service,
@@ -93,7 +93,7 @@ def create_app(
     app = Flask(__name__)
     app.config["SEND_FILE_MAX_AGE_DEFAULT"] = STATIC_SECONDS
     app.json.sort_keys = False  # type: ignore[attr-defined]
-    app.extensions[EXTENSION] = Service(
+    app.extensions[SERVICE_EXTENSION] = Service(
         engine=engine,
         title=title,
         replay_url=(replay_url or "").rstrip("/"),
@@ -114,15 +114,15 @@ def create_app(
         places=places,
         streams=BoundedSemaphore(limits.exports),
     )
-    cdx.prepare(app, captures)
-    dedup.prepare(app, engine, places)
-    question_limits.prepare(app, limits)
+    cdx.prepare_cdx(app, captures)
+    dedup.prepare_dedup(app, engine, places)
+    question_limits.prepare_limits(app, limits)
     for module in _MODULES:
         app.register_blueprint(module.blueprint)
     _prepare_templates(app)
-    failures.register(app)
+    failures.register_failures(app)
     app.wsgi_app = HostCheck(app.wsgi_app)  # type: ignore[method-assign]
-    compression.register(app)
+    compression.register_compression(app)
     app.after_request(_protect)
     return app
 

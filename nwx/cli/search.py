@@ -14,7 +14,7 @@ from nwx.engine.open import open_engine
 from nwx.errors import UsageError
 from nwx.model import Collapse, Hit, SearchResult, Sort
 from nwx.query.question import FACET_FIELDS, FILTERS, Question
-from nwx.searching.answers import hit_answer, search_answer, to_json
+from nwx.searching.answers import answer_to_json, hit_answer, search_answer
 from nwx.settings import Settings
 from nwx.values.csv_cells import csv_line
 
@@ -109,7 +109,7 @@ def command(
             return
         result = engine.search(question)
     if as_json:
-        print_json(to_json(search_answer(result)))
+        print_json(answer_to_json(search_answer(result)))
     elif as_csv:
         _print_csv(result.hits)
     else:
@@ -147,7 +147,7 @@ def _stream(hits: Iterable[Hit], *, as_csv: bool) -> None:
         _print_csv(hits)
         return
     for hit in hits:
-        click.echo(json_text(to_json(hit_answer(hit))))
+        click.echo(json_text(answer_to_json(hit_answer(hit))))
 
 
 def _print_csv(hits: Iterable[Hit]) -> None:

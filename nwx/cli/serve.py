@@ -109,7 +109,7 @@ def command(settings: Settings, /, **given: Any) -> None:
     from nwx.cdxserver.loaded_lines import make_ready
     from nwx.cdxserver.sources.from_arguments import open_sources
     from webapp.application import DEFAULT_TITLE
-    from webapp.server.service import ServiceAddresses, ServiceSettings, serve
+    from webapp.server.service import ServiceAddresses, ServiceSettings, serve_pages
 
     def ready(addresses: ServiceAddresses) -> None:
         click.echo(f"nwx serves {clean(settings.engine)} at {addresses.search}/ (Ctrl-C ends)")
@@ -140,7 +140,7 @@ def command(settings: Settings, /, **given: Any) -> None:
         with open_engine(settings, read_only=not token) as engine:
             if token:
                 make_ready(engine)
-            serve(engine, service, ready)
+            serve_pages(engine, service, ready)
     finally:
         for source in sources:
             source.close()

@@ -10,7 +10,7 @@ from nwx.cli.output import clean, clean_lines, console, date_words, print_json, 
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.model import Capture, Document
-from nwx.searching.answers import document_answer, to_json
+from nwx.searching.answers import answer_to_json, document_answer
 from nwx.searching.documents import Shown, UrlVersion, id_of_key, show, versions
 from nwx.settings import Settings
 
@@ -44,7 +44,7 @@ def _show(engine: Engine, id: str | None, asked: str, *, text: bool, as_json: bo
         click.echo(f"nwx: there is no document {clean(asked)} in {engine.address}", err=True)
         return 1
     if as_json:
-        print_json(to_json(document_answer(shown)))
+        print_json(answer_to_json(document_answer(shown)))
     else:
         _print_document(shown, text=text)
     return 0

@@ -138,7 +138,7 @@ class VersionsAnswer:
     versions: tuple[UrlVersion, ...]
 
 
-def to_json(answer: object) -> Any:
+def answer_to_json(answer: object) -> Any:
     """Return an answer as JSON has it: dictionaries, lists, texts and numbers."""
     return msgspec.to_builtins(answer)
 

@@ -10,7 +10,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from tests.web.archive import FILE
-from webapp.cdx.service import EXTENSION
+from webapp.cdx.service import CDX_EXTENSION
 
 HOME = "/cdx?url=http://www.example.org/"
 ALL_TIMES = [
@@ -132,7 +132,7 @@ def test_only_so_many_long_answers_at_once(
     app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("webapp.cdx.streams.WHOLE_BYTES", 1)
-    monkeypatch.setattr(app.extensions[EXTENSION], "streams", threading.BoundedSemaphore(1))
+    monkeypatch.setattr(app.extensions[CDX_EXTENSION], "streams", threading.BoundedSemaphore(1))
     address = "/cdx/ia?url=*.example.com"
     first = client.get(address, buffered=False)
     refused = client.get(address)

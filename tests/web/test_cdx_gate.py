@@ -17,7 +17,7 @@ from webapp import create_app
 from webapp.cdx import streams
 from webapp.cdx.gate import Gate
 from webapp.cdx.origins import origins_of
-from webapp.cdx.service import EXTENSION, CdxService
+from webapp.cdx.service import CDX_EXTENSION, CdxService
 from webapp.cdx.streams import WHOLE_BYTES
 from webapp.server.cdx_alone import create_cdx_app
 
@@ -78,7 +78,7 @@ def test_nothing_is_computed_twice(
 ) -> None:
     monkeypatch.setattr(streams, "WHOLE_BYTES", 3_000)
     app = create_app(engine)
-    server = app.extensions[EXTENSION].server
+    server = app.extensions[CDX_EXTENSION].server
     asked: list[object] = []
     answer = server.answer
     monkeypatch.setattr(

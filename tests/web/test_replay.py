@@ -621,9 +621,9 @@ import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 from nwx.engine.embedded import EmbeddedEngine
-from webapp.server.service import ServiceSettings, serve
+from webapp.server.service import ServiceSettings, serve_pages
 with EmbeddedEngine(Path(sys.argv[1]), read_only=True) as engine:
-    serve(engine, ServiceSettings(port=0), lambda at: print(at.search, at.replay, flush=True))
+    serve_pages(engine, ServiceSettings(port=0), lambda at: print(at.search, at.replay, flush=True))
 """
 
 

@@ -13,7 +13,7 @@ from nwx.engine.base import Engine
 from nwx.engine.file_places import FilePlaces
 from nwx.errors import DigestError, NwxError, TimestampError, UsageError
 from nwx.model import Capture
-from nwx.searching.answers import to_json
+from nwx.searching.answers import answer_to_json
 from nwx.values.digests import normal_digest
 from nwx.values.timestamps import normal_timestamp, to_timestamp
 from webapp.cdx.operations import DEDUP_PARAMETERS, DedupAnswer
@@ -24,7 +24,7 @@ from webapp.site.openapi import check_parameters
 
 blueprint = Blueprint("dedup", __name__)
 
-EXTENSION = "nwx-dedup"
+_EXTENSION = "nwx-dedup"
 _MOST_BYTES = 1 << 50
 _MOST_DIGITS = 200
 
@@ -43,12 +43,12 @@ class Truth(StrEnum):
     NO = "0"
 
 
-def prepare(app: Flask, engine: Engine, places: ArchivedPlaces | None = None) -> None:
+def prepare_dedup(app: Flask, engine: Engine, places: ArchivedPlaces | None = None) -> None:
     """Let an application answer `/dedup` from an engine.
 
     `places` is told of originals before they may be played.
     """
-    app.extensions[EXTENSION] = (engine, FilePlaces(engine), places)
+    app.extensions[_EXTENSION] = (engine, FilePlaces(engine), places)
     app.register_blueprint(blueprint)
 
 
@@ -56,13 +56,13 @@ def prepare(app: Flask, engine: Engine, places: ArchivedPlaces | None = None) ->
 def dedup() -> ResponseReturnValue:
     """Answer whether a payload of a digest is held, by the policy that is asked for."""
     check_parameters(request.args, DEDUP_PARAMETERS)
-    engine, ledger, places = current_app.extensions[EXTENSION]
+    engine, ledger, places = current_app.extensions[_EXTENSION]
     asked = parameters.text(request.args, "digest", _MOST_DIGITS)
     fetched = _fetched(asked)
     finding = find_original(engine.captures_by_digest, fetched, _policy(fetched), ledger.is_there)
     if places and finding.original:
         places.cover([(finding.original.collection, finding.original.source_file)])
-    return jsonify(to_json(_answer(asked, finding)))
+    return jsonify(answer_to_json(_answer(asked, finding)))
 
 
 @blueprint.errorhandler(NwxError)
@@ -119,8 +119,8 @@ def _listed(name: str, *, lower: bool = True) -> tuple[str, ...]:
     """Return the values of a parameter that may be repeated, or have several apart by commas."""
     texts = ",".join(request.args.getlist(name)).split(",")
     found = tuple(text.strip() for text in texts if text.strip())
-    if len(found) > parameters.MAX_VALUES or sum(map(len, found)) > parameters.MAX_VALUE:
-        raise UsageError(f"{name} has {len(found)} values; {parameters.MAX_VALUES} are taken")
+    if len(found) > parameters.MAX_REPEATED or sum(map(len, found)) > parameters.MAX_VALUE:
+        raise UsageError(f"{name} has {len(found)} values; {parameters.MAX_REPEATED} are taken")
     return tuple(text.lower() for text in found) if lower else found
 
 

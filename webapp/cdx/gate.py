@@ -25,9 +25,8 @@ from webapp.cdx.streams import (
     takes_gzip,
     whole,
 )
+from webapp.hosts import Application
 from webapp.site.question_limits import client_waits
-
-Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 _PATH = re.compile(rf"(?:/([^/]+))?/cdx(?:/({'|'.join((*DIALECTS, *SPELLINGS))}))?")
 BEGUN = "nwx.cdx-answer"

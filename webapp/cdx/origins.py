@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from nwx.errors import SettingsError
 
-ALL = "*"
+_ALL = "*"
 _VARY = ("Vary", "Accept-Encoding")
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@,]+", re.IGNORECASE)
 
@@ -17,7 +17,7 @@ def origins_of(texts: Iterable[str]) -> frozenset[str]:
     """
     found = frozenset(text.strip().rstrip("/").lower() for text in texts)
     for origin in found:
-        if origin != ALL and not _ORIGIN.fullmatch(origin):
+        if origin != _ALL and not _ORIGIN.fullmatch(origin):
             raise SettingsError(
                 f"{origin[:80]!r} is no origin; write one as https://replay.example, or * for all"
             )
@@ -26,8 +26,8 @@ def origins_of(texts: Iterable[str]) -> frozenset[str]:
 
 def origin_headers(asking: str, allowed: frozenset[str]) -> tuple[tuple[str, str], ...]:
     """Return the headers by which a page of the origin `asking` may read an answer, or may not."""
-    if ALL in allowed:
-        return (("Access-Control-Allow-Origin", ALL), _VARY)
+    if _ALL in allowed:
+        return (("Access-Control-Allow-Origin", _ALL), _VARY)
     if not allowed:
         return (_VARY,)
     may_read = (("Access-Control-Allow-Origin", asking),) * (asking.lower() in allowed)

@@ -20,10 +20,10 @@ from nwx.cdxserver.wayback_xml import answer_xml
 from nwx.errors import NwxError
 from webapp.cdx import writes
 from webapp.cdx.gate import BEGUN, Gate, asked
-from webapp.cdx.service import EXTENSION, SPELLINGS, CdxService, cdx_service, require_write
+from webapp.cdx.service import CDX_EXTENSION, SPELLINGS, CdxService, cdx_service, require_write
 from webapp.cdx.streams import BegunAnswer, as_response, continued
 from webapp.site import failures
-from webapp.site.context import EXTENSION as PAGES
+from webapp.site.context import SERVICE_EXTENSION
 
 blueprint = Blueprint("cdx", __name__)
 
@@ -51,9 +51,9 @@ class CollectionName(BaseConverter):
         return value
 
 
-def prepare(app: Flask, service: CdxService) -> None:
+def prepare_cdx(app: Flask, service: CdxService) -> None:
     """Make an application ready for the addresses of a CDX server."""
-    app.extensions[EXTENSION] = service
+    app.extensions[CDX_EXTENSION] = service
     app.url_map.converters["collection"] = CollectionName
     app.wsgi_app = Gate(app.wsgi_app, service)  # type: ignore[method-assign]
 
@@ -67,7 +67,7 @@ def all_captures(variant: str = "") -> ResponseReturnValue:
 
 @blueprint.get("/<collection:collection>/cdx")
 @blueprint.get(f"/<collection:collection>/cdx/<any({VARIANTS}):variant>")
-def captures(collection: str, variant: str = "") -> ResponseReturnValue:
+def collection_captures(collection: str, variant: str = "") -> ResponseReturnValue:
     """Answer from one collection."""
     require_write(collection)
     return _answer(variant, collection)
@@ -101,19 +101,21 @@ def as_outback(collection: str) -> ResponseReturnValue:
 def _no_page() -> Response:
     """Return a page that says so where there are pages, else a line of text."""
     message = f"there is no page {request.path}"
-    return (failures.error_answer if PAGES in current_app.extensions else _failure)(404, message)
+    return (failures.error_answer if SERVICE_EXTENSION in current_app.extensions else _failure)(
+        404, message
+    )
 
 
 @blueprint.post("/<collection:collection>")
-def add(collection: str) -> ResponseReturnValue:
+def add_lines(collection: str) -> ResponseReturnValue:
     """Store captures."""
-    return writes.add_captures(collection)
+    return writes.add_posted(collection)
 
 
 @blueprint.post("/<collection:collection>/delete")
-def delete(collection: str) -> ResponseReturnValue:
+def delete_lines(collection: str) -> ResponseReturnValue:
     """Delete captures."""
-    return writes.delete_captures(collection)
+    return writes.delete_posted(collection)
 
 
 def _answer(variant: str, collection: str = "") -> Response:

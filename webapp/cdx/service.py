@@ -14,7 +14,7 @@ from nwx.engine.base import Engine
 from nwx.values.digests import DigestForm
 from webapp.site.context import ArchivedPlaces
 
-EXTENSION = "nwx-cdx"
+CDX_EXTENSION = "nwx-cdx"
 SPELLINGS = {"hex": DigestForm.BARE_HEX, "base32": DigestForm.BARE_BASE32}
 """What stands behind an address for crawlers that compare digests as they spell them."""
 
@@ -71,7 +71,7 @@ def streams_of(threads: int) -> threading.BoundedSemaphore:
 
 def cdx_service() -> CdxService:
     """Return the CDX server of the running application."""
-    found: CdxService = current_app.extensions[EXTENSION]
+    found: CdxService = current_app.extensions[CDX_EXTENSION]
     return found
 
 

@@ -6,7 +6,7 @@ from flask.typing import ResponseReturnValue
 from nwx.facets.answers import FacetAnswers
 from nwx.facets.features import parse_features
 from nwx.facets.question import parse_conditions, parse_facet_question
-from nwx.searching.answers import to_json
+from nwx.searching.answers import answer_to_json
 from webapp.explore.operations import (
     CAPTURES_PARAMETERS,
     FACET_PARAMETERS,
@@ -22,19 +22,18 @@ from webapp.site.question_limits import answer_facets
 
 blueprint = Blueprint("facets", __name__, url_prefix="/api/facets")
 
-EXTENSION = "nwx-facets"
+_EXTENSION = "nwx-facets"
 MAX_TOP = 10_000
-DEFAULT_TOP = 1_000
+_DEFAULT_TOP = 1_000
 MAX_CAPTURES = 1_000
-MAX_OFFSET = 10**9
 
 
 def facets() -> FacetAnswers:
     """Return what answers the facet questions of the running application."""
     known = current_app.extensions
-    if EXTENSION not in known:
-        known.setdefault(EXTENSION, FacetAnswers(engine()))
-    found: FacetAnswers = known[EXTENSION]
+    if _EXTENSION not in known:
+        known.setdefault(_EXTENSION, FacetAnswers(engine()))
+    found: FacetAnswers = known[_EXTENSION]
     return found
 
 
@@ -50,27 +49,27 @@ def answer() -> ResponseReturnValue:
         sort=parameters.text(arguments, "sort"),
         features=features,
         order=parameters.text(arguments, "order"),
-        limit=parameters.number_parameter(arguments, "top", DEFAULT_TOP, 1, MAX_TOP),
+        limit=parameters.number_parameter(arguments, "top", _DEFAULT_TOP, 1, MAX_TOP),
     )
     approximate = parameters.number_parameter(arguments, "approximate", 0, 0, 1) == 1
     answers = facets()
     found = answer_facets(lambda: answers.answer(question, approximate=approximate))
-    return jsonify(to_json(facets_answer(found, tuple(features))))
+    return jsonify(answer_to_json(facets_answer(found, tuple(features))))
 
 
 @blueprint.get("/criteria")
 def criteria() -> ResponseReturnValue:
     """Answer with what can be asked."""
-    return jsonify(to_json(criteria_answer()))
+    return jsonify(answer_to_json(criteria_answer()))
 
 
-@blueprint.get("/captures")
-def captures() -> ResponseReturnValue:
+@blueprint.get("/captures", endpoint="captures")
+def facet_captures() -> ResponseReturnValue:
     """Answer with the captures behind an answer."""
     check_parameters(request.args, CAPTURES_PARAMETERS)
     where = parse_conditions(request.args.getlist("where"))
-    offset = parameters.number_parameter(request.args, "offset", 0, 0, MAX_OFFSET)
+    offset = parameters.number_parameter(request.args, "offset", 0, 0, parameters.MAX_OFFSET)
     limit = parameters.number_parameter(request.args, "limit", 50, 0, MAX_CAPTURES)
     answers = facets()
     total, found = answer_facets(lambda: answers.captures(where, offset=offset, limit=limit))
-    return jsonify(to_json(CapturesAnswer(total, tuple(map(selected_capture, found)))))
+    return jsonify(answer_to_json(CapturesAnswer(total, tuple(map(selected_capture, found)))))

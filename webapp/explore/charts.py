@@ -24,7 +24,7 @@ TITLES = {
 }
 PICTURE_WIDTH = 960
 FILLED_YEARS = 40
-MOST_ROWS = 4_000
+_MOST_ROWS = 4_000
 SELECTION = Field("selection", "Selection", FieldKind.CATEGORY)
 COMPARED_COLOURS = ("#1f9384", "#e0a030")
 
@@ -132,7 +132,7 @@ def _rows(view: ExplorerView, grid: Grid, other_name: str) -> Iterator[ChartRow]
     lines = grid.lines
     if first is Criterion.MONTH:
         lines = with_gaps(lines, len(grid.columns))
-    sparse = len(lines) * len(grid.columns) > MOST_ROWS
+    sparse = len(lines) * len(grid.columns) > _MOST_ROWS
     for line in lines:
         if not grid.columns:
             yield _row(view, {first: line.value}, line.whole)

@@ -59,8 +59,8 @@ class ExplorerChip:
     address: str
 
 
-@blueprint.get("")
-def show() -> ResponseReturnValue:
+@blueprint.get("", endpoint="show")
+def show_explorer() -> ResponseReturnValue:
     """Show the chart and the table of a question."""
     view = read_explorer_view(request.args)
     to = _addresses(view)

@@ -38,5 +38,5 @@ def search_within(where: Sequence[FacetCondition]) -> Within:
 def _free_filter(condition: FacetCondition, filters: Sequence[tuple[str, str]]) -> str:
     """Return the filter that a condition can be, "" where it has to be part of the query."""
     name = condition.criterion.definition.query_filter
-    several = len(condition.values) > parameters.MAX_VALUES
+    several = len(condition.values) > parameters.MAX_REPEATED
     return "" if condition.negated or several or name in dict(filters) else name

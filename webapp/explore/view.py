@@ -14,7 +14,7 @@ from webapp.site.parameters import Arguments
 
 TOPS = (10, 20, 50, 100)
 DEFAULT_TOP = TOPS[1]
-MAX_CONDITIONS = 30
+_MAX_SHOWN_CONDITIONS = 30
 MAX_CONDITION = 4_000
 _FIRST_STEPS = (
     Criterion.MONTH,
@@ -105,8 +105,10 @@ def _by(arguments: Arguments) -> tuple[Criterion, ...]:
 def conditions(texts: Sequence[str], name: str) -> tuple[FacetCondition, ...]:
     """Return the conditions of a parameter; raises UsageError for what is none."""
     texts = list(dict.fromkeys(text for text in texts if text))
-    if len(texts) > MAX_CONDITIONS:
-        raise UsageError(f"{name} is given {len(texts)} times; at most {MAX_CONDITIONS} are taken")
+    if len(texts) > _MAX_SHOWN_CONDITIONS:
+        raise UsageError(
+            f"{name} is given {len(texts)} times; at most {_MAX_SHOWN_CONDITIONS} are taken"
+        )
     for text in texts:
         if len(text) > MAX_CONDITION:
             raise UsageError(

@@ -11,10 +11,10 @@ from nwx.query.question import FACET_FIELDS, FILTERS, MAX_LIMIT, Question
 from nwx.searching import documents
 from nwx.searching.answers import (
     VersionsAnswer,
+    answer_to_json,
     dates_answer,
     document_answer,
     search_answer,
-    to_json,
 )
 from webapp.operations import ALL_OPERATIONS
 from webapp.search.addresses import read_question
@@ -27,7 +27,6 @@ from webapp.site.question_limits import answer_search
 
 blueprint = Blueprint("api", __name__, url_prefix="/api")
 
-MAX_OFFSET = 10**9
 MAX_FACET_SIZE = 1_000
 
 
@@ -35,7 +34,7 @@ MAX_FACET_SIZE = 1_000
 def search() -> ResponseReturnValue:
     """Answer a search."""
     archive, question = engine(), _question()
-    return jsonify(to_json(search_answer(answer_search(lambda: archive.search(question)))))
+    return jsonify(answer_to_json(search_answer(answer_search(lambda: archive.search(question)))))
 
 
 def _question() -> Question:
@@ -45,7 +44,7 @@ def _question() -> Question:
         read_question(arguments),
         facets=_facets(),
         facet_size=parameters.number_parameter(arguments, "facet_size", 10, 1, MAX_FACET_SIZE),
-        offset=parameters.number_parameter(arguments, "offset", 0, 0, MAX_OFFSET),
+        offset=parameters.number_parameter(arguments, "offset", 0, 0, parameters.MAX_OFFSET),
         limit=parameters.number_parameter(arguments, "limit", 10, 0, MAX_LIMIT),
     )
 
@@ -64,13 +63,13 @@ def _facets() -> list[str]:
 @blueprint.get(f"/documents/{ID}")
 def document(document_id: str) -> ResponseReturnValue:
     """Answer with a document, its dates and its captures."""
-    return jsonify(to_json(document_answer(_shown_or_404(document_id))))
+    return jsonify(answer_to_json(document_answer(_shown_or_404(document_id))))
 
 
 @blueprint.get(f"/documents/{ID}/dates")
 def dates(document_id: str) -> ResponseReturnValue:
     """Answer with all dates of a document."""
-    return jsonify(to_json(dates_answer(_shown_or_404(document_id))))
+    return jsonify(answer_to_json(dates_answer(_shown_or_404(document_id))))
 
 
 def _shown_or_404(document_id: str) -> documents.Shown:
@@ -80,20 +79,20 @@ def _shown_or_404(document_id: str) -> documents.Shown:
     return shown
 
 
-@blueprint.get("/versions")
-def versions() -> ResponseReturnValue:
+@blueprint.get("/versions", endpoint="versions")
+def url_versions() -> ResponseReturnValue:
     """Answer with the versions of a URL."""
     url = parameters.url(request.args)
     if not url:
         raise UsageError("url is missing; write /api/versions?url=ADDRESS")
     found = documents.versions(engine(), url)
-    return jsonify(to_json(VersionsAnswer(url, tuple(found))))
+    return jsonify(answer_to_json(VersionsAnswer(url, tuple(found))))
 
 
 @blueprint.get("/stats")
 def stats() -> ResponseReturnValue:
     """Answer with the entries and the bytes of each index."""
-    return jsonify(to_json(engine().stats()))
+    return jsonify(answer_to_json(engine().stats()))
 
 
 @blueprint.get("/openapi.json")

@@ -39,8 +39,8 @@ class TextPart:
     count: int
 
 
-@blueprint.get(f"/{ID}")
-def show(document_id: str) -> ResponseReturnValue:
+@blueprint.get(f"/{ID}", endpoint="show")
+def show_document(document_id: str) -> ResponseReturnValue:
     """Show a document: its text, every capture of its URL, its versions and records."""
     document = document_or_404(document_id)
     dates = dates_of(document_id)

@@ -13,7 +13,7 @@ from nwx.engine.base import Engine
 from nwx.engine.document_index import RESULT_WINDOW
 from nwx.model import Collapse, Hit
 from nwx.query.question import Question
-from nwx.searching.answers import hit_answer, to_json
+from nwx.searching.answers import answer_to_json, hit_answer
 from nwx.values.csv_cells import csv_line
 from webapp.search.addresses import read_page
 from webapp.site.context import engine, preferences
@@ -22,7 +22,7 @@ from webapp.site.question_limits import Export, answer_search
 blueprint = Blueprint("exports", __name__, url_prefix="/export")
 
 BATCH = 500
-COLUMNS = (
+_COLUMNS = (
     "url",
     "title",
     "first_date",
@@ -39,8 +39,8 @@ COLUMNS = (
 )
 
 
-@blueprint.get("/results.<suffix>")
-def results(suffix: str) -> ResponseReturnValue:
+@blueprint.get("/results.<suffix>", endpoint="results")
+def export_results(suffix: str) -> ResponseReturnValue:
     """Stream the results of a search as they are listed, those beyond the last page too."""
     if suffix not in FORMATS:
         raise NotFound(f"results come as {', '.join(FORMATS)}, not as {suffix!r}")
@@ -79,7 +79,7 @@ def all_hits(engine: Engine, question: Question) -> Iterator[Hit]:
 
 def as_csv(hits: Iterable[Hit]) -> Iterator[str]:
     """Yield the lines of a CSV file that is safe to open in a spreadsheet."""
-    yield csv_line(COLUMNS)
+    yield csv_line(_COLUMNS)
     for hit in hits:
         yield csv_line(_cells(hit))
 
@@ -106,7 +106,7 @@ def as_json(hits: Iterable[Hit]) -> Iterator[str]:
     """Yield the parts of a JSON array with one hit a line."""
     before = "[\n"
     for hit in hits:
-        yield before + json.dumps(to_json(hit_answer(hit)), ensure_ascii=False)
+        yield before + json.dumps(answer_to_json(hit_answer(hit)), ensure_ascii=False)
         before = ",\n"
     yield "[]\n" if before == "[\n" else "\n]\n"
 

@@ -9,11 +9,9 @@ from flask import Flask, Response
 from webapp.cdx import dedup, memento, routes
 from webapp.cdx.service import CdxService
 from webapp.hosts import HostCheck
-from webapp.server.service import ended_by_sigterm
+from webapp.server.service import DEFAULT_THREADS, ended_by_sigterm
 from webapp.server.sockets import address_of, listen
 from webapp.server.waitress_limits import make_server
-
-DEFAULT_THREADS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +26,11 @@ class CdxServerAddress:
 def create_cdx_app(service: CdxService) -> Flask:
     """Return an application that has the addresses of the CDX server and of Memento only."""
     app = Flask(__name__, static_folder=None)
-    routes.prepare(app, service)
+    routes.prepare_cdx(app, service)
     app.register_blueprint(routes.blueprint)
     app.register_blueprint(memento.blueprint)
     if service.engine is not None:
-        dedup.prepare(app, service.engine)
+        dedup.prepare_dedup(app, service.engine)
     app.add_url_rule("/health", "health", _health)
     app.register_error_handler(404, routes.http_failure)
     app.register_error_handler(405, routes.http_failure)

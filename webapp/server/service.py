@@ -54,7 +54,7 @@ class ServiceAddresses:
     replay: str
 
 
-def serve(
+def serve_pages(
     engine: Engine, settings: ServiceSettings, ready: Callable[[ServiceAddresses], object]
 ) -> None:
     """Serve an open engine until SIGINT or SIGTERM; `ready` is told the addresses.

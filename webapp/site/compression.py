@@ -20,7 +20,7 @@ _TYPES = frozenset(
 )
 
 
-def register(app: Flask) -> None:
+def register_compression(app: Flask) -> None:
     """Compress the answers of an application where clients ask for it."""
     app.after_request(_compress)
 

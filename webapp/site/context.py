@@ -11,7 +11,7 @@ from nwx.engine.base import Engine
 from nwx.model import Document
 from webapp.site.preferences import COOKIE, Preferences, from_cookie
 
-EXTENSION = "nwx"
+SERVICE_EXTENSION = "nwx"
 
 
 class ArchivedPlaces(Protocol):
@@ -52,7 +52,7 @@ class Service:
 
 def service() -> Service:
     """Return what the running application was made with."""
-    found: Service = current_app.extensions[EXTENSION]
+    found: Service = current_app.extensions[SERVICE_EXTENSION]
     return found
 
 

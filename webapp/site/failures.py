@@ -16,11 +16,11 @@ from nwx.errors import (
     QuestionTimeoutError,
     UsageError,
 )
-from nwx.searching.answers import to_json
+from nwx.searching.answers import answer_to_json
 from webapp.site.openapi import ErrorAnswer, ErrorDetails
 
 RETRY_SECONDS = 5
-HEADINGS = {
+_HEADINGS = {
     400: "Bad request",
     404: "Not in this archive",
     405: "Method not allowed",
@@ -30,7 +30,7 @@ _BUSY = (EngineBusyError, QuestionTimeoutError, DrawingBusyError)
 _BUSY_HEADING = "The archive is busy"
 
 
-def register(app: Flask) -> None:
+def register_failures(app: Flask) -> None:
     """Answer every error of an application in the form that the asker reads."""
     app.register_error_handler(NwxError, _known)
     app.register_error_handler(HTTPException, _http)
@@ -69,14 +69,14 @@ def _http(error: HTTPException) -> Response | HTTPException:
 def error_answer(status: int, message: str, heading: str = "", **details: Any) -> Response:
     """Return an error in the form that fits the address asked for."""
     if request.path.startswith("/api/") or request.path == "/health":
-        response = jsonify(to_json(ErrorAnswer(ErrorDetails(status, message, **details))))
+        response = jsonify(answer_to_json(ErrorAnswer(ErrorDetails(status, message, **details))))
     elif request.path.startswith("/cdx"):
         response = Response(f"{message}\n", mimetype="text/plain")
     elif request_ctx.url_adapter is None:
         # The request itself is at fault, and a page has addresses that are made of it.
         response = Response(f"{message}\n", mimetype="text/plain")
     else:
-        heading = heading or HEADINGS.get(status, "Something went wrong")
+        heading = heading or _HEADINGS.get(status, "Something went wrong")
         page = render_template("error.html", status=status, heading=heading, message=message)
         response = make_response(page)
     response.status_code = status

@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 import nwx
 from nwx.errors import EngineError
 from nwx.model import IndexName
-from nwx.searching.answers import OptionalCount, OptionalText, to_json
+from nwx.searching.answers import OptionalCount, OptionalText, answer_to_json
 from webapp.site.context import Service, service
 
 blueprint = Blueprint("health", __name__)
@@ -40,10 +40,10 @@ def health() -> ResponseReturnValue:
         documents = found.engine.count(IndexName.DOCUMENTS)
     except EngineError as error:
         away = HealthAnswer("unavailable", nwx.__version__, message=str(error))
-        return jsonify(to_json(away)), 503
+        return jsonify(answer_to_json(away)), 503
     playing = {"replay": False} if not found.replays else _playback(found)
     answer = HealthAnswer("ok", nwx.__version__, documents, **playing)
-    return jsonify(to_json(answer))
+    return jsonify(answer_to_json(answer))
 
 
 def _playback(found: Service) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from nwx.values.urlkeys import urlkey
 
 MAX_QUERY = 4_000
 MAX_VALUE = 2_000
-MAX_VALUES = 50
+MAX_REPEATED = 50
 MAX_URL = 16_384
+MAX_OFFSET = 10**9
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -83,8 +84,8 @@ def filters(arguments: Arguments) -> dict[str, tuple[str, ...]]:
 
 def _values(arguments: Arguments, name: str) -> tuple[str, ...]:
     values = tuple(dict.fromkeys(value for value in arguments.getlist(name) if value))
-    if len(values) > MAX_VALUES:
-        raise UsageError(f"{name} is given {len(values)} times; at most {MAX_VALUES} are taken")
+    if len(values) > MAX_REPEATED:
+        raise UsageError(f"{name} is given {len(values)} times; at most {MAX_REPEATED} are taken")
     for value in values:
         _check_value(name, value)
     return values

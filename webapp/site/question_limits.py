@@ -15,9 +15,9 @@ from nwx.engine.question_pool import QuestionPool
 from nwx.errors import EngineBusyError
 from nwx.settings import DEFAULT_SEARCH_SECONDS
 
-T = TypeVar("T")
+_Answer = TypeVar("_Answer")
 
-EXTENSION = "nwx-questions"
+_EXTENSION = "nwx-questions"
 
 FACETS_SECONDS = 60.0
 """A facet question may have to read all captures first, once for all questions."""
@@ -49,12 +49,12 @@ class _Questions:
         self.exports = threading.BoundedSemaphore(limits.exports)
 
 
-def prepare(app: Flask, limits: QuestionLimits) -> None:
+def prepare_limits(app: Flask, limits: QuestionLimits) -> None:
     """Set the limits of an application."""
-    app.extensions[EXTENSION] = _Questions(limits)
+    app.extensions[_EXTENSION] = _Questions(limits)
 
 
-def answer_search(search: Callable[[], T]) -> T:
+def answer_search(search: Callable[[], _Answer]) -> _Answer:
     """Return what a search finds; another thread calls it.
 
     Raises EngineBusyError where too many are being answered, and
@@ -63,7 +63,7 @@ def answer_search(search: Callable[[], T]) -> T:
     return _questions().searches.answer(search, client_waits(request.environ))
 
 
-def answer_facets(question: Callable[[], T]) -> T:
+def answer_facets(question: Callable[[], _Answer]) -> _Answer:
     """Return the answer to a facet question; raises as `answer_search` does."""
     return _questions().facets.answer(question, client_waits(request.environ))
 
@@ -95,7 +95,7 @@ class Export:
 
 
 def _questions() -> _Questions:
-    found: _Questions = current_app.extensions[EXTENSION]
+    found: _Questions = current_app.extensions[_EXTENSION]
     return found
 
 
