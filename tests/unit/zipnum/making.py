@@ -1,10 +1,17 @@
-"""Makes CDX lines and clusters of them, plainly: not by the code under test."""
+"""Makes CDX lines, and clusters of them: plainly, or by the code under test (`build_from`)."""
 
 import gzip
 import hashlib
 import json
+import random
 from collections.abc import Sequence
 from pathlib import Path
+
+from nwx.bulk.resources import Resources
+from nwx.cdx.inputs import CdxSource
+from nwx.zipnum import open_cluster
+from nwx.zipnum.builds import ClusterBuildOptions, ClusterBuildReport, build_cluster
+from nwx.zipnum.merges import MergeReport, merge_lines
 
 
 def cdxj_lines(count: int, start: int = 0) -> list[bytes]:
@@ -62,3 +69,42 @@ def write_wacz_index(folder: Path, found: Sequence[bytes], lines: int = 50) -> P
     (folder / "index.cdx.gz").write_bytes(data)
     (folder / "index.idx").write_bytes(index)
     return folder / "index.idx"
+
+
+LINES = cdxj_lines(2000)
+
+
+def text(lines: Sequence[bytes]) -> bytes:
+    return b"\n".join([*lines, b""])
+
+
+def shuffled(lines: Sequence[bytes], seed: int = 1) -> list[bytes]:
+    made = list(lines)
+    random.Random(seed).shuffle(made)
+    return made
+
+
+def build_from(
+    out: Path,
+    *files: Path,
+    options: ClusterBuildOptions | None = None,
+    memory: int = 512 << 20,
+    workers: int = 1,
+) -> ClusterBuildReport:
+    sources = [CdxSource(str(file)) for file in files]
+    resources = Resources(memory, None, workers)
+    return build_cluster(out, sources, options or ClusterBuildOptions(lines_a_block=100), resources)
+
+
+def merge_in(place: Path, *files: Path, lines: int = 100) -> MergeReport:
+    sources = [CdxSource(str(file)) for file in files]
+    return merge_lines(place, sources, Resources(workers=1), lines_a_block=lines)
+
+
+def read(out: Path) -> list[bytes]:
+    with open_cluster(out) as cluster:
+        return list(cluster.lines())
+
+
+def data_files(out: Path) -> list[Path]:
+    return sorted(out.glob("cdx-*.gz"))

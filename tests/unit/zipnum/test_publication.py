@@ -1,0 +1,65 @@
+"""New files of a cluster appear at once, and work that was killed is known."""
+
+from pathlib import Path
+
+import pytest
+
+from nwx.cdx.zipnum_index import ZipNumBlock, format_index_line
+from nwx.errors import SourceError, UsageError
+from nwx.zipnum.publication import WORK, publish, recover, work_folder
+
+PLAN = {"a": 1}
+
+
+def test_a_work_folder_goes_when_all_went_well(tmp_path: Path) -> None:
+    with work_folder(tmp_path, PLAN) as work:
+        (work / "file").touch()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_work_of_the_same_plan_goes_on_and_of_another_begins_anew(tmp_path: Path) -> None:
+    for plan, there in ((PLAN, False), (PLAN, True), ({"a": 2}, False)):
+        with pytest.raises(ZeroDivisionError), work_folder(tmp_path, plan) as work:
+            assert (work / "file").exists() == there
+            (work / "file").touch()
+            raise ZeroDivisionError
+
+
+def test_work_that_makes_no_sense_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(UsageError), work_folder(tmp_path, PLAN):
+        raise UsageError("no")
+    assert not (tmp_path / WORK).exists()
+
+
+def test_two_at_once_are_refused(tmp_path: Path) -> None:
+    with (
+        work_folder(tmp_path, PLAN),
+        pytest.raises(SourceError, match="another process"),
+        work_folder(tmp_path, PLAN),
+    ):
+        pass
+
+
+def test_a_cluster_is_published_with_numbered_lines_and_without_obsolete_files(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "old.gz").touch()
+    with work_folder(tmp_path, PLAN) as work:
+        for number, key in enumerate((b"a 2014", b"b 2014")):
+            (work / f"cdx-0000{number}.gz").write_bytes(b"x" * 5)
+            block = ZipNumBlock(key, f"cdx-0000{number}.gz", 0, 5)
+            (work / f"part-0000{number}").write_bytes(format_index_line(block))
+        publish(
+            tmp_path,
+            work,
+            ["part-00000", "part-00001"],
+            {"cdx-00000.gz": ("cdx-00000.gz",)},
+            summary=True,
+            obsolete=["old.gz"],
+            report={"lines": 2},
+        )
+    lines = (tmp_path / "cluster.idx").read_bytes().splitlines()
+    assert [line.rpartition(b"\t")[2] for line in lines] == [b"1", b"2"]
+    assert (tmp_path / "cluster.summary").read_bytes() == (tmp_path / "cluster.idx").read_bytes()
+    assert not (tmp_path / "old.gz").exists()
+    assert recover(tmp_path) is None
