@@ -69,7 +69,8 @@ def test_files_and_clusters_are_asked_together(tmp_path: Path) -> None:
         )
         assert fetch(f"{address}/health") == (200, "ok\n")
         assert fetch(f"{address}/nothing?url=a.example")[0] == 404
-        assert fetch(f"{address}/web?url=" + "x" * 1_000_000)[0] == 431
+        assert fetch(f"{address}/web?url=" + "x" * 1_000_000)[0] == 400
+        assert fetch(f"{address}/web?url=" + "x" * 2_000_000)[0] == 431
         assert fetch(f"{address}/web", LINE.format("20120101000000", 4).encode())[0] == 403
         for path in (
             "/..%2f..%2fetc%2fpasswd?url=a.example",
