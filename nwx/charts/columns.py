@@ -21,6 +21,7 @@ _STATUS_COLOURS = {
     "server_error": "#8f5fc4",
     "ignored": "#93a1a8",
 }
+_PERIODS = {Criterion.MONTH: FieldKind.MONTH, Criterion.YEAR: FieldKind.YEAR}
 _KINDS = {"count": FieldKind.COUNT, "bytes": FieldKind.BYTES, "ratio": FieldKind.RATIO}
 
 
@@ -30,7 +31,7 @@ def criterion_field(criterion: Criterion) -> Field:
     if criterion is Criterion.STATUS:
         names, colours = tuple(_STATUS_COLOURS), tuple(_STATUS_COLOURS.values())
         return Field(criterion.value, definition.label, FieldKind.CATEGORY, names, colours)
-    kind = FieldKind.MONTH if criterion is Criterion.MONTH else FieldKind.CATEGORY
+    kind = _PERIODS.get(criterion, FieldKind.CATEGORY)
     return Field(criterion.value, definition.label, kind, definition.values)
 
 

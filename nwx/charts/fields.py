@@ -13,6 +13,7 @@ class FieldKind(StrEnum):
     """What the values of a column are."""
 
     MONTH = "month"
+    YEAR = "year"
     CATEGORY = "category"
     COUNT = "count"
     BYTES = "bytes"
@@ -32,6 +33,11 @@ class Field:
     kind: FieldKind
     order: tuple[str, ...] = ()
     colours: tuple[str, ...] = ()
+
+    @property
+    def is_period(self) -> bool:
+        """Whether the values are stretches of time, which stand along the horizontal axis."""
+        return self.kind in (FieldKind.MONTH, FieldKind.YEAR)
 
 
 # What XML cannot say, what ends a line of JavaScript, and what turns the order of letters.
@@ -65,11 +71,12 @@ def value_axis(field: Field) -> Spec:
 
 
 def name_axis(field: Field) -> Spec:
-    """Return the axis of months, lying, or of names, standing."""
-    if field.kind is FieldKind.MONTH:
+    """Return the axis of months or years, which is horizontal, or of names."""
+    if field.is_period:
+        label = {"labelExpr": _MONTH_LABEL} if field.kind is FieldKind.MONTH else {}
         return {
             "title": None,
-            "labelExpr": _MONTH_LABEL,
+            **label,
             "labelAngle": 0,
             "labelOverlap": "greedy",
             "labelSeparation": 4,
@@ -120,6 +127,6 @@ def _told(field: Field) -> Spec:
 
 def order(field: Field) -> Any:
     """Return the order of a column along an axis; None is that of the rows."""
-    if field.kind is FieldKind.MONTH:
+    if field.is_period:
         return "ascending"
     return list(field.order) or None

@@ -19,7 +19,7 @@ _PLACE = "place_in_stack"
 
 
 def bars(category: Field, value: Field, *, clickable: bool = False) -> Spec:
-    """Return bars: columns along months, rows of names in the order of the data."""
+    """Return bars: columns along months or years, rows of names in the order of the data."""
     encoding = {
         **_along(category, value),
         "tooltip": fields.tooltip(category, value),
@@ -49,7 +49,7 @@ def stacked(
 def grouped_bars(category: Field, series: Field, value: Field, *, clickable: bool = False) -> Spec:
     """Return bars side by side, one a series."""
     encoding = _along(category, value)
-    offset = "xOffset" if category.kind is FieldKind.MONTH else "yOffset"
+    offset = "xOffset" if category.is_period else "yOffset"
     encoding[offset] = {"field": series.name, "type": "nominal", "sort": list(series.order) or None}
     encoding["color"] = fields.colour(series)
     encoding["tooltip"] = fields.tooltip(category, series, value)
@@ -59,7 +59,7 @@ def grouped_bars(category: Field, series: Field, value: Field, *, clickable: boo
 def lines(
     month: Field, value: Field, series: Field | None = None, *, clickable: bool = False
 ) -> Spec:
-    """Return a line along months, or one a series; a month without a value is a gap."""
+    """Return a line along months or years, or one a series; where there is no value is a gap."""
     encoding: Spec = {
         "x": {"field": month.name, "type": "ordinal", "axis": fields.name_axis(month)},
         "y": {
@@ -119,7 +119,7 @@ def _along(category: Field, value: Field, stack: str | None = None) -> Spec:
 
 
 def _value_side(category: Field) -> str:
-    return "y" if category.kind is FieldKind.MONTH else "x"
+    return "y" if category.is_period else "x"
 
 
 def _names(field: Field) -> Spec:

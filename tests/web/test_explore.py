@@ -110,6 +110,21 @@ def test_months_without_captures_stand_between_those_with_some() -> None:
     ]
 
 
+def test_years_without_captures_stand_between_those_with_some() -> None:
+    values = [line.value for line in with_gaps(_months("1997", "2001", "9999", "unknown"), 0)]
+    assert values == ["1997", "1998", "1999", "2000", "2001", "9999", "unknown"]
+
+
+def test_years_are_drawn_along_time(client: FlaskClient) -> None:
+    page = _page(client, "/explore?by=type,year")
+    assert page.all("figcaption")[0].text == "Captures by year and type"
+    assert {"Stacked", "Lines", "Heat map"} <= {link.text.strip() for link in page.all("a")}
+    svg = client.get("/explore/chart.svg?by=year")
+    assert svg.status_code == 200
+    years = sorted({one.timestamp[:4] for one in CAPTURES})
+    assert all(f">{year}<" in svg.text for year in (years[0], years[-1]))
+
+
 def test_damaged_dates_stretch_no_chart() -> None:
     lines = (*_months("0201-05"), *_months("2010-01", "2010-04", captures=9), *_months("9999-12"))
     values = [line.value for line in with_gaps(lines, 0)]

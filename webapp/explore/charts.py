@@ -67,14 +67,14 @@ def drawn(view: ExplorerView, grid: Grid, other_name: str = "") -> Drawn:
 
 def suitable(view: ExplorerView) -> tuple[Chart, ...]:
     """Return the kinds of charts that tell the truth about a question, the best first."""
-    months = view.by[0] is Criterion.MONTH
+    periods = _is_period(view.by[0])
     additive = view.feature in ADDITIVE
     if view.compares:
-        return (Chart.GROUPED, Chart.LINES) if months else (Chart.GROUPED,)
+        return (Chart.GROUPED, Chart.LINES) if periods else (Chart.GROUPED,)
     if len(view.by) == 2:
         parts = (Chart.STACKED, Chart.SHARE) if additive else ()
-        return (*parts, *((Chart.LINES,) if months else (Chart.GROUPED,)), Chart.HEAT)
-    if months:
+        return (*parts, *((Chart.LINES,) if periods else (Chart.GROUPED,)), Chart.HEAT)
+    if periods:
         counted = FEATURES[view.feature].unit == "count" or additive
         return (Chart.BARS, Chart.LINES) if counted else (Chart.LINES, Chart.BARS)
     return (Chart.BARS, Chart.TREEMAP) if additive else (Chart.BARS,)
@@ -110,27 +110,27 @@ def _series(criterion: Criterion, columns: Sequence[str]) -> Field:
 
 
 def _across_and_down(first: Field, second: Field) -> tuple[Field, Field]:
-    """Return months across and names down; of two names, the fewer across."""
-    return (first, second) if first.kind is FieldKind.MONTH else (second, first)
+    """Return months or years across and names down; of two names, the fewer across."""
+    return (first, second) if first.is_period else (second, first)
 
 
 def _names_down(view: ExplorerView, grid: Grid, kind: Chart) -> int:
-    months = view.by[0] is Criterion.MONTH
+    periods = _is_period(view.by[0])
     if kind is Chart.HEAT:
-        return len(grid.columns) if months else len(grid.lines)
-    if months or kind is Chart.TREEMAP:
+        return len(grid.columns) if periods else len(grid.lines)
+    if periods or kind is Chart.TREEMAP:
         return 0
     return len(grid.lines) * (2 if kind is Chart.GROUPED else 1)
 
 
 def _rows(view: ExplorerView, grid: Grid, other_name: str) -> Iterator[ChartRow]:
-    """Yield the rows of a chart: every line, and every month between the first and the last.
+    """Yield the rows of a chart: every line, and every period between the first and the last.
 
-    Where there are very many, a month without captures has one row only.
+    Where there are very many, one without captures has one row only.
     """
     first = view.by[0]
     lines = grid.lines
-    if first is Criterion.MONTH:
+    if _is_period(first):
         lines = with_gaps(lines, len(grid.columns))
     sparse = len(lines) * len(grid.columns) > _MOST_ROWS
     for line in lines:
@@ -157,7 +157,7 @@ def _row(view: ExplorerView, chosen: dict[Criterion, str], features: Features | 
 
 
 def with_gaps(lines: Sequence[Line], columns: int) -> tuple[Line, ...]:
-    """Return lines by month with those between that have none, so that months stand at their time.
+    """Return lines by month or year with those between that have none, each at its time.
 
     Damaged dates bring months such as 0201-01 or 9999-12: months that are
     more than FILLED_YEARS from the middle of all captures stand beside the
@@ -166,12 +166,12 @@ def with_gaps(lines: Sequence[Line], columns: int) -> tuple[Line, ...]:
     numbers = {line: _number(line.value) for line in lines if line.value[:4].isdigit()}
     if not numbers:
         return tuple(lines)
-    middle = _middle(numbers)
-    near = [number for number in numbers.values() if abs(number - middle) <= FILLED_YEARS * 12]
+    middle, a_year = _middle(numbers), 12 if "-" in next(iter(numbers)).value else 1
+    near = [number for number in numbers.values() if abs(number - middle) <= FILLED_YEARS * a_year]
     known = {number: line for line, number in numbers.items()}
     empty = (None,) * columns
     filled = tuple(
-        known.get(number) or Line(_month(number), Features(), empty)
+        known.get(number) or Line(_period(number, a_year), Features(), empty)
         for number in range(near[0], near[-1] + 1)
     )
     before = tuple(line for line, number in numbers.items() if number < near[0])
@@ -189,9 +189,17 @@ def _middle(numbers: Mapping[Line, int]) -> int:
     return next(iter(numbers.values()))
 
 
-def _number(month: str) -> int:
-    return int(month[:4]) * 12 + int(month[5:7]) - 1
+def _is_period(criterion: Criterion) -> bool:
+    return criterion.source is Criterion.MONTH
 
 
-def _month(number: int) -> str:
-    return f"{number // 12:04}-{number % 12 + 1:02}"
+def _number(period: str) -> int:
+    """Return the number of a month, counted from the year 0, or of a year."""
+    year, _, month = period.partition("-")
+    return int(year) * 12 + int(month) - 1 if month else int(year)
+
+
+def _period(number: int, a_year: int) -> str:
+    if a_year == 1:
+        return f"{number:04}"
+    return f"{number // a_year:04}-{number % a_year + 1:02}"
