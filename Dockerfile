@@ -8,11 +8,11 @@
 # this image.
 FROM python:3.13-slim
 WORKDIR /src
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml requirements.lock README.md LICENSE ./
 COPY nwx nwx
 COPY webapp webapp
 COPY mappings mappings
-RUN pip install --no-cache-dir . && useradd --create-home nwx
+RUN pip install --no-cache-dir --constraint requirements.lock . && useradd --create-home nwx
 COPY docker/start.sh /usr/local/bin/nwx-start
 USER nwx
 WORKDIR /home/nwx

@@ -4,6 +4,8 @@
 # make lint   check format, style, types and imports
 # make format format the code
 # make docs   write docs/commands.md from the commands' --help
+# make lock   resolve the newest versions of all dependencies into requirements.lock
+# make audit  look up known vulnerabilities of the locked versions
 # make wheel  build the wheel in dist/
 # make clean  delete the environment and everything that was built
 
@@ -14,7 +16,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 BIN := .venv/bin
 PORT ?= 8080
 
-.PHONY: demo install test unit dev lint docs format browser elasticsearch wheel clean
+.PHONY: demo install test unit dev lint docs format browser elasticsearch lock audit wheel clean
 
 demo: install
 	$(BIN)/nwx --engine demo import sample/archive
@@ -23,18 +25,18 @@ demo: install
 
 install: .venv/installed
 
-.venv/installed: pyproject.toml
+.venv/installed: pyproject.toml requirements.lock
 	@test -n "$(PYTHON)" || \
 	  { echo "nwx needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable .
 	touch $@
 
 dev: .venv/dev
 
 .venv/dev: .venv/installed
-	$(BIN)/python -m pip install --quiet --editable '.[remote]' --group dev
+	$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable '.[remote]' --group dev
 	touch $@
 
 test: dev browser elasticsearch lint
@@ -66,6 +68,16 @@ browser:
 # NWX_TEST_ELASTICSEARCH names a running server to use instead of starting one.
 elasticsearch: dev
 	@test -n "$$NWX_TEST_ELASTICSEARCH" || $(BIN)/python -m tests.elasticsearch.server prepare
+
+# Versions for Python 3.11 and newer, on all systems.
+lock: dev
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header \
+	  --extra remote --group dev pyproject.toml --output-file requirements.lock
+
+audit: dev
+	$(BIN)/python -m pip install --quiet pip-audit
+	$(BIN)/pip-audit --requirement requirements.lock --no-deps --disable-pip --strict
 
 wheel: dev
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
