@@ -4,10 +4,12 @@ What is attached stands in the mapping of the main index, so that it lies
 with the archive and whoever asks knows it.
 """
 
-import time
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+
+from cachetools import TTLCache
 
 from nwx import mappings
 from nwx.engine.dates_index import DatesBuilder, check_name, is_name
@@ -43,8 +45,8 @@ class ElasticDatesIndices:
         self._server = server
         self._schema = schema
         self._main = schema.name(IndexName.DATES)
-        self._remembered: IndexAddresses = {}
-        self._until = 0.0
+        self._guard = threading.Lock()
+        self._remembered: TTLCache[str, IndexAddresses] = TTLCache(1, REMEMBERED_SECONDS)
 
     def read(self, ids: Sequence[str]) -> dict[str, Dates]:
         """Return the dates of ids, in all indices."""
@@ -65,13 +67,15 @@ class ElasticDatesIndices:
         return DatesStore(self._server, index)
 
     def _addresses(self) -> IndexAddresses:
-        if time.monotonic() > self._until:
-            self._remember(self._meta().get("attached", {}))
-        return self._remembered
+        with self._guard:
+            found = self._remembered.get(self._main)
+        return self._remember(self._meta().get("attached", {})) if found is None else found
 
-    def _remember(self, addresses: IndexAddresses) -> None:
-        self._remembered = dict(sorted(addresses.items()))
-        self._until = time.monotonic() + REMEMBERED_SECONDS
+    def _remember(self, addresses: IndexAddresses) -> IndexAddresses:
+        found = dict(sorted(addresses.items()))
+        with self._guard:
+            self._remembered[self._main] = found
+        return found
 
     def _meta(self) -> Body:
         path = f"/{quoted(self._main)}/_mapping"
@@ -96,7 +100,8 @@ class ElasticDatesIndices:
 
     def listed(self) -> list[NamedDates]:
         """Return all of them, the main one first."""
-        self._until = 0.0
+        with self._guard:
+            self._remembered.clear()
         attached = self._addresses()
         names = sorted({*attached, *self._own_names()})
         others = [self._named(name, attached.get(name), self._own(name)) for name in names]
@@ -173,7 +178,8 @@ class ElasticDatesIndices:
         """Detach and delete an index, as `Engine.drop_dates` does."""
         check_name(name)
         own = self._own(name)
-        self._until = 0.0
+        with self._guard:
+            self._remembered.clear()
         address = self._addresses().get(name, own)
         if address != own:
             raise EngineError(

@@ -1,8 +1,9 @@
 """Lists of documents that meet a condition, kept until another list would come."""
 
 import threading
-from collections import OrderedDict
 from dataclasses import dataclass
+
+from cachetools import LRUCache
 
 from nwx.engine.elastic import limits
 from nwx.engine.elastic.documents.compile import Query
@@ -10,6 +11,7 @@ from nwx.engine.elastic.pages import numbers, search_page
 from nwx.engine.elastic.server import Body, Server, to_json
 
 _MOST_LISTS = 16
+_Key = tuple[str, bytes]
 _CHANGES: Body = {name: {name: {"field": "_seq_no"}} for name in ("sum", "max")}
 
 
@@ -34,7 +36,7 @@ class RememberedNumbers:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._guard = threading.Lock()
-        self._lists: OrderedDict[tuple[str, bytes], tuple[_State, frozenset[int]]] = OrderedDict()
+        self._lists: LRUCache[_Key, tuple[_State, frozenset[int]]] = LRUCache(_MOST_LISTS)
 
     def numbers(self, index: str, query: Query) -> frozenset[int] | None:
         """Return the numbers, None of more than limits.MAX_IDS."""
@@ -44,17 +46,14 @@ class RememberedNumbers:
         key = index, to_json(query)
         with self._guard:
             known = self._lists.get(key)
-            if known and known[0] == state:
-                self._lists.move_to_end(key)
-                return known[1]
+        if known and known[0] == state:
+            return known[1]
         listed = numbers(self._server, index, query)
         if listed is None:
             return None
         found = frozenset(listed)
         with self._guard:
             self._lists[key] = state, found
-            while len(self._lists) > _MOST_LISTS:
-                self._lists.popitem(last=False)
         return found
 
     def _state(self, index: str, query: Query) -> _State:

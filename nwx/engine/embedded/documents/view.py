@@ -9,6 +9,7 @@ from operator import itemgetter
 import numpy as np
 import numpy.typing as npt
 import tantivy
+from cachetools import LRUCache
 from tantivy import Order, Query
 
 from nwx.engine.embedded.database import connect
@@ -32,7 +33,7 @@ class ArchiveView:
     def __init__(self, searcher: DocumentSearcher, columns: DocumentColumns) -> None:
         self.searcher = searcher
         self.columns = columns
-        self._large: dict[Hashable, npt.NDArray[np.uint8]] = {}
+        self._large: LRUCache[Hashable, npt.NDArray[np.uint8]] = LRUCache(_KEPT)
         self._guard = threading.Lock()
 
     def remembered(self, key: Hashable, query: Query) -> Ints:
@@ -40,7 +41,8 @@ class ArchiveView:
 
         Large results are kept for a while: pages and facets of them are asked for again.
         """
-        kept = self._large.get(key)
+        with self._guard:
+            kept = self._large.get(key)
         if kept is not None:
             return np.flatnonzero(np.unpackbits(kept))
         nums = self.nums(query)
@@ -48,8 +50,6 @@ class ArchiveView:
             there = np.zeros(self.columns.size, dtype=bool)
             there[nums] = True
             with self._guard:
-                if len(self._large) >= _KEPT:
-                    del self._large[next(iter(self._large))]
                 self._large[key] = np.packbits(there)
         return nums
 
