@@ -1,0 +1,79 @@
+"""Features counted from columns, and groups that are too many to be numbered."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nwx.errors import EngineError
+from nwx.facets.columns import FacetColumns
+from nwx.facets.counts import count_features, count_groups, sums, varied_bytes
+from nwx.facets.criteria import Criterion
+from nwx.facets.features import Features
+
+
+def columns(labels: dict[str, list[str]] | None = None) -> FacetColumns:
+    """Return two months of captures: documents 0 and 1, of which 1 has two sizes."""
+    known = {
+        "month": ["unknown", "2012-12", "2013-01"],
+        "type": ["unknown", "html"],
+        "status": ["ok"],
+        **(labels or {}),
+    }
+    month = {"status": np.zeros(2, np.uint8), "type": np.array([1, 0], np.uint8)}
+    numbers = {"digest": np.array([0, 1], np.uint8), "url": np.array([0, 1], np.uint8)}
+    first = month | numbers | {"size_bytes": np.array([5, 7], np.uint8)}
+    second = month | numbers | {"size_bytes": np.array([5, 9], np.uint8)}
+    months = {"2012-12": first, "2013-01": second}
+    varied = {name: np.array([1]) for name in months}
+    return FacetColumns(months, np.array([5, 0]), varied, 2, known.__getitem__)
+
+
+def test_the_largest_capture_of_a_document_counts_in_each_selection() -> None:
+    found = columns()
+    assert count_features(found, list(found.select({}))) == Features(4, 2, 2, 26, 14)
+    rows = count_groups(found, list(found.select({})), (Criterion.MONTH,)).rows(found)
+    assert [(row.values, row.features.unique_bytes) for row in rows] == [
+        (("2012-12",), 12),
+        (("2013-01",), 14),
+    ]
+
+
+@pytest.mark.parametrize("by", [(Criterion.YEAR,), (Criterion.YEAR, Criterion.MONTH)])
+def test_years_are_counted_from_the_columns_of_months(by: tuple[Criterion, ...]) -> None:
+    found = columns()
+    rows = count_groups(found, list(found.select({})), by).rows(found)
+    assert [row.values[0] for row in rows] == ["2012", "2013"]
+    assert [row.features.bytes for row in rows] == [12, 14]
+
+
+def test_no_captures_are_no_groups() -> None:
+    found = columns()
+    for by in ((Criterion.YEAR,), (Criterion.TYPE,), (Criterion.MONTH, Criterion.TYPE)):
+        assert count_groups(found, [], by).rows(found) == []
+
+
+class Many(list[str]):
+    """A list that says that it is longer than any can be held."""
+
+    def __len__(self) -> int:
+        return 1 << 32
+
+
+def test_too_many_groups_are_refused() -> None:
+    found = columns({"site": Many(), "type": Many()})
+    with pytest.raises(EngineError, match="too many captures, URLs or values"):
+        count_groups(found, list(found.select({})), (Criterion.SITE, Criterion.TYPE))
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2**50)), max_size=20))
+def test_sums_are_exact(rows: list[tuple[int, int]]) -> None:
+    cells = np.array([cell for cell, _ in rows], dtype=np.int64)
+    sizes = np.array([size for _, size in rows], dtype=np.int64)
+    wanted = [sum(size for cell, size in rows if cell == number) for number in range(4)]
+    assert sums(cells, sizes, 4).tolist() == wanted
+
+
+def test_documents_of_several_sizes_count_once_a_cell() -> None:
+    cells, numbers, sizes = np.array([[0, 0, 1, 1], [5, 5, 5, 6], [3, 8, 2, 4]])
+    assert varied_bytes(cells, numbers, sizes, 2).tolist() == [8, 6]
