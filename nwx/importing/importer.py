@@ -149,9 +149,9 @@ class _Run:
         outdated = outdated_entries(ledger, sources, entries)
         ids = [file_id(entry.collection, entry.name) for entry in outdated]
         if entries:
-            self._patiently(partial(self._engine.write, Batch(files=tuple(entries))))
+            self._retried(partial(self._engine.write, Batch(files=tuple(entries))))
         if ids:
-            self._patiently(partial(self._engine.delete, IndexName.FILES, ids))
+            self._retried(partial(self._engine.delete, IndexName.FILES, ids))
         self._tally.note(errors)
 
     def _spooled(self, source: ArchiveSource) -> ArchiveSource:
@@ -210,7 +210,7 @@ class _Run:
             message = worker.connection.recv()
         except (EOFError, ConnectionResetError):
             if not self._stopping():
-                self._bury(worker)
+                self._requeue(worker)
             return
         if isinstance(message, NwxError):
             raise message
@@ -224,13 +224,13 @@ class _Run:
     def _write(self, job: _Job, part: FilePart) -> None:
         self._separated.note(part.batch.files)
         every = not self._options.deduplicate
-        writes = self._patiently(lambda: self._separated.writes(part.batch, every=every))
-        documents = sum(self._patiently(write).documents for write in writes)
+        writes = self._retried(lambda: self._separated.writes(part.batch, every=every))
+        documents = sum(self._retried(write).documents for write in writes)
         if part.batch.files:
             job.entry, job.deaths = part.batch.files[-1], 0
         self._tally.add(part, documents)
 
-    def _patiently(self, call: Callable[[], _T]) -> _T:
+    def _retried(self, call: Callable[[], _T]) -> _T:
         return retry_unavailable(call, self._options.patience_seconds, self._stopping)
 
     def _close(self, job: _Job, verdict: Verdict) -> None:
@@ -239,7 +239,7 @@ class _Run:
             source = self._namesakes[job.source.name].pop(0)
             self._waiting.append(_Job(source, source.path, job.entry))
 
-    def _bury(self, worker: Worker) -> None:
+    def _requeue(self, worker: Worker) -> None:
         """Go on after the death of a worker, without the record that it died of."""
         job = self._busy.pop(worker)
         offset, cause = worker.pulse.extracting, worker.cause_of_death()
@@ -256,7 +256,7 @@ class _Run:
         error = ReadError(job.source.name, done_to, "crash", f"reading {cause} after this place")
         new = SourceFile(self._options.collection, job.source.name, job.path, job.source.size, "")
         job.entry = with_error(job.entry, new)
-        self._patiently(partial(self._engine.write, Batch(files=(job.entry,))))
+        self._retried(partial(self._engine.write, Batch(files=(job.entry,))))
         self._close(job, Verdict(Outcome.PARTIAL, (error,)))
 
     def end_workers(self) -> None:
