@@ -139,7 +139,7 @@ class VersionsAnswer:
 
 
 def answer_to_json(answer: object) -> Any:
-    """Return an answer as JSON has it: dictionaries, lists, texts and numbers."""
+    """Return an answer as dictionaries, tuples, texts and numbers, ready to write as JSON."""
     return msgspec.to_builtins(answer)
 
 

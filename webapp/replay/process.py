@@ -45,7 +45,7 @@ STEADY_SECONDS = 60.0
 END_SECONDS = 5
 MISSED_FILES, MISSED_SECONDS = 100_000, 5.0
 """How long a file that nobody knows the place of is not looked for again."""
-TEMPLATES = Path(__file__).parent.parent / "player_templates"
+TEMPLATES = Path(__file__).parent / "templates"
 # gevent asks to come before all else, also before the modules that lead to the player.
 _PROGRAM = (
     "from gevent.monkey import patch_all; patch_all()\n"
