@@ -9,9 +9,11 @@ class Element(Protocol):
     """An element of a page; of equal attributes the first counts."""
 
     @property
-    def attributes(self) -> Mapping[str, str | None]: ...
+    def attributes(self) -> Mapping[str, str | None]:
+        """The values by name; None of an attribute without a value."""
 
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """Return the text of the element and of all within it."""
 
 
 @dataclass(frozen=True, slots=True)

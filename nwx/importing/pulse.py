@@ -21,6 +21,7 @@ class Pulse:
 
     @extracting.setter
     def extracting(self, offset: int | None) -> None:
+        """Say which record is next, None after its extraction."""
         self._cells[0] = _NOTHING if offset is None else offset
 
     @property
@@ -30,4 +31,5 @@ class Pulse:
 
     @position.setter
     def position(self, position: int) -> None:
+        """Say how many bytes of the file were read."""
         self._cells[1] = position

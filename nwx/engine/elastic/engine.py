@@ -91,65 +91,84 @@ class ElasticEngine(Engine):
         return send(self._server, actions)
 
     def known(self, ids: Collection[str]) -> dict[str, int]:
+        """Return the precedence of those of the documents that the engine holds."""
         return self._documents.known(list(dict.fromkeys(ids)))
 
     def documents(self, ids: Sequence[str]) -> dict[str, Document]:
+        """Return the documents of these ids that the engine holds."""
         return self._documents.read(list(dict.fromkeys(ids)))
 
     def dates(self, ids: Sequence[str]) -> dict[str, Dates]:
+        """Return the dates of these document ids that the engine holds, in all indices."""
         return self._parallel.read(list(dict.fromkeys(ids)))
 
     def captures(self, urlkey: str, end: str | None = None) -> Iterator[Capture]:
+        """Stream captures in the order of urlkey, timestamp, file and offset."""
         return captures_between(self._server, self._name(IndexName.CAPTURES), urlkey, end)
 
     def captures_by_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
+        """Stream the captures that hold a payload of this digest, the newest first."""
         return captures_by_digest(self._server, self._name(IndexName.CAPTURES), digest, urlkey)
 
     def cdx_rows(self, span: CdxSpan) -> Iterator[CdxRow]:
+        """Stream the captures of a span as rows of a CDX, in its order."""
         return cdx_rows.cdx_rows(self._server, self._name(IndexName.CAPTURES), span)
 
     def cdx_marks(self, span: CdxSpan, every: int) -> Iterator[str]:
+        """Stream the places of the first of every so many captures of a span."""
         span = replace(span, newest_first=False)
         return cdx_rows.cdx_marks(self._server, self._name(IndexName.CAPTURES), span, every)
 
     def collections(self) -> list[str]:
+        """Return the names of the collections that have had captures, in order."""
         return cdx_rows.capture_collections(self._server, self._name(IndexName.CAPTURES))
 
     def load_captures(self, batches: Iterable[Sequence[Capture]]) -> int:
+        """Store captures without documents, visible when it returns; return how many were new."""
         self._schema.create()
         return store.load_captures(self._server, self._name(IndexName.CAPTURES), batches)
 
     def unload_captures(self, ids: Iterable[str]) -> int:
+        """Delete captures by their ids, gone when it returns; return how many there were."""
         return store.unload_captures(self._server, self._name(IndexName.CAPTURES), ids)
 
     def append_dates(self, dates: Sequence[Dates], into: str = MAIN_DATES) -> int:
+        """Add to the dates known; return how many (timestamp, collection) pairs were new."""
         if not self._schema.is_made(IndexName.DATES):
             self._schema.create()
         return self._parallel.append(into, dates)
 
     def dates_indices(self) -> list[NamedDates]:
+        """Return the dates indices: the main one, then the others by name, attached or not."""
         return self._parallel.listed()
 
     def attach_dates(self, name: str, address: str = "") -> None:
+        """Join a dates index from now on; "" is the one that the archive has of that name."""
         self._parallel.attach(name, address)
 
     def detach_dates(self, name: str) -> None:
+        """Leave a dates index out from now on, and keep what it holds."""
         self._parallel.detach(name)
 
     def drop_dates(self, name: str) -> None:
+        """Detach and delete a dates index that the archive made."""
         self._parallel.drop(name)
 
     def scan_dates(self, place: str) -> Iterator[Dates]:
+        """Stream the dates of one index, by name or address, in the order of their ids."""
         return self._parallel.scan(place)
 
     def build_dates(self, place: str) -> AbstractContextManager[DatesBuilder]:
+        """Give what builds a dates index anew, by name or address; a new name is the archive's."""
         return self._parallel.build(place)
 
     def search(self, question: Question) -> SearchResult:
+        """Answer a question."""
         self._schema.check()
         return self._searching.search(question)
 
     def scroll(self, question: Question) -> Iterator[Hit]:
+        """Stream every hit of a question, in no order, without snippets."""
         self._schema.check()
         return self._searching.scroll(question)
 
@@ -175,6 +194,7 @@ class ElasticEngine(Engine):
         return self._put(actions).count("deleted")
 
     def files(self) -> list[SourceFile]:
+        """Return the import ledger, by collection and name."""
         name = self._name(IndexName.FILES)
         # Whoever resumes an import must see what was written a moment ago.
         self._server.request("POST", f"/{quoted(name)}/_refresh")

@@ -74,10 +74,12 @@ class EmbeddedEngine(Engine):
         return self._writing().write(batch)
 
     def known(self, ids: Collection[str]) -> dict[str, int]:
+        """Return the precedence of those of the documents that the engine holds."""
         with self._reading() as db:
             return reader.known(db, ids)
 
     def documents(self, ids: Sequence[str]) -> dict[str, Document]:
+        """Return the documents of these ids that the engine holds."""
         with self._reading() as db:
             nums = reader.nums(db, ids)
         self._commit()
@@ -86,15 +88,18 @@ class EmbeddedEngine(Engine):
             return reader.stored_documents(view.searcher, nums)
 
     def dates(self, ids: Sequence[str]) -> dict[str, Dates]:
+        """Return the dates of these document ids that the engine holds, in all indices."""
         with self._reading() as db:
             found = reader.stored_dates(db, ids)
         return merged_dates([found, *self._viewer.further_dates(ids)])
 
     def captures(self, urlkey: str, end: str | None = None) -> Iterator[Capture]:
+        """Stream captures in the order of urlkey, timestamp, file and offset."""
         with self._streaming() as db:
             yield from reader.stored_captures(db, urlkey, end)
 
     def captures_by_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
+        """Stream the captures that hold a payload of this digest, the newest first."""
         with self._reading() as db:
             first = by_digest.first_captures(db, digest, urlkey)
         yield from first
@@ -103,6 +108,7 @@ class EmbeddedEngine(Engine):
                 yield from by_digest.further_captures(db, digest, urlkey)
 
     def cdx_rows(self, span: CdxSpan) -> Iterator[CdxRow]:
+        """Stream the captures of a span as rows of a CDX, in its order."""
         # Few rows, nearly always all, without a connection of their own.
         with self._reading() as db:
             first = cdx_rows.first_rows(db, span)
@@ -112,18 +118,22 @@ class EmbeddedEngine(Engine):
                 yield from cdx_rows.rows_behind(db, span, first[-1])
 
     def cdx_marks(self, span: CdxSpan, every: int) -> Iterator[str]:
+        """Stream the places of the first of every so many captures of a span."""
         with self._streaming() as db:
             yield from cdx_rows.marks(db, span, every)
 
     def collections(self) -> list[str]:
+        """Return the names of the collections that have had captures, in order."""
         with self._reading() as db:
             return cdx_rows.collections(db)
 
     def load_captures(self, batches: Iterable[Sequence[Capture]]) -> int:
+        """Store captures without documents, visible when it returns; return how many were new."""
         with self._loading() as loader:
             return loader.load(batches)
 
     def unload_captures(self, ids: Iterable[str]) -> int:
+        """Delete captures by their ids, gone when it returns; return how many there were."""
         with self._loading() as loader:
             return loader.unload(ids)
 
@@ -142,6 +152,7 @@ class EmbeddedEngine(Engine):
             yield loader
 
     def append_dates(self, dates: Sequence[Dates], into: str = MAIN_DATES) -> int:
+        """Add to the dates known; return how many (timestamp, collection) pairs were new."""
         with self._guard:
             self._check_writable()
             if self._writer is None and not self._folder.exists():
@@ -153,32 +164,40 @@ class EmbeddedEngine(Engine):
             return self._main_dates.append(dates)
 
     def dates_indices(self) -> list[NamedDates]:
+        """Return the dates indices: the main one, then the others by name, attached or not."""
         self._commit()
         return self._parallel.listed()
 
     def attach_dates(self, name: str, address: str = "") -> None:
+        """Join a dates index from now on; "" is the one that the archive has of that name."""
         self._parallel.attach(name, address)
 
     def detach_dates(self, name: str) -> None:
+        """Leave a dates index out from now on, and keep what it holds."""
         self._parallel.detach(name)
 
     def drop_dates(self, name: str) -> None:
+        """Detach and delete a dates index that the archive made."""
         self._check_writable()
         self._parallel.drop(name)
 
     def scan_dates(self, place: str) -> Iterator[Dates]:
+        """Stream the dates of one index, by name or address, in the order of their ids."""
         self._commit()
         return self._parallel.scan(place)
 
     def build_dates(self, place: str) -> AbstractContextManager[DatesBuilder]:
+        """Give what builds a dates index anew, by name or address; a new name is the archive's."""
         return self._parallel.build(place)
 
     def search(self, question: Question) -> SearchResult:
+        """Answer a question."""
         view = self._viewer.view()
         with self._folder.our_errors():
             return search.search_documents(view, question)
 
     def scroll(self, question: Question) -> Iterator[Hit]:
+        """Stream every hit of a question, in no order, without snippets."""
         view = self._viewer.view()
         with self._folder.our_errors():
             yield from search.scroll_documents(view, question)
@@ -207,6 +226,7 @@ class EmbeddedEngine(Engine):
         return self._writing().delete(index, ids)
 
     def files(self) -> list[SourceFile]:
+        """Return the import ledger, by collection and name."""
         with self._reading() as db:
             return reader.files(db)
 

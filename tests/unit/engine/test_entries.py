@@ -1,0 +1,93 @@
+"""Records as entries, and back."""
+
+from nwx.engine.entries import (
+    IndexEntry,
+    capture_entry,
+    capture_from_entry,
+    clean_text,
+    dates_entry,
+    dates_from_entry,
+    document_entry,
+    document_from_entry,
+    file_entry,
+    file_from_entry,
+    merged_dates,
+    merged_entries,
+    url_words,
+)
+from nwx.model import Dates, Link, SourceFile
+from tests.conformance.archive import capture, page
+
+KEY = "http://a.example/ sha1:AAAA"
+
+
+def test_a_capture_comes_back_from_its_entry() -> None:
+    held = capture("http://www.a.example/b", "20130203040506", offset=7)
+    entry = capture_entry(held)
+    assert entry["id"] == "web/a.warc.gz@7"
+    assert (entry["crawl_date"], entry["crawl_year"]) == ("2013-02-03T04:05:06Z", 2013)
+    assert capture_from_entry(entry) == held
+
+
+def test_fields_without_a_value_are_left_out() -> None:
+    entry = capture_entry(capture("http://a.example/", status=None, length=None))
+    left_out = {"status_code", "content_length", "record_length", "redirect_to", "via", "hops"}
+    assert not left_out & set(entry)
+
+
+def test_a_document_comes_back_from_its_entry() -> None:
+    links = (Link("http://b.example/x", "b"), Link("http://c.b.example/", "", "img"))
+    made = page("http://a.example/", content="stone", title="T", headings=("H",), links=links)
+    entry = document_entry(made)
+    assert entry["links_domains"] == ["b.example"]
+    assert document_from_entry(entry).extract == made.extract
+    assert document_from_entry(entry).capture == made.capture
+
+
+def test_the_words_of_a_url_are_apart() -> None:
+    assert url_words("http://a.example/sch%C3%B6n_tag?x=1") == "http a example schön tag x 1"
+
+
+def test_dates_are_in_order_and_each_is_there_once() -> None:
+    first, second = ("20100101000000", "web"), ("20110101000000", "a/b")
+    entry = dates_entry(Dates(KEY, (second, first, second)))
+    assert entry["seen"] == ["web/20100101000000", "a/b/20110101000000"]
+    assert entry["dates"] == ["20100101000000", "20110101000000"]
+    assert entry["count"] == 2
+    assert dates_from_entry(entry) == Dates(KEY, (first, second))
+
+
+def test_dates_of_several_parts_are_joined() -> None:
+    first, second, third = (("2010", "web"), ("2011", "web"), ("2012", "web"))
+    parts = [
+        {"a": Dates("k", (second,))},
+        {"a": Dates("k", (first, second)), "b": Dates("l", (third,))},
+    ]
+    assert merged_dates(parts) == {"a": Dates("k", (first, second)), "b": Dates("l", (third,))}
+
+
+def _dates(id: str, *seen: str) -> IndexEntry:
+    return {"id": id, "key": KEY, "dates": [], "seen": list(seen), "count": len(seen)}
+
+
+def test_entries_of_several_indices_come_in_the_order_of_their_ids() -> None:
+    one = [_dates("1", "web/20100101000000"), _dates("3", "web/20110101000000")]
+    other = [_dates("2", "x/20100101000000"), _dates("3", "x/20090101000000")]
+    found = list(merged_entries([iter(one), iter(other)]))
+    assert [entry["seen"] for entry in found] == [
+        ["web/20100101000000"],
+        ["x/20100101000000"],
+        ["x/20090101000000", "web/20110101000000"],
+    ]
+
+
+def test_a_file_of_the_ledger_comes_back_from_its_entry() -> None:
+    file = SourceFile("web", "a.warc", "/x/a.warc", 5, "c", 5, finished=True, counts={"n": 1})
+    assert file_entry(file)["id"] == "web/a.warc"
+    assert file_from_entry(file_entry(file)) == file
+
+
+def test_lone_surrogates_are_replaced() -> None:
+    assert clean_text("a\ud800b") == "a\ufffdb"
+    assert clean_text("\ud83d\ude00") == "😀"
+    assert clean_text("schön") == "schön"
