@@ -8,6 +8,7 @@ from nwx.errors import QueryError, TimestampError, UsageError
 from nwx.model import Collapse, Sort
 from nwx.query.cost import check_cost
 from nwx.query.dates import date_span
+from nwx.query.leaves import check_tree
 from nwx.query.parser import parse_query
 from nwx.query.tree import Node
 
@@ -115,7 +116,7 @@ def resolve(question: Question) -> DocumentQuery:
             field_name = _field("filter", name)
             filters[field_name] = tuple(_value(name, field_name, value) for value in values)
     return DocumentQuery(
-        tree=parse_query(query) if isinstance(query, str) else _checked(query),
+        tree=_checked(parse_query(query) if isinstance(query, str) else query),
         filters=filters,
         date_from=_bound(question.date_from, 0),
         date_to=_bound(question.date_to, 1),
@@ -124,6 +125,7 @@ def resolve(question: Question) -> DocumentQuery:
 
 def _checked(tree: Node) -> Node:
     check_cost(tree)
+    check_tree(tree)
     return tree
 
 

@@ -2,13 +2,21 @@
 
 import calendar
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-from nwx import mappings
-from nwx.errors import QueryError, TimestampError
-from nwx.model import IndexName
-from nwx.query.dates import date_span
+from nwx.errors import QueryError
+from nwx.query.leaves import (
+    DATE,
+    NUMBERS,
+    TEXT,
+    Leaf,
+    field_type,
+    is_any,
+    moment_span,
+    number_value,
+    text_leaves,
+)
 from nwx.query.tree import (
     DEFAULT_FIELDS,
     All,
@@ -19,7 +27,6 @@ from nwx.query.tree import (
     Node,
     Phrase,
     Range,
-    Term,
     Wildcard,
 )
 
@@ -30,8 +37,6 @@ Dated = Callable[[DateRange, bool], Query]
 EVERYTHING: Query = {"match_all": {}}
 NOTHING: Query = {"match_none": {}}
 
-_LIMITS = {"integer": 2**31, "long": 2**63}
-_INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _DIGITS_FORMAT = "uuuuMMddHHmmss"
 _TIMESTAMP = re.compile(r"\d{14}", re.ASCII)
 _PATTERN_PIECE = re.compile(r"\\.|.", re.DOTALL)
@@ -44,8 +49,7 @@ _HIGHEST = (9999, 12, 31, 23, 59, 59)
 def compile_node(node: Node, dated: Dated, wanted: bool = True) -> Query:
     """Return the query of a tree; `dated` gives the queries of its date ranges.
 
-    Raises QueryError for fields that there are not, or that cannot be
-    searched, and for values that do not fit their field.
+    The tree was checked (`nwx.query.leaves.check_tree`).
     """
     match node:
         case All():
@@ -65,35 +69,7 @@ def compile_node(node: Node, dated: Dated, wanted: bool = True) -> Query:
     }
 
 
-def date_ranges(node: Node) -> Iterator[DateRange]:
-    """Give the date ranges of a tree."""
-    match node:
-        case DateRange():
-            yield node
-        case Boost():
-            yield from date_ranges(node.node)
-        case Bool():
-            for part in (*node.must, *node.should, *node.must_not):
-                yield from date_ranges(part)
-
-
-def has_scores(node: Node) -> bool:
-    """Tell whether documents of a query may have different scores."""
-    match node:
-        case All() | DateRange() | Range():
-            return False
-        case Boost():
-            return has_scores(node.node)
-        case Bool():
-            return bool(node.should) or any(map(has_scores, node.must))
-        case Wildcard() if node.field:
-            return False
-    return not node.field or field_type(node.field) == "text" or isinstance(node, Fuzzy)
-
-
 def _boost(node: Boost, dated: Dated, wanted: bool) -> Query:
-    if node.factor < 0:
-        raise QueryError(f"a boost cannot be below 0: {node.factor:g}")
     return _boosted(compile_node(node.node, dated, wanted), node.factor)
 
 
@@ -113,12 +89,11 @@ def _bool(node: Bool, dated: Dated, wanted: bool) -> Query:
     return {"bool": parts}
 
 
-Leaf = Term | Phrase | Wildcard | Fuzzy | Range
-
-
 def _leaf(node: Leaf, field: str) -> Query:
     kind = field_type(field)
-    if kind == "date":
+    if is_any(node):
+        return {"exists": {"field": field}}
+    if kind == DATE:
         return _date(node, field)
     match node:
         case Wildcard():
@@ -127,38 +102,19 @@ def _leaf(node: Leaf, field: str) -> Query:
             return _fuzzy(node, field, kind)
         case Range():
             return _range(node, field, kind)
-    if kind == "text":
+    if kind == TEXT:
         slop = node.slop if isinstance(node, Phrase) else 0
         return {"match_phrase": {field: {"query": node.text, "slop": slop}}}
     return {"constant_score": {"filter": {"term": {field: _value(node.text, field, kind)}}}}
 
 
-def field_type(field: str) -> str:
-    """Return the type of a field of documents; raises QueryError where it cannot be searched."""
-    properties = mappings.properties(IndexName.DOCUMENTS).get(field)
-    if properties is None:
-        raise QueryError(f"there is no field {field!r}")
-    if properties.get("index") is False:
-        raise QueryError(f"the field {field!r} is kept, but cannot be searched")
-    kind: str = properties["type"]
-    return kind
-
-
 def _value(text: str, field: str, kind: str) -> str | int:
     """Return a value as its field has it."""
-    if kind not in _LIMITS:
-        return text
-    if not _INTEGER.fullmatch(text.strip()) or abs(int(text)) >= _LIMITS[kind]:
-        raise QueryError(f"the field {field!r} holds numbers, {text[:40]!r} is none")
-    return int(text)
+    return number_value(text, field) if kind in NUMBERS else text
 
 
 def _wildcard(node: Wildcard, field: str, kind: str) -> Query:
-    if set(node.pattern) == {"*"}:
-        return {"exists": {"field": field}}
-    if kind in _LIMITS:
-        raise QueryError(f"the field {field!r} holds numbers; ask for ranges, not for patterns")
-    if kind != "text":
+    if kind != TEXT:
         return {"wildcard": {field: {"value": node.pattern}}}
     return _normalized(field, _quoted_pattern(node.pattern))
 
@@ -183,23 +139,18 @@ def _quoted_text(text: str | None) -> str:
 
 
 def _fuzzy(node: Fuzzy, field: str, kind: str) -> Query:
-    if kind in _LIMITS:
-        raise QueryError(f"the field {field!r} holds numbers; ask for ranges, not for likeness")
     edits = {"fuzziness": node.distance, "prefix_length": 0}
-    if kind == "text":
-        every = {"match": {field: {"query": node.text, "operator": "and", **edits}}}
-        body = every["match"][field]
-    else:
-        every = {"fuzzy": {field: {"value": node.text, **edits}}}
-        body = every["fuzzy"][field]
+    if kind != TEXT:
+        fuzzy = {field: {"value": node.text, **edits, "rewrite": "constant_score"}}
+        return {"constant_score": {"filter": {"fuzzy": fuzzy}}}
+    match = {"query": node.text, "operator": "and", **edits}
     # By itself it looks at the 50 likeliest words only: good for the score, not for what is found.
-    name = "fuzzy_rewrite" if kind == "text" else "rewrite"
-    found = {next(iter(every)): {field: {**body, name: "constant_score"}}}
-    return {"bool": {"filter": [found], "should": [every]}}
+    found = {"match": {field: {**match, "fuzzy_rewrite": "constant_score"}}}
+    return {"bool": {"filter": [found], "should": [{"match": {field: match}}]}}
 
 
 def _range(node: Range, field: str, kind: str) -> Query:
-    if kind == "text":
+    if kind == TEXT:
         opening, closing = "{["[node.include_low], "}]"[node.include_high]
         low, high = _quoted_text(node.low), _quoted_text(node.high)
         return _normalized(field, f"{opening}{low} TO {high}{closing}")
@@ -208,34 +159,17 @@ def _range(node: Range, field: str, kind: str) -> Query:
         bounds["gte" if node.include_low else "gt"] = _value(node.low, field, kind)
     if node.high is not None:
         bounds["lte" if node.include_high else "lt"] = _value(node.high, field, kind)
-    return {"range": {field: bounds}} if bounds else {"exists": {"field": field}}
+    return {"range": {field: bounds}}
 
 
 def _date(node: Leaf, field: str) -> Query:
-    """Return the query of the document's own date, from dates as people write them."""
-    match node:
-        case Term() | Phrase():
-            low, high = _span(node.text)
-            return digits_range(field, low, high)
-        case Range():
-            bounds: dict[str, str] = {}
-            if node.low is not None:
-                first, last = _span(node.low)
-                bounds |= {"gte": first} if node.include_low else {"gt": last}
-            if node.high is not None:
-                first, last = _span(node.high)
-                bounds |= {"lte": last} if node.include_high else {"lt": first}
-            return {"range": {field: bounds | {"format": _DIGITS_FORMAT}}}
-        case Wildcard() if set(node.pattern) == {"*"}:
-            return {"exists": {"field": field}}
-    raise QueryError(f"the field {field!r} holds dates; ask for a date or a range of dates")
-
-
-def _span(text: str) -> tuple[str, str]:
-    try:
-        return date_span(text)
-    except TimestampError as error:
-        raise QueryError(str(error)) from error
+    span = moment_span(node, field)
+    bounds: Query = {"format": _DIGITS_FORMAT}
+    if span.low:
+        bounds["gte" if span.include_low else "gt"] = span.low
+    if span.high:
+        bounds["lte" if span.include_high else "lt"] = span.high
+    return {"range": {field: bounds}}
 
 
 def digits_range(field: str, low: str, high: str) -> Query:
@@ -278,24 +212,7 @@ def _to_digits(parts: list[int]) -> str:
     return "{:04}{:02}{:02}{:02}{:02}{:02}".format(*parts)
 
 
-def text_parts(node: Node) -> Iterator[Leaf]:
-    """Give the parts of a tree that look for words, apart from those ruled out."""
-    match node:
-        case Boost():
-            yield from text_parts(node.node)
-        case Bool():
-            for part in (*node.must, *node.should):
-                yield from text_parts(part)
-        case Term() | Phrase() | Wildcard() | Fuzzy():
-            if not node.field or field_type(node.field) == "text":
-                yield node
-
-
 def highlight_query(node: Node, field: str) -> Query:
     """Return the query of what to mark in a text field: all words of a tree, in whatever field."""
-    parts = [_leaf(part, field) for part in text_parts(node) if not _is_any(part)]
+    parts = [_leaf(part, field) for part in text_leaves(node) if not is_any(part)]
     return {"bool": {"should": parts}} if parts else NOTHING
-
-
-def _is_any(node: Leaf) -> bool:
-    return isinstance(node, Wildcard) and set(node.pattern) <= {"*"}

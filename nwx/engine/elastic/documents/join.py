@@ -10,8 +10,6 @@ from nwx.engine.elastic.documents.compile import (
     NOTHING,
     Query,
     compile_node,
-    date_ranges,
-    field_type,
 )
 from nwx.engine.elastic.documents.conditions import DateCondition, filter_condition
 from nwx.engine.elastic.documents.facet_filters import DATED_FACETS, FacetFilters
@@ -20,6 +18,7 @@ from nwx.engine.elastic.pages import count_hits, numbers, pages, within
 from nwx.engine.elastic.schema import NUMBER, Schema
 from nwx.engine.elastic.server import Body, Server
 from nwx.model import IndexName
+from nwx.query.leaves import date_ranges, field_type
 from nwx.query.question import DocumentQuery
 from nwx.query.tree import DateRange
 

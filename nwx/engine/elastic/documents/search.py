@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from nwx.engine.document_index import RESULT_WINDOW
 from nwx.engine.elastic.dates.indices import ElasticDatesIndices
-from nwx.engine.elastic.documents.compile import EVERYTHING, Query, has_scores
+from nwx.engine.elastic.documents.compile import EVERYTHING, Query
 from nwx.engine.elastic.documents.counts import FacetCounts
 from nwx.engine.elastic.documents.facet_filters import (
     flat,
@@ -22,6 +22,7 @@ from nwx.engine.elastic.schema import FOLD_SIMILAR, FOLD_URL, NUMBER, Schema
 from nwx.engine.elastic.server import Body, Server
 from nwx.errors import QueryError, WindowError
 from nwx.model import Collapse, FacetValue, Hit, IndexName, SearchResult, Sort, Total
+from nwx.query.leaves import has_scores
 from nwx.query.question import DocumentQuery, Question, facet_fields, resolve
 
 _FOLDS = {Collapse.URL: FOLD_URL, Collapse.SIMILAR: FOLD_SIMILAR, Collapse.NONE: NUMBER}

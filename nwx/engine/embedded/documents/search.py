@@ -16,7 +16,6 @@ from nwx.engine.embedded.documents.compile import (
     Known,
     all_of,
     compile_node,
-    has_scores,
     values_query,
 )
 from nwx.engine.embedded.documents.conditions import (
@@ -41,6 +40,7 @@ from nwx.engine.entries import IndexEntry
 from nwx.engine.work import current_work
 from nwx.errors import WindowError
 from nwx.model import Hit, SearchResult, Sort, Total
+from nwx.query.leaves import has_scores
 from nwx.query.question import DocumentQuery, Question, facet_fields, resolve
 from nwx.query.tree import All, DateRange
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from rapidfuzz.distance import OSA
 
 from nwx.engine.embedded.documents.analyzer import fold, tokens
-from nwx.engine.embedded.documents.compile import field_kind
 from nwx.engine.embedded.documents.patterns import matcher, pattern_pieces
-from nwx.query.tree import Bool, Boost, Fuzzy, Node, Phrase, Term, Wildcard
+from nwx.query.leaves import text_leaves
+from nwx.query.tree import Fuzzy, Node, Phrase, Term, Wildcard
 
 Piece = tuple[str, bool]
 Leaf = Term | Phrase | Wildcard | Fuzzy
@@ -31,7 +31,7 @@ class Highlighter:
     """What makes the snippets of a query."""
 
     def __init__(self, query: Node) -> None:
-        leaves = list(_text_parts(query))
+        leaves = list(text_leaves(query))
         self._words = sorted({word for leaf in leaves for word in _words(leaf)}, key=len)[::-1]
         self._looser = list(_looser(leaves))
         self._known: dict[str, bool] = {}
@@ -119,19 +119,6 @@ def _looser(leaves: Iterable[Leaf]) -> Iterator[Callable[[str], bool]]:
     for leaf in leaves:
         if isinstance(leaf, Fuzzy):
             yield from (_likeness(word, leaf.distance) for word in tokens(leaf.text))
-
-
-def _text_parts(node: Node) -> Iterator[Leaf]:
-    """Give the parts of a tree that look for words, apart from those ruled out."""
-    match node:
-        case Boost():
-            yield from _text_parts(node.node)
-        case Bool():
-            for part in (*node.must, *node.should):
-                yield from _text_parts(part)
-        case Term() | Phrase() | Wildcard() | Fuzzy():
-            if not node.field or field_kind(node.field) == "text":
-                yield node
 
 
 def _words(leaf: Leaf) -> list[str]:

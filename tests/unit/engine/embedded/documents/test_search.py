@@ -10,13 +10,12 @@ import pytest
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.embedded.documents import order, view
-from nwx.engine.embedded.documents.compile import has_scores
 from nwx.engine.embedded.documents.conditions import without_conditions
 from nwx.engine.embedded.documents.snippets import Highlighter
 from nwx.keys import document_key
 from nwx.model import Batch, Collapse, Dates, Document, IndexName, Sort
 from nwx.query.question import Question
-from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
+from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Term, Wildcard
 from tests.unit.engine.embedded.making import batch, page
 
 COUNT = 300
@@ -162,24 +161,6 @@ def test_spans_that_hold_for_all_are_taken_out(node: Node, rest: Node, count: in
     found, conditions = without_conditions(node)
     assert found == rest
     assert len(conditions) == count
-
-
-@pytest.mark.parametrize(
-    ("node", "expected"),
-    [
-        (All(), False),
-        (Term("", "a"), True),
-        (Term("domain", "a"), False),
-        (Range("content_length", "1", None), False),
-        (Bool(must=(All(), Term("domain", "a"))), False),
-        (Bool(must=(Term("title", "a"),)), True),
-        (Bool(should=(Term("domain", "a"), Term("domain", "b"))), True),
-        (Boost(Wildcard("title", "a*"), 2.0), False),
-        (Wildcard("", "a*"), True),
-    ],
-)
-def test_what_scores(node: Node, expected: bool) -> None:
-    assert has_scores(node) is expected
 
 
 TEXT = "nothing here. " * 60 + "The Élysée opens, STRASSE and 東京都 too. " + "the end. " * 60
