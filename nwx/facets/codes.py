@@ -87,7 +87,10 @@ def packed(high: Array, low: Array, low_bits: int) -> Array:
     check_bits(int(high.max(initial=0)).bit_length() + low_bits)
     if int(low.max(initial=0)).bit_length() > low_bits:
         check_bits(64)
-    return high.astype(np.uint64) << np.uint64(low_bits) | low.astype(np.uint64)
+    pairs = high.astype(np.uint64)
+    pairs <<= np.uint64(low_bits)
+    pairs |= low.astype(np.uint64, copy=False)
+    return pairs
 
 
 def check_bits(bits: int) -> None:
