@@ -1,0 +1,73 @@
+"""Captures out of CDX lines that somebody sends."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nwx.cdxserver.loaded_lines import load_lines, make_ready, unload_lines
+from nwx.engine.base import Engine
+from nwx.engine.open import open_engine
+from nwx.errors import CdxError, UsageError
+from nwx.model import IndexName
+from nwx.settings import Settings
+
+SHA = b"HJG5ZWG3MQQKHIN43BXJY3FUWP7WTU43"
+PAGE = b"- 20100102030405 http://www.A.example/ text/html 200 %b - - 100 7 a.warc.gz" % SHA
+REVISIT = b"- 20110102030405 http://a.example/ warc/revisit - %b - - 90 207 a.warc.gz" % SHA
+REQUEST = b"- 20110102030405 http://a.example/ application/http;msgtype=request - - - - 9 8 a.gz"
+NO_FILE = b"- 20100102030405 http://a.example/ text/html 200 %b - - 100 - -" % SHA
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    with open_engine(Settings(engine=str(tmp_path / "archive"))) as opened:
+        make_ready(opened)
+        yield opened
+
+
+def _load(engine: Engine, *lines: bytes, skip_bad: bool = False) -> tuple[int, int, int]:
+    done = load_lines(engine, lines, "web", skip_bad=skip_bad, name="sent")
+    return done.lines, done.changed, done.bad_lines
+
+
+def test_lines_are_captures_with_a_urlkey_computed_anew(engine: Engine) -> None:
+    assert _load(engine, PAGE, REVISIT) == (2, 2, 0)
+    page, revisit = engine.captures("example,a)/")
+    assert (page.url, page.status_code, page.content_type_norm, page.domain) == (
+        "http://www.A.example/",
+        200,
+        "html",
+        "a.example",
+    )
+    assert page.digest == f"sha1:{SHA.decode()}"
+    assert (page.source_file, page.source_file_offset, page.record_length) == ("a.warc.gz", 7, 100)
+    assert (revisit.record_type, revisit.content_type) == ("revisit", "")
+
+
+def test_lines_that_are_there_already_change_nothing(engine: Engine) -> None:
+    _load(engine, PAGE)
+    assert _load(engine, PAGE, REVISIT) == (2, 1, 0)
+
+
+def test_a_bad_line_stops_all(engine: Engine) -> None:
+    with pytest.raises(CdxError) as raised:
+        _load(engine, PAGE, NO_FILE)
+    assert raised.value.line == 2
+    assert engine.count(IndexName.CAPTURES) == 0
+
+
+def test_bad_lines_can_be_left_out_and_are_counted(engine: Engine) -> None:
+    assert _load(engine, NO_FILE, PAGE, skip_bad=True) == (1, 1, 1)
+
+
+def test_lines_are_unloaded_by_the_records_they_name(engine: Engine) -> None:
+    _load(engine, PAGE, REVISIT)
+    done = unload_lines(engine, [REVISIT], "web", skip_bad=False, name="sent")
+    assert (done.lines, done.changed) == (1, 1)
+    assert [one.timestamp for one in engine.captures("example,a)/")] == ["20100102030405"]
+
+
+def test_a_name_that_no_collection_can_have_is_refused(engine: Engine) -> None:
+    with pytest.raises(UsageError):
+        load_lines(engine, [PAGE], "a/b", skip_bad=False, name="sent")

@@ -1,0 +1,69 @@
+"""What SQLite holds of documents, dates and captures."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from nwx.engine.embedded.database import connect, count_rows, make_tables
+from nwx.engine.embedded.registry import Registry, find_nums, id_bytes
+from nwx.engine.entries import document_entry
+from nwx.keys import capture_id, document_key
+from nwx.model import Dates, IndexName
+from tests.unit.engine.embedded.making import page
+
+KEY = document_key("http://example.org/1", "sha1:x")
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    with closing(connect(tmp_path / "archive.sqlite", read_only=False)) as made:
+        make_tables(made)
+        yield made
+
+
+def test_ids_keep_their_numbers(db: sqlite3.Connection) -> None:
+    assert Registry(db).nums([b"b", b"a", b"b"]) == {b"b": 1, b"a": 2}
+    assert Registry(db).nums([b"c", b"a"]) == {b"a": 2, b"c": 3}
+    assert find_nums(db, [b"a", b"none"]) == {b"a": 2}
+
+
+def test_new_dates_are_counted_once(db: sqlite3.Connection) -> None:
+    registry = Registry(db)
+    first, second = ("20100101000000", "web"), ("20100101000000", "other")
+    assert registry.add_dates([Dates(KEY, (first, second)), Dates(KEY, (first,))]) == 2
+    assert registry.add_dates([Dates(KEY, (second,))]) == 0
+    assert count_rows(db, IndexName.DATES) == 1
+
+
+def test_captures_are_added_once_and_deleted_by_their_place(db: sqlite3.Connection) -> None:
+    registry, held = Registry(db), page(1).capture
+    assert registry.add_captures([held, page(2).capture]) == 2
+    assert registry.add_captures([held]) == 0
+    id = capture_id("web", "a.warc", 1000)
+    assert registry.delete(IndexName.CAPTURES, [id, "web/a.warc@5", "nonsense"]) == 1
+    assert registry.delete(IndexName.CAPTURES, [id]) == 0
+    assert count_rows(db, IndexName.CAPTURES) == 1
+    assert count_rows(db, "deletions") == 1
+
+
+def test_documents_have_a_number_and_a_precedence_until_they_are_forgotten(
+    db: sqlite3.Connection,
+) -> None:
+    registry, entry = Registry(db), document_entry(page(1))
+    id = id_bytes(entry["id"])
+    num = registry.nums([id])[id]
+    assert registry.documents([id]) == {}
+    registry.add_documents([(num, entry)], replaced=[])
+    assert registry.documents([id]) == {id: num}
+    assert registry.precedences([id]) == {id: entry["precedence"]}
+    assert registry.forget([num]) == 1
+    assert registry.documents([id]) == {}
+    assert count_rows(db, IndexName.DOCUMENTS) == 0
+
+
+def test_what_is_no_id_is_never_found() -> None:
+    assert id_bytes("00ff") == b"\x00\xff"
+    assert id_bytes("no id") == b""

@@ -1,0 +1,49 @@
+"""Captures written as Parquet, a folder a month."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from nwx.engine.base import Engine
+from nwx.engine.open import open_engine
+from nwx.errors import SourceError
+from nwx.exports.captures import export_captures
+from nwx.facets.builds.sources import EXPORT_NOTE
+from nwx.settings import Settings
+from tests.conformance.archive import batch, page
+
+PAGES = [
+    page("http://a.example/", "20100105000000", "one"),
+    page("http://b.example/", "20100107000000", "two"),
+    page("http://a.example/x", "20110201000000", "three"),
+]
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    with open_engine(Settings(engine=str(tmp_path / "archive"))) as opened:
+        opened.write(batch(PAGES))
+        opened.refresh()
+        yield opened
+
+
+def test_each_month_has_a_folder(engine: Engine, tmp_path: Path) -> None:
+    folder = tmp_path / "export"
+    report = export_captures(engine, folder)
+    assert (report.captures, report.months, report.files) == (3, 2, 2)
+    written = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.parquet"))
+    assert written == ["month=2010-01/part-00000.parquet", "month=2011-02/part-00000.parquet"]
+    assert report.bytes == sum((folder / name).stat().st_size for name in written)
+    assert pl.read_parquet(folder / written[0], hive_partitioning=False).height == 2
+    assert json.loads((folder / EXPORT_NOTE).read_text())["captures"] == 3
+
+
+def test_a_folder_with_files_is_not_written_to(engine: Engine, tmp_path: Path) -> None:
+    (tmp_path / "export").mkdir()
+    (tmp_path / "export" / "mine").touch()
+    with pytest.raises(SourceError, match="is there already"):
+        export_captures(engine, tmp_path / "export")
+    assert [path.name for path in (tmp_path / "export").iterdir()] == ["mine"]
