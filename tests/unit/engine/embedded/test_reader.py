@@ -1,0 +1,52 @@
+"""What SQLite holds, as records and as entries."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from nwx.engine.embedded import reader
+from nwx.engine.embedded.database import connect, make_tables
+from nwx.engine.embedded.registry import Registry
+from nwx.keys import document_id
+from nwx.model import Dates, IndexName
+from tests.unit.engine.embedded.making import page
+
+PAGES = [page(number).capture for number in (1, 2, 3)]
+SEEN = (("20100101000000", "other"), ("20100101000000", "web"), ("20110101000000", "web"))
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    with closing(connect(tmp_path / "archive.sqlite", read_only=False)) as made:
+        make_tables(made)
+        registry = Registry(made)
+        registry.add_captures(PAGES[::-1])
+        registry.add_dates([Dates("k", SEEN[::-1]), Dates("l", SEEN[:1])])
+        yield made
+
+
+def test_captures_of_a_urlkey_or_a_span_come_in_order(db: sqlite3.Connection) -> None:
+    assert list(reader.stored_captures(db, "org,example)/2", None)) == [PAGES[1]]
+    assert list(reader.stored_captures(db, "org,example)/", "org,example)/3")) == PAGES[:2]
+    assert list(reader.stored_captures(db, "org,example)/", None)) == []
+
+
+def test_dates_come_by_id_in_order(db: sqlite3.Connection) -> None:
+    id = document_id("k")
+    assert reader.stored_dates(db, [id, "0" * 32, "no id"]) == {id: Dates("k", SEEN)}
+
+
+def test_entries_come_in_the_order_of_their_ids(db: sqlite3.Connection) -> None:
+    found = [entry["id"] for entry in reader.stored_entries_of(db, IndexName.CAPTURES)]
+    assert found == ["web/a.warc@1000", "web/a.warc@2000", "web/a.warc@3000"]
+    dated = [entry["id"] for entry in reader.stored_entries_of(db, IndexName.DATES)]
+    assert dated == sorted([document_id("k"), document_id("l")])
+
+
+def test_entries_are_counted(db: sqlite3.Connection) -> None:
+    assert reader.entries(db, IndexName.CAPTURES) == 3
+    assert reader.entries(db, IndexName.DATES) == 2
+    assert reader.known(db, [PAGES[0].document_id]) == {}
