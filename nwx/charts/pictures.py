@@ -1,9 +1,9 @@
 """Pictures of charts, drawn by vl-convert in a process of its own.
 
-vl-convert is Vega in a JavaScript engine: it takes a hundred megabytes and
-keeps other threads waiting while it draws. So it is started when a picture
-is wanted and leaves with its memory, and whatever a chart does to it, the
-asker lives on. At most two draw at once.
+vl-convert runs Vega in a JavaScript engine: it takes a hundred megabytes and
+blocks other threads while it draws. So each picture is drawn in a process of
+its own, which ends afterwards and whose crash does not end the service. At
+most two draw at once.
 """
 
 import json

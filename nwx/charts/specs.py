@@ -77,7 +77,7 @@ def lines(
 
 
 def heat_map(across: Field, down: Field, value: Field, *, clickable: bool = False) -> Spec:
-    """Return a field of cells, the darker (the lighter, on dark ground) the more."""
+    """Return a grid of cells; more is darker, on a dark background lighter."""
     encoding: Spec = {
         "x": _names(across),
         "y": _names(down),

@@ -1,4 +1,4 @@
-"""The looks of charts: on light ground, on dark, and for Kibana's own."""
+"""The colours and fonts of charts, on a light and on a dark background."""
 
 from nwx.charts.fields import Spec
 
@@ -38,15 +38,17 @@ _HEAT_ON_DARK = ("#1f3330", "#286158", "#33897c", "#6fc7ba", "#d5f5ef")
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif"
 
 
-def config(scheme: str, *, ground: bool = False) -> Spec:
-    """Return the looks of a scheme (SCHEMES), with its ground painted or see-through."""
+def config(scheme: str, *, background: bool = False) -> Spec:
+    """Return the Vega configuration of a scheme (SCHEMES).
+
+    The background is painted with `background`, else transparent."""
     dark = scheme == "dark"
     ink, quiet, line = (
         ("#e5ebe9", "#a3b1ae", "#344044") if dark else ("#1b2422", "#55625f", "#dde2df")
     )
     heat = list(_HEAT_ON_DARK if dark else _HEAT_ON_LIGHT)
     palette = list(_ON_DARK if dark else _ON_LIGHT)
-    painted = ("#1d2326" if dark else "#ffffff") if ground else None
+    painted = ("#1d2326" if dark else "#ffffff") if background else None
     mark = palette[0]
     return {
         "background": painted,

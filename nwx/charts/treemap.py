@@ -10,7 +10,7 @@ from typing import Any
 from nwx.charts.fields import Field, FieldKind, Spec
 
 TABLE = "table"
-# Dark enough for white names, whatever the ground around.
+# Dark enough for white names, on either background.
 _CELL_COLOURS = (
     "#0b6e63",
     "#34609f",

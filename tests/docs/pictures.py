@@ -80,7 +80,7 @@ def draw(panel: Panel, hits: list[dict[str, Any]]) -> bytes:
     """Return the picture of a panel, as large as on the dashboard."""
     sized: Spec = {"width": 480, "height": 220, "autosize": {"type": "fit", "contains": "padding"}}
     spec = {**specification(panel, {"values": hits}), **sized}
-    return draw_picture(spec, theme.config("light", ground=True), "svg")
+    return draw_picture(spec, theme.config("light", background=True), "svg")
 
 
 def photograph(engine: Engine, pages: dict[str, Shot]) -> None:

@@ -46,8 +46,8 @@ class Drawn:
         return self._sized("container")
 
     def picture(self, scheme: str, form: PictureFormat) -> bytes:
-        """Return a picture on painted ground; raises DrawingError."""
-        return draw_picture(self._sized(PICTURE_WIDTH), theme.config(scheme, ground=True), form)
+        """Return a picture with a painted background; raises DrawingError."""
+        return draw_picture(self._sized(PICTURE_WIDTH), theme.config(scheme, background=True), form)
 
     def _sized(self, width: int | str) -> Spec:
         if self.kind is Chart.TREEMAP:

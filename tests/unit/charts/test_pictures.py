@@ -70,7 +70,7 @@ def _marks(svg: bytes) -> Iterator[ET.Element]:
 
 @pytest.mark.parametrize("name", [*CHARTS, "treemap"])
 def test_hostile_names_are_words(name: str) -> None:
-    svg = draw_picture(_sized(name, ROWS), theme.config("light", ground=True), "svg")
+    svg = draw_picture(_sized(name, ROWS), theme.config("light", background=True), "svg")
     tags = {element.tag.rpartition("}")[2] for element in ET.fromstring(svg).iter()}
     assert tags <= {
         "svg",
@@ -88,7 +88,7 @@ def test_hostile_names_are_words(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["bars", "stacked", "lines", "treemap"])
 def test_nothing_to_draw_is_drawn(name: str) -> None:
-    assert draw_picture(_sized(name, []), theme.config("dark", ground=True), "svg").startswith(
+    assert draw_picture(_sized(name, []), theme.config("dark", background=True), "svg").startswith(
         b"<svg"
     )
 
@@ -103,7 +103,7 @@ def test_a_bar_is_as_long_as_its_number() -> None:
 
 
 def test_pictures_come_as_png_too() -> None:
-    png = draw_picture(_sized("bars", ROWS), theme.config("dark", ground=True), "png")
+    png = draw_picture(_sized("bars", ROWS), theme.config("dark", background=True), "png")
     assert png.startswith(b"\x89PNG\r\n")
 
 
