@@ -11,7 +11,7 @@ from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.lines import safe_field
 from nwx.cdx.rows import CdxRow, extra_fields
 from nwx.cdxserver.query.dialects import Dialect
-from nwx.cdxserver.query.digest_spelling import spelled
+from nwx.cdxserver.query.digest_forms import spelled
 from nwx.cdxserver.query.field_values import column_of, field_values
 from nwx.cdxserver.query.model import CdxQuery, OutputForm, Resume
 from nwx.cdxserver.selection import SelectedRows

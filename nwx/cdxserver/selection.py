@@ -8,7 +8,7 @@ from itertools import chain, groupby, islice
 
 from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.rows import CdxRow, is_revisit_row
-from nwx.cdxserver.query.digest_spelling import normal_or_same
+from nwx.cdxserver.query.digest_forms import normal_or_same
 from nwx.cdxserver.query.filters import Collapsing
 from nwx.cdxserver.query.model import CdxQuery, Resume, RowOrder
 from nwx.cdxserver.sources.merged import RowSource, cdx_place

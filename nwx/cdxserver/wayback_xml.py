@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape
 
 from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.rows import CdxRow
-from nwx.cdxserver.query.digest_spelling import spelled
+from nwx.cdxserver.query.digest_forms import spelled
 from nwx.cdxserver.query.model import MatchType
 from nwx.cdxserver.query.parameters import Parameters
 from nwx.cdxserver.query.url_spans import span_of, urlkey_of

@@ -23,7 +23,7 @@ PictureFormat = Literal["svg", "png"]
 
 TIMEOUT_SECONDS = 60
 PNG_SCALE = 2.0
-WAIT_SECONDS = 15
+_WAIT_SECONDS = 15
 _SLOTS = BoundedSemaphore(2)
 
 
@@ -78,7 +78,7 @@ def _ask(task: Spec) -> bytes:
 @contextmanager
 def _slot() -> Iterator[None]:
     """Let two draw at once; the others wait, but not so long that nobody else is served."""
-    if not _SLOTS.acquire(timeout=WAIT_SECONDS):
+    if not _SLOTS.acquire(timeout=_WAIT_SECONDS):
         raise DrawingBusyError("other charts are being drawn; ask again in a moment")
     try:
         yield

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from nwx.cli.list_commands import FIELDS, TMP, print_problems, sources_of
+from nwx.cli.list_commands import FIELDS_OPTION, TMP, print_problems, sources_of
 from nwx.cli.main import run
 from nwx.cli.output import counted, print_json
 from nwx.cli.progress import progress_bar
@@ -50,7 +50,7 @@ _LEAST_OF_ORIGINAL = 3
     is_flag=True,
     help="With --build: leave out dates of keys without a document in the archive.",
 )
-@FIELDS
+@FIELDS_OPTION
 @TMP
 @click.option("--strict", is_flag=True, help="Add nothing if any line cannot be read.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")

@@ -21,7 +21,7 @@ from nwx.dedup.reports import DedupReport
 from nwx.errors import CdxError, UsageError
 from nwx.model import STANDARD_INPUT
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", re.I)
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -47,7 +47,7 @@ class Size(click.ParamType[int]):
 
 SIZE = Size()
 
-FIELDS = click.option(
+FIELDS_OPTION = click.option(
     "--fields",
     metavar="LETTERS",
     help="Fields of lines without a header, as CDX header letters: NbamskrMSVg.",
@@ -81,7 +81,7 @@ _OPTIONS = (
         metavar="FILE",
         help="Write the list to FILE, which appears when complete.  [default: standard output]",
     ),
-    FIELDS,
+    FIELDS_OPTION,
     click.option(
         "--summary", is_flag=True, help="Report how much would be saved, by type and host."
     ),
@@ -94,7 +94,7 @@ _OPTIONS = (
 )
 
 
-def list_options(command: Command) -> Command:
+def list_options(command: _Command) -> _Command:
     """Give a command the options that all makers of lists have."""
     for option in reversed(_OPTIONS):
         command = option(command)

@@ -9,7 +9,7 @@ import click
 from rich.table import Table
 
 from nwx.cli.list_commands import (
-    FIELDS,
+    FIELDS_OPTION,
     JOBS,
     MEMORY,
     SIZE,
@@ -63,7 +63,7 @@ class _Options:
     show_default=True,
     help="The policy to show by type and host.",
 )
-@FIELDS
+@FIELDS_OPTION
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @STRICT
 @MEMORY

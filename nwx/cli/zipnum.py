@@ -26,7 +26,7 @@ from nwx.zipnum.shards import LEVEL
 from nwx.zipnum.split_points import read_splits
 from nwx.zipnum.verification import VerifyReport, verify_cluster
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _PROBLEMS_SHOWN = 20
 _LINES = click.option(
@@ -68,7 +68,7 @@ def command() -> None:
     """Build, read, verify and repair ZipNum clusters."""
 
 
-def _work_options(function: Command) -> Command:
+def _work_options(function: _Command) -> _Command:
     for option in reversed(_WORK_OPTIONS):
         function = option(function)
     return function

@@ -27,14 +27,7 @@ from nwx.bulk.resources import MEMORY_BYTES, Resources, temporary_folder, worker
 from nwx.bulk.whole_files import writing
 from nwx.cdx.blocks import blocks
 from nwx.cdx.columns import CdxColumns
-from nwx.cdx.inputs import (
-    CdxInput,
-    CdxSource,
-    FilePiece,
-    ReadTask,
-    expanded_bytes,
-    ready_inputs,
-)
+from nwx.cdx.inputs import CdxInput, CdxSource, FilePiece, ReadTask, expanded_bytes, ready_inputs
 from nwx.cdx.lines import CdxLine
 from nwx.cdx.problems import FileReading, Problems
 from nwx.dedup.capture_filter import CaptureFilter

@@ -10,22 +10,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class Migration(Generic[T]):
+class Migration(Generic[_T]):
     """A step to the format `number`; `what` says what `apply` does, in a few words."""
 
     number: int
     what: str
-    apply: Callable[[T], None]
+    apply: Callable[[_T], None]
 
 
-def pending_migrations(migrations: Sequence[Migration[T]], number: int) -> tuple[Migration[T], ...]:
+def pending_migrations(
+    migrations: Sequence[Migration[_T]], number: int
+) -> tuple[Migration[_T], ...]:
     """Return the steps that an archive of a format has not taken, in their order."""
     return tuple(one for one in sorted(migrations, key=_number) if one.number > number)
 
 
-def _number(migration: Migration[T]) -> int:
+def _number(migration: Migration[_T]) -> int:
     return migration.number

@@ -14,9 +14,9 @@ from typing import TypeVar
 from nwx.engine.work import Work, timed_out, working
 from nwx.errors import EngineBusyError, QuestionTimeoutError
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
-WAIT_SECONDS = 1.0
+_WAIT_SECONDS = 1.0
 """So long a question waits for a place, unless another has waited in vain since one was free."""
 
 _LOOK_SECONDS = 0.2
@@ -31,7 +31,9 @@ class QuestionPool:
         self._overloaded = False
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="question")
 
-    def answer(self, question: Callable[[], T], is_wanted: Callable[[], bool] = lambda: True) -> T:
+    def answer(
+        self, question: Callable[[], _T], is_wanted: Callable[[], bool] = lambda: True
+    ) -> _T:
         """Return what `question` returns, or raise what it raises; another thread calls it.
 
         `is_wanted` tells whether somebody still waits for the answer.
@@ -46,21 +48,21 @@ class QuestionPool:
 
     def _take_place(self) -> None:
         # Once one has waited in vain the others do not: they would fill all threads of a server.
-        if self._places.acquire(timeout=0 if self._overloaded else WAIT_SECONDS):
+        if self._places.acquire(timeout=0 if self._overloaded else _WAIT_SECONDS):
             return
         self._overloaded = True
         raise EngineBusyError("too many questions are being answered; try again in a few seconds")
 
-    def _free_place(self, _: "Future[T]") -> None:
+    def _free_place(self, _: "Future[_T]") -> None:
         self._overloaded = False
         self._places.release()
 
-    def _answer(self, question: Callable[[], T], work: Work) -> T:
+    def _answer(self, question: Callable[[], _T], work: Work) -> _T:
         with working(work):
             work.check()
             return question()
 
-    def _wait(self, future: "Future[T]", work: Work, is_wanted: Callable[[], bool]) -> T:
+    def _wait(self, future: "Future[_T]", work: Work, is_wanted: Callable[[], bool]) -> _T:
         over = False
         while True:
             try:

@@ -14,7 +14,7 @@ from nwx.engine.facet_store import CapturePlace
 from nwx.errors import EngineError
 from nwx.facets import counts
 from nwx.facets.codes import ARCHIVE_FILE
-from nwx.facets.columns import AllowedCodes, FacetColumns, first_rows
+from nwx.facets.columns import AllowedCodes, FacetColumns, candidate_rows
 from nwx.facets.criteria import Criterion
 from nwx.facets.features import Features
 from nwx.facets.live import PLACE_FIELDS, estimate, look_up
@@ -137,7 +137,7 @@ def _counted(
         total = counts.count_features(columns, selected)
     if listed is None:
         groups = counts.count_groups(columns, selected, question.by)
-        places = first_rows(question, groups.features, np.arange(len(groups)))
+        places = candidate_rows(question, groups.features, np.arange(len(groups)))
         listed = groups.rows(columns, places), len(groups)
     return total, listed
 
@@ -203,7 +203,7 @@ class _CurrentColumns:
     def _made(self) -> FacetColumns:
         # Most processes never build: they need not load what does.
         from nwx.facets.builds.build import FacetBuildOptions, build_facets
-        from nwx.facets.builds.sources import ArchiveSource
+        from nwx.facets.builds.sources import ArchiveCaptures
 
         build = fetched_build(self._store)
         known = build.notes.captures if build else 0
@@ -217,7 +217,7 @@ class _CurrentColumns:
             if build:
                 _link(build, store)
             options = FacetBuildOptions(combinations=False)
-            report = build_facets(ArchiveSource(self._store), store, options)
+            report = build_facets(ArchiveCaptures(self._store), store, options)
             return FacetColumns.of_build(report.build)
 
 

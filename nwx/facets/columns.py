@@ -191,7 +191,7 @@ class FacetColumns:
         if lacking and not self._are_first(question, columns, rows, lacking_bytes):
             return None
         found = None if lacking else len(rows)
-        return self._named(by, columns, first_rows(question, columns, rows)), found
+        return self._named(by, columns, candidate_rows(question, columns, rows)), found
 
     def _are_first(
         self,
@@ -226,7 +226,7 @@ class FacetColumns:
         ]
 
 
-def first_rows(question: FacetQuestion, columns: Mapping[str, Array], rows: Array) -> Array:
+def candidate_rows(question: FacetQuestion, columns: Mapping[str, Array], rows: Array) -> Array:
     """Return the rows without what cannot be among the first of a list, where these are many."""
     limit, sort = question.limit, question.sort
     if not limit or sort is None or sort not in STORED_FEATURES or len(rows) <= limit:

@@ -28,7 +28,7 @@ MAX_SIZE = 1 << 40
 KNOWN_SIZE = Between("content_length", 0, MAX_SIZE + 1)
 """The condition on captures that their size is known."""
 
-MAX_DEPTH = 50
+_MAX_DEPTH = 50
 _KB = 1024.0
 
 
@@ -247,7 +247,7 @@ class _Depth(FixedValues):
     example = "0..2"
     capture_field = "hops"
     facets_field = "depth"
-    values = (*map(str, range(MAX_DEPTH)), f"{MAX_DEPTH}+", UNKNOWN)
+    values = (*map(str, range(_MAX_DEPTH)), f"{_MAX_DEPTH}+", UNKNOWN)
     ordinal = True
     spans = True
 
@@ -258,29 +258,29 @@ class _Depth(FixedValues):
             return UNKNOWN
         counted = self._counted.match(value)
         depth = value.count("L") + (int(counted[1]) if counted else 0)
-        return self.values[min(depth, MAX_DEPTH)]
+        return self.values[min(depth, _MAX_DEPTH)]
 
     def of_series(self, values: pl.Series) -> pl.Series:
         unknown = values.is_null() | (values == "")
         counted = values.str.extract(f"^{self._counted.pattern}").cast(pl.Int64).fill_null(0)
-        depths = (values.str.count_matches("L").fill_null(0) + counted).clip(0, MAX_DEPTH)
+        depths = (values.str.count_matches("L").fill_null(0) + counted).clip(0, _MAX_DEPTH)
         places = depths.to_numpy().astype(np.uint8)
         return pl.Series(np.where(unknown.to_numpy(), np.uint8(len(self.values) - 1), places))
 
     def to_filter(self, values: Sequence[str]) -> LiveFilter:
         """Return the condition, which all captures meet whose first hops are a number."""
         places = [place for place, value in enumerate(self.values) if value in values]
-        known = [place for place in places if place <= MAX_DEPTH]
+        known = [place for place in places if place <= _MAX_DEPTH]
         found: list[LiveFilter] = [Like("hops", f"{self._counted.pattern}.*")] if known else []
         for _, run in groupby(enumerate(known), lambda item: item[1] - item[0]):
             depths = [depth for _, depth in run]
-            highest = "" if depths[-1] == MAX_DEPTH else depths[-1]
+            highest = "" if depths[-1] == _MAX_DEPTH else depths[-1]
             found.append(Like("hops", f"[^L]*(L[^L]*){{{depths[0]},{highest}}}"))
         return AnyOf((*found, Unset("hops")) if UNKNOWN in values else tuple(found))
 
     def parse(self, text: str) -> tuple[str, ...]:
         deep = text.isascii() and text.isdigit() and text not in self.values
-        return (self.values[MAX_DEPTH],) if deep else super().parse(text)
+        return (self.values[_MAX_DEPTH],) if deep else super().parse(text)
 
 
 class _Collection(TextValues):

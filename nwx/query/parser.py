@@ -19,18 +19,7 @@ from nwx.query.cost import check_cost
 from nwx.query.dates import date_span
 from nwx.query.escapes import MAX_DEPTH, EscapedQuery, escape
 from nwx.query.fields import QueryFieldKind, kind, normal_value, resolve_field, suggestion
-from nwx.query.tree import (
-    All,
-    Bool,
-    Boost,
-    DateRange,
-    Fuzzy,
-    Node,
-    Phrase,
-    Range,
-    Term,
-    Wildcard,
-)
+from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
 from nwx.values.digests import normal_digest
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from nwx.values.codings import Decoded, dechunk, decode_content
 
-MAX_HEAD_BYTES = 1 << 20
+_MAX_HEAD_BYTES = 1 << 20
 _USUAL_HEAD_BYTES = 1 << 12
 
 _BLANK_LINE = re.compile(rb"\n[ \t]*\r?\n")
@@ -142,7 +142,7 @@ def head_end(data: bytes, start: int = 0) -> int:
 def _fields(start: bytes, block: bytes | memoryview) -> tuple[Fields, int]:
     end = head_end(start)
     if end < 0 and len(start) < len(block):
-        start = bytes(block[:MAX_HEAD_BYTES])
+        start = bytes(block[:_MAX_HEAD_BYTES])
         end = head_end(start)
     size = end if end >= 0 else len(start)
     return Fields(start[max(0, start.find(b"\n")) : size]), size

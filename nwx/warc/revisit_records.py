@@ -17,7 +17,7 @@ from warcio.warcwriter import WARCWriter
 from nwx.errors import FormatError
 from nwx.warc.zstd_members import ZSTD_MAGIC
 
-GZIP_MAGIC = b"\x1f\x8b\x08"
+GZIP_START = b"\x1f\x8b\x08"
 
 _BLOCK_BYTES = 1 << 20
 _DROPPED = frozenset(
@@ -71,7 +71,7 @@ def revisit_record(handle: BinaryIO, digest: str, original: Original) -> bytes:
     that what refers to it still does. Raises FormatError for other records.
     """
     start = handle.tell()
-    compressed = handle.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+    compressed = handle.read(len(GZIP_START)) == GZIP_START
     handle.seek(start)
     record = stored_record(handle)
     if record.format != "warc":

@@ -9,7 +9,6 @@ from nwx.engine.base import Engine
 from nwx.query.question import FACET_FIELDS, Question
 from tests.conformance import chance
 from tests.conformance.asking import facet
-from tests.conformance.test_13_chance import BATCHES as BATCHES
 from tests.conformance.test_13_chance import check
 
 COUNTED = ("collection", "host", "content_type_norm", "status_code", "content_language", "year")

@@ -8,17 +8,7 @@ from hypothesis import strategies as st
 
 from nwx.query.cost import MAX_COST, cost
 from nwx.query.parser import parse_query
-from nwx.query.tree import (
-    Bool,
-    Boost,
-    DateRange,
-    Fuzzy,
-    Node,
-    Phrase,
-    Range,
-    Term,
-    Wildcard,
-)
+from nwx.query.tree import Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
 
 _NOT_PLAIN = re.compile(r"[^a-z0-9]")
 _PATTERN_PIECE = re.compile(r"\\.|.", re.DOTALL)

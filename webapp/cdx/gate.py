@@ -17,14 +17,7 @@ from nwx.engine.work import working
 from nwx.errors import NwxError
 from webapp.cdx.origins import origin_headers
 from webapp.cdx.service import SPELLINGS, CdxService
-from webapp.cdx.streams import (
-    COMMON_HEADERS,
-    AnswerWork,
-    BegunAnswer,
-    begin,
-    takes_gzip,
-    whole,
-)
+from webapp.cdx.streams import COMMON_HEADERS, AnswerWork, BegunAnswer, begin, takes_gzip, whole
 from webapp.hosts import Application
 from webapp.site.question_limits import client_waits
 

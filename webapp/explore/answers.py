@@ -6,13 +6,7 @@ from dataclasses import dataclass
 from nwx.charts.columns import ADDITIVE, OTHERS
 from nwx.facets.criteria import Criterion
 from nwx.facets.features import Feature, Features
-from nwx.facets.question import (
-    AnsweredBy,
-    FacetAnswer,
-    FacetCondition,
-    FacetQuestion,
-    FacetRow,
-)
+from nwx.facets.question import AnsweredBy, FacetAnswer, FacetCondition, FacetQuestion, FacetRow
 from webapp.explore.view import ExplorerOrder, ExplorerView
 
 MOST_LINES = 600

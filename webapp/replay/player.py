@@ -30,7 +30,7 @@ from pywb.warcserver.warcserver import register_source
 from nwx.errors import SourceError
 from webapp.hosts import HostCheck, given_host, hostname, other_name
 from webapp.replay.capture_lookup import NwxIndex
-from webapp.replay.rewriting import CaptureRewriter, is_encoded, policy, tell_truth
+from webapp.replay.rewriter import CaptureRewriter, is_encoded, policy, tell_truth
 from webapp.replay.stored_records import SCHEME, open_record
 
 

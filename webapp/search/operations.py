@@ -2,12 +2,7 @@
 
 from nwx.model import Collapse, IndexName, IndexStats, Sort
 from nwx.query.question import FILTERS, MAX_LIMIT
-from nwx.searching.answers import (
-    DatesAnswer,
-    DocumentAnswer,
-    SearchAnswer,
-    VersionsAnswer,
-)
+from nwx.searching.answers import DatesAnswer, DocumentAnswer, SearchAnswer, VersionsAnswer
 from webapp.site.health import HealthAnswer
 from webapp.site.openapi import COUNT, ERRORS, NOT_FOUND, TEXT, Operation, Parameter
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from nwx.cdx.field_names import CDX_FIELDS, DIGEST, EXTRA_FIELDS, FIELD_PLACES
 from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.rows import CdxRow, extra_fields
-from nwx.cdxserver.query.digest_spelling import spelled
+from nwx.cdxserver.query.digest_forms import spelled
 from nwx.errors import CdxQueryError
 from nwx.values.digests import DigestForm
 

@@ -14,7 +14,7 @@ import re2
 from nwx.cdx.field_names import CDX_FIELDS, DIGEST, MIME
 from nwx.cdx.lines import REVISIT
 from nwx.cdx.rows import CdxRow
-from nwx.cdxserver.query.digest_spelling import normal_or_same
+from nwx.cdxserver.query.digest_forms import normal_or_same
 from nwx.cdxserver.query.field_values import Value, column_of, field_value, field_values
 from nwx.errors import CdxQueryError, DigestError
 from nwx.values.digests import DigestForm, normal_digest

@@ -28,7 +28,7 @@ from nwx.dedup.rewrite_journal import JOURNAL, Rewritten, rewrite_journal
 from nwx.errors import FormatError, SourceError
 from nwx.model import ReadError
 from nwx.warc.revisit_records import (
-    GZIP_MAGIC,
+    GZIP_START,
     Original,
     WarcLocation,
     payload_hash,
@@ -245,16 +245,16 @@ def _revisit(place: WarcLocation, original: WarcLocation | None) -> bytes:
             handle, place.digest, Original(original.url, original.timestamp, record_id)
         )
     # A plain record is measured without the two line ends that follow it.
-    return made if made.startswith(GZIP_MAGIC) else made.removesuffix(_RECORD_END)
+    return made if made.startswith(GZIP_START) else made.removesuffix(_RECORD_END)
 
 
 def _stands_alone(place: WarcLocation) -> bool:
     """Tell whether a stored record is all of a gzip member, or in a plain file."""
     with Path(place.path).open("rb") as handle:
-        starts = [handle.read(len(GZIP_MAGIC))]
+        starts = [handle.read(len(GZIP_START))]
         handle.seek(place.offset)
-        starts.append(handle.read(len(GZIP_MAGIC)))
-        if GZIP_MAGIC not in starts:  # the first of them may be damaged
+        starts.append(handle.read(len(GZIP_START)))
+        if GZIP_START not in starts:  # the first of them may be damaged
             return True
         handle.seek(place.offset)
         member, left = zlib.decompressobj(zlib.MAX_WBITS | 16), place.length

@@ -10,7 +10,7 @@ from nwx.engine.elastic.schema import NUMBER
 from nwx.engine.elastic.server import Body, Server, pause, quoted
 from nwx.errors import EngineError
 
-PAGE = 1_000
+_PAGE = 1_000
 UNREAD = "unread"
 """The name of aggregations that only others look at: their values are not sent."""
 _KEEP_ALIVE = "5m"
@@ -25,8 +25,8 @@ def entries_by_id(server: Server, index: str, ids: Sequence[str], source: str) -
     `source` names the fields wanted: `false` for none, `true` for all.
     """
     found: dict[str, Body] = {}
-    for start in range(0, len(ids), PAGE):
-        for entry in _entries(server, index, ids[start : start + PAGE], source):
+    for start in range(0, len(ids), _PAGE):
+        for entry in _entries(server, index, ids[start : start + _PAGE], source):
             if entry["found"]:
                 found[entry["_id"]] = entry
     return found
@@ -119,7 +119,7 @@ def within(query: Body, numbers: Sequence[int]) -> Body:
 
 
 def pages(
-    server: Server, index: str, body: Body, sort: list[Any], size: int = PAGE
+    server: Server, index: str, body: Body, sort: list[Any], size: int = _PAGE
 ) -> Iterator[list[Body]]:
     """Stream the hits of a search in pages; `sort` must be total.
 

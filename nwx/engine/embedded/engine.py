@@ -103,7 +103,7 @@ class EmbeddedEngine(Engine):
         with self._reading() as db:
             first = by_digest.first_captures(db, digest, urlkey)
         yield from first
-        if len(first) == by_digest.FIRST:
+        if len(first) == by_digest.FIRST_CAPTURES:
             with self._streaming() as db:
                 yield from by_digest.further_captures(db, digest, urlkey)
 

@@ -19,18 +19,12 @@ from nwx.engine.facet_store import BlobStore
 from nwx.errors import EngineBusyError, EngineError, EngineVersionError, UsageError
 from nwx.facets.builds.combinations import store_combinations
 from nwx.facets.builds.parts import NUMBERED, CaptureParts
-from nwx.facets.builds.sources import ArchiveSource, CaptureSource, ParquetSource
+from nwx.facets.builds.sources import ArchiveCaptures, CaptureSource, ParquetSource
 from nwx.facets.codes import LABEL_TABLES, DenseNumbers, Labels, encode
 from nwx.facets.criteria import Criterion
 from nwx.facets.revisits import MonthColumns, resolve_revisits, with_own
 from nwx.facets.sites import Sites
-from nwx.facets.stored_build import (
-    Build,
-    BuildDraft,
-    current_build,
-    fetched_build,
-    restamped,
-)
+from nwx.facets.stored_build import Build, BuildDraft, current_build, fetched_build, restamped
 from nwx.model import IndexName
 
 DEFAULT_MIN_CAPTURES = 100
@@ -84,7 +78,7 @@ def build_archive_facets(
     Raises as `build_facets` does.
     """
     store = engine.facet_store()
-    source: CaptureSource = ParquetSource(export) if export else ArchiveSource(store)
+    source: CaptureSource = ParquetSource(export) if export else ArchiveCaptures(store)
     return build_facets(source, store, options, progress, engine.count(IndexName.CAPTURES))
 
 

@@ -42,7 +42,7 @@ class CaptureSource(Protocol):
         """Stream the captures of these months (`201301`), or of all, from a mark on."""
 
 
-class ArchiveSource:
+class ArchiveCaptures:
     """The captures index of an archive."""
 
     def __init__(self, store: FacetStore) -> None:

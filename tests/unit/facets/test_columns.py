@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nwx.facets.columns import FacetColumns, first_rows
+from nwx.facets.columns import FacetColumns, candidate_rows
 from nwx.facets.criteria import Criterion
 from nwx.facets.features import STORED_FEATURES, Feature, Features
 from nwx.facets.question import FacetCondition, FacetQuestion, parse_condition
@@ -97,4 +97,4 @@ def test_lists_are_stored_where_nothing_else_can_be_among_the_first(columns: Fac
 def test_rows_that_tie_with_the_last_are_kept() -> None:
     question = FacetQuestion(by=(Criterion.TYPE,), sort=Feature.BYTES, limit=2)
     columns = {"bytes": np.array([3, 9, 3, 1])}
-    assert first_rows(question, columns, np.arange(4)).tolist() == [0, 1, 2]
+    assert candidate_rows(question, columns, np.arange(4)).tolist() == [0, 1, 2]

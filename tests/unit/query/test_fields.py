@@ -2,14 +2,7 @@
 
 import pytest
 
-from nwx.query.fields import (
-    ALIASES,
-    QueryFieldKind,
-    kind,
-    normal_value,
-    resolve_field,
-    suggestion,
-)
+from nwx.query.fields import ALIASES, QueryFieldKind, kind, normal_value, resolve_field, suggestion
 
 
 @pytest.mark.parametrize(

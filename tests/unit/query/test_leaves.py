@@ -14,18 +14,7 @@ from nwx.query.leaves import (
     text_leaves,
 )
 from nwx.query.question import Question, resolve
-from nwx.query.tree import (
-    All,
-    Bool,
-    Boost,
-    DateRange,
-    Fuzzy,
-    Node,
-    Phrase,
-    Range,
-    Term,
-    Wildcard,
-)
+from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
 
 SPAN = DateRange("20100101000000", "20101231235959")
 

@@ -15,7 +15,7 @@ from nwx.engine.elastic.server import Body, Server
 from nwx.engine.spans import CdxSpan
 
 FIRST_PAGE = 256
-PAGE = 5_000
+_PAGE = 5_000
 MOST_COLLECTIONS = 10_000
 
 _ORDER = ("urlkey", "timestamp", "source_file", "source_file_offset", "id")
@@ -109,7 +109,7 @@ def _entries(
             yield hit["_source"]
         if len(hits) < body["size"]:
             return
-        body |= {"search_after": hits[-1]["sort"], "size": PAGE}
+        body |= {"search_after": hits[-1]["sort"], "size": _PAGE}
 
 
 def _long_rows(server: Server, index: str, span: CdxSpan) -> Iterator[CdxRow]:

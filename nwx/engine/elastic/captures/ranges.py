@@ -9,7 +9,7 @@ from nwx.engine.elastic.server import Body, Server
 from nwx.engine.entries import capture_from_entry
 from nwx.model import Capture
 
-PAGE = 1_000
+_PAGE = 1_000
 LONGEST = 8_000
 """The most characters of a urlkey in the index (`ignore_above` of the mapping)."""
 
@@ -42,14 +42,14 @@ def _sorted(server: Server, index: str, query: Body) -> Iterator[Capture]:
     body: Body = {
         "query": {"bool": {"filter": [query]}},
         "sort": _SORT,
-        "size": PAGE,
+        "size": _PAGE,
         "track_total_hits": False,
     }
     while True:
         hits = search_page(server, index, body)["hits"]["hits"]
         for hit in hits:
             yield capture_from_entry(hit["_source"])
-        if len(hits) < PAGE:
+        if len(hits) < _PAGE:
             return
         body |= {"search_after": hits[-1]["sort"]}
 

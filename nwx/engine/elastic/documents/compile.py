@@ -31,7 +31,7 @@ from nwx.query.tree import (
 )
 
 Query = dict[str, Any]
-Dated = Callable[[DateRange, bool], Query]
+_Dated = Callable[[DateRange, bool], Query]
 """What compiles a date range; the flag tells whether it is asked for, or ruled out by a `NOT`."""
 
 EVERYTHING: Query = {"match_all": {}}
@@ -46,7 +46,7 @@ _LOWEST = (0, 1, 1, 0, 0, 0)
 _HIGHEST = (9999, 12, 31, 23, 59, 59)
 
 
-def compile_node(node: Node, dated: Dated, wanted: bool = True) -> Query:
+def compile_node(node: Node, dated: _Dated, wanted: bool = True) -> Query:
     """Return the query of a tree; `dated` gives the queries of its date ranges.
 
     The tree was checked (`nwx.query.leaves.check_tree`).
@@ -69,7 +69,7 @@ def compile_node(node: Node, dated: Dated, wanted: bool = True) -> Query:
     }
 
 
-def _boost(node: Boost, dated: Dated, wanted: bool) -> Query:
+def _boost(node: Boost, dated: _Dated, wanted: bool) -> Query:
     return _boosted(compile_node(node.node, dated, wanted), node.factor)
 
 
@@ -77,7 +77,7 @@ def _boosted(query: Query, factor: float) -> Query:
     return query if factor == 1 else {"bool": {"must": [query], "boost": factor}}
 
 
-def _bool(node: Bool, dated: Dated, wanted: bool) -> Query:
+def _bool(node: Bool, dated: _Dated, wanted: bool) -> Query:
     parts: Query = {
         "must": [compile_node(part, dated, wanted) for part in node.must],
         "should": [compile_node(part, dated, wanted) for part in node.should],

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from nwx.engine.elastic.documents.compile import NOTHING, Query, digits_range
 from nwx.query.question import DocumentQuery
 
-Span = tuple[str, str]
+_Span = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class DateCondition:
     None of the spans is any, and so is no collection.
     """
 
-    spans: tuple[Span, ...] | None = None
+    spans: tuple[_Span, ...] | None = None
     collections: tuple[str, ...] = ()
 
     def own(self) -> Query:
@@ -53,7 +53,7 @@ def filter_condition(query: DocumentQuery) -> DateCondition | None:
     years = query.filters.get("year", ())
     if not (collections or years or query.date_from or query.date_to):
         return None
-    spans: tuple[Span, ...] | None = None
+    spans: tuple[_Span, ...] | None = None
     if query.date_from or query.date_to:
         spans = ((query.date_from, query.date_to),)
     if years:
@@ -61,7 +61,7 @@ def filter_condition(query: DocumentQuery) -> DateCondition | None:
     return DateCondition(spans, collections)
 
 
-def _parts(whole: Span, years: Iterable[str]) -> Iterator[Span]:
+def _parts(whole: _Span, years: Iterable[str]) -> Iterator[_Span]:
     """Give the parts of a span that lie in the years."""
     for year in years:
         low = max(whole[0], f"{year}0101000000")

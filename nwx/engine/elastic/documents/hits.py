@@ -26,14 +26,14 @@ SOURCE = [
 ]
 """What of a document a hit is made from."""
 
-SNIPPET_CHARACTERS = 160
+_SNIPPET_CHARACTERS = 160
 _FRAGMENTS = 2
 _BETWEEN = " … "
 # Elasticsearch refuses to highlight more (index.highlight.max_analyzed_offset).
 _ANALYZED_CHARACTERS = 999_999
 _BLANKS = re.compile(r"\s+")
 
-Piece = tuple[str, bool]
+_Piece = tuple[str, bool]
 
 
 class Highlighting:
@@ -56,23 +56,23 @@ class Highlighting:
             "pre_tags": [self._mark],
             "post_tags": [self._mark],
             "number_of_fragments": _FRAGMENTS,
-            "fragment_size": SNIPPET_CHARACTERS,
-            "no_match_size": SNIPPET_CHARACTERS,
+            "fragment_size": _SNIPPET_CHARACTERS,
+            "no_match_size": _SNIPPET_CHARACTERS,
             "order": "score",
             "max_analyzed_offset": _ANALYZED_CHARACTERS,
         }
 
-    def pieces(self, hit: Body) -> tuple[Piece, ...]:
+    def pieces(self, hit: Body) -> tuple[_Piece, ...]:
         """Return the snippet of a hit."""
         fragments = hit.get("highlight", {}).get("content", ())
         return tuple(_joined(self._split(text) for text in fragments))
 
-    def _split(self, fragment: str) -> list[Piece]:
+    def _split(self, fragment: str) -> list[_Piece]:
         texts = _BLANKS.sub(" ", fragment).split(self._mark)
         return [(text, place % 2 == 1) for place, text in enumerate(texts) if text]
 
 
-def _joined(fragments: Iterable[Sequence[Piece]]) -> Iterator[Piece]:
+def _joined(fragments: Iterable[Sequence[_Piece]]) -> Iterator[_Piece]:
     for place, pieces in enumerate(fragments):
         if place:
             yield _BETWEEN, False
@@ -83,7 +83,7 @@ def to_hit(
     hit: Body,
     dates: Mapping[str, Dates],
     versions: int = 1,
-    snippet: tuple[Piece, ...] = (),
+    snippet: tuple[_Piece, ...] = (),
 ) -> Hit:
     """Return a hit; `dates` are those of its document where there are more than its own."""
     source = hit["_source"]

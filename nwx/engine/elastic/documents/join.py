@@ -5,12 +5,7 @@ from dataclasses import dataclass, field
 
 from nwx.engine.elastic import limits
 from nwx.engine.elastic.dates.indices import ElasticDatesIndices
-from nwx.engine.elastic.documents.compile import (
-    EVERYTHING,
-    NOTHING,
-    Query,
-    compile_node,
-)
+from nwx.engine.elastic.documents.compile import EVERYTHING, NOTHING, Query, compile_node
 from nwx.engine.elastic.documents.conditions import DateCondition, filter_condition
 from nwx.engine.elastic.documents.facet_filters import DATED_FACETS, FacetFilters
 from nwx.engine.elastic.documents.id_lists import RememberedNumbers
@@ -24,7 +19,7 @@ from nwx.query.tree import DateRange
 
 NUMBERS_ONLY: Body = {"_source": False, "stored_fields": "_none_", "docvalue_fields": [NUMBER]}
 
-Found = Mapping[DateCondition, Collection[int]]
+_Found = Mapping[DateCondition, Collection[int]]
 Lists = Mapping[DateCondition, frozenset[int]]
 _Joiner = Callable[[DateCondition, bool], Query]
 
@@ -96,7 +91,7 @@ class Join:
 
     def _meeting(
         self, query: DocumentQuery, conditions: Sequence[DateCondition], known: Lists
-    ) -> Found | None:
+    ) -> _Found | None:
         """Return the documents that meet each condition, of a query's at least; None of too many.
 
         `known` are the lists of documents that are short enough to be had.
@@ -114,7 +109,7 @@ class Join:
     def _lists(self, conditions: Sequence[DateCondition]) -> Lists:
         return {one: found for one in conditions if (found := self._found(one)) is not None}
 
-    def _candidates(self, query: DocumentQuery, known: Found, most: int) -> list[int] | None:
+    def _candidates(self, query: DocumentQuery, known: _Found, most: int) -> list[int] | None:
         """Return the documents that may be of a result, None of more than `most`."""
         superset = superset_query(query, known)
         if count_hits(self._server, self._documents, superset, most) > most:
@@ -177,12 +172,12 @@ def all_conditions(query: DocumentQuery) -> list[DateCondition]:
     return list(dict.fromkeys([*conditions, own] if own else conditions))
 
 
-def joined_query(query: DocumentQuery, found: Found) -> Query:
+def joined_query(query: DocumentQuery, found: _Found) -> Query:
     """Return the query where the documents of each condition are known."""
     return _query(query, lambda one, wanted: _joined(one, found[one]))
 
 
-def superset_query(query: DocumentQuery, known: Found) -> Query:
+def superset_query(query: DocumentQuery, known: _Found) -> Query:
     """Return a query of at least the documents of a question: any date may do, or not do."""
 
     def either(one: DateCondition, wanted: bool) -> Query:
@@ -220,7 +215,7 @@ def _query(query: DocumentQuery, join: _Joiner) -> Query:
     return {"bool": {"must": [compiled], "filter": filters}} if filters else compiled
 
 
-def _dates_query(query: DocumentQuery, found: Found) -> Query:
+def _dates_query(query: DocumentQuery, found: _Found) -> Query:
     """Return the query of the documents that meet the filters on dates of a question."""
     own = filter_condition(query)
     return _joined(own, found[own]) if own else EVERYTHING

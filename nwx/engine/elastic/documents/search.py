@@ -8,11 +8,7 @@ from nwx.engine.document_index import RESULT_WINDOW
 from nwx.engine.elastic.dates.indices import ElasticDatesIndices
 from nwx.engine.elastic.documents.compile import EVERYTHING, Query
 from nwx.engine.elastic.documents.counts import FacetCounts
-from nwx.engine.elastic.documents.facet_filters import (
-    flat,
-    terms_of,
-    total_without,
-)
+from nwx.engine.elastic.documents.facet_filters import flat, terms_of, total_without
 from nwx.engine.elastic.documents.hits import SOURCE, Highlighting, to_hit
 from nwx.engine.elastic.documents.join import Join, Resolved
 from nwx.engine.elastic.documents.order import DateOrder

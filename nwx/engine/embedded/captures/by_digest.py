@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from nwx.engine.embedded.reader import SELECT_CAPTURES, capture_of_row
 from nwx.model import Capture
 
-FIRST = 20
+FIRST_CAPTURES = 20
 
 _END = "substr({}, -9)"
 _TIME = "CAST(timestamp AS INTEGER)"
@@ -36,14 +36,17 @@ _OF_A_URL = (
 
 def first_captures(db: sqlite3.Connection, digest: str, urlkey: str) -> list[Capture]:
     """Return the first FIRST of `Engine.captures_by_digest`, which are all of most digests."""
-    rows = db.execute(f"{_question(urlkey)} LIMIT {FIRST}", {"digest": digest, "urlkey": urlkey})
+    rows = db.execute(
+        f"{_question(urlkey)} LIMIT {FIRST_CAPTURES}", {"digest": digest, "urlkey": urlkey}
+    )
     return [capture_of_row(row) for row in rows]
 
 
 def further_captures(db: sqlite3.Connection, digest: str, urlkey: str) -> Iterator[Capture]:
     """Stream those behind the first."""
     rows = db.execute(
-        f"{_question(urlkey)} LIMIT -1 OFFSET {FIRST}", {"digest": digest, "urlkey": urlkey}
+        f"{_question(urlkey)} LIMIT -1 OFFSET {FIRST_CAPTURES}",
+        {"digest": digest, "urlkey": urlkey},
     )
     return map(capture_of_row, rows)
 

@@ -47,7 +47,7 @@ class Seen(NamedTuple):
     collections: Ints
 
 
-def merged_dates(parts: Sequence[Seen]) -> Seen:
+def merged_date_columns(parts: Sequence[Seen]) -> Seen:
     """Return the dates of several indices, each once."""
     nums, timestamps, collections = map(np.concatenate, zip(*parts, strict=True))
     order = np.lexsort((collections, timestamps, nums))

@@ -22,7 +22,7 @@ from nwx.engine.embedded.registry import Registry
 from nwx.errors import EngineBusyError, EngineError, EngineVersionError
 from nwx.model import Dates, IndexName
 
-FORMAT = 1
+_FORMAT = 1
 """The layout of the folder; raise it when an older nwx could not read a new one."""
 
 _MANIFEST = "dates.json"
@@ -53,10 +53,10 @@ class DatesFolder(Folder):
             raise EngineError(
                 f"{self.path / _MANIFEST} is damaged ({error}); restore it from a copy"
             ) from error
-        if form > FORMAT or version > mappings.version(IndexName.DATES):
+        if form > _FORMAT or version > mappings.version(IndexName.DATES):
             raise EngineVersionError(
                 f"the dates index at {self.path} was made by a newer version of nwx "
-                f"(format {form}, here {FORMAT}); update nwx"
+                f"(format {form}, here {_FORMAT}); update nwx"
             )
         self.database = self.path / _DATABASE.format(self.number)
 
@@ -72,7 +72,7 @@ class DatesFolder(Folder):
         """Say that the database of now is the one that counts."""
         manifest = self.path / f"{_MANIFEST}.new"
         version = mappings.version(IndexName.DATES)
-        text = json.dumps({"format": FORMAT, "mapping": version, "number": self.number})
+        text = json.dumps({"format": _FORMAT, "mapping": version, "number": self.number})
         with self.our_errors():
             manifest.write_text(f"{text}\n", encoding="utf-8")
             manifest.rename(self.path / _MANIFEST)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nwx.engine.embedded.database import DOCUMENT_FACETS, count_rows
-from nwx.engine.embedded.dates.attached import Seen, merged_dates
+from nwx.engine.embedded.dates.attached import Seen, merged_date_columns
 from nwx.engine.embedded.documents.stored_columns import Ints, StoredColumns
 from nwx.model import Collapse, IndexName
 
@@ -98,7 +98,7 @@ class DocumentColumns:
         self.collections = {name: code for code, name in db.execute("SELECT * FROM collections")}
         seen = Seen(stored.seen_nums, stored.timestamps, stored.collections)
         further = others(self.size, self.collections) if others is not None else ()
-        self._seen = merged_dates([seen, *further]) if further else seen
+        self._seen = merged_date_columns([seen, *further]) if further else seen
         self.timestamps = self._seen.timestamps
         self.is_document: Bools = stored.documents["url_group"] > 0
         self._starts: Ints = np.searchsorted(self._seen.nums, np.arange(self.size + 1))

@@ -8,7 +8,7 @@ from tantivy import FieldType, Occur, Query
 from nwx.engine.embedded.documents.analyzer import fold, tokens
 from nwx.engine.embedded.documents.near import is_plain
 from nwx.engine.embedded.documents.patterns import between_query, pattern_pieces, wildcard_query
-from nwx.engine.embedded.documents.tantivy_index import FIELDS, WORDS, schema
+from nwx.engine.embedded.documents.tantivy_index import DOCUMENT_FIELDS, WORDS, schema
 from nwx.engine.embedded.documents.terms import Terms
 from nwx.query.leaves import (
     DATE,
@@ -34,7 +34,7 @@ from nwx.query.tree import (
     Wildcard,
 )
 
-Dated = Callable[[DateRange], Query]
+_Dated = Callable[[DateRange], Query]
 """What compiles a date range."""
 
 Near = Callable[[str, Sequence[str], int], Query]
@@ -45,7 +45,7 @@ Near = Callable[[str, Sequence[str], int], Query]
 class Known:
     """What only the archive knows: documents of date ranges, its terms, and its texts."""
 
-    dated: Dated
+    dated: _Dated
     terms: Terms
     near: Near
     scored: bool = True
@@ -126,7 +126,7 @@ def _each(occur: Occur, queries: list[Query]) -> list[tuple[Occur, Query]]:
 def _leaf(node: Leaf, field: str, known: Known) -> Query:
     kind = field_type(field)
     if is_any(node):
-        return _constant(Query.term_query(schema(), FIELDS, field, "basic"))
+        return _constant(Query.term_query(schema(), DOCUMENT_FIELDS, field, "basic"))
     if kind == DATE:
         return _date(node, field)
     match node:

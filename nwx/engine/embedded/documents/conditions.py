@@ -8,7 +8,7 @@ from nwx.errors import QueryError
 from nwx.query.question import DocumentQuery
 from nwx.query.tree import All, Bool, DateRange, Node
 
-Span = tuple[int, int]
+_Span = tuple[int, int]
 _TIMESTAMP = re.compile(r"\d{14}", re.ASCII)
 _FIRST, _LAST = "0" * 14, "9" * 14
 
@@ -21,7 +21,7 @@ class DateCondition:
     where documents with such a one are ruled out.
     """
 
-    spans: tuple[Span, ...] | None = None
+    spans: tuple[_Span, ...] | None = None
     collections: tuple[str, ...] = ()
     wanted: bool = True
 
@@ -63,14 +63,14 @@ def without_conditions(node: Node) -> tuple[Node, tuple[DateCondition, ...]]:
     return Bool(kept, node.should, must_not), tuple(conditions)
 
 
-def _parts(whole: Span, years: tuple[str, ...]) -> Iterator[Span]:
+def _parts(whole: _Span, years: tuple[str, ...]) -> Iterator[_Span]:
     """Give the parts of a span that lie in the years."""
     for year in years:
         low, high = _span(f"{year}0101000000", f"{year}1231235959")
         yield max(low, whole[0]), min(high, whole[1])
 
 
-def _span(low: str, high: str) -> Span:
+def _span(low: str, high: str) -> _Span:
     for digits in (low, high):
         if not _TIMESTAMP.fullmatch(digits):
             raise QueryError(f"{digits[:40]!r} is no timestamp; 14 digits are needed")

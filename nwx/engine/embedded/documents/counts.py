@@ -27,7 +27,7 @@ class NarrowedNumbers:
     by_facet: Mapping[str, Ints] = field(default_factory=dict)
 
 
-def narrow(
+def narrow_facets(
     columns: DocumentColumns,
     nums: Ints,
     query: DocumentQuery,

@@ -7,13 +7,7 @@ from pathlib import Path
 import tantivy
 
 from nwx.engine.embedded.documents.searcher import DocumentSearcher, tantivy_errors
-from nwx.engine.embedded.documents.tantivy_index import (
-    NUM,
-    Packer,
-    TextWriter,
-    entry_of,
-    schema,
-)
+from nwx.engine.embedded.documents.tantivy_index import NUM, Packer, TextWriter, entry_of, schema
 
 
 def rebuild_older_index(folder: Path) -> None:

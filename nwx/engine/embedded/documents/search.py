@@ -12,12 +12,7 @@ from tantivy import Query
 from nwx.engine.document_index import RESULT_WINDOW
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns, Folds
-from nwx.engine.embedded.documents.compile import (
-    Known,
-    all_of,
-    compile_node,
-    values_query,
-)
+from nwx.engine.embedded.documents.compile import Known, all_of, compile_node, values_query
 from nwx.engine.embedded.documents.conditions import (
     DateCondition,
     filter_condition,
@@ -27,7 +22,7 @@ from nwx.engine.embedded.documents.conditions import (
 from nwx.engine.embedded.documents.counts import (
     DATED_FACETS,
     NarrowedNumbers,
-    narrow,
+    narrow_facets,
     read_facets,
 )
 from nwx.engine.embedded.documents.near import are_near, near_candidates
@@ -48,7 +43,7 @@ _SCROLL_CHUNK = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class _Found:
     """What a question finds: a query of these documents at least, and their numbers.
 
     `allowed` tells them apart where the query finds more. All scores are
@@ -115,7 +110,7 @@ def scroll_documents(view: ArchiveView, question: Question) -> Iterator[Hit]:
 
 def _find(
     view: ArchiveView, query: DocumentQuery, facets: Sequence[str] = (), *, scores: bool = True
-) -> Found:
+) -> _Found:
     """Return what a question finds: tantivy answers what it knows, the columns tell the rest.
 
     The columns tell the filters of facets too, which count what other
@@ -140,12 +135,12 @@ def _find(
         nums = nums[allowed[nums]]
     own_dates = filter_condition(query)
     dated = None if own_dates is None else _seen(view.columns, own_dates)
-    numbers = narrow(view.columns, nums, query, apart, dated)
+    numbers = narrow_facets(view.columns, nums, query, apart, dated)
     if dated is not None:
         allowed = dated if allowed is None else allowed & dated
     elif allowed is None and view.searcher.num_docs != view.columns.entries:
         allowed = view.columns.is_document
-    return Found(all_of([ranked, *filters.values()]), numbers, allowed, scored)
+    return _Found(all_of([ranked, *filters.values()]), numbers, allowed, scored)
 
 
 def _all_seen(columns: DocumentColumns, conditions: Sequence[DateCondition]) -> Bools | None:
@@ -188,7 +183,7 @@ def _seen(columns: DocumentColumns, condition: DateCondition) -> Bools:
 
 
 def _first(
-    view: ArchiveView, question: Question, found: Found, folds: Folds | None, wanted: int
+    view: ArchiveView, question: Question, found: _Found, folds: Folds | None, wanted: int
 ) -> list[OrderedHits]:
     groups = None if folds is None else folds.groups
     if question.sort is Sort.RELEVANCE and found.scored:

@@ -12,7 +12,7 @@ from nwx.query.leaves import text_leaves
 from nwx.query.tree import Fuzzy, Node, Phrase, Term, Wildcard
 
 Piece = tuple[str, bool]
-Leaf = Term | Phrase | Wildcard | Fuzzy
+_Leaf = Term | Phrase | Wildcard | Fuzzy
 
 SNIPPET_CHARACTERS = 300
 _BEFORE = 80
@@ -112,7 +112,7 @@ class Highlighter:
         return known
 
 
-def _looser(leaves: Iterable[Leaf]) -> Iterator[Callable[[str], bool]]:
+def _looser(leaves: Iterable[_Leaf]) -> Iterator[Callable[[str], bool]]:
     leaves = list(leaves)
     if patterns := [_pattern(leaf) for leaf in leaves if isinstance(leaf, Wildcard)]:
         yield matcher(*patterns)
@@ -121,7 +121,7 @@ def _looser(leaves: Iterable[Leaf]) -> Iterator[Callable[[str], bool]]:
             yield from (_likeness(word, leaf.distance) for word in tokens(leaf.text))
 
 
-def _words(leaf: Leaf) -> list[str]:
+def _words(leaf: _Leaf) -> list[str]:
     return tokens(leaf.text) if isinstance(leaf, Term | Phrase) else []
 
 

@@ -12,11 +12,7 @@ import zstandard
 
 from nwx import mappings
 from nwx.engine.embedded.documents.analyzer import ANALYZER, tokenized, tokens
-from nwx.engine.embedded.documents.searcher import (
-    DocumentSearcher,
-    open_tantivy,
-    tantivy_errors,
-)
+from nwx.engine.embedded.documents.searcher import DocumentSearcher, open_tantivy, tantivy_errors
 from nwx.engine.entries import IndexEntry
 from nwx.model import IndexName
 from nwx.query.tree import DEFAULT_FIELDS
@@ -24,7 +20,7 @@ from nwx.query.tree import DEFAULT_FIELDS
 NUM = "_num"
 SLOT, BIT = "_slot", "_bit"
 BITS = 52  # what the sum of a double tells apart
-FIELDS = "_fields"
+DOCUMENT_FIELDS = "_fields"
 WORDS = "_words"
 _HEAD, _CONTENT, _LINKS = "_head", "_content", "_links"
 _LINK_FIELDS = ("links", "links_text", "links_kind", "links_domains")
@@ -70,7 +66,7 @@ def schema() -> tantivy.Schema:
     builder.add_unsigned_field(SLOT, fast=True)
     builder.add_unsigned_field(BIT, fast=True)
     builder.add_text_field(WORDS, tokenizer_name=ANALYZER, index_option="basic")
-    builder.add_text_field(FIELDS, tokenizer_name=_RAW, index_option="basic")
+    builder.add_text_field(DOCUMENT_FIELDS, tokenizer_name=_RAW, index_option="basic")
     for piece in (_HEAD, _CONTENT, _LINKS):
         builder.add_bytes_field(piece, stored=True)
     return builder.build()
@@ -174,7 +170,7 @@ class Packer:
                     continue
             else:
                 document.add_integer(name, date_number(value) if kind == "date" else value)
-            document.add_text(FIELDS, name)
+            document.add_text(DOCUMENT_FIELDS, name)
         document.add_text(WORDS, " ".join(words))
         self._store(document, entry)
         return document

@@ -9,7 +9,7 @@ import pytest
 from nwx.engine.open import open_engine
 from nwx.facets.builds import cell_features
 from nwx.facets.builds.build import FacetBuildOptions, FacetBuildReport, build_facets
-from nwx.facets.builds.sources import ArchiveSource
+from nwx.facets.builds.sources import ArchiveCaptures
 from nwx.facets.criteria import CUBE, Criterion
 from nwx.facets.features import STORED_FEATURES
 from nwx.model import Capture
@@ -26,7 +26,7 @@ def build(folder: Path, **options: object) -> FacetBuildReport:
     with open_engine(Settings(str(folder)), read_only=True) as engine:
         store = engine.facet_store()
         wanted = FacetBuildOptions(**options)  # type: ignore[arg-type]
-        return build_facets(ArchiveSource(store), store, wanted)
+        return build_facets(ArchiveCaptures(store), store, wanted)
 
 
 def stored(folder: Path) -> dict[str, dict[str, object]]:

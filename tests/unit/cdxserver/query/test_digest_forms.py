@@ -2,7 +2,7 @@
 
 import pytest
 
-from nwx.cdxserver.query.digest_spelling import normal_or_same, spelled
+from nwx.cdxserver.query.digest_forms import normal_or_same, spelled
 from nwx.values.digests import DigestForm
 
 BASE32 = "HJG5ZWG3MQQKHIN43BXJY3FUWP7WTU43"
