@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nwx.engine.arrays import Array
+from nwx.bulk.arrays import Array
 from nwx.keys import document_id, document_key
 from nwx.model import Capture
 

@@ -104,19 +104,23 @@ def create_app(
         places=places,
         playback=playback,
     )
-    replays = replay_url or replay_port
     captures = CdxService(
         CdxServer([EngineSource(engine), *cdx_sources]),
         engine=engine,
         token=cdx_token,
         origins=origins_of(cdx_origins),
-        replay_url=f"/{replay.COLLECTION}" if replays else "",
+        replay_url=f"/{replay.COLLECTION}" if replay_url or replay_port else "",
         places=places,
         streams=BoundedSemaphore(limits.exports),
     )
     cdx.prepare_cdx(app, captures)
     dedup.prepare_dedup(app, engine, places)
     question_limits.prepare_limits(app, limits)
+    _register_pages(app)
+    return app
+
+
+def _register_pages(app: Flask) -> None:
     for module in _MODULES:
         app.register_blueprint(module.blueprint)
     _prepare_templates(app)
@@ -124,7 +128,6 @@ def create_app(
     app.wsgi_app = HostCheck(app.wsgi_app)  # type: ignore[method-assign]
     compression.register_compression(app)
     app.after_request(_protect)
-    return app
 
 
 def _prepare_templates(app: Flask) -> None:

@@ -1,6 +1,7 @@
 """nwx build-facets"""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -8,6 +9,10 @@ from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar
 from nwx.engine.open import open_engine
 from nwx.settings import Settings
+
+if TYPE_CHECKING:
+    from nwx.facets.builds.build import FacetBuildReport
+
 
 _MIN_CAPTURES = 100
 _FAULTS_SHOWN = 20
@@ -81,19 +86,21 @@ def command(
     with open_engine(settings, read_only=True) as engine, progress_bar(quiet=quiet) as show:
         report = build_archive_facets(engine, options, show, source)
     if as_json:
-        print_json(
-            {
-                "captures": report.captures,
-                "months": report.months,
-                "months_kept": report.months_kept,
-                "combinations": report.combinations,
-                "bytes": report.bytes,
-                "seconds": round(report.seconds, 3),
-            }
-        )
+        print_json(_report_json(report))
     elif not quiet:
         click.echo(
             f"{counted(report.captures, 'capture')}, {counted(report.months, 'month')} built and"
             f" {report.months_kept:,} kept, {counted(report.combinations, 'combination')},"
             f" {size_words(report.bytes)} in {report.seconds:.1f} s"
         )
+
+
+def _report_json(report: "FacetBuildReport") -> dict[str, float]:
+    return {
+        "captures": report.captures,
+        "months": report.months,
+        "months_kept": report.months_kept,
+        "combinations": report.combinations,
+        "bytes": report.bytes,
+        "seconds": round(report.seconds, 3),
+    }

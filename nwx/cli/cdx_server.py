@@ -83,13 +83,8 @@ def command(
         raise UsageError("captures are written to an archive; add --archive")
     with ExitStack() as stack:
         asked: list[RowSource] = open_sources(sources)
-        engine: Engine | None = None
-        if archive or not sources:
-            engine = stack.enter_context(open_engine(settings, read_only=not token))
-            if token:
-                make_ready(engine)
-            asked.insert(0, EngineSource(engine))
-        server = CdxServer(asked)
+        engine = _opened(stack, settings, token) if archive or not sources else None
+        server = CdxServer([*([EngineSource(engine)] if engine else []), *asked])
         stack.callback(server.close)
         service = CdxService(
             server,
@@ -100,10 +95,16 @@ def command(
             streams=streams_of(threads),
         )
         shown = ", ".join((*((settings.engine,) if engine else ()), *sources))
-        serve_alone(
-            service,
-            CdxServerAddress(host, port, threads),
-            lambda address: click.echo(
-                f"nwx answers from {clean(shown)} at {address}/cdx (Ctrl-C ends)"
-            ),
-        )
+
+        def ready(address: str) -> None:
+            click.echo(f"nwx answers from {clean(shown)} at {address}/cdx (Ctrl-C ends)")
+
+        serve_alone(service, CdxServerAddress(host, port, threads), ready)
+
+
+def _opened(stack: ExitStack, settings: Settings, token: str) -> Engine:
+    """Return the archive, ready to be written to where there is a token for that."""
+    engine = stack.enter_context(open_engine(settings, read_only=not token))
+    if token:
+        make_ready(engine)
+    return engine

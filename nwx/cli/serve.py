@@ -31,6 +31,13 @@ class _Options:
     title: str
 
 
+_HANDED_ON = (
+    *("host", "port", "threads", "replay", "replay_port", "replay_host"),
+    *("search_url", "replay_url", "cdx_origins"),
+)
+"""The options that the service takes as they are."""
+
+
 @click.command("serve")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
@@ -122,19 +129,11 @@ def command(settings: Settings, /, **given: Any) -> None:
     token = asked.cdx_token or settings.cdx_token
     sources = tuple(open_sources(asked.cdx_sources))
     service = ServiceSettings(
-        host=asked.host,
-        port=asked.port,
-        threads=asked.threads,
-        replay=asked.replay,
-        replay_port=asked.replay_port,
-        search_url=asked.search_url,
-        replay_url=asked.replay_url,
-        replay_host=asked.replay_host,
-        title=asked.title or DEFAULT_TITLE,
         cdx_sources=sources,
         cdx_token=token,
         search_seconds=asked.search_seconds or settings.search_seconds,
-        cdx_origins=asked.cdx_origins,
+        title=asked.title or DEFAULT_TITLE,
+        **{name: getattr(asked, name) for name in _HANDED_ON},
     )
     try:
         with open_engine(settings, read_only=not token) as engine:

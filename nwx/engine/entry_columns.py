@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nwx.engine.arrays import Array, read_arrays
+from nwx.bulk.arrays import Array, read_arrays
 from nwx.engine.entries import IndexEntry
 from nwx.errors import BlobError
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nwx.engine.arrays import Array
+from nwx.bulk.arrays import Array
 from nwx.engine.base import Engine
 from nwx.engine.facet_store import CAPTURE_ROW_FIELDS
 from nwx.facets.columns import FacetColumns

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from nwx.engine.arrays import Array
+from nwx.bulk.arrays import Array
 from nwx.engine.facet_store import CAPTURE_ROW_FIELDS
 from nwx.errors import EngineError
 from nwx.facets.criteria import COLUMN_CRITERIA, Criterion, known_sizes

@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from nwx.engine.arrays import Array
+from nwx.bulk.arrays import Array
 from nwx.facets.criteria import CUBE, Criterion, grouping_name
 from nwx.facets.features import STORED_FEATURES, Feature, Features
 from nwx.facets.question import FacetCondition, FacetQuestion, FacetRow

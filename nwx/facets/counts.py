@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from nwx.engine.arrays import Array
+from nwx.bulk.arrays import Array
 from nwx.facets.codes import check_bits
 from nwx.facets.columns import FacetColumns, MonthRows
 from nwx.facets.criteria import Criterion

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from nwx.engine.arrays import Array
+from nwx.bulk.arrays import Array
 from nwx.engine.selection import (
     ALL,
     AllOf,

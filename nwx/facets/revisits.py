@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nwx.engine.arrays import Array
+from nwx.bulk.arrays import Array
 from nwx.facets.codes import packed
 from nwx.facets.criteria import Criterion
 from nwx.facets.definitions import UNKNOWN

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from nwx.engine.arrays import Array, narrow, read_arrays, write_arrays
+from nwx.bulk.arrays import Array, narrow, read_arrays, write_arrays
 from nwx.engine.entry_columns import EntryColumns, TextsFile
 from nwx.engine.facet_store import BlobStore, StoredBuild
 from nwx.errors import BlobError, EngineVersionError

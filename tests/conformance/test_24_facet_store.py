@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nwx.engine.arrays import read_arrays, write_arrays
+from nwx.bulk.arrays import read_arrays, write_arrays
 from nwx.engine.base import Engine
 from nwx.engine.entry_columns import EntryColumns
 from nwx.engine.facet_store import CAPTURE_ROW_FIELDS, FacetStore, StoredBuild

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from nwx.bulk.arrays import narrow
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
-from nwx.engine.arrays import narrow
 from nwx.engine.base import Engine
 from nwx.engine.facet_store import BlobStore
 from nwx.errors import EngineBusyError, EngineError, EngineVersionError, UsageError

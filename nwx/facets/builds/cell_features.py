@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nwx.engine.arrays import Array
+from nwx.bulk.arrays import Array
 from nwx.facets.codes import packed
 from nwx.facets.counts import sums, varied_bytes
 from nwx.facets.criteria import CUBE, Criterion, grouping_name

@@ -5,8 +5,8 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 
 import numpy as np
 
+from nwx.bulk.arrays import Array
 from nwx.bulk.progress import ShowProgress, WorkProgress
-from nwx.engine.arrays import Array
 from nwx.facets.builds.cell_features import CellCaptures, CombinationsBefore
 from nwx.facets.builds.groupings import Grouping, all_groupings, count_groupings
 from nwx.facets.codes import Labels

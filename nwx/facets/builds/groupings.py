@@ -17,7 +17,7 @@ from itertools import combinations
 
 import numpy as np
 
-from nwx.engine.arrays import Array, narrow
+from nwx.bulk.arrays import Array, narrow
 from nwx.facets.builds import cell_features
 from nwx.facets.builds.cell_features import CellCaptures, CombinationsBefore, repeats
 from nwx.facets.codes import check_bits

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nwx.engine.arrays import Array, narrow, read_arrays, write_arrays
+from nwx.bulk.arrays import Array, narrow, read_arrays, write_arrays
 from nwx.facets.codes import LABEL_TABLES, CaptureCodes, DenseNumbers, Labels
 from nwx.facets.criteria import Criterion
 

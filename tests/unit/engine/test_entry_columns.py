@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nwx.engine.arrays import write_arrays
+from nwx.bulk.arrays import write_arrays
 from nwx.engine.entry_columns import EntryColumns, TextsFile, combination_id
 from nwx.errors import BlobError
 

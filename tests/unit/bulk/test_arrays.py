@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nwx.engine.arrays import narrow, read_arrays, write_arrays
+from nwx.bulk.arrays import narrow, read_arrays, write_arrays
 from nwx.errors import BlobError
 
 

@@ -1,0 +1,187 @@
+"""The layout of the source: one definition of a name, nouns for modules, a test for each module."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+PACKAGES = ("nwx", "webapp")
+MODULES = sorted(path for name in PACKAGES for path in (ROOT / name).rglob("*.py"))
+TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
+
+MOST_LINES = 400
+MOST_FUNCTION_LINES = 40
+MOST_MODULES = 16
+"""In one folder."""
+
+SHARED_NAMES = {
+    "command": "each command module of nwx/cli defines the command of its name",
+    "main": "the console scripts dedup-cdx, revisits and add-dates, nwx itself, and the player",
+    "blueprint": "each module of routes registers one under this name",
+}
+"""Public names that several modules define, with the reason."""
+
+ENGINES = ("nwx/engine/elastic/", "nwx/engine/embedded/")
+"""What plays the same part in both engines has the same name in both."""
+
+NOT_GERUNDS = {"digest_spelling", "gc_tuning"}
+"""Names of modules that end in -ing and are nouns."""
+
+CROWDED = {"nwx/cli": "one module a command"}
+"""Folders with more modules than are easy to look through, with the reason."""
+
+TESTED_ELSEWHERE = {
+    "nwx/cdxserver/query/model.py": "tests/unit/cdxserver/query/test_parser.py",
+    "nwx/charts": "tests/unit/charts/test_pictures.py",
+    "nwx/engine/base.py": "tests/conformance",
+    "nwx/engine/capture_index.py": "tests/conformance",
+    "nwx/engine/dates_index.py": "tests/conformance",
+    "nwx/engine/document_index.py": "tests/conformance",
+    "nwx/engine/facet_store.py": "tests/conformance",
+    "nwx/engine/ledger.py": "tests/conformance",
+    "nwx/engine/selection.py": "tests/conformance",
+    "nwx/engine/elastic": "tests/conformance",
+    "nwx/engine/embedded": "tests/conformance",
+    "nwx/errors.py": "tests/unit",
+    "nwx/extract/limits.py": "tests/unit/extract/test_html.py",
+    "nwx/extract/page.py": "tests/unit/extract/test_lexbor.py",
+    "nwx/extract/pdf_process.py": "tests/unit/extract/test_pdf.py",
+    "nwx/facets": "tests/conformance/test_21_facets.py",
+    "nwx/importing/worker.py": "tests/unit/importing/test_importer.py",
+    "nwx/model.py": "tests/unit",
+    "nwx/query/tree.py": "tests/unit/query/test_parser.py",
+    "nwx/warc/contents.py": "tests/unit/warc/test_sources.py",
+    "nwx/warc/zip_entries.py": "tests/unit/warc/test_wacz.py",
+    "webapp": "tests/web",
+}
+"""Where modules are tested that have no unit test of their own: records, interfaces, and what
+takes a real server, a browser or a whole archive to try."""
+
+
+def _name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def _public_names(tree: ast.Module) -> Iterator[str]:
+    """Give the names of a module, but for the functions that answer a route: these name it."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            if not any("blueprint" in ast.unparse(each) for each in node.decorator_list):
+                yield node.name
+        elif isinstance(node, ast.Assign):
+            yield from (each.id for each in node.targets if isinstance(each, ast.Name))
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id
+
+
+def test_a_public_name_is_defined_in_one_module() -> None:
+    places: dict[str, set[str]] = defaultdict(set)
+    for path, tree in TREES.items():
+        for name in _public_names(tree):
+            if not name.startswith("_"):
+                places[name].add(_name(path))
+    several = {name: sorted(found) for name, found in places.items() if len(found) > 1}
+    wrong = {name for name in several if not _is_of_engines(several[name])} - set(SHARED_NAMES)
+    assert {name: several[name] for name in wrong} == {}
+    assert set(SHARED_NAMES) <= set(several), "a name that is no longer shared"
+
+
+def _is_of_engines(paths: list[str]) -> bool:
+    """Return whether a name is defined once in each engine, or beside them to choose one."""
+    others = [path for path in paths if not path.startswith(ENGINES)]
+    counts = [sum(path.startswith(engine) for path in paths) for engine in ENGINES]
+    return counts == [1, 1] and others in ([], ["nwx/engine/open.py"])
+
+
+def test_modules_are_named_by_nouns() -> None:
+    gerunds = [
+        path for path in MODULES if path.stem.endswith("ing") and path.stem not in NOT_GERUNDS
+    ]
+    assert [_name(path) for path in gerunds] == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_a_module_is_short(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_functions_are_short(path: Path) -> None:
+    long = [
+        f"{node.name}: {size} lines"
+        for node in ast.walk(TREES[path])
+        if isinstance(node, ast.FunctionDef) and (size := _code_lines(node)) > MOST_FUNCTION_LINES
+    ]
+    assert long == []
+
+
+def _code_lines(function: ast.FunctionDef) -> int:
+    """Return the lines of a function behind its signature and docstring."""
+    documented = ast.get_docstring(function) is not None
+    body = function.body[1:] if documented else function.body
+    return (function.end_lineno or 0) - body[0].lineno + 1 if body else 0
+
+
+def test_a_folder_is_easy_to_look_through() -> None:
+    counts: dict[str, int] = defaultdict(int)
+    for path in MODULES:
+        if path.stem != "__init__":
+            counts[_name(path.parent)] += 1
+    crowded = {folder: count for folder, count in counts.items() if count > MOST_MODULES}
+    assert {folder: crowded[folder] for folder in crowded if folder not in CROWDED} == {}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_what_is_public_is_documented(path: Path) -> None:
+    missing = [] if ast.get_docstring(TREES[path]) or not TREES[path].body else ["the module"]
+    missing += _undocumented(TREES[path].body, "", set())
+    assert missing == []
+
+
+def _undocumented(body: list[ast.stmt], within: str, inherited: set[str]) -> Iterator[str]:
+    for node in body:
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef) or node.name.startswith("_"):
+            continue
+        if ast.get_docstring(node) is None and node.name not in inherited:
+            yield f"{within}{node.name}"
+        if isinstance(node, ast.ClassDef):
+            known = {name for base in node.bases for name in DOCUMENTED[ast.unparse(base)]}
+            yield from _undocumented(node.body, f"{node.name}.", known)
+
+
+def _documented_methods() -> dict[str, set[str]]:
+    """Return the names of the documented methods of each class of the source."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for tree in TREES.values():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef):
+                methods = (each for each in node.body if isinstance(each, ast.FunctionDef))
+                found[node.name] |= {each.name for each in methods if ast.get_docstring(each)}
+    return found
+
+
+DOCUMENTED = _documented_methods()
+
+
+def test_every_module_has_a_unit_test() -> None:
+    without = [_name(path) for path in MODULES if not _has_test(path)]
+    named = {name: place for name in without for place in TESTED_ELSEWHERE if _within(name, place)}
+    assert [name for name in without if name not in named] == []
+    assert set(TESTED_ELSEWHERE) == set(named.values()), "a place that has unit tests by now"
+    assert [path for path in TESTED_ELSEWHERE.values() if not (ROOT / path).exists()] == []
+
+
+def _within(name: str, place: str) -> bool:
+    return name == place or name.startswith(f"{place}/")
+
+
+def _has_test(path: Path) -> bool:
+    if path.stem == "__init__" or path.parent.name == "cli":
+        return True  # commands are tested by running them: tests/cli
+    inside = path.relative_to(ROOT)
+    if inside.parts[0] == "nwx":
+        inside = inside.relative_to("nwx")
+    return (ROOT / "tests" / "unit" / inside.parent / f"test_{path.stem}.py").exists()
