@@ -23,7 +23,10 @@ def reference() -> str:
 
 
 def _sections() -> Iterator[str]:
-    with click.Context(cli, info_name="nwx", max_content_width=90, terminal_width=90) as context:
+    # With the names of the help option that `nwx` itself sets: a command keeps the option that
+    # it made first, so that with others its help would depend on what ran before.
+    names = cli.context_settings["help_option_names"]
+    with click.Context(cli, info_name="nwx", terminal_width=90, help_option_names=names) as context:
         yield from _of_command("nwx", cli, context)
 
 

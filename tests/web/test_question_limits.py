@@ -42,7 +42,7 @@ class SlowEngine(EmbeddedEngine):
 def engine(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[SlowEngine]:
-    monkeypatch.setattr(question_pool, "WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(question_pool, "_WAIT_SECONDS", 0.01)
     with SlowEngine(tmp_path_factory.mktemp("slow") / "archive") as opened:
         opened.create()
         opened.write(batch())

@@ -125,7 +125,7 @@ def test_a_chart_that_takes_too_long_is_told(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_whoever_would_wait_too_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures, "WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(pictures, "_WAIT_SECONDS", 0.01)
     with pictures._slot(), pictures._slot(), pytest.raises(DrawingBusyError, match="ask again"):
         draw_picture(_sized("bars", ROWS), theme.config("light"), "svg")
     assert draw_picture(_sized("bars", []), theme.config("light"), "svg")

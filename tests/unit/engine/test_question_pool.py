@@ -33,7 +33,7 @@ def held() -> Iterator[Held]:
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(question_pool, "WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(question_pool, "_WAIT_SECONDS", 0.01)
 
 
 def asked(pool: QuestionPool, question: Held) -> threading.Thread:
