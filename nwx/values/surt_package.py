@@ -38,7 +38,8 @@ def package_urlkey(url: str) -> str:
         # what the package is known to raise on URLs that it cannot take
         if _NO_PORT.match(url):
             return url
-        raise UrlError(f"the URL {url[:60]!r} has no urlkey: {error or 'not a URL'}") from error
+        reason = str(error) if isinstance(error, ValueError) else ""
+        raise UrlError(f"the URL {url[:60]!r} has no urlkey: {reason or 'not a URL'}") from error
     return key
 
 

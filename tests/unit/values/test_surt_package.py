@@ -17,6 +17,11 @@ def test_what_the_package_cannot_take_is_an_error_that_names_it() -> None:
         package_urlkey("http://\ud800.com/")
 
 
+def test_a_blank_is_no_url() -> None:
+    with pytest.raises(UrlError, match="has no urlkey: not a URL"):
+        package_urlkey(" ")
+
+
 def test_nested_escapes_are_refused_before_they_are_undone() -> None:
     with pytest.raises(UrlError, match="escaped many times"):
         package_urlkey("http://a.example/" + "%" + "25" * 70)
