@@ -9,7 +9,10 @@ from nwx.engine.base import Engine
 from nwx.query.question import FACET_FIELDS, Question
 from tests.conformance import chance
 from tests.conformance.asking import facet
+from tests.conformance.test_13_chance import BATCHES as CHANCE_BATCHES
 from tests.conformance.test_13_chance import check
+
+BATCHES = CHANCE_BATCHES
 
 COUNTED = ("collection", "host", "content_type_norm", "status_code", "content_language", "year")
 

@@ -52,9 +52,16 @@ def _end(text: str | None) -> str:
     return "*" if text is None else f'"{text}"'
 
 
+def _is_no_address(text: str) -> bool:
+    """Return whether a text stays in the default fields: an address is looked for in `url`."""
+    return "://" not in text
+
+
 _FIELDS = st.sampled_from(["", "title", "content", "author"])
 _WORDS = st.from_regex(r"[a-z0-9éß日:/+!(){}\[\]^~'&|<>=@#%,;.-]{0,5}[a-z日é]", fullmatch=True)
+_WORDS = _WORDS.filter(_is_no_address)
 _PATTERNS = st.from_regex(r"([a-z]|\\\*|\\\?|[-:/])*[a-z](\*|\?[a-z])[a-z]{0,2}", fullmatch=True)
+_PATTERNS = _PATTERNS.filter(_is_no_address)
 _NUMBERS = st.integers(-(10**9), 10**9).map(str)
 _DATES = st.datetimes(min_value=datetime(1996, 1, 1)).map(lambda moment: f"{moment:%Y%m%d%H%M%S}")
 _LEAVES = st.one_of(
