@@ -90,7 +90,7 @@ def test_warcio_and_pywb_find_in_the_new_files_what_was_in_the_old(
     records = [warc_record(page) for page in pages]
     olds = [tmp_path / "old" / name for name in ("a.warc.gz", "b.warc")]
     olds[0].parent.mkdir()
-    olds[0].write_bytes(b"".join(gzip.compress(record) for record in records[::2]))
+    olds[0].write_bytes(b"".join(gzip.compress(record, mtime=0) for record in records[::2]))
     olds[1].write_bytes(b"".join(records[1::2]))
     nwx("cdx", "-o", tmp_path / "crawl.cdx", *olds)
     nwx("dedup-cdx", "--key", "digest", "-o", tmp_path / "list.dup", tmp_path / "crawl.cdx")

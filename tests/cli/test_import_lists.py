@@ -87,7 +87,7 @@ def test_lists_of_any_tool_are_read(nwx: Nwx, tmp_path: Path, crawl: Path) -> No
         f"{URL} {hex_of(PAGES[2].digest)} {PAGES[2].timestamp}\n",
     ]
     (tmp_path / "one").write_text(lines[0])
-    (tmp_path / "two.gz").write_bytes(gzip.compress(lines[1].encode()))
+    (tmp_path / "two.gz").write_bytes(gzip.compress(lines[1].encode(), mtime=0))
     (tmp_path / "three.zst").write_bytes(zstandard.compress(lines[2].encode()))
     lists = [part for name in ("one", "two.gz", "three.zst") for part in ("-e", tmp_path / name)]
     report = nwx("import", *lists, "-e", "-", crawl, "--json", stdin=lines[0].encode()).json

@@ -102,7 +102,7 @@ def write_cluster(folder: Path, lines: Sequence[bytes], size: int = 5) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     blocks, index = b"", b""
     for number, start in enumerate(range(0, len(lines), size), 1):
-        block = gzip.compress(b"\n".join(lines[start : start + size]) + b"\n")
+        block = gzip.compress(b"\n".join(lines[start : start + size]) + b"\n", mtime=0)
         key = b" ".join(lines[start].split(b" ")[:2])
         index += b"%s\tpart\t%d\t%d\t%d\n" % (key, len(blocks), len(block), number)
         blocks += block

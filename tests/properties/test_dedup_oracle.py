@@ -132,7 +132,7 @@ def test_duplicates_are_those_of_a_dictionary(
         for number in range(files):
             content = "".join(lines[number * size : (number + 1) * size]).encode()
             path = Path(folder) / str(number)
-            path.write_bytes(gzip.compress(content) if packed else content)
+            path.write_bytes(gzip.compress(content, mtime=0) if packed else content)
             sources.append(CdxSource(str(path)))
         output = io.BytesIO()
         report = find_duplicates(sources, output, CaptureFilter(key=key, keep=keep))

@@ -67,7 +67,7 @@ def warc(
         **{name.replace("_", "-"): value for name, value in fields.items()},
     }
     lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
-    return gzip.compress(f"WARC/1.1\r\n{lines}\r\n".encode() + block + b"\r\n\r\n")
+    return gzip.compress(f"WARC/1.1\r\n{lines}\r\n".encode() + block + b"\r\n\r\n", mtime=0)
 
 
 RECORDS = (
@@ -192,7 +192,7 @@ def posted(url: str, date: str, body: bytes, answer: bytes, digest: str) -> byte
         "Content-Length": str(len(block)),
     }
     lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
-    request = gzip.compress(f"WARC/1.1\r\n{lines}\r\n".encode() + block + b"\r\n\r\n")
+    request = gzip.compress(f"WARC/1.1\r\n{lines}\r\n".encode() + block + b"\r\n\r\n", mtime=0)
     return request + warc("response", url, date, answer, WARC_Payload_Digest=digest)
 
 
@@ -260,7 +260,7 @@ def coded(name: str, http: bytes, body: bytes) -> bytes:
 
 
 PLAIN = b"plain bytes " * 50
-ZIPPED = gzip.compress(PLAIN)
+ZIPPED = gzip.compress(PLAIN, mtime=0)
 GZIP_CODED = b"Content-Encoding: gzip"
 CODED = {
     "a-true": (GZIP_CODED, ZIPPED),

@@ -43,7 +43,7 @@ def _files() -> dict[str, tuple[bytes, str]]:
     return {
         "plain.warc": (b"".join(RECORDS), ""),
         "members.warc.gz": (members, ""),
-        "one-member.warc.gz": (gzip.compress(b"".join(RECORDS)), ""),
+        "one-member.warc.gz": (gzip.compress(b"".join(RECORDS), mtime=0), ""),
         "frames.warc.zst": (b"".join(map(compressor.compress, RECORDS)), ""),
         "stored.wacz": (_wacz(members, zipfile.ZIP_STORED), INNER),
         "deflated.wacz": (_wacz(members, zipfile.ZIP_DEFLATED), INNER),
@@ -67,7 +67,10 @@ def test_every_record_is_found_in_every_kind_of_file(tmp_path: Path, name: str) 
 def test_records_that_share_members_with_others_are_found_or_refused(tmp_path: Path) -> None:
     """The reader numbers such records on where offsets would not grow: those are beyond recall."""
     path = tmp_path / "pairs.warc.gz"
-    path.write_bytes(gzip.compress(b"".join(RECORDS[:2])) + gzip.compress(b"".join(RECORDS[2:])))
+    path.write_bytes(
+        gzip.compress(b"".join(RECORDS[:2]), mtime=0)
+        + gzip.compress(b"".join(RECORDS[2:]), mtime=0)
+    )
     found = list(ArchiveReader(ArchiveSource(path.name, str(path), None), "default"))
     offsets = [each.capture.source_file_offset for each in found if isinstance(each, CaptureRecord)]
     address = stored_address(str(path), "")

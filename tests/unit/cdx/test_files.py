@@ -32,27 +32,29 @@ def test_compressions_are_told_by_the_content(tmp_path: Path, name: str, pack: o
 
 def test_members_without_a_newline_at_their_end_are_kept_apart(tmp_path: Path) -> None:
     path = tmp_path / "zipnum.gz"
-    path.write_bytes(gzip.compress(NINE[:-1]) + gzip.compress(ELEVEN[:-1]) + bytes(7))
+    path.write_bytes(
+        gzip.compress(NINE[:-1], mtime=0) + gzip.compress(ELEVEN[:-1], mtime=0) + bytes(7)
+    )
     assert _read(path) == (["2014", "2015"], [])
 
 
 def test_many_members_of_one_line(tmp_path: Path) -> None:
     path = tmp_path / "members.gz"
-    path.write_bytes(b"".join(gzip.compress(NINE) for _ in range(500)))
+    path.write_bytes(b"".join(gzip.compress(NINE, mtime=0) for _ in range(500)))
     assert _read(path) == (["2014"] * 500, [])
 
 
 @pytest.mark.parametrize("cut", [20, 60])
 def test_a_file_cut_short_is_an_error(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "cut.gz"
-    path.write_bytes(gzip.compress(NINE * 1000)[:cut])
+    path.write_bytes(gzip.compress(NINE * 1000, mtime=0)[:cut])
     with pytest.raises(SourceError, match="cut short"):
         _read(path)
 
 
 def test_garbage_behind_gzip_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "garbage.gz"
-    path.write_bytes(gzip.compress(NINE) + b"garbage that is no gzip member")
+    path.write_bytes(gzip.compress(NINE, mtime=0) + b"garbage that is no gzip member")
     with pytest.raises(SourceError, match="cannot be read on"):
         _read(path)
 
@@ -95,6 +97,8 @@ def test_reading_in_small_pieces_gives_the_same(tmp_path: Path) -> None:
     path = tmp_path / "pieces.gz"
     content = NINE * 5000
     middle = len(NINE) * 1300
-    path.write_bytes(gzip.compress(content[:middle]) + gzip.compress(content[middle:]))
+    path.write_bytes(
+        gzip.compress(content[:middle], mtime=0) + gzip.compress(content[middle:], mtime=0)
+    )
     with open_cdx(str(path)) as stream:
         assert b"".join(iter(lambda: stream.read(977), b"")) == content

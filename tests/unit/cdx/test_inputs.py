@@ -27,7 +27,7 @@ def source(path: Path, size: int, *, held: bool = False) -> CdxSource:
 
 
 def test_a_file_is_read_where_it_is(tmp_path: Path) -> None:
-    (tmp_path / "a.gz").write_bytes(gzip.compress(b"x" * 100))
+    (tmp_path / "a.gz").write_bytes(gzip.compress(b"x" * 100, mtime=0))
     plain, zipped = ready_inputs(
         [source(tmp_path / "a", 100), CdxSource(str(tmp_path / "a.gz"))], tmp_path
     )

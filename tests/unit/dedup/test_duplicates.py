@@ -184,7 +184,7 @@ def test_captures_without_a_digest_are_no_duplicates(tmp_path: Path) -> None:
 def test_all_kinds_of_files_together(tmp_path: Path) -> None:
     plain = _write(tmp_path, _line("2015", A), name="plain.cdx")
     packed = tmp_path / "packed.cdx.gz"
-    packed.write_bytes(gzip.compress(f"\tCDX\ta\tb\tk\n{URL}\t2016\t{A}\n".encode()))
+    packed.write_bytes(gzip.compress(f"\tCDX\ta\tb\tk\n{URL}\t2016\t{A}\n".encode(), mtime=0))
     json_lines = tmp_path / "lines.cdxj.zst"
     text = f'!meta 0 {{}}\norg,example)/ 2017 {{"url": "{URL}", "digest": "sha1:{A}", "x": "y"}}\n'
     json_lines.write_bytes(zstandard.compress(text.encode()))

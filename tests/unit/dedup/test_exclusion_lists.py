@@ -58,7 +58,7 @@ def test_what_was_met_and_what_never_was(tmp_path: Path) -> None:
     lines = [f"2014 {A} {URL}{number}" for number in range(10)]
     first = _write(tmp_path, "\n".join([*lines, lines[3]]), "first")
     second = tmp_path / "second.gz"
-    second.write_bytes(gzip.compress(f"{URL}x {B} 2015\n".encode()))
+    second.write_bytes(gzip.compress(f"{URL}x {B} 2015\n".encode(), mtime=0))
     with ExclusionList.load([first, str(second)], tmp_path) as exclusion:
         for number in (3, 3, 7):
             assert exclusion.covers(f"{URL}{number}", A, "20140101000000")

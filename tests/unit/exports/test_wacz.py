@@ -145,7 +145,7 @@ def test_records_stored_otherwise_are_written_anew(
             archive.writestr("archive/x.warc.gz", b"".join(map(gzip.compress, records)))
     else:
         path = tmp_path / "a.warc.gz"
-        path.write_bytes(gzip.compress(b"".join(records)))
+        path.write_bytes(gzip.compress(b"".join(records), mtime=0))
     load(engine, tmp_path, path)
     report = packed(engine, tmp_path / "out.wacz")
     assert (report.captures, report.missing) == (2, 0)

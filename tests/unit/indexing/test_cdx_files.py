@@ -23,7 +23,7 @@ def _record(kind: str, block: bytes, *more: bytes) -> bytes:
         b"Content-Length: %d" % len(block),
         *more,
     )
-    return gzip.compress(b"\r\n".join(head) + b"\r\n\r\n" + block + b"\r\n\r\n")
+    return gzip.compress(b"\r\n".join(head) + b"\r\n\r\n" + block + b"\r\n\r\n", mtime=0)
 
 
 def _posted(tmp_path: Path) -> Path:

@@ -14,7 +14,7 @@ FILES = {
     "gzip": zipped(*RECORDS),
     "plain": b"".join(RECORDS),
     "zstd": b"".join(map(zstandard.compress, RECORDS)),
-    "one member": gzip.compress(b"".join(RECORDS)),
+    "one member": gzip.compress(b"".join(RECORDS), mtime=0),
 }
 
 

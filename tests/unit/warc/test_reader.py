@@ -57,7 +57,7 @@ def _arc(*urls: str, version: int = 1, between: bytes = b"\n") -> bytes:
 FORMATS = {
     "gzip": zipped(*pages()),
     "plain": b"".join(pages()),
-    "one gzip member": gzip.compress(b"".join(pages())),
+    "one gzip member": gzip.compress(b"".join(pages()), mtime=0),
     "some to a member": zipped(
         b"".join(pages()[:1]), b"".join(pages()[1:5]), b"".join(pages()[5:])
     ),
@@ -286,7 +286,9 @@ def test_redirects_are_made_absolute() -> None:
 
 
 def test_payloads_are_decoded_when_they_are_asked_for() -> None:
-    block = http(gzip.compress(b"hello"), "Content-Encoding: gzip", "Content-Type: a/b; charset=X")
+    block = http(
+        gzip.compress(b"hello", mtime=0), "Content-Encoding: gzip", "Content-Type: a/b; charset=X"
+    )
     (found,), _ = read(zipped(warc(block)), keep=lambda capture: True)
     assert found.payload() == StoredPayload(b"hello", "X", False, "")
 

@@ -39,7 +39,7 @@ def _members(found: Sequence[bytes], lines: int) -> list[tuple[bytes, bytes]]:
     for at in range(0, len(found), lines):
         block = found[at : at + lines]
         key = b" ".join(block[0].split(b" ")[:2])
-        members.append((key, gzip.compress(b"\n".join(block) + b"\n")))
+        members.append((key, gzip.compress(b"\n".join(block) + b"\n", mtime=0)))
     return members
 
 

@@ -33,7 +33,9 @@ def inputs(tmp_path: Path) -> list[Path]:
     lines = shuffled(LINES)
     plain, zipped, zstd = tmp_path / "a.cdxj", tmp_path / "b.cdxj.gz", tmp_path / "c.cdxj.zst"
     plain.write_bytes(b"!OpenWayback-CDXJ 1.0\n\n" + text(lines[:700]).replace(b"\n", b"\r\n"))
-    zipped.write_bytes(gzip.compress(text(lines[700:900])) + gzip.compress(text(lines[900:1400])))
+    zipped.write_bytes(
+        gzip.compress(text(lines[700:900]), mtime=0) + gzip.compress(text(lines[900:1400]), mtime=0)
+    )
     zstd.write_bytes(zstandard.compress(b" CDX N b a m s k r M S V g\n" + text(lines[1400:])[:-1]))
     return [plain, zipped, zstd]
 

@@ -111,7 +111,7 @@ def test_nothing_outside_the_folder_is_opened(tmp_path: Path, form: str) -> None
 def test_a_part_is_no_way_out_either(tmp_path: Path) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()
-    (tmp_path / "secret").write_bytes(gzip.compress(b"a 2020 {}\n"))
+    (tmp_path / "secret").write_bytes(gzip.compress(b"a 2020 {}\n", mtime=0))
     (inside / "cluster.idx").write_bytes(b"a 2020\t../secret\t0\t30\t1\n")
     with open_cluster(inside) as opened, pytest.raises(SourceError, match="outside"):
         list(opened.lines())
@@ -121,7 +121,7 @@ def test_a_part_is_no_way_out_either(tmp_path: Path) -> None:
 def test_a_meta_line_is_no_way_out(tmp_path: Path, name: str) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()
-    (tmp_path / "secret").write_bytes(gzip.compress(b"a 2020 {}\n"))
+    (tmp_path / "secret").write_bytes(gzip.compress(b"a 2020 {}\n", mtime=0))
     meta = json.dumps({"format": "cdxj-gzip-1.0", "filename": name})
     index = f'!meta 0 {meta}\na 2020 {{"offset": 0, "length": 30}}\n'
     (inside / "index.idx").write_text(index)
@@ -130,7 +130,7 @@ def test_a_meta_line_is_no_way_out(tmp_path: Path, name: str) -> None:
     wacz = tmp_path / "hostile.wacz"
     with zipfile.ZipFile(wacz, "w") as archive:
         archive.writestr("indexes/index.idx", index)
-        archive.writestr(name, gzip.compress(b"a 2020 {}\n"))
+        archive.writestr(name, gzip.compress(b"a 2020 {}\n", mtime=0))
     with open_cluster(wacz) as opened, pytest.raises(SourceError, match="no name of a file"):
         list(opened.lines())
 
@@ -172,7 +172,7 @@ def test_a_file_without_line_ends_is_refused_soon(tmp_path: Path) -> None:
 
 
 def test_a_block_that_is_a_bomb_is_left(tmp_path: Path) -> None:
-    bomb = gzip.compress(bytes(5 << 20))
+    bomb = gzip.compress(bytes(5 << 20), mtime=0)
     (tmp_path / "cdx-00000.gz").write_bytes(bomb)
     (tmp_path / "cluster.idx").write_bytes(b"a 2020\tcdx-00000.gz\t0\t%d\t1\n" % len(bomb))
     with open_cluster(tmp_path) as opened, pytest.raises(FormatError, match="a line of more than"):

@@ -159,7 +159,7 @@ def test_data_beside_the_index_are_found_whatever_their_names(
 
 def test_other_files_beside_the_index_are_no_data(folder: Path) -> None:
     (folder / "cdx-00001.gz").unlink()
-    (folder / "notes.gz").write_bytes(gzip.compress(b"some notes\n"))
+    (folder / "notes.gz").write_bytes(gzip.compress(b"some notes\n", mtime=0))
     with pytest.raises(SourceError, match=r"cdx-00001\.gz"):
         repaired(folder)
 
