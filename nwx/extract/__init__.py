@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from nwx.extract.css.references import extract_stylesheet
 from nwx.extract.html import extract_html
 from nwx.extract.limits import ExtractLimits, ExtractPayload
 from nwx.extract.pdf import extract_pdf
@@ -19,6 +20,7 @@ _FAMILIES: dict[str, Callable[[ExtractPayload], Extract]] = {
     "html": extract_html,
     "text": extract_plain,
     "pdf": extract_pdf,
+    "style": extract_stylesheet,
 }
 
 _DEFAULT_LIMITS = ExtractLimits()

@@ -1,25 +1,24 @@
 """HTML and XHTML: title, text, headings, description, author, language, links."""
 
 import re
-from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from selectolax.lexbor import SelectolaxError
 
 from nwx.extract import lexbor, soup
 from nwx.extract.charset import decode
 from nwx.extract.clean import clean_blocks, clean_line, prose
+from nwx.extract.css.inline_styles import inline_links
 from nwx.extract.guard import crowded, disarm
 from nwx.extract.language import language_of
 from nwx.extract.limits import ExtractPayload
-from nwx.extract.links import RawLink, Resolver, link_candidates, outlinks
-from nwx.extract.page import HEADINGS, LINKS, Element, Outline
+from nwx.extract.link_elements import element_links
+from nwx.extract.links import Resolver, outlinks
+from nwx.extract.page import HEADINGS, Outline
 from nwx.extract.signature import signature_of
 from nwx.model import Extract
 
-_WITH_SRCSET = frozenset({"img", "source"})
 _LONGEST_FIELD = 5_000  # characters of a title, heading, description or author
-_REFRESH = re.compile(r"^[\s\d.;,]*url\s*=\s*[\"']?([^\"'\s]+)", re.I)
 _DOCTYPE_XHTML = re.compile(r"\s*<\?xml\b")
 _EMPTY_ELEMENT = re.compile(
     r"<(title|script|style|textarea|iframe|noscript|div|span|a|p|td|i|b)\b([^<>]*)/>", re.I
@@ -36,7 +35,8 @@ def extract_html(payload: ExtractPayload) -> Extract:
         problems.append(f"text: cut after {payload.limits.characters} characters")
     meta = _meta(outline)
     resolver = Resolver(payload.url, _first(outline, "base", "href"))
-    links, too_many = outlinks(_raw_links(outline), resolver, payload.limits.links)
+    raw = chain(element_links(outline), inline_links(html))
+    links, too_many = outlinks(raw, resolver, payload.limits.links)
     if too_many:
         problems.append(f"links: more than {payload.limits.links}, the rest was left out")
     late = payload.late()
@@ -111,26 +111,3 @@ def _meta(outline: Outline) -> dict[str, str]:
 def _declared(outline: Outline, meta: dict[str, str]) -> str:
     """Return the language that the page names, "" if none."""
     return _first(outline, "html", "lang", "xml:lang") or meta.get("content-language", "")
-
-
-def _raw_links(outline: Outline) -> Iterator[RawLink]:
-    for tag, element in outline.elements:
-        name = LINKS.get(tag)
-        if name is None:
-            if tag == "meta":
-                yield from _refresh(element)
-            continue
-        attributes = element.attributes
-        if value := attributes.get(name):
-            yield tag, value, element.text() if tag == "a" else attributes.get("alt") or ""
-        if tag in _WITH_SRCSET and (srcset := attributes.get("srcset")):
-            for value in link_candidates(srcset):
-                yield tag, value, attributes.get("alt") or ""
-
-
-def _refresh(meta: Element) -> Iterator[RawLink]:
-    attributes = meta.attributes
-    if (attributes.get("http-equiv") or "").strip().lower() != "refresh":
-        return
-    if match := _REFRESH.match(attributes.get("content") or ""):
-        yield "meta", match[1], ""

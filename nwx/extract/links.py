@@ -9,6 +9,7 @@ from nwx.model import Link
 
 _LONGEST = 8_000  # characters of a URL; longer ones are data in disguise
 _LONGEST_TEXT = 1_000
+_LONGEST_SRCSET = 100_000  # characters; it may hold images as data
 _ABSOLUTE = re.compile(r"(?:https?|ftp)://[^\s/?#]", re.I)
 # References that need no more than the origin or the folder in front: whole
 # URLs, paths, names in the folder above, and names; all of plain characters.
@@ -22,6 +23,8 @@ _WHOLE, _ROOTED, _UPWARD = 1, 2, 3
 _NO_HOST = re.compile(r"[a-z]+:/*", re.I)
 _LINE_BREAKS = re.compile(r"[\t\r\n]")
 _UNSAFE = re.compile(r"[\x00-\x20\x7f-\x9f\ud800-\udfff]")
+_CANDIDATE = re.compile(r"[\s,]*+(\S++)")
+_DESCRIPTORS = re.compile(r"(?:[^,(]++|\([^)]*+\)?+)*+")
 
 RawLink = tuple[str, str, str]
 """Kind, attribute value and text of a link as the markup has them."""
@@ -107,9 +110,13 @@ def _as_links(found: dict[tuple[str, str], str]) -> list[Link]:
     return [Link(url, text, kind) for (url, kind), text in found.items()]
 
 
-def link_candidates(srcset: str) -> Iterator[str]:
-    """Yield the URLs of a `srcset` attribute."""
-    for part in re.split(r",\s+|\s,", srcset[:_LONGEST]):
-        words = part.split()
-        if words:
-            yield words[0].rstrip(",")
+def srcset_candidates(srcset: str) -> Iterator[str]:
+    """Yield the URLs of a `srcset` attribute, as the HTML standard splits it."""
+    srcset = srcset[:_LONGEST_SRCSET]
+    position = 0
+    while candidate := _CANDIDATE.match(srcset, position):
+        position = candidate.end()
+        url = candidate[1].rstrip(",")
+        if url == candidate[1] and (descriptors := _DESCRIPTORS.match(srcset, position)):
+            position = descriptors.end()
+        yield url

@@ -53,23 +53,8 @@ FORMATTING = names_of(
     "strong sub sup tt u var wbr"
 )
 
-# Where links are: element -> attribute.
-LINKS = {
-    "a": "href",
-    "area": "href",
-    "link": "href",
-    "img": "src",
-    "iframe": "src",
-    "frame": "src",
-    "embed": "src",
-    "script": "src",
-    "input": "src",
-    "source": "src",
-    "track": "src",
-    "audio": "src",
-    "video": "src",
-    "object": "data",
-    "form": "action",
-    "body": "background",
-}
-WANTED = HEADINGS | frozenset(LINKS) | names_of("html title meta base")
+WITH_LINKS = names_of(
+    "a area audio bgsound body embed form frame iframe img input link object script source track "
+    "video"
+)
+WANTED = HEADINGS | WITH_LINKS | names_of("html title meta base")

@@ -97,16 +97,16 @@ def test_links_of_all_kinds(parser: str) -> None:
     )
     base = "http://www.example.org/"
     assert found.links == (
-        Link(base + "s.css", "", "link"),
+        Link(base + "s.css", "", "stylesheet"),
         Link(base + "docs/a.js", "", "script"),
-        Link(base + "docs/next.html", "", "meta"),
-        Link(base + "docs/b.gif", "", "body"),
+        Link(base + "docs/next.html", "", "refresh"),
+        Link(base + "docs/b.gif", "", "img"),
         Link(base + "up.html", "Go up", "a"),
         Link(base + "docs/m", "Area", "area"),
         Link(base + "docs/i.png", "An image", "img"),
         Link(base + "docs/i2.png", "An image", "img"),
         Link(base + "docs/i3.png", "An image", "img"),
-        Link("http://f.example/", "", "iframe"),
+        Link("http://f.example/", "", "frame"),
         Link(base + "docs/page.html?q", "", "form"),
         Link("ftp://ftp.example.org/x", "ftp", "a"),
     )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nwx.extract.links import Resolver, link_candidates, outlinks
+from nwx.extract.links import Resolver, outlinks, srcset_candidates
 from nwx.model import Link
 
 PAGE = "http://www.example.org/a/b/page.html?x=1"
@@ -63,5 +63,18 @@ def test_links_are_bounded() -> None:
     assert (len(found), cut) == (7, True)
 
 
-def test_the_candidates_of_a_srcset() -> None:
-    assert list(link_candidates("a.png 1x, b,c.png 2x ,d.png")) == ["a.png", "b,c.png", "d.png"]
+@pytest.mark.parametrize(
+    ("srcset", "urls"),
+    [
+        ("a.png 1x, b,c.png 2x ,d.png", ["a.png", "b,c.png", "d.png"]),
+        ("a.png 1x,b.png 2x", ["a.png", "b.png"]),
+        ("a.png, b.png", ["a.png", "b.png"]),
+        ("a.png (1x, 2x), b.png", ["a.png", "b.png"]),
+        ("data:image/gif;base64,R0lG 1x, b.png 100w", ["data:image/gif;base64,R0lG", "b.png"]),
+        (" ,, a.png ,", ["a.png"]),
+        ("a.png (", ["a.png"]),
+        ("", []),
+    ],
+)
+def test_the_candidates_of_a_srcset(srcset: str, urls: list[str]) -> None:
+    assert list(srcset_candidates(srcset)) == urls

@@ -1,0 +1,1 @@
+"""Style sheets, and styles within pages, to the URLs that they load."""
