@@ -22,6 +22,12 @@ EXCLUDED, UNDEDUPLICATED, UNREADABLE = "excluded", "undeduplicated", "unreadable
 """Counts of a file: captures that were left out, those that may have their own document, and 1
 where nothing of it could be read; such an entry gives way to that of any file of its name."""
 
+ANCHORS_KEPT = 100
+"""So many anchor texts of the links to a URL are kept, from other hosts and from its own each."""
+
+ANCHOR_CHARACTERS = 1_000
+"""The longest anchor text; what is behind is cut off."""
+
 MAIN_DATES = "main"
 """The name of the dates index that every archive has; others are named by who makes them."""
 
@@ -33,6 +39,7 @@ class IndexName(StrEnum):
     DATES = "dates"
     CAPTURES = "captures"
     FACETS = "facets"
+    INLINKS = "inlinks"
     FILES = "files"
 
 
@@ -82,6 +89,91 @@ class Link(NamedTuple):
     url: str
     text: str = ""
     kind: str = "a"
+
+
+@dataclass(frozen=True, slots=True)
+class LinkCell:
+    """Which links are counted: those of a year, of a collection, of both; None and "" are all."""
+
+    year: int | None = None
+    collection: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """An anchor text of the links to a URL: how many URLs on how many hosts link with it."""
+
+    text: str
+    documents: int
+    hosts: int
+
+
+@dataclass(frozen=True, slots=True)
+class LinkCounts:
+    """What is counted of the links to a URL in a cell; links of the URL to itself are not.
+
+    `documents`, `hosts` and `domains` are distinct linking URLs (by urlkey),
+    and theirs. `first` and `last` are the earliest and latest capture of a
+    linking page. `kinds` has the number of linking URLs by kind (a, img, …).
+    `anchors` are the texts of links from other hosts, `own_anchors` those of
+    links from the same host, most frequent first, ties by text, at most
+    ANCHORS_KEPT each.
+    """
+
+    documents: int = 0
+    hosts: int = 0
+    domains: int = 0
+    first: str = ""
+    last: str = ""
+    kinds: Mapping[str, int] = field(default_factory=dict)
+    anchors: tuple[Anchor, ...] = ()
+    own_anchors: tuple[Anchor, ...] = ()
+
+
+class Inlink(NamedTuple):
+    """A link to a URL: the page that has it, when that was first captured, and the link.
+
+    `urlkey` is the page's. A page whose versions have the same link with the
+    same text is listed once.
+    """
+
+    url: str
+    urlkey: str
+    timestamp: str
+    kind: str
+    text: str
+
+
+class LinkRow(NamedTuple):
+    """A link as it is exported: urlkeys of both ends, and the first capture that has it."""
+
+    source: str
+    target: str
+    timestamp: str
+    kind: str
+    anchor: str
+
+
+class HostLinks(NamedTuple):
+    """How many pairs of linking and linked URL two hosts have, in a year, or in all (None)."""
+
+    source: str
+    target: str
+    year: int | None
+    links: int
+
+
+class AnchoredTarget(NamedTuple):
+    """A linked URL as a search looks at it: counts of all its inlinks, and anchor texts.
+
+    `anchors` are those from other hosts, as in LinkCounts.
+    """
+
+    urlkey: str
+    documents: int
+    hosts: int
+    domains: int
+    anchors: tuple[Anchor, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,11 +90,11 @@ def load_settings(
     )
 
 
-def facets_folder(settings: ElasticSettings, address: str) -> Path:
-    """Return the folder that keeps at hand what facet questions on a server are answered from."""
+def build_folder(settings: ElasticSettings, address: str, index: str) -> Path:
+    """Return the folder that keeps at hand what was built on a server: `facets`, `inlinks`."""
     cache = Path(settings.cache) if settings.cache else Path.home() / ".cache"
     name = hashlib.blake2b(f"{address} {settings.prefix}".encode(), digest_size=8).hexdigest()
-    return cache / "nwx" / f"facets-{name}"
+    return cache / "nwx" / f"{index}-{name}"
 
 
 class _Texts:

@@ -33,6 +33,7 @@ GROUPS = {
     "Measure": {
         "facets": "Count captures, documents, URLs and bytes by any criteria.",
         "build-facets": "Build the columns and combinations that answer facet questions.",
+        "invert-links": "Build the index of inlinks: who links to a URL, and with which words.",
         "kibana": "Print data views, charts and a dashboard for Kibana.",
     },
     "Deduplicate": {

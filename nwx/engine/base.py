@@ -10,6 +10,7 @@ from nwx.engine.capture_index import CaptureIndex
 from nwx.engine.dates_index import DatesIndex
 from nwx.engine.document_index import DocumentIndex
 from nwx.engine.facet_store import FacetStore
+from nwx.engine.inlinks.inlink_index import InlinkIndex
 from nwx.engine.ledger import Ledger
 from nwx.errors import UsageError
 from nwx.model import Batch, IndexName, IndexStats, Written
@@ -30,10 +31,10 @@ class EngineTraits:
 
 
 def check_deletable(index: IndexName) -> None:
-    """Raise UsageError for the index facets, whose entries cannot be deleted one by one."""
-    if index is IndexName.FACETS:
+    """Raise UsageError for an index that is built, whose entries cannot be deleted one by one."""
+    if index in (IndexName.FACETS, IndexName.INLINKS):
         raise UsageError(
-            "entries of the index facets cannot be deleted; a build replaces all of them"
+            f"entries of the index {index} cannot be deleted; a build replaces all of them"
         )
 
 
@@ -80,12 +81,16 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
     def delete(self, index: IndexName, ids: Collection[str]) -> int:
         """Delete entries, of dates those of the main index; return how many there were.
 
-        Raises UsageError for facets, which are replaced as a whole.
+        Raises UsageError for facets and inlinks, which are replaced as a whole.
         """
 
     @abstractmethod
     def facet_store(self) -> FacetStore:
         """Return the captures in bulk, and the store of the facets built from them."""
+
+    @abstractmethod
+    def inlink_index(self) -> InlinkIndex:
+        """Return the documents with their links in bulk, and the store of the inlinks of these."""
 
     @abstractmethod
     def stats(self) -> dict[IndexName, IndexStats]:

@@ -58,8 +58,7 @@ class BlobFolder(BlobStore):
     def swap(self, build: StoredBuild, version: str) -> None:
         if self.version() != version:
             raise EngineBusyError(
-                f"another build of facets was put into {self.folder} meanwhile;"
-                " run the same command again"
+                f"another build was put into {self.folder} meanwhile; run the same command again"
             )
         write_current_build(self.folder, build)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nwx.errors import SettingsError
-from nwx.settings import DEFAULT_ENGINE, VARIABLES, ElasticSettings, facets_folder, load_settings
+from nwx.settings import DEFAULT_ENGINE, VARIABLES, ElasticSettings, build_folder, load_settings
 
 
 def test_options_go_before_the_environment_and_that_before_the_defaults() -> None:
@@ -43,9 +43,9 @@ def test_each_archive_has_a_folder_of_its_own_for_facets(tmp_path: Path) -> None
     one = ElasticSettings(cache=str(tmp_path))
     other = ElasticSettings(prefix="other", cache=str(tmp_path))
     folders = {
-        facets_folder(one, "http://a:9200"),
-        facets_folder(one, "http://b:9200"),
-        facets_folder(other, "http://a:9200"),
+        build_folder(one, "http://a:9200", "facets"),
+        build_folder(one, "http://b:9200", "facets"),
+        build_folder(other, "http://a:9200", "facets"),
     }
     assert len(folders) == 3
     assert all(folder.is_relative_to(tmp_path) for folder in folders)

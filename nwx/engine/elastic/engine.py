@@ -17,10 +17,12 @@ from nwx.engine.elastic.dates.store import DatesStore
 from nwx.engine.elastic.documents.search import Searching
 from nwx.engine.elastic.documents.store import DocumentsIndex
 from nwx.engine.elastic.facets.store import ElasticFacetStore
+from nwx.engine.elastic.inlinks.index import ElasticInlinkIndex
 from nwx.engine.elastic.pages import count_hits, pages
 from nwx.engine.elastic.schema import Schema
 from nwx.engine.elastic.server import Body, Server, quoted
 from nwx.engine.entries import file_entry, file_from_entry, merged_entries
+from nwx.engine.inlinks.entries import inlink_entries
 from nwx.engine.spans import CdxSpan
 from nwx.keys import document_key
 from nwx.model import (
@@ -50,7 +52,7 @@ _OF_ALL_VERSIONS = (
 
 
 class ElasticEngine(Engine):
-    """The indices `<prefix>-documents`, `-dates`, `-captures`, `-facets` and `-files` of a server.
+    """The indices `<prefix>-documents`, `-dates`, `-captures`, … of a server.
 
     `address` may carry user and password; messages never do.
     """
@@ -186,6 +188,8 @@ class ElasticEngine(Engine):
             return merged_entries(self._parallel.scanned())
         if self._is_not_made_yet(index):
             return iter(())
+        if index is IndexName.INLINKS:
+            return inlink_entries(self.inlink_index())
         return self._parallel.entries(self._name(index))
 
     def delete(self, index: IndexName, ids: Collection[str]) -> int:
@@ -205,6 +209,9 @@ class ElasticEngine(Engine):
     def facet_store(self) -> ElasticFacetStore:
         captures, facets = self._name(IndexName.CAPTURES), self._name(IndexName.FACETS)
         return ElasticFacetStore(self._server, captures, facets, self._settings)
+
+    def inlink_index(self) -> ElasticInlinkIndex:
+        return ElasticInlinkIndex(self._server, self._name, self._parallel, self._settings)
 
     def stats(self) -> dict[IndexName, IndexStats]:
         return {

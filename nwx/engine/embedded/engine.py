@@ -21,8 +21,10 @@ from nwx.engine.embedded.documents import search
 from nwx.engine.embedded.documents.view import ArchiveViews
 from nwx.engine.embedded.facets.store import EmbeddedFacetStore
 from nwx.engine.embedded.folder import Folder
+from nwx.engine.embedded.inlinks.index import EmbeddedInlinkIndex
 from nwx.engine.embedded.writer import ArchiveWriter
 from nwx.engine.entries import merged_dates, merged_entries
+from nwx.engine.inlinks.entries import count_inlinks, inlink_entries, inlink_stats
 from nwx.engine.spans import CdxSpan
 from nwx.errors import EngineBusyError, EngineError
 from nwx.model import (
@@ -205,12 +207,17 @@ class EmbeddedEngine(Engine):
     def count(self, index: IndexName) -> int:
         if index is IndexName.FACETS:
             return self.facet_store().count()
+        if index is IndexName.INLINKS:
+            return count_inlinks(self.inlink_index())
         with self._reading() as db:
             return reader.entries(db, index)
 
     def scan(self, index: IndexName) -> Iterator[Mapping[str, Any]]:
         if index is IndexName.FACETS:
             yield from self.facet_store().entries()
+            return
+        if index is IndexName.INLINKS:
+            yield from inlink_entries(self.inlink_index())
             return
         with self._streaming() as db:
             if index is IndexName.DOCUMENTS:
@@ -233,6 +240,17 @@ class EmbeddedEngine(Engine):
     def facet_store(self) -> EmbeddedFacetStore:
         return EmbeddedFacetStore(self._folder.path / "facets", self._streaming)
 
+    def inlink_index(self) -> EmbeddedInlinkIndex:
+        folder = self._folder.path / "inlinks"
+        return EmbeddedInlinkIndex(
+            folder, self._streaming, self._viewer.view, self._documents_stamp
+        )
+
+    def _documents_stamp(self) -> str:
+        with self._reading() as db:
+            stamp = reader.documents_stamp(db)
+        return ", ".join([stamp, *self._parallel.stamps()])
+
     def stats(self) -> dict[IndexName, IndexStats]:
         self._commit()
         with self._reading() as db:
@@ -241,9 +259,12 @@ class EmbeddedEngine(Engine):
                     reader.entries(db, index), reader.stored_bytes(db, self._folder, index)
                 )
                 for index in IndexName
-                if index is not IndexName.FACETS
+                if index not in (IndexName.FACETS, IndexName.INLINKS)
             }
-        return stats | {IndexName.FACETS: self.facet_store().stats()}
+        return stats | {
+            IndexName.FACETS: self.facet_store().stats(),
+            IndexName.INLINKS: inlink_stats(self.inlink_index()),
+        }
 
     def refresh(self) -> None:
         self._commit()

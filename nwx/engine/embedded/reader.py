@@ -121,6 +121,15 @@ def files(db: sqlite3.Connection) -> list[SourceFile]:
     return [file_from_entry(json.loads(entry)) for (entry,) in rows]
 
 
+def documents_stamp(db: sqlite3.Connection) -> str:
+    """Return a text that differs whenever documents or dates were written or deleted."""
+    (stamp,) = db.execute(
+        "SELECT (SELECT coalesce(max(seq), 0) FROM documents) || ' '"
+        " || (SELECT coalesce(max(rowid), 0) FROM seen)"
+    ).fetchone()
+    return f"{stamp} {count_rows(db, 'deletions')}"
+
+
 def entries(db: sqlite3.Connection, index: IndexName) -> int:
     """Return the number of entries of an index."""
     return count_rows(db, index)

@@ -3,14 +3,20 @@
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 
-from nwx.engine.elastic.facets.blobs import ElasticBlobs
+from nwx.engine.elastic.blobs import ElasticBlobs
 from nwx.engine.elastic.facets.live import ElasticLiveSelection, live_selection
 from nwx.engine.elastic.pages import entries_by_id, pages, search_page
 from nwx.engine.elastic.server import Body, Server, quoted
-from nwx.engine.entries import capture_from_entry
-from nwx.engine.facet_store import CAPTURE_ROW_FIELDS, CapturePlace, CaptureRows, FacetStore
-from nwx.model import Capture
-from nwx.settings import ElasticSettings, facets_folder
+from nwx.engine.entries import IndexEntry, capture_from_entry
+from nwx.engine.facet_store import (
+    CAPTURE_ROW_FIELDS,
+    CapturePlace,
+    CaptureRows,
+    FacetStore,
+    StoredBuild,
+)
+from nwx.model import Capture, IndexName
+from nwx.settings import ElasticSettings, build_folder
 
 _PAGE = 10_000
 
@@ -21,8 +27,12 @@ class ElasticFacetStore(ElasticBlobs, FacetStore):
     def __init__(
         self, server: Server, captures: str, facets: str, settings: ElasticSettings
     ) -> None:
-        super().__init__(server, facets, settings, facets_folder(settings, server.address))
+        folder = build_folder(settings, server.address, IndexName.FACETS)
+        super().__init__(server, IndexName.FACETS, facets, settings, folder)
         self._captures = captures
+
+    def _entries(self, build: StoredBuild) -> Iterator[IndexEntry]:
+        return build.entries.read(self.folder) if build.entries else iter(())
 
     def stamp(self) -> str:
         # Each shard numbers its changes, and the index has another uuid once it is made anew.

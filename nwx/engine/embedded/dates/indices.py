@@ -136,6 +136,15 @@ class EmbeddedDatesIndices:
         with folder.our_errors(), closing(connect(folder.database, read_only=True)) as db:
             yield from map(dates_from_entry, reader.stored_entries_of(db, IndexName.DATES))
 
+    def stamps(self) -> Iterator[str]:
+        """Yield for each that is attached a text that differs whenever it was written to."""
+        for name, place in self._addresses().items():
+            with named_errors(name):
+                folder = dates_folder(self._archive.path / place)
+                with folder.our_errors(), closing(connect(folder.database, read_only=True)) as db:
+                    (last,) = db.execute("SELECT coalesce(max(rowid), 0) FROM seen").fetchone()
+                    yield f"{name} {folder.database.name} {last} {count_rows(db, 'deletions')}"
+
     def scan_attached(self) -> list[Iterator[IndexEntry]]:
         """Return a stream of the entries of each that is attached."""
         return [self._entries(name, place) for name, place in self._addresses().items()]

@@ -6,6 +6,7 @@ The arrays are those of one moment.
 import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
+from hashlib import blake2b
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from nwx.engine.embedded.documents.stored_columns import Ints, StoredColumns
 from nwx.model import Collapse, IndexName
 
 Bools = npt.NDArray[np.bool_]
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
 Others = Callable[[int, dict[str, int]], Sequence[Seen]]
 """What reads the dates of attached indices (`nwx.engine.embedded.dates.attached.Attached.read`)."""
 
@@ -214,6 +216,26 @@ class DocumentColumns:
             tuple(f"{number:014}" for number in dict.fromkeys(self.timestamps[run].tolist())),
             tuple(sorted({names[code] for code in self._seen.collections[run].tolist()})),
         )
+
+    def seen(self, num: int) -> list[tuple[str, str]]:
+        """Return the dates of a document, pairs of timestamp and collection."""
+        run = slice(self._starts[num], self._starts[num + 1])
+        names = self.collection_names
+        times, codes = self.timestamps[run].tolist(), self._seen.collections[run].tolist()
+        return sorted((f"{time:014}", names[code]) for time, code in zip(times, codes, strict=True))
+
+    @cached_property
+    def date_sums(self) -> npt.NDArray[np.uint64]:
+        """A number for each that stands for all its dates: the same where these are the same."""
+        hashes = np.zeros(max(self.collection_names, default=0) + 1, dtype=np.uint64)
+        for name, code in self.collections.items():
+            digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            hashes[code] = int.from_bytes(digest, "big")
+        marks = self.timestamps.astype(np.uint64) * _SPREAD + hashes[self._seen.collections]
+        marks = (marks ^ marks >> np.uint64(29)) * _SPREAD
+        sums = np.append(np.zeros(1, dtype=np.uint64), np.cumsum(marks))
+        found: npt.NDArray[np.uint64] = sums[self._starts[1:]] - sums[self._starts[:-1]]
+        return found
 
     @cached_property
     def collection_names(self) -> Mapping[int, str]:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
+import msgspec
 import tantivy
 import zstandard
 
@@ -248,6 +249,33 @@ def entry_of(document: tantivy.Document) -> IndexEntry:
     if links is not None:
         entry |= json.loads(_unsqueezed(links))
     return entry
+
+
+class LinkingHead(msgspec.Struct):
+    """What tells a document that has links."""
+
+    id: str
+    url: str
+    urlkey: str
+
+
+class StoredLinks(msgspec.Struct):
+    """The links of a document as they are stored."""
+
+    links: list[str] = []
+    links_text: list[str] = []
+    links_kind: list[str] = []
+
+
+_read_head = msgspec.json.Decoder(LinkingHead).decode
+_read_links = msgspec.json.Decoder(StoredLinks).decode
+
+
+def links_of(document: tantivy.Document) -> tuple[LinkingHead, StoredLinks]:
+    """Return what tells a document, and its links."""
+    head = _read_head(document.get_first(_HEAD) or b"")
+    squeezed = document.get_first(_LINKS)
+    return head, StoredLinks() if squeezed is None else _read_links(_unsqueezed(squeezed))
 
 
 def nums_query(nums: Collection[int]) -> tantivy.Query:

@@ -1,37 +1,38 @@
-"""The index facets: made anew for each build, and put in the place of the one before."""
+"""An index that is built: made anew for each build, and put in the place of the one before."""
 
-from pathlib import Path
+from collections.abc import Iterable
 
 from nwx.engine.elastic.bulk import Action, send
 from nwx.engine.elastic.schema import index_body
 from nwx.engine.elastic.server import Body, Server, quoted
-from nwx.engine.entry_columns import EntryColumns
+from nwx.engine.entries import IndexEntry
 from nwx.model import IndexName
 from nwx.settings import ElasticSettings
 
 _DIGITS = 6
 
 
-class FacetEntries:
-    """The entries of the index facets, behind an alias."""
+class BuiltIndex:
+    """The entries of an index that is built, behind an alias."""
 
-    def __init__(self, server: Server, alias: str, settings: ElasticSettings) -> None:
+    def __init__(
+        self, server: Server, kind: IndexName, alias: str, settings: ElasticSettings
+    ) -> None:
         self._server = server
+        self._kind = kind
         self._alias = alias
         self._filling = f"{alias}-filling"
         self._settings = settings
 
-    def fill(self, entries: EntryColumns | None, folder: Path) -> str:
-        """Return the name of a new index that holds the entries; `folder` has their blobs."""
+    def fill(self, entries: Iterable[IndexEntry]) -> str:
+        """Return the name of a new index that holds these entries."""
         index = f"{self._alias}-{self._last_number() + 1:0{_DIGITS}}"
-        body = index_body(IndexName.FACETS, self._settings)
+        body = index_body(self._kind, self._settings)
         body["aliases"] = {self._filling: {"is_write_index": True}}
         body["settings"]["index"]["refresh_interval"] = "-1"
         self._server.request("DELETE", f"/{quoted(index)}", params={"ignore_unavailable": "true"})
         self._server.request("PUT", f"/{quoted(index)}", body)
-        if entries:
-            found = entries.read(folder)
-            send(self._server, (Action(self._filling, one["id"], one) for one in found))
+        send(self._server, (Action(self._filling, one["id"], one) for one in entries))
         refreshing = {"index": {"refresh_interval": None}}
         self._server.request("PUT", f"/{quoted(index)}/_settings", refreshing)
         self._server.request("POST", f"/{quoted(index)}/_refresh")

@@ -1,18 +1,21 @@
-"""Blobs on the server: in pieces, in an index of their own beside the index facets."""
+"""Blobs on the server: in pieces, in an index of their own beside the index built of them."""
 
 import base64
+from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from nwx.bulk.resources import temporary_folder
 from nwx.engine.blob_folder import CURRENT_BUILD, BlobFolder
+from nwx.engine.elastic.built_index import BuiltIndex
 from nwx.engine.elastic.bulk import Action, send
-from nwx.engine.elastic.facets.entries import FacetEntries
 from nwx.engine.elastic.pages import entries_by_id, ids_of_all
 from nwx.engine.elastic.refusals import INDEX_EXISTS, IndexMissingError, RefusedError
 from nwx.engine.elastic.server import Body, Server, quoted
+from nwx.engine.entries import IndexEntry
 from nwx.engine.facet_store import BlobStore, StoredBuild
 from nwx.errors import BlobError, EngineBusyError
+from nwx.model import IndexName
 from nwx.settings import ElasticSettings
 
 _PIECE_BYTES = 4 << 20
@@ -27,14 +30,19 @@ class ElasticBlobs(BlobStore):
     """
 
     def __init__(
-        self, server: Server, facets: str, settings: ElasticSettings, folder: Path
+        self, server: Server, kind: IndexName, alias: str, settings: ElasticSettings, folder: Path
     ) -> None:
         self.folder = folder
         self._server = server
-        self._index = f"{facets}-files"
+        self._kind = kind
+        self._index = f"{alias}-files"
         self._settings = settings
         self._copies = BlobFolder(folder)
-        self._entries = FacetEntries(server, facets, settings)
+        self._built = BuiltIndex(server, kind, alias, settings)
+
+    @abstractmethod
+    def _entries(self, build: StoredBuild) -> Iterator[IndexEntry]:
+        """Stream the entries of a build, whose blobs are in the folder."""
 
     def version(self) -> str:
         found = self._current_entry("false")
@@ -100,9 +108,9 @@ class ElasticBlobs(BlobStore):
 
     def swap(self, build: StoredBuild, version: str) -> None:
         self._make_index()
-        filled = self._entries.fill(build.entries, self.folder)
+        filled = self._built.fill(self._entries(build))
         self._write_current(build, version)
-        self._entries.swap(filled)
+        self._built.swap(filled)
 
     def _write_current(self, build: StoredBuild, version: str) -> None:
         term, _, number = version.partition(" ")
@@ -114,7 +122,7 @@ class ElasticBlobs(BlobStore):
         )
         if "conflict" in written:
             raise EngineBusyError(
-                f"another build of facets was put on {self._server.address} meanwhile;"
+                f"another build of {self._kind} was put on {self._server.address} meanwhile;"
                 " run the same command again"
             )
 

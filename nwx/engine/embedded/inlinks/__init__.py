@@ -1,0 +1,1 @@
+"""Inlinks of an archive in a folder."""

@@ -1,0 +1,71 @@
+"""The documents of a folder with their links in bulk, and the inlinks built of them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from nwx.engine.blob_folder import BlobFolder
+from nwx.engine.embedded import reader
+from nwx.engine.embedded.documents import tantivy_index
+from nwx.engine.embedded.documents.view import ArchiveView
+from nwx.engine.embedded.facets.store import Connect
+from nwx.engine.inlinks.inlink_index import DocumentStates, InlinkIndex, LinkingDocument
+
+_ROWS = 50_000
+_AT_ONCE = 1_000
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+
+
+class EmbeddedInlinkIndex(BlobFolder, InlinkIndex):
+    """The documents of a folder, and the blobs in a folder within."""
+
+    def __init__(
+        self,
+        folder: Path,
+        connect: Connect,
+        view: Callable[[], ArchiveView],
+        stamp: Callable[[], str],
+    ) -> None:
+        super().__init__(folder)
+        self._connect, self._view, self._stamp = connect, view, stamp
+
+    def stamp(self) -> str:
+        return self._stamp()
+
+    def document_states(self) -> Iterator[DocumentStates]:
+        command = "SELECT id, num, seq FROM documents JOIN ids USING (num) ORDER BY num"
+        with self._connect() as db:
+            sums = self._view().columns.date_sums
+            rows = db.execute(command)
+            while found := rows.fetchmany(_ROWS):
+                ids, nums, seqs = zip(*found, strict=True)
+                written = np.array(seqs, dtype=np.uint64) * _SPREAD
+                yield DocumentStates(b"".join(ids), written + sums[np.array(nums)])
+
+    def linking_documents(self, ids: Sequence[bytes]) -> Iterator[LinkingDocument]:
+        with self._connect() as db:
+            view = self._view()
+            for begin in range(0, len(ids), _AT_ONCE):
+                wanted = [id.hex() for id in ids[begin : begin + _AT_ONCE]]
+                yield from _documents(view, reader.nums(db, wanted))
+
+
+def _documents(view: ArchiveView, nums: Sequence[int]) -> Iterator[LinkingDocument]:
+    found = tantivy_index.documents_by_num(view.searcher, nums)
+    for num, document in found:
+        head, links = tantivy_index.links_of(document)
+        count = len(links.links)
+        yield LinkingDocument(
+            bytes.fromhex(head.id),
+            head.url,
+            head.urlkey,
+            links.links,
+            _filled(links.links_text, count, ""),
+            _filled(links.links_kind, count, "a"),
+            view.columns.seen(num),
+        )
+
+
+def _filled(values: list[str], count: int, missing: str) -> list[str]:
+    return values if len(values) == count else [*values, *[missing] * count][:count]

@@ -1,0 +1,108 @@
+"""The entries of the index inlinks: one for each linked URL and cell."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from nwx.engine.entries import IndexEntry
+from nwx.engine.facet_store import BlobStore
+from nwx.engine.inlinks.links import TargetLinks
+from nwx.engine.inlinks.table import InlinkTable, inlink_notes, inlink_table
+from nwx.keys import document_id
+from nwx.model import Anchor, IndexStats, LinkCell, LinkCounts
+from nwx.values.link_places import domain_of_host, host_of_urlkey
+
+
+def inlink_id(urlkey: str, cell: LinkCell) -> str:
+    """Return the id of an entry: the hash of the urlkey, and the cell where it is not of all."""
+    id = document_id(urlkey)
+    if cell == LinkCell():
+        return id
+    return f"{id}/{'' if cell.year is None else cell.year}/{cell.collection}"
+
+
+def inlink_entry(urlkey: str, cell: LinkCell, counts: LinkCounts) -> IndexEntry:
+    """Return the entry of a linked URL in a cell."""
+    host = host_of_urlkey(urlkey)
+    entry: dict[str, Any] = {
+        "id": inlink_id(urlkey, cell),
+        "urlkey": urlkey,
+        "host": host,
+        "domain": domain_of_host(host),
+        "year": cell.year,
+        "collection": cell.collection,
+        "documents": counts.documents,
+        "hosts": counts.hosts,
+        "domains": counts.domains,
+        "first": counts.first,
+        "last": counts.last,
+        "kinds": list(counts.kinds),
+        "kind_documents": list(counts.kinds.values()),
+        **_anchor_fields(counts.anchors),
+        "own_anchors": [one.text for one in counts.own_anchors],
+        "own_anchor_documents": [one.documents for one in counts.own_anchors],
+    }
+    return {name: value for name, value in entry.items() if value not in ("", None, [])}
+
+
+def _anchor_fields(anchors: Sequence[Anchor]) -> IndexEntry:
+    return {
+        "anchors": [one.text for one in anchors],
+        "anchor_documents": [one.documents for one in anchors],
+        "anchor_hosts": [one.hosts for one in anchors],
+    }
+
+
+def counts_from_entry(entry: IndexEntry) -> LinkCounts:
+    """Return the counts of an entry; hosts of anchors within a host are at most 1."""
+    anchors = zip(
+        entry.get("anchors", ()),
+        entry.get("anchor_documents", ()),
+        entry.get("anchor_hosts", ()),
+        strict=True,
+    )
+    own = zip(entry.get("own_anchors", ()), entry.get("own_anchor_documents", ()), strict=True)
+    return LinkCounts(
+        entry["documents"],
+        entry["hosts"],
+        entry["domains"],
+        entry["first"],
+        entry["last"],
+        dict(zip(entry["kinds"], entry["kind_documents"], strict=True)),
+        tuple(Anchor(*one) for one in anchors),
+        tuple(Anchor(text, documents, 1) for text, documents in own),
+    )
+
+
+def table_entries(table: InlinkTable) -> Iterator[IndexEntry]:
+    """Stream the entries of a build in the order of urlkey and cell."""
+    for number in range(len(table.notes.ranges)):
+        found = table.range(number)
+        starts = found.arrays["count_starts"].tolist()
+        codes = found.arrays["count_cell"]
+        for place in np.flatnonzero(np.diff(starts)).tolist():
+            urlkey = found.keys[place]
+            links = TargetLinks(table, found, found.links(place))
+            for code in codes[starts[place] : starts[place + 1]].tolist():
+                cell = table.cells[code]
+                yield inlink_entry(urlkey, cell, links.counts(cell))
+
+
+def inlink_entries(store: BlobStore) -> Iterator[IndexEntry]:
+    """Stream the entries of the current build in the order of urlkey and cell."""
+    table = inlink_table(store)
+    if table is not None:
+        yield from table_entries(table)
+
+
+def count_inlinks(store: BlobStore) -> int:
+    """Return the number of entries of the current build."""
+    notes = inlink_notes(store)
+    return 0 if notes is None else sum(one.entries for one in notes.ranges)
+
+
+def inlink_stats(store: BlobStore) -> IndexStats:
+    """Return the size of the current build, the links included."""
+    stored = store.current()
+    return IndexStats(count_inlinks(store), sum(stored.blobs.values()) if stored else 0)

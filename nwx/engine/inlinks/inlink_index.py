@@ -1,0 +1,60 @@
+"""What an engine does for inlinks: documents in bulk with their links, and a place for builds."""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from nwx.engine.facet_store import BlobStore
+
+ID_BYTES = 16
+
+
+class LinkingDocument(NamedTuple):
+    """A document with its links: what an inversion of links reads.
+
+    `id` has ID_BYTES bytes. `links`, `texts` and `kinds` are equally long.
+    `seen` are pairs of timestamp and collection, in order.
+    """
+
+    id: bytes
+    url: str
+    urlkey: str
+    links: Sequence[str]
+    texts: Sequence[str]
+    kinds: Sequence[str]
+    seen: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentStates:
+    """Documents by id, and for each a number that differs when its links or dates may have changed.
+
+    `ids` holds ID_BYTES bytes a document, one behind another; `states` is
+    `uint64[documents]` in the same order.
+    """
+
+    ids: bytes
+    states: npt.NDArray[np.uint64]
+
+
+class InlinkIndex(BlobStore):
+    """The documents of an archive in bulk, and the blobs of the inlinks built from them.
+
+    All methods raise EngineUnavailableError as those of Engine do.
+    """
+
+    @abstractmethod
+    def stamp(self) -> str:
+        """Return a text that differs whenever documents or dates were written or deleted."""
+
+    @abstractmethod
+    def document_states(self) -> Iterator[DocumentStates]:
+        """Stream all documents with their states, in the order in which they are best read."""
+
+    @abstractmethod
+    def linking_documents(self, ids: Sequence[bytes]) -> Iterator[LinkingDocument]:
+        """Stream the documents of these ids that there are, those without links included."""

@@ -1,0 +1,127 @@
+"""The links to one URL, or to all of a host: counted by cell, and listed."""
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from operator import itemgetter
+
+import numpy as np
+
+from nwx.bulk.arrays import Array
+from nwx.engine.inlinks.counts import count_anchors, count_distinct, most_frequent, spread
+from nwx.engine.inlinks.table import OWN_HOST, SELF, InlinkTable, TargetRange
+from nwx.model import ANCHORS_KEPT, Anchor, Inlink, LinkCell, LinkCounts
+
+_AT_ONCE = 20_000
+_OTHERS, _OWN = 0, 1
+
+
+class TargetLinks:
+    """The links to one target, or to several of one range side by side."""
+
+    def __init__(self, table: InlinkTable, found: TargetRange, links: slice) -> None:
+        self._table, self._found = table, found
+        arrays = found.arrays
+        self._document = arrays["document"][links]
+        self._anchor = arrays["anchor"][links]
+        self._kind = arrays["kind"][links]
+        self._flags = arrays["flags"][links]
+
+    def counts(self, cell: LinkCell) -> LinkCounts:
+        """Return what is counted in a cell."""
+        code = self._table.cell_codes.get(cell)
+        if code is None:
+            return LinkCounts()
+        counting = np.flatnonzero((self._flags & SELF) == 0)
+        inside, first, last = _in_cell(self._table, self._document[counting], code)
+        places = counting[inside]
+        if not len(places):
+            return LinkCounts()
+        documents = self._document[places]
+        together = np.zeros(len(places), dtype=np.int64)
+        distinct = {
+            name: int(count_distinct(together, self._table.documents[name][documents], 1)[0])
+            for name in ("source", "host", "domain")
+        }
+        others, own = self._anchors(places, documents)
+        return LinkCounts(
+            documents=distinct["source"],
+            hosts=distinct["host"],
+            domains=distinct["domain"],
+            first=f"{int(first.min()):014}",
+            last=f"{int(last.max()):014}",
+            kinds=self._kinds(places, documents),
+            anchors=others,
+            own_anchors=own,
+        )
+
+    def _kinds(self, places: Array, documents: Array) -> Mapping[str, int]:
+        names = self._table.notes.kinds
+        sources = self._table.documents["source"][documents]
+        counts = count_distinct(self._kind[places], sources, len(names)).tolist()
+        found = [(name, count) for name, count in zip(names, counts, strict=True) if count]
+        return dict(sorted(found, key=lambda one: (-one[1], one[0])))
+
+    def _anchors(
+        self, places: Array, documents: Array
+    ) -> tuple[tuple[Anchor, ...], tuple[Anchor, ...]]:
+        groups = (self._flags[places] & OWN_HOST > 0).astype(np.int64)
+        counted = count_anchors(groups, self._anchor[places], documents, self._table.documents)
+        best = most_frequent(counted, ANCHORS_KEPT)
+        found: tuple[list[Anchor], list[Anchor]] = ([], [])
+        for group, anchor, uses, hosts in zip(*(one.tolist() for one in best), strict=True):
+            found[group].append(Anchor(self._found.anchors[anchor], uses, hosts))
+        return tuple(found[_OTHERS]), tuple(found[_OWN])
+
+    def inlinks(self, cell: LinkCell, *, from_others: bool = False) -> Iterator[Inlink]:
+        """Stream the links in a cell in the order of the linking urlkey, kind and text.
+
+        `from_others` leaves out those from the same host.
+        """
+        code = self._table.cell_codes.get(cell)
+        if code is None:
+            return
+        for source, group in groupby(self._rows(code, from_others), itemgetter(0)):
+            found: dict[tuple[str, str], tuple[int, int]] = {}
+            for _, first, document, kind, anchor in group:
+                key = (self._table.notes.kinds[kind], self._found.anchors[anchor])
+                found[key] = min(found.get(key, (first, document)), (first, document))
+            urlkey = self._table.sources[source]
+            for (kind_name, text), (first, document) in sorted(found.items()):
+                url = self._table.urls[document]
+                yield Inlink(url, urlkey, f"{first:014}", kind_name, text)
+
+    def _rows(self, code: int, from_others: bool) -> Iterator[tuple[int, int, int, int, int]]:
+        for begin in range(0, len(self._document), _AT_ONCE):
+            stretch = slice(begin, begin + _AT_ONCE)
+            documents = self._document[stretch]
+            inside, first, _ = _in_cell(self._table, documents, code)
+            if from_others:
+                other = self._flags[stretch][inside] & OWN_HOST == 0
+                inside, first = inside[other], first[other]
+            documents = documents[inside]
+            yield from zip(
+                self._table.documents["source"][documents].tolist(),
+                first.tolist(),
+                documents.tolist(),
+                self._kind[stretch][inside].tolist(),
+                self._anchor[stretch][inside].tolist(),
+                strict=True,
+            )
+
+
+def _in_cell(table: InlinkTable, documents: Array, code: int) -> tuple[Array, Array, Array]:
+    """Return which of some documents are in a cell, and their first and last dates in it."""
+    arrays = table.documents
+    of, places = spread(arrays["cell_starts"], documents)
+    inside = arrays["cell_code"][places] == code
+    places = places[inside]
+    return of[inside], arrays["cell_first"][places], arrays["cell_last"][places]
+
+
+def target_links(table: InlinkTable, urlkey: str) -> TargetLinks | None:
+    """Return the links to a URL, None where there are none."""
+    found = table.place(urlkey)
+    if found is None:
+        return None
+    of_range, place = found
+    return TargetLinks(table, of_range, of_range.links(place))

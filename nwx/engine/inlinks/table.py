@@ -1,0 +1,161 @@
+"""The inlinks of one build, read from its blobs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from nwx.bulk.arrays import Array, read_arrays
+from nwx.engine.facet_store import BlobStore, StoredBuild
+from nwx.engine.inlinks.texts import Texts
+from nwx.errors import BlobError, EngineVersionError
+from nwx.model import LinkCell
+
+INLINKS_FORMAT = 1
+OWN_HOST, SELF = 1, 2
+"""Flags of a link: it comes from the same host, from the same URL."""
+
+_ADVICE = "run `nwx invert-links --anew`"
+_OPEN_RANGES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class RangeNotes:
+    """A range of targets: its blob, its first urlkey, and how much is in it."""
+
+    blob: str
+    first: str
+    targets: int
+    links: int
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class InlinkNotes:
+    """What is known of a build beside its arrays.
+
+    `stamp` is that of the documents that it was made from. `cells` are pairs
+    of year and collection by their codes; the first is of all links.
+    `kinds` are the kinds of links by their codes.
+    """
+
+    format: int
+    number: int
+    stamp: str
+    built: str
+    cells: Sequence[Sequence[Any]]
+    kinds: Sequence[str]
+    documents: str
+    linking: int
+    refused: int
+    ranges: Sequence[RangeNotes] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any], place: str) -> "InlinkNotes":
+        """Return the notes of a build; raises EngineVersionError on those of another version."""
+        if found.get("format") != INLINKS_FORMAT:
+            raise EngineVersionError(
+                f"the inlinks in {place} have format {found.get('format')}, this nwx reads "
+                f"{INLINKS_FORMAT}; {_ADVICE}"
+            )
+        ranges = [RangeNotes(**one) for one in found["ranges"]]
+        return cls(**{**found, "ranges": ranges})
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the notes as JSON values."""
+        return asdict(self)
+
+    @property
+    def blobs(self) -> list[str]:
+        """The names of all blobs."""
+        return [self.documents, *(one.blob for one in self.ranges)]
+
+
+class TargetRange:
+    """The targets of one range and their links, by place."""
+
+    def __init__(self, arrays: Mapping[str, Array]) -> None:
+        self.arrays = arrays
+        self.keys = Texts(arrays, "key")
+        self.anchors = Texts(arrays, "anchor")
+
+    def links(self, place: int) -> slice:
+        """Return where the links of a target are."""
+        starts = self.arrays["link_starts"]
+        return slice(int(starts[place]), int(starts[place + 1]))
+
+
+class InlinkTable:
+    """The inlinks of one build, whose blobs lie in a folder."""
+
+    def __init__(self, folder: Path, stored: StoredBuild) -> None:
+        self._folder = folder
+        self.stored = stored
+        self.notes = InlinkNotes.from_json(stored.notes, str(folder))
+        self.cells = [LinkCell(year, collection) for year, collection in self.notes.cells]
+        self.cell_codes = {cell: code for code, cell in enumerate(self.cells)}
+        self.documents = self._arrays(self.notes.documents)
+        self.sources = Texts(self.documents, "source")
+        self.hosts = Texts(self.documents, "host")
+        self.urls = Texts(self.documents, "url")
+        self.range = lru_cache(_OPEN_RANGES)(self._range)
+
+    def _arrays(self, blob: str) -> dict[str, Array]:
+        try:
+            return read_arrays(self._folder / blob)
+        except BlobError as error:
+            raise BlobError(f"{error}; {_ADVICE}") from error
+
+    def _range(self, number: int) -> TargetRange:
+        return TargetRange(self._arrays(self.notes.ranges[number].blob))
+
+    def ranges(self, first: str = "", last: str | None = None) -> Iterator[int]:
+        """Yield the numbers of the ranges that may have urlkeys from `first` up to `last`."""
+        notes = self.notes.ranges
+        for number, one in enumerate(notes):
+            if last is not None and one.first.encode() > last.encode():
+                return
+            if number + 1 == len(notes) or notes[number + 1].first.encode() > first.encode():
+                yield number
+
+    def place(self, urlkey: str) -> tuple[TargetRange, int] | None:
+        """Return the range of a target and its place there, None where nothing links to it."""
+        for number in self.ranges(urlkey, urlkey):
+            found = self.range(number)
+            place = found.keys.find(urlkey)
+            if place is not None:
+                return found, place
+        return None
+
+    def places(self, first: str, last: str) -> Iterator[tuple[TargetRange, int, int]]:
+        """Yield the targets from a urlkey up to and without another: places from, up to."""
+        for number in self.ranges(first, last):
+            found = self.range(number)
+            begin, end = found.keys.place(first), found.keys.place(last)
+            if end > begin:
+                yield found, begin, end
+
+
+def inlink_notes(store: BlobStore) -> InlinkNotes | None:
+    """Return the notes of the current build of a store, None where there is none."""
+    stored = store.current()
+    return None if stored is None else InlinkNotes.from_json(stored.notes, str(store.folder))
+
+
+def inlink_table(store: BlobStore) -> InlinkTable | None:
+    """Return the current build with its blobs on this machine, None where there is none.
+
+    Where another build becomes current meanwhile, that one is returned.
+    """
+    while True:
+        version = store.version()
+        stored = store.current()
+        if stored is None:
+            return None
+        try:
+            store.get(stored.blobs)
+            return InlinkTable(store.folder, stored)
+        except BlobError:
+            if store.version() == version:
+                raise

@@ -1,0 +1,57 @@
+"""The links of an archive, as they were inverted last: counts, lists and streams."""
+
+from collections.abc import Iterator
+
+from nwx.engine.base import Engine
+from nwx.engine.inlinks import streams
+from nwx.engine.inlinks.links import target_links
+from nwx.engine.inlinks.table import inlink_table
+from nwx.errors import EngineError
+from nwx.links.host_links import host_links
+from nwx.model import AnchoredTarget, HostLinks, Inlink, LinkCell, LinkCounts, LinkRow
+
+ALL_LINKS = LinkCell()
+
+
+class ArchiveLinks:
+    """The inlinks of an archive; they stay those of the build that was current when opened."""
+
+    def __init__(self, engine: Engine) -> None:
+        """Open the current build; raises EngineError where links were never inverted."""
+        self._index = engine.inlink_index()
+        table = inlink_table(self._index)
+        if table is None:
+            raise EngineError(
+                f"the links of {engine.address} were never inverted; run `nwx invert-links` first"
+            )
+        self.table = table
+
+    def is_current(self) -> bool:
+        """Tell whether no document or date was written or deleted since links were inverted."""
+        return self._index.stamp() == self.table.notes.stamp
+
+    def counts(self, urlkey: str, cell: LinkCell = ALL_LINKS) -> LinkCounts | None:
+        """Return what is counted of the links to a URL; None where nothing links to it."""
+        links = target_links(self.table, urlkey)
+        return None if links is None else links.counts(cell)
+
+    def inlinks(self, urlkey: str, cell: LinkCell = ALL_LINKS) -> Iterator[Inlink]:
+        """Stream the links to a URL in the order of the linking urlkey, kind and text."""
+        links = target_links(self.table, urlkey)
+        return iter(()) if links is None else links.inlinks(cell)
+
+    def years(self) -> list[int]:
+        """Return the years of captures that have links."""
+        return [one.year for one in self.table.cells if one.year is not None and not one.collection]
+
+    def rows(self) -> Iterator[LinkRow]:
+        """Stream all links in the order of target, source, kind and text."""
+        return streams.link_rows(self.table)
+
+    def host_links(self) -> Iterator[HostLinks]:
+        """Stream how many links hosts have to hosts, in all (year None) and by year."""
+        return host_links(self.table)
+
+    def anchored_targets(self) -> Iterator[AnchoredTarget]:
+        """Stream all linked URLs with their counts and anchors, in the order of urlkeys."""
+        return streams.anchored_targets(self.table)

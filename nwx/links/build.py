@@ -1,0 +1,241 @@
+"""Inverting links: from the documents of an archive to the inlinks of all URLs."""
+
+import fcntl
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import polars as pl
+
+from nwx.bulk.arrays import write_arrays
+from nwx.bulk.pool import Pool
+from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.bulk.resources import processors
+from nwx.engine.base import Engine
+from nwx.engine.facet_store import StoredBuild
+from nwx.engine.inlinks.inlink_index import ID_BYTES, InlinkIndex
+from nwx.engine.inlinks.table import INLINKS_FORMAT, InlinkNotes, RangeNotes, inlink_notes
+from nwx.errors import EngineBusyError, EngineError, EngineVersionError
+from nwx.links.document_table import DocumentTable, document_table
+from nwx.links.parts import KINDS, LinkPart, batches, found_parts, write_parts
+from nwx.links.ranges import RangeSource, range_starts, write_range
+
+OpenEngine = Callable[[], Engine]
+_WORK, _PARTS, _DRAFT = "work", "parts", "draft"
+_AT_ONCE = 5_000
+_WORTH_PROCESSES = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class InlinkBuildOptions:
+    """How to build.
+
+    `workers` is the number of processes, None for as many as there are
+    processors. `anew` reads all documents, not only those that changed.
+    """
+
+    workers: int | None = None
+    anew: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InlinkBuildReport:
+    """What a build did: what it read, what it kept, and what there is now.
+
+    `documents` are all linking documents of the build, `read` those whose
+    links were read by it. `refused` links are no URLs that can be looked up.
+    """
+
+    documents: int
+    read: int
+    targets: int
+    links: int
+    refused: int
+    bytes: int
+    seconds: float
+
+
+def invert_links(
+    engine: Engine,
+    open_engine: OpenEngine,
+    options: InlinkBuildOptions,
+    progress: ShowProgress = no_progress,
+) -> InlinkBuildReport:
+    """Build the inlinks of an archive, which replace those of the build before at once.
+
+    Only documents that are new, or whose dates changed, are read. Stopped on
+    the way, the next build goes on with what was read. `open_engine` opens
+    the same archive for reading, in other processes too. `progress` is
+    called with the steps `reading` and `counting`.
+    Raises EngineBusyError where another process builds on this machine, or
+    another build came first.
+    """
+    began = time.monotonic()
+    index = engine.inlink_index()
+    with _locked(index.folder / _WORK) as folder:
+        build = _Build(index, folder, options, progress)
+        build.read(open_engine)
+        notes, stored = build.finish()
+    return InlinkBuildReport(
+        documents=notes.linking,
+        read=build.documents_read,
+        targets=sum(one.targets for one in notes.ranges),
+        links=sum(one.links for one in notes.ranges),
+        refused=notes.refused,
+        bytes=sum(stored.blobs.values()),
+        seconds=time.monotonic() - began,
+    )
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[Path]:
+    """Give a folder to work in, which no other process has at the same time."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise EngineError(f"{folder} cannot be written ({error.strerror})") from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield folder
+    except BlockingIOError as error:
+        raise EngineBusyError(
+            f"another process inverts links in {folder}; wait for it to end"
+        ) from error
+    finally:
+        os.close(handle)
+
+
+class _Build:
+    """One build, from what changed to the current build of an index."""
+
+    def __init__(
+        self,
+        index: InlinkIndex,
+        folder: Path,
+        options: InlinkBuildOptions,
+        progress: ShowProgress,
+    ) -> None:
+        self._index, self._folder = index, folder
+        self._options, self._progress = options, progress
+        self._workers = options.workers or processors()
+        self.documents_read = 0
+        if options.anew:
+            shutil.rmtree(folder / _PARTS, ignore_errors=True)
+        (folder / _PARTS).mkdir(exist_ok=True)
+        # The stamp comes first: what is written meanwhile makes the build stale, and is noticed.
+        self._stamp = index.stamp()
+        self._states = _states(index)
+
+    def read(self, open_engine: OpenEngine) -> None:
+        """Read the links of the documents that no part has as they are now."""
+        known = [part.table("documents").select("id", "state") for part in self._parts()]
+        missing = self._states
+        if known:
+            missing = missing.join(
+                pl.concat(known), on=["id", "state"], how="anti", maintain_order="left"
+            )
+        self.documents_read = len(missing)
+        work = [
+            (open_engine, self._folder / _PARTS, ids, states)
+            for ids, states in zip(
+                batches(missing["id"].to_list(), _AT_ONCE),
+                batches(missing["state"].to_list(), _AT_ONCE),
+                strict=True,
+            )
+        ]
+        sizes = [len(ids) for _, _, ids, _ in work]
+        workers = self._workers if len(missing) > _WORTH_PROCESSES else 1
+        with Pool(workers) as pool:
+            for _ in pool.map_shown(_read_batch, work, self._progress, "reading", sizes):
+                pass
+
+    def _parts(self) -> list[LinkPart]:
+        return found_parts(self._folder / _PARTS)
+
+    def finish(self) -> tuple[InlinkNotes, StoredBuild]:
+        """Write the build and make it the current one."""
+        parts = self._parts()
+        table = document_table(parts, self._states)
+        mark = f"{self._number()}-{os.urandom(4).hex()}"
+        draft = self._folder / _DRAFT
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir()
+        documents = f"documents.{mark}.arrays"
+        write_arrays(draft / documents, table.arrays)
+        ranges = self._ranges(parts, table, draft, mark)
+        notes = InlinkNotes(
+            format=INLINKS_FORMAT,
+            number=self._number(),
+            stamp=self._stamp,
+            built=datetime.now(UTC).isoformat(timespec="seconds"),
+            cells=table.cells,
+            kinds=KINDS,
+            documents=documents,
+            linking=table.size,
+            refused=int(table.arrays["refused"].sum()),
+            ranges=ranges,
+        )
+        return notes, self._publish(notes, draft)
+
+    def _number(self) -> int:
+        try:
+            before = inlink_notes(self._index)
+        except EngineVersionError:
+            return 1
+        return before.number + 1 if before else 1
+
+    def _ranges(
+        self, parts: list[LinkPart], table: DocumentTable, draft: Path, mark: str
+    ) -> list[RangeNotes]:
+        starts = range_starts(parts)
+        source = RangeSource(
+            parts,
+            table.numbers,
+            table.arrays,
+            table.sources,
+            table.hosts,
+        )
+        found = []
+        for number, (first, last) in enumerate(zip(starts, [*starts[1:], None], strict=True)):
+            path = draft / f"range-{number:05d}.{mark}.arrays"
+            notes = write_range(source, first, last, path)
+            if notes is not None:
+                found.append(notes)
+            self._progress(WorkProgress("counting", number + 1, len(starts)))
+        return found
+
+    def _publish(self, notes: InlinkNotes, draft: Path) -> StoredBuild:
+        version, known = self._index.version(), self._index.blobs()
+        sizes = {name: (draft / name).stat().st_size for name in notes.blobs}
+        stored = StoredBuild(sizes, notes.as_json())
+        for name in notes.blobs:
+            self._index.put(draft / name)
+        self._index.swap(stored, version)
+        self._index.delete(known - set(sizes))
+        draft.rmdir()
+        return stored
+
+
+def _states(index: InlinkIndex) -> pl.DataFrame:
+    """Return the documents of now with their states, in the order in which they are best read."""
+    frames = [pl.DataFrame(schema={"id": pl.Binary, "state": pl.UInt64})]
+    for found in index.document_states():
+        ids = [found.ids[begin : begin + ID_BYTES] for begin in range(0, len(found.ids), ID_BYTES)]
+        frames.append(
+            pl.DataFrame(
+                {"id": ids, "state": found.states}, schema={"id": pl.Binary, "state": pl.UInt64}
+            )
+        )
+    return pl.concat(frames)
+
+
+def _read_batch(open_engine: OpenEngine, folder: Path, ids: list[bytes], states: list[int]) -> int:
+    with open_engine() as engine:
+        documents = engine.inlink_index().linking_documents(ids)
+        return write_parts(folder, documents, dict(zip(ids, states, strict=True)))

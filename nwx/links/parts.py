@@ -1,0 +1,223 @@
+"""Parts: the links of some documents on disk, in the order of the linked URLs.
+
+A part is a folder of tables and is written whole. Its documents are
+those of one stretch of the archive, so that a build that was stopped goes
+on behind it, and a later build reads only what no part has.
+"""
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from nwx.bulk.whole_files import writing
+from nwx.engine.inlinks.inlink_index import LinkingDocument
+from nwx.errors import UrlError
+from nwx.links.anchor_text import clean_anchor
+from nwx.values.urlkeys import urlkey
+
+PART_LINKS = 1 << 20
+"""So many links are in one part at most, but for those of its last document."""
+
+MOST_CHARACTERS = 128 << 20
+NO_URLKEY = -1
+_UNFINISHED = ".unfinished"
+OTHER_KIND = "other"
+KINDS = (
+    OTHER_KIND, "a", "area", "link", "img", "iframe", "frame", "embed", "script", "input",
+    "source", "track", "audio", "video", "object", "form", "body", "stylesheet", "style", "css",
+    "import", "font", "poster", "media", "meta", "redirect", "canonical", "icon", "picture",
+    "background", "srcset", "manifest", "preload", "applet", "base",
+)  # fmt: skip
+"""The kinds of links by their codes; others are counted as OTHER_KIND."""
+
+
+class _TargetCodes(dict[str, int]):
+    """The codes of linked URLs, worked out when they are first asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.keys_found: dict[str, int] = {}
+
+    def __missing__(self, url: str) -> int:
+        try:
+            key = urlkey(url)
+            key.encode()
+        except (UrlError, UnicodeEncodeError):
+            code = NO_URLKEY
+        else:
+            code = self.keys_found.setdefault(key, len(self.keys_found))
+        self[url] = code
+        return code
+
+
+class _AnchorCodes(dict[str, int]):
+    """The codes of anchor texts as they stand in documents; 0 is no text."""
+
+    def __init__(self) -> None:
+        super().__init__({"": 0})
+        self.texts: dict[str, int] = {"": 0}
+
+    def __missing__(self, raw: str) -> int:
+        text = clean_anchor(raw)
+        code = self.texts.setdefault(text, len(self.texts))
+        self[raw] = code
+        return code
+
+
+_KIND_CODES = {name: code for code, name in enumerate(KINDS)}
+
+
+class PartDraft:
+    """Documents with their links while they are gathered for one part."""
+
+    def __init__(self) -> None:
+        self.links = 0
+        self.characters = 0
+        self._targets, self._anchors = _TargetCodes(), _AnchorCodes()
+        self._documents: list[tuple[bytes, int, str, str]] = []
+        self._dates: list[tuple[int, int, str]] = []
+        self._target_codes: list[int] = []
+        self._anchor_codes: list[int] = []
+        self._kind_codes: list[int] = []
+        self._counts: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._documents)
+
+    def is_full(self) -> bool:
+        """Tell whether the part is large enough."""
+        return self.links >= PART_LINKS or self.characters >= MOST_CHARACTERS
+
+    def add(self, document: LinkingDocument, state: int) -> None:
+        """Take a document."""
+        number = len(self._documents)
+        self._documents.append((document.id, state, document.urlkey, document.url))
+        self._dates += [(number, int(time), name) for time, name in document.seen]
+        self._target_codes += map(self._targets.__getitem__, document.links)
+        self._anchor_codes += map(self._anchors.__getitem__, document.texts)
+        self._kind_codes += [_KIND_CODES.get(kind, 0) for kind in document.kinds]
+        self._counts.append(len(document.links))
+        self.links += len(document.links)
+        self.characters += sum(map(len, document.links)) + sum(map(len, document.texts))
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        """Return the tables of the part."""
+        links = pl.DataFrame(
+            {
+                "target": np.array(self._target_codes, dtype=np.int64),
+                "document": np.repeat(np.arange(len(self._counts)), self._counts),
+                "kind": np.array(self._kind_codes, dtype=np.uint8),
+                "anchor": np.array(self._anchor_codes, dtype=np.uint32),
+            },
+            schema_overrides={"document": pl.UInt32},
+        )
+        refused = links.filter(pl.col("target") == NO_URLKEY)["document"].to_numpy()
+        counts_refused = np.bincount(refused, minlength=len(self))
+        keys = pl.DataFrame(
+            {"key": list(self._targets.keys_found)}, schema={"key": pl.String}
+        ).with_row_index("target")
+        keys = keys.sort("key").with_row_index("place")
+        places = np.zeros(len(keys), dtype=np.uint32)
+        places[keys["target"].to_numpy()] = keys["place"].to_numpy()
+        links = links.filter(pl.col("target") != NO_URLKEY)
+        links = links.with_columns(
+            pl.Series("target", places[links["target"].to_numpy()], dtype=pl.UInt32)
+        )
+        links = links.unique().sort("target", "document", "kind", "anchor")
+        counts = np.bincount(links["target"].to_numpy(), minlength=len(keys))
+        return {
+            "documents": self._document_frame(counts_refused),
+            "dates": pl.DataFrame(
+                self._dates,
+                schema={"document": pl.UInt32, "timestamp": pl.Int64, "collection": pl.String},
+                orient="row",
+            ),
+            "targets": pl.DataFrame({"key": keys["key"], "links": counts.astype(np.uint32)}),
+            "anchors": pl.DataFrame({"text": list(self._anchors.texts)}),
+            "links": links.select("document", "anchor", "kind"),
+        }
+
+    def _document_frame(self, refused: npt.NDArray[np.int64]) -> pl.DataFrame:
+        schema = {"id": pl.Binary, "state": pl.UInt64, "source": pl.String, "url": pl.String}
+        frame = pl.DataFrame(self._documents, schema=schema, orient="row")
+        return frame.with_columns(refused=pl.Series(refused, dtype=pl.UInt32))
+
+
+@dataclass(frozen=True, slots=True)
+class LinkPart:
+    """A part on disk."""
+
+    folder: Path
+    _frames: dict[str, pl.DataFrame] = field(default_factory=dict)
+
+    def table(self, name: str) -> pl.DataFrame:
+        """Return a table of the part, mapped into memory."""
+        if name not in self._frames:
+            path = self.folder / f"{name}.arrow"
+            self._frames[name] = pl.read_ipc(path)
+        return self._frames[name]
+
+    def link_starts(self) -> npt.NDArray[np.int64]:
+        """Return where the links of each target begin, and the end of all."""
+        if "starts" not in self._frames:
+            counts = self.table("targets")["links"].to_numpy().astype(np.int64)
+            starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+            self._frames["starts"] = pl.DataFrame({"starts": starts})
+        return self._frames["starts"]["starts"].to_numpy()
+
+    def remove(self) -> None:
+        """Delete the part."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def write_parts(
+    folder: Path, documents: Iterable[LinkingDocument], states: dict[bytes, int]
+) -> int:
+    """Write the links of documents as parts into a folder; return how many documents there were.
+
+    `states` are the documents' by their ids.
+    """
+    count = 0
+    draft = PartDraft()
+    for document in documents:
+        draft.add(document, states[document.id])
+        count += 1
+        if draft.is_full():
+            write_part(folder, draft.frames())
+            draft = PartDraft()
+    if len(draft):
+        write_part(folder, draft.frames())
+    return count
+
+
+def write_part(folder: Path, frames: dict[str, pl.DataFrame]) -> LinkPart:
+    """Write tables as a part of a new name, whole or not at all."""
+    name = os.urandom(8).hex()
+    unfinished = folder / f"{name}{_UNFINISHED}"
+    with writing(unfinished):
+        unfinished.mkdir(parents=True)
+        for table, frame in frames.items():
+            frame.write_ipc(unfinished / f"{table}.arrow", compression="uncompressed")
+        unfinished.rename(folder / name)
+    return LinkPart(folder / name)
+
+
+def found_parts(folder: Path) -> list[LinkPart]:
+    """Return the parts of a folder; what was not finished is deleted."""
+    if not folder.is_dir():
+        return []
+    for path in folder.glob(f"*{_UNFINISHED}"):
+        shutil.rmtree(path, ignore_errors=True)
+    return [LinkPart(path) for path in sorted(folder.iterdir())]
+
+
+def batches(ids: Sequence[bytes], size: int) -> Iterator[Sequence[bytes]]:
+    """Yield ids, so many at a time."""
+    for begin in range(0, len(ids), size):
+        yield ids[begin : begin + size]
