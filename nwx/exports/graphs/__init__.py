@@ -1,0 +1,1 @@
+"""Graphs of hosts and domains as files for other programs."""
