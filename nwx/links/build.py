@@ -22,7 +22,7 @@ from nwx.engine.inlinks.inlink_index import ID_BYTES, InlinkIndex
 from nwx.engine.inlinks.table import INLINKS_FORMAT, InlinkNotes, RangeNotes, inlink_notes
 from nwx.errors import EngineBusyError, EngineError, EngineVersionError
 from nwx.links.document_table import DocumentTable, document_table
-from nwx.links.parts import KINDS, LinkPart, batches, found_parts, write_parts
+from nwx.links.parts import CODED_KINDS, LinkPart, batches, found_parts, write_parts
 from nwx.links.ranges import RangeSource, range_starts, write_range
 
 OpenEngine = Callable[[], Engine]
@@ -175,7 +175,7 @@ class _Build:
             stamp=self._stamp,
             built=datetime.now(UTC).isoformat(timespec="seconds"),
             cells=table.cells,
-            kinds=KINDS,
+            kinds=CODED_KINDS,
             documents=documents,
             linking=table.size,
             refused=int(table.arrays["refused"].sum()),

@@ -19,6 +19,7 @@ from nwx.bulk.whole_files import writing
 from nwx.engine.inlinks.inlink_index import LinkingDocument
 from nwx.errors import UrlError
 from nwx.links.anchor_text import clean_anchor
+from nwx.values.link_kinds import KINDS, present_kind
 from nwx.values.urlkeys import urlkey
 
 PART_LINKS = 1 << 20
@@ -28,12 +29,7 @@ MOST_CHARACTERS = 128 << 20
 NO_URLKEY = -1
 _UNFINISHED = ".unfinished"
 OTHER_KIND = "other"
-KINDS = (
-    OTHER_KIND, "a", "area", "link", "img", "iframe", "frame", "embed", "script", "input",
-    "source", "track", "audio", "video", "object", "form", "body", "stylesheet", "style", "css",
-    "import", "font", "poster", "media", "meta", "redirect", "canonical", "icon", "picture",
-    "background", "srcset", "manifest", "preload", "applet", "base",
-)  # fmt: skip
+CODED_KINDS = (OTHER_KIND, *KINDS)
 """The kinds of links by their codes; others are counted as OTHER_KIND."""
 
 
@@ -70,7 +66,19 @@ class _AnchorCodes(dict[str, int]):
         return code
 
 
-_KIND_CODES = {name: code for code, name in enumerate(KINDS)}
+class _KindCodes(dict[str, int]):
+    """The codes of kinds as they stand in documents, those of older archives included."""
+
+    def __missing__(self, kind: str) -> int:
+        name = present_kind(kind)
+        code = CODED_KINDS.index(name) if name in CODED_KINDS else 0
+        if len(self) < _KINDS_HELD:
+            self[kind] = code
+        return code
+
+
+_KINDS_HELD = 1_000
+_KIND_CODES = _KindCodes()
 
 
 class PartDraft:
@@ -101,7 +109,7 @@ class PartDraft:
         self._dates += [(number, int(time), name) for time, name in document.seen]
         self._target_codes += map(self._targets.__getitem__, document.links)
         self._anchor_codes += map(self._anchors.__getitem__, document.texts)
-        self._kind_codes += [_KIND_CODES.get(kind, 0) for kind in document.kinds]
+        self._kind_codes += map(_KIND_CODES.__getitem__, document.kinds)
         self._counts.append(len(document.links))
         self.links += len(document.links)
         self.characters += sum(map(len, document.links)) + sum(map(len, document.texts))
