@@ -2,12 +2,17 @@
 
 from collections.abc import Iterator
 
+import polars as pl
+
 from nwx.engine.base import Engine
 from nwx.engine.inlinks import streams
 from nwx.engine.inlinks.links import target_links
 from nwx.engine.inlinks.table import inlink_table
 from nwx.errors import EngineError
+from nwx.links.cell_graph import graph_of_cell
+from nwx.links.host_graph import HostGraph
 from nwx.links.host_links import host_links
+from nwx.links.link_frames import link_frames
 from nwx.model import AnchoredTarget, HostLinks, Inlink, LinkCell, LinkCounts, LinkRow
 
 ALL_LINKS = LinkCell()
@@ -51,6 +56,14 @@ class ArchiveLinks:
     def host_links(self) -> Iterator[HostLinks]:
         """Stream how many links hosts have to hosts, in all (year None) and by year."""
         return host_links(self.table)
+
+    def frames(self, cell: LinkCell = ALL_LINKS) -> Iterator[pl.DataFrame]:
+        """Stream the links of a cell as tables, see `link_frames`."""
+        return link_frames(self.table, cell)
+
+    def host_graph(self, cell: LinkCell = ALL_LINKS) -> HostGraph:
+        """Return the graph of the hosts that link and are linked to in a cell."""
+        return graph_of_cell(self.table, cell)
 
     def anchored_targets(self) -> Iterator[AnchoredTarget]:
         """Stream all linked URLs with their counts and anchors, in the order of urlkeys."""

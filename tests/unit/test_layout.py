@@ -47,6 +47,7 @@ TESTED_ELSEWHERE = {
     "nwx/engine/elastic": "tests/conformance",
     "nwx/engine/embedded": "tests/conformance",
     "nwx/errors.py": "tests/unit",
+    "nwx/exports/links.py": "tests/conformance/test_28_link_graphs.py",
     "nwx/extract/limits.py": "tests/unit/extract/test_html.py",
     "nwx/extract/page.py": "tests/unit/extract/test_lexbor.py",
     "nwx/extract/pdf_process.py": "tests/unit/extract/test_pdf.py",
