@@ -7,6 +7,12 @@ attributes. Browsers stop at 512 nested elements; so does this module.
 
 import re
 from collections.abc import Iterator
+from functools import cache
+from itertools import product
+from string import ascii_letters, digits
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nwx.extract.limits import ExtractLimits
 from nwx.extract.page import names_of
@@ -60,21 +66,42 @@ def disarm(html: str, limits: ExtractLimits) -> tuple[str, list[str]]:
     Formatting elements and elements nested too deep become void ones, so
     that text and links remain.
     """
-    tags = html.count("<")
+    data = np.frombuffer(b"%b  " % html.encode("utf-8", "surrogatepass"), np.uint8)
+    is_tag = data == ord("<")
+    tags = int(np.count_nonzero(is_tag))
     if tags <= _HARMLESS_FORMATTING:
         return html, []
     problems = []
+    most = min(_may_format(data, np.flatnonzero(is_tag)), (tags + 1) // 2)  # it grows up to there
     if tags > limits.tags:
         html = _first_tags(html, limits.tags)
         problems.append(f"tags: more than {limits.tags} tags, the rest was left out")
-    formatting = len(_FORMATTING_START.findall(html))
-    if formatting * (tags - formatting) > _MOST_COPIES:
-        html = _FORMATTING.sub(r"<\1wbr", html)
+    if most * (tags - most) > _MOST_COPIES:
+        formatting = len(_FORMATTING_START.findall(html))
+        if formatting * (tags - formatting) > _MOST_COPIES:
+            html = _FORMATTING.sub(r"<\1wbr", html)
     if tags > _HARMLESS_TAGS:
         html, flattened = _Nesting(limits.depth).flatten(html)
         if flattened:
             problems.append(f"depth: {flattened} tags lie deeper than {limits.depth} elements")
     return html, problems
+
+
+def _may_format(data: NDArray[np.uint8], tags: NDArray[np.int64]) -> int:
+    """Return how many start tags of formatting elements there may be, by their first letters."""
+    pairs = data[tags + 1].astype(np.uint16) << np.uint16(8) | data[tags + 2]
+    return int(np.count_nonzero(_formatting_starts()[pairs]))
+
+
+@cache
+def _formatting_starts() -> NDArray[np.bool_]:
+    """Return the pairs of bytes that may begin the name of a formatting element."""
+    starts = np.zeros((256, 256), np.bool_)
+    others = np.setdiff1d(np.arange(256), list((ascii_letters + digits).encode()))
+    for name in (*"bius", *_LONG_NAMES):
+        for first, second in product(*((letter, letter.upper()) for letter in name[:2].ljust(2))):
+            starts[ord(first), others if second == " " else ord(second)] = True
+    return starts.ravel()
 
 
 def crowded(html: str) -> bool:

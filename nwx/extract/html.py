@@ -33,8 +33,9 @@ def extract_html(payload: ExtractPayload) -> Extract:
     content, cut = clean_blocks(outline.text, payload.limits.characters)
     if cut:
         problems.append(f"text: cut after {payload.limits.characters} characters")
-    meta = _meta(outline)
-    resolver = Resolver(payload.url, _first(outline, "base", "href"))
+    about = outline.without_links()
+    meta = _meta(about)
+    resolver = Resolver(payload.url, _first(about, "base", "href"))
     raw = chain(element_links(outline), inline_links(html))
     links, too_many = outlinks(raw, resolver, payload.limits.links)
     if too_many:
@@ -43,12 +44,12 @@ def extract_html(payload: ExtractPayload) -> Extract:
     if late:
         problems.append(f"time: more than {payload.limits.seconds} seconds")
     return Extract(
-        title=_title(outline) or meta.get("og:title", ""),
+        title=_title(about) or meta.get("og:title", ""),
         content=content,
-        headings=_headings(outline, payload.limits.headings),
+        headings=_headings(about, payload.limits.headings),
         description=meta.get("description", "") or meta.get("og:description", ""),
         author=meta.get("author", "") or meta.get("dc.creator", ""),
-        content_language="" if late else language_of(prose(content), _declared(outline, meta)),
+        content_language="" if late else language_of(prose(content), _declared(about, meta)),
         links=tuple(links),
         signature="" if late else signature_of(content),
         problems=tuple(problems),

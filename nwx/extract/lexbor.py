@@ -1,20 +1,16 @@
 """The fast way through HTML: selectolax on the lexbor parser."""
 
+from collections.abc import Callable
+from functools import cache
+
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from nwx.extract.clean import BLOCK
 from nwx.extract.page import BLOCKS, CELLS, FORMATTING, HIDDEN, WANTED, Element, Outline
 
-_TEXT, _BLOCK, _HIDDEN, _CELL, _WANTED = 1, 2, 4, 8, 16
-_KINDS = {"-text": _TEXT} | {
-    name: (name in BLOCKS) * _BLOCK
-    | (name in HIDDEN) * _HIDDEN
-    | (name in CELLS) * _CELL
-    | (name in WANTED) * _WANTED
-    for name in BLOCKS | HIDDEN | CELLS | WANTED
-}
-_TEXTS = frozenset({"-text", "-comment"})
-_JOINED = FORMATTING | _TEXTS
+_TEXT, _COMMENT, _BLOCK, _HIDDEN, _CELL, _WANTED, _FORMATTING = (1 << bit for bit in range(7))
+_TEXTS = _TEXT | _COMMENT
+_JOINED = _TEXTS | _FORMATTING
 
 
 def read_lexbor(html: str) -> Outline:
@@ -28,36 +24,64 @@ def read_lexbor(html: str) -> Outline:
     return Outline("".join(pieces), elements, tree)
 
 
+@cache
+def _kinds() -> dict[int, int]:
+    """Return what the nodes of a tag are, by lexbor's number of the tag."""
+    tree = LexborHTMLParser("x<!-- -->")
+    kinds: dict[int, int] = {}
+    for node in tree.root.traverse(include_text=True) if tree.root else ():
+        kinds[node.tag_id] = {"-text": _TEXT, "-comment": _COMMENT}.get(node.tag or "", 0)
+    for kind, names in (
+        (_BLOCK, BLOCKS),
+        (_HIDDEN, HIDDEN),
+        (_CELL, CELLS),
+        (_WANTED, WANTED),
+        (_FORMATTING, FORMATTING),
+    ):
+        for name in names:
+            number = tree.create_node(name).tag_id
+            kinds[number] = kinds.get(number, 0) | kind
+    return kinds
+
+
 def _walk(
     root: LexborNode, pieces: list[str], elements: list[tuple[str, Element]]
 ) -> list[LexborNode]:
     """Collect texts, with marks between them, and wanted elements; return what is not shown."""
-    add = pieces.append
+    add, kind_of = pieces.append, _kinds().get
     silent: list[LexborNode] = []
     hidden = False
+    fresh = True  # no text since the last mark of a block, so that no other mark matters
     for node in root.traverse(include_text=True, skip_empty=True):
-        kind = _KINDS.get(tag := node.tag, 0)  # type: ignore[arg-type]
-        if kind & _TEXT:
+        kind = kind_of(node.tag_id, 0)
+        if kind == _TEXT:
             if hidden and _is_hidden(node):
                 continue
             hidden = False
-            if (before := node.prev) is not None:
-                add(_gap(before))
+            if not fresh and (before := node.prev) is not None:
+                add(_gap(before, kind_of))
+            fresh = False
             add(node.text_content)  # type: ignore[arg-type]
             continue
-        if kind & _BLOCK:
+        if fresh:
+            pass
+        elif kind & _BLOCK:
             add(BLOCK)
+            fresh = True
         elif (before := node.prev) is not None:
-            add(_gap(before))
-            if tag != "-comment" and before.tag not in (_JOINED if tag in FORMATTING else _TEXTS):
+            earlier = kind_of(before.tag_id, 0)
+            if earlier != _TEXT or before.is_empty_text_node:
+                add(_gap(before, kind_of))
+                if not (kind == _COMMENT or earlier & (_JOINED if kind & _FORMATTING else _TEXTS)):
+                    add(" ")
+        if kind & (_HIDDEN | _CELL | _WANTED):
+            if kind & _CELL:
                 add(" ")
-        if kind & _CELL:
-            add(" ")
-        elif kind & _HIDDEN:
-            hidden = True
-            silent.append(node)
-        if kind & _WANTED:
-            elements.append((tag, node))  # type: ignore[arg-type]
+            elif kind & _HIDDEN:
+                hidden = True
+                silent.append(node)
+            if kind & _WANTED:
+                elements.append((node.tag, node))  # type: ignore[arg-type]
     return silent
 
 
@@ -75,7 +99,7 @@ def _is_hidden(text: LexborNode) -> bool:
     return parent is not None and parent.tag in HIDDEN
 
 
-def _gap(before: LexborNode | None) -> str:
+def _gap(before: LexborNode | None, kind_of: Callable[[int, int], int]) -> str:
     """Return what lies between `before` and the node after it: a block's end, space, nothing.
 
     A block may end inside inline elements, and the walk leaves out texts
@@ -83,14 +107,14 @@ def _gap(before: LexborNode | None) -> str:
     """
     space = ""
     while before is not None:
-        kind = _KINDS.get(before.tag, 0)  # type: ignore[arg-type]
+        kind = kind_of(before.tag_id, 0)
         if kind & _BLOCK:
             return BLOCK
-        if kind & _TEXT:
-            if not before.is_empty_text_node:
-                return space
+        if kind != _TEXT:
+            before = before.last_child
+        elif before.is_empty_text_node:
             space = " "
             before = before.prev
         else:
-            before = before.last_child
+            return space
     return space

@@ -1,8 +1,8 @@
 """What both HTML parsers hand over, and how elements are told apart."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Protocol, Self
 
 
 class Element(Protocol):
@@ -30,6 +30,11 @@ class Outline:
     def named(self, name: str) -> list[Element]:
         """Return the elements of a name, in order."""
         return [element for tag, element in self.elements if tag == name]
+
+    def without_links(self) -> Self:
+        """Return the same but for the elements that are links, which are most of them."""
+        elements = [pair for pair in self.elements if pair[0] not in WITH_LINKS]
+        return replace(self, elements=elements)
 
 
 def names_of(text: str) -> frozenset[str]:

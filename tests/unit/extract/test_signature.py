@@ -1,6 +1,8 @@
 """Signatures: equal for near-identical texts, different for others."""
 
+import random
 import re
+from collections import Counter
 
 import pytest
 
@@ -48,3 +50,30 @@ def test_scripts_without_spaces() -> None:
 @pytest.mark.parametrize("text", ["", "Not found", "word " * 40, "a b c " * 100, "1 2 3 " * 500])
 def test_short_or_empty_texts_have_none(text: str) -> None:
     assert signature_of(text) == ""
+
+
+def test_profiles_are_those_of_counted_words() -> None:
+    """Two texts have equal signatures exactly where the plain definition says so."""
+    chance = random.Random(1)
+    stems = [
+        *"abcdé",
+        *"the of light 1st été internationalisation internationalization 灯港".split(),
+    ]
+    texts = [" ".join(chance.choices(stems, k=chance.choice((49, 60, 600)))) for _ in range(300)]
+    texts += [f"{text}\nvisitor 12" for text in texts]
+    plain = {}
+    for text in texts:
+        assert plain.setdefault(_profile(text), signature_of(text)) == signature_of(text)
+    assert len(set(plain.values())) == len(plain)
+
+
+def _profile(text: str) -> tuple[tuple[str, int], ...]:
+    words = re.sub("[1-9]", "0", text).split()
+    counts = Counter(words)
+    step = max(round(max(counts.values()) * 0.01), 2)
+    profile = {
+        word: count // step
+        for word, count in counts.items()
+        if count >= step and len(word.encode()) > 1 and "0" not in word
+    }
+    return tuple(sorted(profile.items())) if len(words) >= 50 and len(profile) >= 10 else ()
