@@ -2,7 +2,6 @@
 
 import json
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from nwx.model import IndexName
 
 def mapping_file(name: str) -> str:
     """Return the text of a file below `mappings/`, from the wheel or from a checkout."""
-    packaged = files("nwx").joinpath("mappings_data", name)
+    packaged = Path(__file__).parent / "mappings_data" / name
     if packaged.is_file():
         return packaged.read_text(encoding="utf-8")
     return (Path(__file__).parent.parent / "mappings" / name).read_text(encoding="utf-8")

@@ -7,7 +7,6 @@ import click
 
 from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar
-from nwx.engine.open import open_engine
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
@@ -71,6 +70,7 @@ def command(
     resume. Without --sites, the site list of the previous build is used.
     """
     # Here and not above: what builds takes a while to load.
+    from nwx.engine.open import open_engine
     from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
     from nwx.facets.sites import read_sites
 

@@ -1,15 +1,17 @@
 """nwx cdx-load"""
 
+from typing import TYPE_CHECKING
+
 import click
 
-from nwx.cdx.files import lines_of, open_cdx
-from nwx.cdxserver.loaded_lines import Loaded, load_lines
 from nwx.cli.output import clean, counted, print_json
-from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
 from nwx.errors import CdxError, UsageError
 from nwx.model import DEFAULT_COLLECTION
 from nwx.settings import Settings
+
+if TYPE_CHECKING:
+    from nwx.cdxserver.loaded_lines import Loaded
+    from nwx.engine.base import Engine
 
 
 @click.command("cdx-load")
@@ -35,6 +37,10 @@ def command(
     """
     if not files:
         raise UsageError("there is nothing to load; name CDX files")
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.cdxserver.loaded_lines import Loaded
+    from nwx.engine.open import open_engine
+
     total = Loaded()
     with open_engine(settings) as engine:
         for name in files:
@@ -49,7 +55,7 @@ def command(
     return 0 if total.lines or not total.bad_lines else 1
 
 
-def _print(total: Loaded, *, as_json: bool) -> None:
+def _print(total: "Loaded", *, as_json: bool) -> None:
     if as_json:
         print_json(
             {
@@ -67,7 +73,10 @@ def _print(total: Loaded, *, as_json: bool) -> None:
     )
 
 
-def _load(engine: Engine, name: str, collection: str, *, strict: bool) -> Loaded:
+def _load(engine: "Engine", name: str, collection: str, *, strict: bool) -> "Loaded":
+    from nwx.cdx.files import lines_of, open_cdx
+    from nwx.cdxserver.loaded_lines import load_lines
+
     try:
         with open_cdx(name) as stream:
             return load_lines(engine, lines_of(stream), collection, skip_bad=not strict, name=name)

@@ -1,18 +1,16 @@
 """nwx cdx-server"""
 
 from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 import click
 
-from nwx.cdxserver.loaded_lines import make_ready
-from nwx.cdxserver.server import CdxServer
-from nwx.cdxserver.sources.from_arguments import open_sources
-from nwx.cdxserver.sources.merged import EngineSource, RowSource
 from nwx.cli.output import clean
-from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
 from nwx.errors import UsageError
 from nwx.settings import Settings
+
+if TYPE_CHECKING:
+    from nwx.engine.base import Engine
 
 
 @click.command("cdx-server")
@@ -74,6 +72,9 @@ def command(
     dialects are ia, pywb and outback: /cdx/ia.
     """
     # Imported here: the libraries of the server are no concern of the other commands.
+    from nwx.cdxserver.server import CdxServer
+    from nwx.cdxserver.sources.from_arguments import open_sources
+    from nwx.cdxserver.sources.merged import EngineSource, RowSource
     from webapp.cdx.origins import origins_of
     from webapp.cdx.service import CdxService, streams_of
     from webapp.server.cdx_alone import CdxServerAddress, serve_alone
@@ -102,8 +103,11 @@ def command(
         serve_alone(service, CdxServerAddress(host, port, threads), ready)
 
 
-def _opened(stack: ExitStack, settings: Settings, token: str) -> Engine:
+def _opened(stack: ExitStack, settings: Settings, token: str) -> "Engine":
     """Return the archive, ready to be written to where there is a token for that."""
+    from nwx.cdxserver.loaded_lines import make_ready
+    from nwx.engine.open import open_engine
+
     engine = stack.enter_context(open_engine(settings, read_only=not token))
     if token:
         make_ready(engine)

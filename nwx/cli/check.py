@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from nwx.bulk.progress import ShowProgress
-from nwx.checks import Cause, Comparison, Disagreement, Missing, check
-from nwx.checks.agreement import CHANGED
+from nwx.checks.agreement import CHANGED, Disagreement, check
+from nwx.checks.cdx_comparison import Cause, Comparison, Missing
 from nwx.cli.list_commands import place_and_message
 from nwx.cli.output import clean, counted, print_json
 from nwx.cli.progress import print_above, progress_bar

@@ -1,17 +1,23 @@
 """nwx dates"""
 
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
-from rich.table import Table
 
-from nwx.cdx.lines import safe_field
-from nwx.cli.output import clean, console, print_json, size_words
+from nwx.cli.output import clean, print_json, size_words
 from nwx.cli.progress import print_above, progress_bar
-from nwx.dedup.added_dates import orphans
-from nwx.engine.open import open_engine
 from nwx.model import NamedDates
 from nwx.settings import Settings
+
+if TYPE_CHECKING:
+    from nwx.engine.base import Engine
+
+
+def _opened(settings: Settings, *, read_only: bool = False) -> "Engine":
+    from nwx.engine.open import open_engine
+
+    return open_engine(settings, read_only=read_only)
 
 
 @click.group("dates")
@@ -32,7 +38,7 @@ def list_indices(settings: Settings, as_json: bool) -> int:
 
     The exit code is 1 if an attached index cannot be read.
     """
-    with open_engine(settings, read_only=True) as engine:
+    with _opened(settings, read_only=True) as engine:
         indices = engine.dates_indices()
     if as_json:
         print_json([asdict(one) for one in indices])
@@ -42,6 +48,10 @@ def list_indices(settings: Settings, as_json: bool) -> int:
 
 
 def _print(indices: list[NamedDates]) -> None:
+    from rich.table import Table
+
+    from nwx.cli.tables.terminal_console import console
+
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("index")
     table.add_column("keys", justify="right")
@@ -70,7 +80,7 @@ def attach(settings: Settings, name: str, place: str) -> None:
     or an index on the archive's Elasticsearch. Without PLACE, it is the index
     of that name that the archive already has.
     """
-    with open_engine(settings) as engine:
+    with _opened(settings) as engine:
         engine.attach_dates(name, place)
 
 
@@ -79,7 +89,7 @@ def attach(settings: Settings, name: str, place: str) -> None:
 @click.pass_obj
 def detach(settings: Settings, name: str) -> None:
     """Detach a dates index and keep its contents."""
-    with open_engine(settings) as engine:
+    with _opened(settings) as engine:
         engine.detach_dates(name)
 
 
@@ -88,7 +98,7 @@ def detach(settings: Settings, name: str) -> None:
 @click.pass_obj
 def drop(settings: Settings, name: str) -> None:
     """Detach a dates index that the archive made, and delete it."""
-    with open_engine(settings) as engine:
+    with _opened(settings) as engine:
         engine.drop_dates(name)
 
 
@@ -101,7 +111,10 @@ def list_orphans(settings: Settings, as_json: bool, quiet: bool) -> None:
 
     Lines have the form `date digest url`, which add-dates reads.
     """
-    with open_engine(settings, read_only=True) as engine, progress_bar(quiet=quiet) as progress:
+    from nwx.cdx.lines import safe_field
+    from nwx.dedup.added_dates import orphans
+
+    with _opened(settings, read_only=True) as engine, progress_bar(quiet=quiet) as progress:
         for one in orphans(engine, progress):
             url, digest = one.key.split(" ")[:2]
             for timestamp, collection in one.seen:

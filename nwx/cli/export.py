@@ -8,14 +8,13 @@ import click
 
 from nwx.cli.output import counted, print_json, size_words
 from nwx.cli.progress import progress_bar
-from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
 from nwx.errors import UsageError
 from nwx.model import LinkCell
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
     from nwx.bulk.progress import ShowProgress
+    from nwx.engine.base import Engine
     from nwx.exports.captures import ExportReport
     from nwx.exports.links import LinkExportReport
 
@@ -69,6 +68,9 @@ def command(settings: Settings, /, **given: Any) -> None:
     asked = _Options(**given)
     if asked.what == "captures" and (asked.formats or asked.year or asked.collection):
         raise UsageError("--format, --year and --collection are options of `nwx export links`")
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.engine.open import open_engine
+
     with open_engine(settings, read_only=True) as engine, progress_bar(quiet=asked.quiet) as show:
         report = _export(engine, asked, show)
     if asked.as_json:
@@ -78,7 +80,7 @@ def command(settings: Settings, /, **given: Any) -> None:
 
 
 def _export(
-    engine: Engine, asked: _Options, show: "ShowProgress"
+    engine: "Engine", asked: _Options, show: "ShowProgress"
 ) -> "ExportReport | LinkExportReport":
     # Here and not above: what writes Parquet takes a while to load.
     if asked.what == "captures":

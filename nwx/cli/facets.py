@@ -1,28 +1,11 @@
 """nwx facets"""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import click
-from rich.table import Table
-from rich.text import Text
 
-from nwx.cli.output import clean, console, print_json
-from nwx.engine.open import open_engine
-from nwx.facets.answers import FacetAnswers
-from nwx.facets.criteria import Criterion
-from nwx.facets.features import FEATURES, Feature, Features, parse_features
-from nwx.facets.question import AnsweredBy, FacetAnswer, answer_json, parse_facet_question
 from nwx.settings import Settings
-from nwx.values.csv_cells import csv_line
-
-_WAYS = {
-    AnsweredBy.STORED: "from stored combinations",
-    AnsweredBy.COLUMNS: "counted from columns",
-    AnsweredBy.LIVE: "counted from the captures, as the facets are not built or out of date",
-    AnsweredBy.APPROXIMATE: "ESTIMATES, as the facets are not built or out of date",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +68,13 @@ def command(settings: Settings, /, **given: Any) -> None:
     archive as it is now, and exact unless --approximate is given. After `nwx
     build-facets` they are answered at once.
     """
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.cli.tables.facet_answers import print_facets
+    from nwx.engine.open import open_engine
+    from nwx.facets.answers import FacetAnswers
+    from nwx.facets.features import parse_features
+    from nwx.facets.question import parse_facet_question
+
     asked = _Options(**given)
     features = parse_features(asked.feature)
     question = parse_facet_question(
@@ -92,59 +82,4 @@ def command(settings: Settings, /, **given: Any) -> None:
     )
     with open_engine(settings, read_only=True) as engine:
         answer = FacetAnswers(engine).answer(question, approximate=asked.approximate)
-    if asked.as_json:
-        print_json(answer_json(answer, features))
-    elif asked.as_csv:
-        _write_csv(answer, features)
-    else:
-        _print(answer, features)
-
-
-def _lines(answer: FacetAnswer) -> list[tuple[tuple[str, ...], Features]]:
-    if not answer.question.by:
-        return [((), answer.total)]
-    return [(row.values, row.features) for row in answer.rows]
-
-
-def _write_csv(answer: FacetAnswer, features: Sequence[Feature]) -> None:
-    click.echo(csv_line([*answer.question.by, *features], ""))
-    for values, found in _lines(answer):
-        numbers = (found.value(feature) for feature in features)
-        cells = [*map(clean, values), *("" if n is None else n for n in numbers)]
-        click.echo(csv_line(cells, ""))
-
-
-def _print(answer: FacetAnswer, features: Sequence[Feature]) -> None:
-    by = answer.question.by
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="")
-    if by:
-        _fill_list(table, answer, by, features)
-    else:
-        table.show_header = False
-        table.add_column()
-        table.add_column(justify="right")
-        for feature in features:
-            table.add_row(FEATURES[feature].title, _number(answer.total.value(feature)))
-    console().print(table)
-    click.echo(f"({_WAYS[answer.answered_by]}, {answer.took_ms:.0f} ms)")
-
-
-def _fill_list(
-    table: Table, answer: FacetAnswer, by: Sequence[Criterion], features: Sequence[Feature]
-) -> None:
-    for name in by:
-        table.add_column(name.value, overflow="fold")
-    for feature in features:
-        table.add_column(feature.value.replace("_", " "), justify="right")
-    for values, found in _lines(answer):
-        numbers = (_number(found.value(feature)) for feature in features)
-        table.add_row(*(Text(clean(value)) for value in values), *numbers)
-    table.add_section()
-    numbers = (_number(answer.total.value(feature)) for feature in features)
-    table.add_row("all", *([""] * (len(by) - 1)), *numbers)
-
-
-def _number(value: int | float | None) -> str:
-    if value is None:
-        return "-"
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
+    print_facets(answer, features, as_json=asked.as_json, as_csv=asked.as_csv)

@@ -1,13 +1,11 @@
 """nwx files"""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 
 import click
-from rich.table import Table
-from rich.text import Text
 
-from nwx.cli.output import OneLine, clean, console, json_text, size_words
-from nwx.engine.open import open_engine
+from nwx.cli.output import clean, json_text, size_words
 from nwx.model import UNREADABLE, SourceFile
 from nwx.settings import Settings
 
@@ -17,12 +15,23 @@ from nwx.settings import Settings
 @click.pass_obj
 def command(settings: Settings, as_json: bool) -> None:
     """List the imported files, and those that could not be read."""
+    from nwx.engine.open import open_engine
+
     with open_engine(settings, read_only=True) as engine:
         found = engine.files()
     if as_json:
         for file in found:
             click.echo(json_text(asdict(file)))
         return
+    _print(found)
+
+
+def _print(found: Sequence[SourceFile]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from nwx.cli.tables.terminal_console import OneLine, console
+
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("collection")
     table.add_column("file")

@@ -3,7 +3,6 @@
 import click
 
 from nwx.cli.output import clean
-from nwx.exports.kibana import as_lines, push, saved_objects
 from nwx.settings import Settings
 
 
@@ -24,6 +23,9 @@ def command(settings: Settings, /, address: str | None, space: str, overwrite: b
     --push sends them to a running Kibana, with --api-key, or --username and
     --password.
     """
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.exports.kibana import as_lines, push, saved_objects
+
     if address is None:
         click.echo(as_lines(saved_objects(settings.elastic.prefix)), nl=False)
         return

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
 import click
-from rich.table import Table
 
 from nwx.bulk.resources import MEMORY_BYTES, Resources
 from nwx.bulk.whole_files import whole_file
 from nwx.cdx.inputs import CdxSource
 from nwx.cdx.layouts import Layout, require_fields
-from nwx.cli.output import clean, console, counted, json_text, print_json, size_words
+from nwx.cli.output import clean, counted, json_text, print_json, size_words
 from nwx.cli.terminal_stream import TerminalStream
 from nwx.dedup.reports import DedupReport
 from nwx.errors import CdxError, UsageError
@@ -242,6 +241,10 @@ def _counts(report: DedupReport, noun: str) -> str:
 
 
 def _print_savings(report: DedupReport, noun: str, *, err: bool) -> None:
+    from rich.table import Table
+
+    from nwx.cli.tables.terminal_console import console
+
     savings = report.savings
     click.echo(f"{size_words(savings.bytes)} in the records of these {noun}", err=err)
     for name, duplicates, sizes in (

@@ -3,12 +3,9 @@
 import os
 import signal
 import sys
-from difflib import get_close_matches
 from importlib import import_module
 
 import click
-from click.shell_completion import shell_complete
-from rich.cells import cell_len
 
 from nwx.cli.output import clean
 from nwx.errors import NwxError, QueryError, UsageError
@@ -75,6 +72,8 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
             near = get_close_matches(args[0], COMMANDS, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else " `nwx --help` lists the commands."
             ctx.fail(f"No such command {args[0]!r}.{hint}")
@@ -160,6 +159,8 @@ def _complete(command: click.Command, name: str) -> None:
     """Answer a shell that asks for completions (`_NWX_COMPLETE=bash_source nwx`), and end."""
     variable = f"_{name.replace('-', '_').upper()}_COMPLETE"
     if instruction := os.environ.get(variable):
+        from click.shell_completion import shell_complete
+
         sys.exit(shell_complete(command, {}, name, variable, instruction))
 
 
@@ -177,6 +178,8 @@ def _hint(error: click.ClickException) -> None:
 def _fail(error: NwxError, name: str) -> int:
     click.echo(f"{name}: {clean(str(error))}", err=True)
     if isinstance(error, QueryError) and error.query and error.position is not None:
+        from rich.cells import cell_len
+
         indent = cell_len(clean(error.query[: error.position]))
         click.echo(f"  {clean(error.query)}\n  {' ' * indent}^", err=True)
     return 2 if isinstance(error, UsageError) else 1

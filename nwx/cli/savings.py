@@ -19,8 +19,9 @@ from nwx.cli.list_commands import (
     resources_of,
     sources_of,
 )
-from nwx.cli.output import clean, console, counted, print_json, size_words
+from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar
+from nwx.cli.tables.terminal_console import console
 from nwx.dedup.capture_filter import CaptureFilter
 from nwx.dedup.key_hashes import Key
 from nwx.dedup.savings import SavingsReport, measure_savings

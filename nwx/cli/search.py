@@ -5,16 +5,11 @@ from itertools import islice
 from typing import Any
 
 import click
-from rich.console import Group
-from rich.table import Table
-from rich.text import Text
 
-from nwx.cli.output import OneLine, clean, console, counted, date_words, json_text, print_json
-from nwx.engine.open import open_engine
+from nwx.cli.output import clean, json_text, print_json
 from nwx.errors import UsageError
 from nwx.model import Collapse, Hit, SearchResult, Sort
-from nwx.query.question import FACET_FIELDS, FILTERS, Question
-from nwx.searching.answers import answer_to_json, hit_answer, search_answer
+from nwx.query.question import FILTERS, Question
 from nwx.settings import Settings
 from nwx.values.csv_cells import csv_line
 
@@ -103,17 +98,28 @@ def command(
         raise UsageError("--csv and --json exclude each other")
     rows = 0 if scroll else 10 if limit is None else limit
     question = _question(" ".join(query), rows, **asked)
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.engine.open import open_engine
+
     with open_engine(settings, read_only=True) as engine:
         if scroll:
             _stream(islice(engine.scroll(question), limit), as_csv=as_csv)
             return
         result = engine.search(question)
+    _print(result, question.offset, as_csv=as_csv, as_json=as_json)
+
+
+def _print(result: SearchResult, offset: int, *, as_csv: bool, as_json: bool) -> None:
     if as_json:
+        from nwx.searching.answers import answer_to_json, search_answer
+
         print_json(answer_to_json(search_answer(result)))
     elif as_csv:
         _print_csv(result.hits)
     else:
-        _print_table(result, question.offset)
+        from nwx.cli.tables.hits import print_hits
+
+        print_hits(result, offset)
 
 
 def _question(
@@ -146,6 +152,8 @@ def _stream(hits: Iterable[Hit], *, as_csv: bool) -> None:
     if as_csv:
         _print_csv(hits)
         return
+    from nwx.searching.answers import answer_to_json, hit_answer
+
     for hit in hits:
         click.echo(json_text(answer_to_json(hit_answer(hit))))
 
@@ -175,66 +183,3 @@ def _csv_rows(hits: Iterable[Hit]) -> Iterator[tuple[object, ...]]:
             clean(snippet),
             hit.id,
         )
-
-
-def _print_table(result: SearchResult, offset: int) -> None:
-    shown = console()
-    if result.hits:
-        shown.print(_table(result.hits, offset))
-    for name, table in _facet_tables(result):
-        shown.print(Text(f"\n{name}", style="bold"))
-        shown.print(table)
-    shown.print(Text(_closing_words(result, offset)))
-
-
-def _closing_words(result: SearchResult, offset: int) -> str:
-    about = "at least " if result.total.relation == "gte" else ""
-    total = f"{about}{counted(result.total.value, 'result')}"
-    took = f"{result.took_ms:.0f} ms"
-    if not result.total.value:
-        return f"nothing found ({took})"
-    if not result.hits:
-        return f"{total} ({took})"
-    return f"{offset + 1:,}–{offset + len(result.hits):,} of {total} ({took})"
-
-
-def _table(hits: Iterable[Hit], offset: int) -> Table:
-    table = Table(box=None, show_header=False, padding=(0, 2, 1, 0), expand=True)
-    table.add_column(justify="right", style="dim", no_wrap=True)
-    table.add_column(ratio=1, overflow="fold")
-    table.add_column(no_wrap=True)
-    for number, hit in enumerate(hits, offset + 1):
-        table.add_row(str(number), _hit_text(hit), _when_text(hit))
-    return table
-
-
-def _hit_text(hit: Hit) -> Group:
-    title = Text(clean(hit.title) or "(no title)", style="bold")
-    snippet = Text()
-    for piece, matches in hit.snippet:
-        snippet.append(clean(piece), style="bold yellow" if matches else "")
-    return Group(title, OneLine(hit.url, "cyan"), *([snippet] if hit.snippet else []))
-
-
-def _when_text(hit: Hit) -> Text:
-    lines = []
-    if hit.dates:
-        first, last = date_words(hit.dates[0]), date_words(hit.dates[-1])
-        lines.append(first if first == last else f"{first} – {last}")
-        lines.append(counted(len(hit.dates), "capture"))
-    if hit.versions > 1:
-        lines.append(counted(hit.versions, "version"))
-    kind = " ".join(filter(None, (hit.content_type_norm, hit.content_language)))
-    status = "" if hit.status_code in (None, 200) else f" {hit.status_code}"
-    lines.append(f"{kind}{status}")
-    return Text("\n".join(lines), style="dim")
-
-
-def _facet_tables(result: SearchResult) -> Iterator[tuple[str, Table]]:
-    names = {field: name for name, field in FILTERS.items()}
-    for field in FACET_FIELDS:
-        if field in result.facets:
-            table = Table(box=None, show_header=False)
-            for value in result.facets[field]:
-                table.add_row(Text(clean(value.value)), Text(f"{value.count:,}"))
-            yield names.get(field, field), table

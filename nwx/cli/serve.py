@@ -6,7 +6,6 @@ from typing import Any
 import click
 
 from nwx.cli.output import clean
-from nwx.engine.open import open_engine
 from nwx.errors import UsageError
 from nwx.settings import Settings
 
@@ -115,6 +114,7 @@ def command(settings: Settings, /, **given: Any) -> None:
     # Imported here: the libraries of the pages are no concern of the other commands.
     from nwx.cdxserver.loaded_lines import make_ready
     from nwx.cdxserver.sources.from_arguments import open_sources
+    from nwx.engine.open import open_engine
     from webapp.application import DEFAULT_TITLE
     from webapp.server.service import ServiceAddresses, ServiceSettings, serve_pages
 

@@ -1,11 +1,10 @@
 """nwx stats"""
 
-import click
-from rich.table import Table
+from typing import Any
 
-from nwx.checks.archive_size import measure
-from nwx.cli.output import console, print_json, size_words
-from nwx.engine.open import open_engine
+import click
+
+from nwx.cli.output import print_json, size_words
 from nwx.model import IndexName
 from nwx.settings import Settings
 
@@ -15,11 +14,22 @@ from nwx.settings import Settings
 @click.pass_obj
 def command(settings: Settings, as_json: bool) -> None:
     """Show the size of each index."""
+    from nwx.checks.archive_size import measure
+    from nwx.engine.open import open_engine
+
     with open_engine(settings, read_only=True) as engine:
         sizes = measure(engine)
     if as_json:
         print_json(sizes)
         return
+    _print(sizes)
+
+
+def _print(sizes: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    from nwx.cli.tables.terminal_console import console
+
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("index")
     table.add_column("entries", justify="right")

@@ -5,12 +5,13 @@ import mmap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from nwx.bulk.arrays import Array, read_arrays
 from nwx.engine.entries import IndexEntry
 from nwx.errors import BlobError
+
+if TYPE_CHECKING:
+    from nwx.bulk.arrays import Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,11 @@ class EntryColumns:
         `column=value column=value` of its labelled columns in their order.
         Raises BlobError on files that are missing or damaged.
         """
+        # Imported here: every engine knows this class, few commands read columns.
+        import numpy as np
+
+        from nwx.bulk.arrays import read_arrays
+
         groups: dict[str, dict[str, Array]] = {}
         for name, array in read_arrays(folder / self.blob).items():
             group, _, column = name.partition("/")
@@ -50,7 +56,7 @@ class EntryColumns:
             yield from self._group_entries(group, columns, texts)
 
     def _group_entries(
-        self, group: str, columns: Mapping[str, Array], texts: Mapping[str, Array]
+        self, group: str, columns: Mapping[str, "Array"], texts: Mapping[str, "Array"]
     ) -> Iterator[IndexEntry]:
         coded = [name for name in columns if name in self.labels]
         counted = [name for name in columns if name not in self.labels]

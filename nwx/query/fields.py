@@ -4,8 +4,6 @@ import unicodedata
 from enum import Enum
 from functools import cache
 
-from rapidfuzz import fuzz, process
-
 from nwx.mappings import properties
 from nwx.model import IndexName
 
@@ -100,6 +98,9 @@ def normal_value(field: str, text: str) -> str:
 
 def suggestion(name: str) -> str:
     """Return a known name that is like an unknown one, "" if none is."""
+    # Imported here: only a query with a wrong name needs it.
+    from rapidfuzz import fuzz, process
+
     known = [*ALIASES, *DATE_FIELDS, *_fields()]
     found = process.extractOne(name.lower(), known, scorer=fuzz.ratio, score_cutoff=_LIKE)
     return found[0] if found else ""

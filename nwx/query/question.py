@@ -9,7 +9,6 @@ from nwx.model import Collapse, Sort
 from nwx.query.cost import check_cost
 from nwx.query.dates import date_span
 from nwx.query.leaves import check_tree
-from nwx.query.parser import parse_query
 from nwx.query.tree import Node
 
 FILTERS = {
@@ -116,11 +115,18 @@ def resolve(question: Question) -> DocumentQuery:
             field_name = _field("filter", name)
             filters[field_name] = tuple(_value(name, field_name, value) for value in values)
     return DocumentQuery(
-        tree=_checked(parse_query(query) if isinstance(query, str) else query),
+        tree=_checked(_parsed(query) if isinstance(query, str) else query),
         filters=filters,
         date_from=_bound(question.date_from, 0),
         date_to=_bound(question.date_to, 1),
     )
+
+
+def _parsed(query: str) -> Node:
+    # Imported here: whoever only names questions need not load the grammar.
+    from nwx.query.parser import parse_query
+
+    return parse_query(query)
 
 
 def _checked(tree: Node) -> Node:

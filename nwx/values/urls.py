@@ -3,9 +3,7 @@
 import ipaddress
 import re
 from functools import cache, lru_cache
-from typing import NamedTuple
-
-from publicsuffixlist import PublicSuffixList
+from typing import Any, NamedTuple
 
 from nwx.errors import UrlError
 
@@ -84,7 +82,10 @@ def host_parts(host: str) -> UrlParts:
 
 
 @cache
-def _suffixes() -> PublicSuffixList:
+def _suffixes() -> Any:
+    # Imported here: few commands cut hosts into domains.
+    from publicsuffixlist import PublicSuffixList
+
     return PublicSuffixList()
 
 

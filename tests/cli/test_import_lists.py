@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from nwx.checks import check
+from nwx.checks.agreement import check
 from nwx.engine.open import open_engine
 from nwx.model import IndexName
 from nwx.settings import ElasticSettings, Settings

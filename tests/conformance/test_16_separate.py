@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from nwx.checks import check
+from nwx.checks.agreement import check
 from nwx.engine.base import Engine
 from nwx.engine.entries import id_of
 from nwx.importing.separate_documents import Separated

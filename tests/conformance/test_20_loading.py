@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from nwx.cdxserver.loaded_lines import load_lines, unload_lines
-from nwx.checks import check
+from nwx.checks.agreement import check
 from nwx.engine.base import Engine
 from nwx.engine.spans import CdxSpan
 from nwx.errors import CdxError

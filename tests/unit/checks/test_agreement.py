@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from nwx.checks import check
-from nwx.checks.agreement import CHANGED
+from nwx.checks.agreement import CHANGED, check
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.model import Batch, IndexName, SourceFile
 

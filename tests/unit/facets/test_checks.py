@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from nwx.bulk.arrays import read_arrays, write_arrays
-from nwx.checks import check
+from nwx.checks.agreement import check
 from nwx.engine.open import open_engine
 from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
 from nwx.facets.checks import check_facets

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nwx.bulk.progress import WorkProgress
-from nwx.checks import check
+from nwx.checks.agreement import check
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.errors import EngineFullError, EngineUnavailableError

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nwx.checks import check
+from nwx.checks.agreement import check
 from nwx.engine.open import open_engine
 from nwx.importing import ImportOptions, ImportReport, import_files
 from nwx.model import IndexName

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nwx.checks import check
+from nwx.checks.agreement import check
 from nwx.engine.open import open_engine
 from nwx.errors import EngineUnavailableError, SourceError
 from nwx.importing import ImportOptions

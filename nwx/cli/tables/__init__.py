@@ -1,0 +1,1 @@
+"""What commands print as tables; apart from the commands, whose help needs none of it."""
