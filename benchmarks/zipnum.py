@@ -28,8 +28,9 @@ from pathlib import Path
 from benchmarks.corpus import Words
 from nwx.bulk.resources import Resources
 from nwx.cdx.inputs import CdxSource
-from nwx.zipnum import open_cluster
-from nwx.zipnum.builds import LINES_A_BLOCK, ClusterBuildOptions, build_cluster
+from nwx.zipnum.builds import build_cluster
+from nwx.zipnum.cluster import open_cluster
+from nwx.zipnum.options import LINES_A_BLOCK, ClusterBuildOptions
 from nwx.zipnum.verification import verify_cluster
 
 _LEVEL = 6

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,11 +10,12 @@ from nwx.cli.list_commands import FIELDS_OPTION, TMP, print_problems, sources_of
 from nwx.cli.main import run
 from nwx.cli.output import counted, print_json
 from nwx.cli.progress import progress_bar
-from nwx.dedup.added_dates import DatesLists, DatesReport, add_dates, build_dates, dates_report_json
-from nwx.engine.open import is_server, open_engine
 from nwx.errors import UsageError
 from nwx.model import DEFAULT_COLLECTION, MAIN_DATES
 from nwx.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from nwx.dedup.added_dates import DatesLists, DatesReport
 
 _LEAST_OF_ORIGINAL = 3
 
@@ -85,6 +86,10 @@ def command(
     folder, or the http(s) address of an Elasticsearch), the arguments are
     KEY-INDEX [SOURCE-INDEX]... DEST-INDEX LIST.
     """
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.dedup.added_dates import add_dates, build_dates
+    from nwx.engine.open import is_server, open_engine
+
     settings = settings or load_settings({})
     if lists and (is_server(lists[0]) or Path(lists[0]).is_dir()):
         _check_original(lists, build, sources, into)
@@ -106,7 +111,9 @@ def command(
 
 def _lists(
     lists: tuple[str, ...], collection: str, fields: str | None, tmp: Path | None, strict: bool
-) -> DatesLists:
+) -> "DatesLists":
+    from nwx.dedup.added_dates import DatesLists
+
     if tmp is not None and not tmp.is_dir():
         raise UsageError(f"--tmp {tmp} is no folder")
     held = [replace(source, held=True) for source in sources_of(lists, fields)]
@@ -142,15 +149,17 @@ def _main_of(place: str, archive: str) -> str:
     return MAIN_DATES if same else place
 
 
-def _print(report: DatesReport, *, as_json: bool, quiet: bool, built: str) -> None:
+def _print(report: "DatesReport", *, as_json: bool, quiet: bool, built: str) -> None:
     print_problems(report.lists.problems, report.lists.problems_total)
     if as_json:
+        from nwx.dedup.added_dates import dates_report_json
+
         print_json(dates_report_json(report))
     elif not quiet:
         click.echo(_words(report, built))
 
 
-def _words(report: DatesReport, built: str) -> str:
+def _words(report: "DatesReport", built: str) -> str:
     lists = report.lists
     counts = [counted(lists.lines, "line"), counted(report.keys, "key")]
     if built:

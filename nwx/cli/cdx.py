@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,13 +10,12 @@ from nwx.cli.list_commands import list_output
 from nwx.cli.output import clean, counted
 from nwx.cli.progress import progress_bar
 from nwx.errors import UsageError
-from nwx.indexing.cdx_files import IndexOptions, IndexReport, index_beside, index_together
-from nwx.indexing.index_lines import IndexLineForm
 from nwx.model import STANDARD_INPUT
-from nwx.warc.sources import expand
+
+if TYPE_CHECKING:
+    from nwx.indexing.cdx_files import IndexOptions, IndexReport
 
 _ERRORS_SHOWN = 20
-_FORMS = {"9": IndexLineForm.CDX9, "11": IndexLineForm.CDX11}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class _Options:
 @click.argument("files", nargs=-1)
 @click.option(
     "--fields",
-    type=click.Choice(list(_FORMS)),
+    type=click.Choice(["9", "11"]),
     default="11",
     show_default=True,
     help="Fields of a CDX line.",
@@ -86,16 +85,16 @@ def command(**given: Any) -> int:
     cdxj-indexer does. The exit code is 1 if nothing could be read, or with
     --strict after any error.
     """
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.indexing.cdx_files import index_beside, index_together
+    from nwx.warc.sources import expand
+
     asked = _Options(**given)
     if not asked.files:
         raise UsageError("there is nothing to read; name files or folders")
     if asked.beside and (asked.output or STANDARD_INPUT in asked.files):
         raise UsageError("--beside takes neither --output nor standard input")
-    options = IndexOptions(
-        IndexLineForm.CDXJ if asked.cdxj else _FORMS[asked.fields],
-        asked.in_order,
-        asked.post_append,
-    )
+    options = _index_options(asked)
     sources = list(expand(asked.files))
     with progress_bar(quiet=asked.quiet) as progress:
         if asked.beside:
@@ -110,7 +109,15 @@ def command(**given: Any) -> int:
     return 0 if useful and not (asked.strict and report.errors) else 1
 
 
-def _print(report: IndexReport, *, err: bool, quiet: bool) -> None:
+def _index_options(asked: _Options) -> "IndexOptions":
+    from nwx.indexing.cdx_files import IndexOptions
+    from nwx.indexing.index_lines import IndexLineForm
+
+    form = IndexLineForm.CDXJ if asked.cdxj else IndexLineForm(f"cdx{asked.fields}")
+    return IndexOptions(form, asked.in_order, asked.post_append)
+
+
+def _print(report: "IndexReport", *, err: bool, quiet: bool) -> None:
     for error in report.errors[:_ERRORS_SHOWN]:
         place = "" if error.offset is None else f" at {error.offset}"
         click.echo(clean(f"nwx: {error.file}{place}: {error.message} ({error.kind})"), err=True)

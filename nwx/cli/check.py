@@ -4,20 +4,21 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nwx.bulk.progress import ShowProgress
-from nwx.checks.agreement import CHANGED, Disagreement, check
-from nwx.checks.cdx_comparison import Cause, Comparison, Missing
 from nwx.cli.list_commands import place_and_message
 from nwx.cli.output import clean, counted, print_json
 from nwx.cli.progress import print_above, progress_bar
-from nwx.dedup.exclusion_lists import ExclusionList
-from nwx.engine.open import open_engine
 from nwx.errors import UsageError
 from nwx.settings import Settings
+
+if TYPE_CHECKING:
+    from nwx.checks.agreement import Disagreement
+    from nwx.checks.cdx_comparison import Comparison, Missing
+    from nwx.dedup.exclusion_lists import ExclusionList
 
 _SHOWN_OF_A_KIND = 100
 _PROBLEMS_SHOWN = 20
@@ -77,6 +78,10 @@ def command(
     shown = _Shown(everything=everything, as_json=as_json, quiet=quiet)
     if files:
         return _compare(settings, files, lists, collection, shown)
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.checks.agreement import check
+    from nwx.engine.open import open_engine
+
     with (
         open_engine(settings, read_only=True) as engine,
         progress_bar(quiet=shown.quiet) as progress,
@@ -93,6 +98,8 @@ def command(
 
 
 def _verdict(counts: Counter[str]) -> str:
+    from nwx.checks.agreement import CHANGED
+
     if CHANGED in counts:
         return "the indices could not be compared"
     return counted(counts.total(), "disagreement") if counts else "the indices agree"
@@ -109,7 +116,7 @@ class _Shown:
         self.quiet = quiet
         self._printed = 0
 
-    def add(self, kind: str, text: str, entry: Disagreement | Missing) -> None:
+    def add(self, kind: str, text: str, entry: "Disagreement | Missing") -> None:
         """Take the next."""
         self.counts[kind] += 1
         if self._limit is not None and self.counts[kind] > self._limit:
@@ -127,11 +134,11 @@ class _Shown:
             click.echo(f"… and {more:,} more; --all names them")
 
 
-def _of_finding(finding: Disagreement) -> str:
+def _of_finding(finding: "Disagreement") -> str:
     return clean(f"{finding.index} {finding.id}: {finding.message}")
 
 
-def _of_missing(one: Missing) -> str:
+def _of_missing(one: "Missing") -> str:
     return clean(f"{one.cause}: {one.timestamp} {one.digest} {one.url}: {one.message}")
 
 
@@ -142,6 +149,9 @@ def _compare(
     collection: str,
     shown: _Shown,
 ) -> int:
+    from nwx.checks.cdx_comparison import Cause, Comparison
+    from nwx.engine.open import open_engine
+
     with (
         progress_bar(quiet=shown.quiet) as progress,
         _loaded(lists, progress) as excluded,
@@ -162,15 +172,17 @@ def _compare(
 
 
 @contextmanager
-def _loaded(lists: tuple[str, ...], progress: ShowProgress) -> Iterator[ExclusionList | None]:
+def _loaded(lists: tuple[str, ...], progress: ShowProgress) -> "Iterator[ExclusionList | None]":
     if not lists:
         yield None
         return
+    from nwx.dedup.exclusion_lists import ExclusionList
+
     with ExclusionList.load(lists, progress=progress) as excluded:
         yield excluded
 
 
-def _comparison_json(comparison: Comparison, shown: _Shown) -> dict[str, Any]:
+def _comparison_json(comparison: "Comparison", shown: _Shown) -> dict[str, Any]:
     return {
         "lines": comparison.lines,
         "held": comparison.held,
@@ -181,7 +193,7 @@ def _comparison_json(comparison: Comparison, shown: _Shown) -> dict[str, Any]:
     }
 
 
-def _summary(comparison: Comparison, counts: Counter[str]) -> str:
+def _summary(comparison: "Comparison", counts: Counter[str]) -> str:
     unread, others = comparison.problems_total, comparison.not_captures
     causes = ", ".join(f"{kind} {count:,}" for kind, count in sorted(counts.items()))
     return (

@@ -3,13 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nwx.bulk.progress import ShowProgress, WorkProgress
-from nwx.cdx.inputs import CdxSource
-from nwx.cdx.lines import CdxLine
 from nwx.cli.list_commands import (
     SIZE,
     exit_code,
@@ -21,12 +19,12 @@ from nwx.cli.list_commands import (
 )
 from nwx.cli.main import run
 from nwx.cli.progress import progress_bar
-from nwx.dedup.capture_filter import CaptureFilter, Keep, Revisits
-from nwx.dedup.duplicates import find_duplicates
-from nwx.dedup.key_hashes import Key
-from nwx.engine.open import is_server, open_engine
+from nwx.dedup.choices import Keep, Key, Revisits
 from nwx.model import IndexName
 from nwx.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from nwx.cdx.lines import CdxLine
 
 _SHOWN_EVERY = 1_000
 
@@ -104,6 +102,12 @@ def command(settings: Settings, /, **given: Any) -> int:
     Lines that cannot be read are reported and skipped; lines without a digest
     are never duplicates.
     """
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.cdx.inputs import CdxSource
+    from nwx.dedup.capture_filter import CaptureFilter
+    from nwx.dedup.duplicates import find_duplicates
+    from nwx.engine.open import is_server
+
     asked = _Options(**given)
     sources = sources_of(asked.files, asked.fields)
     archives = [place for place in asked.against if is_server(place) or Path(place).is_dir()]
@@ -138,7 +142,10 @@ def command(settings: Settings, /, **given: Any) -> int:
     return exit_code(report)
 
 
-def _held(settings: Settings, archives: list[str], progress: ShowProgress) -> Iterator[CdxLine]:
+def _held(settings: Settings, archives: list[str], progress: ShowProgress) -> "Iterator[CdxLine]":
+    from nwx.cdx.lines import CdxLine
+    from nwx.engine.open import open_engine
+
     for place in archives:
         with open_engine(replace(settings, engine=place), read_only=True) as engine:
             total = engine.count(IndexName.CAPTURES)

@@ -2,18 +2,19 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from nwx.cli.list_commands import print_problems
 from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar
-from nwx.dedup.exclusion_lists import ExclusionList
-from nwx.dedup.rewrite.warc_files import rewrite
-from nwx.dedup.rewrite_journal import Rewritten
 from nwx.errors import UsageError
 from nwx.model import ReadError
-from nwx.warc.sources import ArchiveSource, expand
+
+if TYPE_CHECKING:
+    from nwx.dedup.rewrite.journal import Rewritten
+    from nwx.warc.sources import ArchiveSource
 
 _LEFT_SHOWN = 20
 
@@ -53,6 +54,10 @@ def command(
     not changed. A run that was stopped goes on when the same command is given
     again.
     """
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.dedup.exclusion_lists import ExclusionList
+    from nwx.dedup.rewrite.warc_files import rewrite
+
     sources = _sources(files)
     with (
         progress_bar(quiet=quiet) as progress,
@@ -69,7 +74,9 @@ def command(
     return 0
 
 
-def _sources(files: Sequence[str]) -> list[ArchiveSource]:
+def _sources(files: Sequence[str]) -> "list[ArchiveSource]":
+    from nwx.warc.sources import expand
+
     if not files:
         raise UsageError("there is nothing to write anew; name WARC files or folders")
     sources = []
@@ -80,7 +87,7 @@ def _sources(files: Sequence[str]) -> list[ArchiveSource]:
     return sources
 
 
-def _report(done: Sequence[Rewritten], never_met: int) -> dict[str, object]:
+def _report(done: "Sequence[Rewritten]", never_met: int) -> dict[str, object]:
     return {
         "files": len(done),
         "revisits": sum(one.revisits for one in done),
@@ -96,7 +103,7 @@ def _report(done: Sequence[Rewritten], never_met: int) -> dict[str, object]:
     }
 
 
-def _print_report(done: Sequence[Rewritten], never_met: int, *, quiet: bool) -> None:
+def _print_report(done: "Sequence[Rewritten]", never_met: int, *, quiet: bool) -> None:
     left = [error for one in done for error in one.left]
     for error in left[:_LEFT_SHOWN]:
         click.echo(

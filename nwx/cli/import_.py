@@ -2,32 +2,22 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from nwx.cli import exclusions
 from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar
 from nwx.cli.signals import stop_signals
-from nwx.dedup.exclusion_lists import ExclusionList
-from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
 from nwx.errors import EngineError, UsageError
-from nwx.importing import (
-    PARSERS,
-    ExclusionReport,
-    ImportOptions,
-    ImportReport,
-    import_files,
-    import_report_json,
-    report_exclusion,
-    report_of_errors,
-    warm_up,
-)
-from nwx.model import DEFAULT_COLLECTION, STANDARD_INPUT, ReadError
+from nwx.model import DEFAULT_COLLECTION, PARSERS, STANDARD_INPUT, ReadError
 from nwx.settings import Settings
-from nwx.warc.sources import ArchiveSource, expand
+
+if TYPE_CHECKING:
+    from nwx.dedup.exclusion_lists import ExclusionList
+    from nwx.engine.base import Engine
+    from nwx.importing import ExclusionReport, ImportOptions, ImportReport
+    from nwx.warc.sources import ArchiveSource
 
 _ERRORS_SHOWN = 10
 
@@ -122,6 +112,11 @@ def command(
     The exit code is 1 if nothing was imported, or with --strict after any
     error; 130 after Ctrl-C, 143 after SIGTERM.
     """
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.cli import exclusions
+    from nwx.importing import ImportOptions, import_report_json, warm_up
+    from nwx.warc.sources import expand
+
     _check_use((*files, *manifests), (*files, *lists), name, lists, unmet)
     wanted = ImportOptions(jobs=jobs or 0, **options)
     warm_up(settings)
@@ -157,13 +152,16 @@ def _check_use(
 
 def _import(
     settings: Settings,
-    sources: Sequence[ArchiveSource | ReadError],
-    options: ImportOptions,
+    sources: "Sequence[ArchiveSource | ReadError]",
+    options: "ImportOptions",
     received: list[int],
-    excluded: ExclusionList | None,
+    excluded: "ExclusionList | None",
     *,
     quiet: bool,
-) -> tuple[ImportReport, ExclusionReport | None]:
+) -> "tuple[ImportReport, ExclusionReport | None]":
+    from nwx.engine.open import open_engine
+    from nwx.importing import import_files, report_of_errors
+
     missing = [source for source in sources if type(source) is ReadError]
     if len(missing) == len(sources):  # then no archive is made
         return report_of_errors(missing), None
@@ -182,24 +180,26 @@ def _import(
 
 
 def _told(
-    engine: Engine,
-    report: ImportReport,
-    options: ImportOptions,
-    excluded: ExclusionList | None,
-) -> ExclusionReport | None:
+    engine: "Engine",
+    report: "ImportReport",
+    options: "ImportOptions",
+    excluded: "ExclusionList | None",
+) -> "ExclusionReport | None":
     if excluded is None:
         return None
+    from nwx.importing import report_exclusion
+
     before = 0 if report.interrupted else report.excluded_before
     return report_exclusion(engine, excluded, options.collection, before)
 
 
-def _exit_code(report: ImportReport, received: list[int], *, strict: bool) -> int:
+def _exit_code(report: "ImportReport", received: list[int], *, strict: bool) -> int:
     if report.interrupted and received:
         return 128 + received[0]
     return 0 if report.useful and not (strict and report.errors_total) else 1
 
 
-def _print_report(report: ImportReport, told: ExclusionReport | None, *, quiet: bool) -> None:
+def _print_report(report: "ImportReport", told: "ExclusionReport | None", *, quiet: bool) -> None:
     for error in report.errors[:_ERRORS_SHOWN]:
         click.echo(f"nwx: {_error_line(error)}", err=True)
     more = report.errors_total - _ERRORS_SHOWN
@@ -212,6 +212,8 @@ def _print_report(report: ImportReport, told: ExclusionReport | None, *, quiet: 
     if not quiet:
         click.echo(_summary(report))
         if told:
+            from nwx.cli import exclusions
+
             click.echo(exclusions.summary(told))
     if report.interrupted:
         click.echo("nwx: stopped; run the same command again to go on", err=True)
@@ -222,7 +224,7 @@ def _error_line(error: ReadError) -> str:
     return clean(f"{error.file}{place}: {error.message} ({error.kind})")
 
 
-def _summary(report: ImportReport) -> str:
+def _summary(report: "ImportReport") -> str:
     outcomes = ", ".join(f"{count:,} {name}" for name, count in sorted(report.outcomes.items()))
     files = f"{report.files:,} {'file' if report.files == 1 else 'files'}"
     return (

@@ -6,19 +6,20 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 import click
 
 from nwx.bulk.resources import MEMORY_BYTES, Resources
-from nwx.bulk.whole_files import whole_file
-from nwx.cdx.inputs import CdxSource
-from nwx.cdx.layouts import Layout, require_fields
 from nwx.cli.output import clean, counted, json_text, print_json, size_words
 from nwx.cli.terminal_stream import TerminalStream
-from nwx.dedup.reports import DedupReport
 from nwx.errors import CdxError, UsageError
 from nwx.model import STANDARD_INPUT
+
+if TYPE_CHECKING:
+    from nwx.cdx.inputs import CdxSource
+    from nwx.cdx.layouts import Layout
+    from nwx.dedup.reports import DedupReport
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -100,8 +101,11 @@ def list_options(command: _Command) -> _Command:
     return command
 
 
-def sources_of(files: tuple[str, ...], fields: str | None) -> list[CdxSource]:
+def sources_of(files: tuple[str, ...], fields: str | None) -> "list[CdxSource]":
     """Return the sources of the files named; raises UsageError where there is none."""
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.cdx.inputs import CdxSource
+
     if not files:
         raise UsageError("there is nothing to read; name CDX files, or - for standard input")
     if files.count(STANDARD_INPUT) > 1:
@@ -110,7 +114,9 @@ def sources_of(files: tuple[str, ...], fields: str | None) -> list[CdxSource]:
     return [CdxSource(file, layout, name=_shown(file)) for file in files]
 
 
-def _layout(fields: str) -> Layout:
+def _layout(fields: str) -> "Layout":
+    from nwx.cdx.layouts import Layout, require_fields
+
     letters = re.sub(r"[\s,]", "", fields).removeprefix("CDX")
     if not (letters.isascii() and letters.isalpha()):
         raise UsageError(f"--fields {fields!r}: one letter a field is needed, like NbamskrMSVg")
@@ -144,12 +150,14 @@ def list_output(path: Path | None) -> Iterator[BinaryIO]:
         yield cast(BinaryIO, stream)
         stream.flush()
     else:
+        from nwx.bulk.whole_files import whole_file
+
         with whole_file(path) as stream:
             yield stream
 
 
 def print_report(
-    report: DedupReport, noun: str, *, summary: bool, as_json: bool, listed: bool, quiet: bool
+    report: "DedupReport", noun: str, *, summary: bool, as_json: bool, listed: bool, quiet: bool
 ) -> None:
     """Say what was found.
 
@@ -165,12 +173,12 @@ def print_report(
             _print_savings(report, noun, err=listed)
 
 
-def exit_code(report: DedupReport) -> int:
+def exit_code(report: "DedupReport") -> int:
     """Return 1 where no line at all could be read, else 0."""
     return 1 if report.problems_total and not report.lines else 0
 
 
-def list_report_json(report: DedupReport) -> dict[str, Any]:
+def list_report_json(report: "DedupReport") -> dict[str, Any]:
     """Return a report as JSON values."""
     savings = report.savings
     return {
@@ -223,7 +231,7 @@ def place_and_message(problem: CdxError) -> str:
     return f"{problem.file}:{problem.line}: {problem}"
 
 
-def _counts(report: DedupReport, noun: str) -> str:
+def _counts(report: "DedupReport", noun: str) -> str:
     counts = [f"{counted(report.lines, 'line')}"]
     if report.keys:
         counts.append(f"{counted(report.keys, 'key')}")
@@ -240,7 +248,7 @@ def _counts(report: DedupReport, noun: str) -> str:
     return ", ".join(counts)
 
 
-def _print_savings(report: DedupReport, noun: str, *, err: bool) -> None:
+def _print_savings(report: "DedupReport", noun: str, *, err: bool) -> None:
     from rich.table import Table
 
     from nwx.cli.tables.terminal_console import console

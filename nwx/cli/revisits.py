@@ -16,7 +16,6 @@ from nwx.cli.list_commands import (
 )
 from nwx.cli.main import run
 from nwx.cli.progress import progress_bar
-from nwx.dedup.revisits import find_revisits
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +44,9 @@ def command(**given: Any) -> int:
     warc/revisit and, in files of 9 fields, lines with `-` as file name. FILES
     are read as by dedup-cdx.
     """
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.dedup.revisits import find_revisits
+
     asked = _Options(**given)
     sources = sources_of(asked.files, asked.fields)
     with list_output(asked.output) as stream, progress_bar(quiet=asked.quiet) as progress:

@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.table import Table
 
 from nwx.cli.list_commands import (
     FIELDS_OPTION,
@@ -21,10 +20,12 @@ from nwx.cli.list_commands import (
 )
 from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar
-from nwx.cli.tables.terminal_console import console
-from nwx.dedup.capture_filter import CaptureFilter
-from nwx.dedup.key_hashes import Key
-from nwx.dedup.savings import SavingsReport, measure_savings
+from nwx.dedup.choices import Key
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from nwx.dedup.savings import SavingsReport
 
 _ROWS_SHOWN = 10
 _WORDS = {
@@ -80,6 +81,10 @@ def command(**given: Any) -> int:
     the length of the revisit records that would replace them. Revisits that are
     already in FILES are counted separately.
     """
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.dedup.capture_filter import CaptureFilter
+    from nwx.dedup.savings import measure_savings
+
     asked = _Options(**given)
     selection = CaptureFilter(
         min_bytes=asked.min_size,
@@ -103,7 +108,7 @@ def command(**given: Any) -> int:
     return 1 if report.reading.problems_total and not report.reading.lines else 0
 
 
-def savings_report_json(report: SavingsReport) -> dict[str, Any]:
+def savings_report_json(report: "SavingsReport") -> dict[str, Any]:
     """Return a report as JSON values."""
     captures = report.captures
     return {
@@ -126,7 +131,7 @@ def savings_report_json(report: SavingsReport) -> dict[str, Any]:
     }
 
 
-def _policy_json(report: SavingsReport, key: Key) -> dict[str, Any]:
+def _policy_json(report: "SavingsReport", key: Key) -> dict[str, Any]:
     found = report.policies[key]
     return {
         "policy": key.value,
@@ -144,7 +149,7 @@ _COLUMNS = ("value", "captures", "duplicates", "bytes", "bytes_of_duplicates")
 SavingsRow = tuple[str, int, int, int, int]
 
 
-def _groups(report: SavingsReport, key: Key) -> dict[str, list[SavingsRow]]:
+def _groups(report: "SavingsReport", key: Key) -> dict[str, list[SavingsRow]]:
     """Return what is there and what would be saved of it, by type and by host, most first."""
     all_of, saved = report.captures, report.policies[key].savings
     return {
@@ -170,7 +175,7 @@ def _rows(
     return sorted(rows, key=lambda row: (-row[4], -row[2], -row[1], row[0]))
 
 
-def _print(report: SavingsReport, by: Key) -> None:
+def _print(report: "SavingsReport", by: Key) -> None:
     click.echo(
         f"{counted(report.count, 'capture')}, {size_words(report.captures.bytes)};"
         f" {counted(report.revisits, 'revisit')}, {size_words(report.revisits_bytes)}"
@@ -191,7 +196,7 @@ def _print(report: SavingsReport, by: Key) -> None:
             size_words(net),
             _share(net, report.captures.bytes),
         )
-    console().print(table)
+    _print_table(table)
     for name, rows in zip(("MIME type", "host"), _groups(report, by).values(), strict=True):
         _print_rows(name, rows)
 
@@ -204,10 +209,18 @@ def _print_rows(name: str, rows: list[SavingsRow]) -> None:
         )
     if len(rows) > _ROWS_SHOWN:
         table.add_row(f"… and {len(rows) - _ROWS_SHOWN:,} more")
+    _print_table(table)
+
+
+def _print_table(table: "Table") -> None:
+    from nwx.cli.tables.terminal_console import console
+
     console().print(table)
 
 
-def _table(first: str, *others: str) -> Table:
+def _table(first: str, *others: str) -> "Table":
+    from rich.table import Table
+
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column(first, overflow="fold")
     for heading in others:

@@ -3,18 +3,19 @@
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar
-from nwx.engine.open import open_engine
 from nwx.errors import SourceError, TimestampError, UsageError
-from nwx.exports import PackOptions, PackReport, WaczSelection, pack
 from nwx.model import STANDARD_INPUT
 from nwx.query.dates import date_span
 from nwx.settings import Settings
+
+if TYPE_CHECKING:
+    from nwx.exports import PackReport
 
 _ERRORS_SHOWN = 20
 
@@ -65,6 +66,10 @@ def command(settings: Settings, /, **given: Any) -> int:
     available are counted and reported. The exit code is 1 if nothing was
     packed.
     """
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.engine.open import open_engine
+    from nwx.exports import PackOptions, WaczSelection, pack
+
     asked = _Options(**given)
     selection = WaczSelection(
         query=" ".join(asked.query),
@@ -104,7 +109,7 @@ def _bound(date: str, end: int) -> str:
         raise UsageError(str(error)) from error
 
 
-def _print(report: PackReport, *, as_json: bool, quiet: bool) -> None:
+def _print(report: "PackReport", *, as_json: bool, quiet: bool) -> None:
     for error in report.errors[:_ERRORS_SHOWN]:
         place = "" if error.offset is None else f" at {error.offset}"
         click.echo(clean(f"nwx: {error.file}{place}: {error.message} ({error.kind})"), err=True)

@@ -3,17 +3,18 @@
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nwx.cli.output import clean, counted, json_text, size_words
 from nwx.cli.signals import stop_signals
 from nwx.errors import UsageError
-from nwx.importing import PARSERS, ImportOptions
-from nwx.model import DEFAULT_COLLECTION, ReadError
+from nwx.model import DEFAULT_COLLECTION, PARSERS, ReadError
 from nwx.settings import Settings
-from nwx.watching import Event, EventKind, WatchOptions, WatchReport, watch
+
+if TYPE_CHECKING:
+    from nwx.watching import Event, WatchReport
 
 _ERRORS_SHOWN = 5
 _PATIENCE_SECONDS = 3.0
@@ -103,6 +104,10 @@ def command(settings: Settings, /, **given: Any) -> int:
     waits. With --once the exit code is 1 if a file could not be imported or
     moved.
     """
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.importing import ImportOptions
+    from nwx.watching import WatchOptions, watch
+
     asked = _Options(**given)
     _check(asked.folders, asked.completed, asked.failed)
     options = WatchOptions(
@@ -143,14 +148,16 @@ def _check(folders: tuple[Path, ...], completed: Path | None, failed: Path | Non
                 raise UsageError(f"{name} {other} holds the watched folder {folder}; name another")
 
 
-def _print_json(event: Event) -> None:
+def _print_json(event: "Event") -> None:
     fields: dict[str, Any] = {"event": event.kind.value}
     fields |= {name: value for name, value in asdict(event).items() if name != "kind"}
     click.echo(json_text(fields))
     sys.stdout.flush()
 
 
-def _print(event: Event) -> None:
+def _print(event: "Event") -> None:
+    from nwx.watching import EventKind
+
     match event.kind:
         case EventKind.LOADED | EventKind.KNOWN:
             click.echo(_loaded(event))
@@ -167,7 +174,9 @@ def _print(event: Event) -> None:
     sys.stdout.flush()
 
 
-def _loaded(event: Event) -> str:
+def _loaded(event: "Event") -> str:
+    from nwx.watching import EventKind
+
     known = ", was in the archive already" if event.kind is EventKind.KNOWN else ""
     moved = f", moved to {event.moved_to}" if event.moved_to else ""
     return clean(
@@ -185,7 +194,9 @@ def _warn(text: str) -> None:
     click.echo(f"nwx: {clean(text)}", err=True)
 
 
-def _summary(report: WatchReport) -> str:
+def _summary(report: "WatchReport") -> str:
+    from nwx.watching import EventKind
+
     outcomes = report.outcomes
     loaded = outcomes[EventKind.LOADED]
     return (

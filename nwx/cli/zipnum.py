@@ -4,27 +4,24 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from isal import igzip
 
 from nwx.bulk.resources import MEMORY_BYTES, processors
-from nwx.cdx.inputs import CdxSource
 from nwx.cli.list_commands import SIZE, list_output, print_problems, resources_of
 from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar
 from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
 from nwx.values.urlkeys import urlkey
-from nwx.zipnum import Cluster, end_after, open_cluster
-from nwx.zipnum.builds import LINES_A_BLOCK, ClusterBuildOptions, ClusterBuildReport, build_cluster
-from nwx.zipnum.conversion import to_cluster, to_wacz_form
-from nwx.zipnum.merges import MergeReport, merge_lines
-from nwx.zipnum.repairs import RepairReport, repair_cluster
-from nwx.zipnum.shards import LEVEL
-from nwx.zipnum.split_points import read_splits
-from nwx.zipnum.verification import VerifyReport, verify_cluster
+from nwx.zipnum.options import LINES_A_BLOCK, ClusterBuildOptions
+
+if TYPE_CHECKING:
+    from nwx.cdx.inputs import CdxSource
+    from nwx.zipnum.builds import ClusterBuildReport
+    from nwx.zipnum.cluster import Cluster
+    from nwx.zipnum.verification import VerifyReport
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -122,6 +119,10 @@ def build_command(**given: Any) -> int:
     indexes/ of a collection. If interrupted, run the same command again to
     resume. Identical lines are kept once.
     """
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.zipnum.builds import build_cluster
+    from nwx.zipnum.split_points import read_splits
+
     asked = _BuildOptions(**given)
     sources = _sources(asked.files)
     points = None if asked.splits is None else tuple(read_splits(asked.splits))
@@ -137,7 +138,9 @@ def build_command(**given: Any) -> int:
     return _print_build(report, as_json=asked.as_json, quiet=asked.quiet)
 
 
-def _sources(files: tuple[str, ...]) -> list[CdxSource]:
+def _sources(files: tuple[str, ...]) -> "list[CdxSource]":
+    from nwx.cdx.inputs import CdxSource
+
     if not files:
         raise UsageError("there is nothing to read; name CDX files, or - for standard input")
     if files.count(STANDARD_INPUT) > 1:
@@ -147,7 +150,9 @@ def _sources(files: tuple[str, ...]) -> list[CdxSource]:
     ]
 
 
-def _print_build(report: ClusterBuildReport, *, as_json: bool, quiet: bool) -> int:
+def _print_build(report: "ClusterBuildReport", *, as_json: bool, quiet: bool) -> int:
+    from nwx.zipnum.merges import MergeReport
+
     print_problems(report.problems, report.problems_total)
     for damage in report.damaged[:_PROBLEMS_SHOWN]:
         click.echo(f"nwx: {clean(damage)}", err=True)
@@ -190,6 +195,8 @@ def merge_command(
     changed; in the others, blocks without new lines are copied. Readers see the
     old cluster until the new one is complete.
     """
+    from nwx.zipnum.merges import merge_lines
+
     sources = _sources(files)
     with progress_bar(quiet=quiet) as progress:
         report = merge_lines(
@@ -236,6 +243,8 @@ def verify_command(
     line covers, a missing or wrong .loc file, digests that do not match (in
     WACZ files), and leftovers of a killed command.
     """
+    from nwx.zipnum.verification import verify_cluster
+
     with progress_bar(quiet=quiet) as progress:
         report = verify_cluster(cluster, allow, workers=jobs or processors(), progress=progress)
     if as_json:
@@ -245,7 +254,7 @@ def verify_command(
     return 1 if report.counts else 0
 
 
-def _print_verified(report: VerifyReport) -> None:
+def _print_verified(report: "VerifyReport") -> None:
     for fault in report.faults[:_PROBLEMS_SHOWN]:
         place = fault.file if fault.offset is None else f"{fault.file} at {fault.offset}"
         click.echo(f"nwx: {clean(f'{place}: {fault.message}')} ({fault.kind})", err=True)
@@ -274,6 +283,8 @@ def repair_command(
     files with damaged or unsorted blocks are rewritten with all readable lines;
     the old files are deleted when the new ones are complete.
     """
+    from nwx.zipnum.repairs import repair_cluster
+
     with progress_bar(quiet=quiet) as progress:
         report = repair_cluster(
             cluster,
@@ -284,26 +295,10 @@ def repair_command(
     if as_json:
         print_json(report.as_json())
     elif not quiet:
-        click.echo(_repair_words(report))
+        from nwx.cli.tables.repairs import repair_words
+
+        click.echo(repair_words(report))
     return 0
-
-
-def _repair_words(report: RepairReport) -> str:
-    what = "data and index were" if report.rewritten else "the index was"
-    words = f"{what} written anew"
-    counts = (
-        f"{counted(report.lines, 'line')} in {counted(report.blocks, 'block')} of "
-        f"{counted(report.shards, 'file')}"
-    )
-    if report.torn:
-        words += (
-            f"; {report.torn:,} torn blocks, of which {counted(report.saved, 'line')} were saved"
-        )
-    if report.unsorted:
-        words += f"; {counted(report.unsorted, 'block')} or files were out of order"
-    if report.missing:
-        words += f"; {', '.join(map(clean, report.missing))} not found, other files taken"
-    return f"{words}: {counts}"
 
 
 @command.command("convert")
@@ -325,6 +320,9 @@ def convert_command(cluster: str, out: Path, form: str, allow: tuple[str, ...]) 
     unchanged, so --to zipnum and --to wacz are fast. Use nwx zipnum build to
     make a cluster from CDX lines.
     """
+    from nwx.zipnum.cluster import open_cluster
+    from nwx.zipnum.conversion import to_cluster, to_wacz_form
+
     with open_cluster(cluster, allow) as opened:
         if form == "cdx":
             _write_lines(opened, out)
@@ -334,7 +332,11 @@ def convert_command(cluster: str, out: Path, form: str, allow: tuple[str, ...]) 
     return 0
 
 
-def _write_lines(cluster: Cluster, out: Path) -> None:
+def _write_lines(cluster: "Cluster", out: Path) -> None:
+    from isal import igzip
+
+    from nwx.zipnum.shards import LEVEL
+
     with list_output(None if str(out) == STANDARD_INPUT else out) as stream:
         lines = (line + b"\n" for line in cluster.lines())
         if out.suffix == ".gz":
@@ -371,6 +373,8 @@ def prefix_command(cluster: str, url: str, allow: tuple[str, ...], limit: int | 
     CLUSTER and URL are as for nwx zipnum get. A urlkey without its closing
     bracket includes all hosts below it: org,example is all of example.org.
     """
+    from nwx.zipnum.cluster import end_after
+
     key = _key(url).encode("utf-8", "surrogateescape")
     return _print_lines(cluster, allow, key, end_after(key), limit)
 
@@ -383,6 +387,8 @@ def _key(url: str) -> str:
 def _print_lines(
     place: str, allow: tuple[str, ...], start: bytes, end: bytes | None, limit: int | None
 ) -> int:
+    from nwx.zipnum.cluster import open_cluster
+
     found = 0
     with open_cluster(place, allow) as cluster, list_output(None) as output:
         for line in islice(cluster.lines(start, end), limit):

@@ -1,34 +1,17 @@
 """Which captures of a CDX file are looked at, and which of several is kept."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 from fnmatch import fnmatchcase
 
 import numpy as np
 
 from nwx.bulk.key_parts import KEY, Entries
 from nwx.cdx.columns import CdxColumns, Mask
+from nwx.dedup.choices import Keep, Key, Revisits
 from nwx.dedup.contest import ID, KEY_REST, RANK, TIE
-from nwx.dedup.key_hashes import Key, KeyHash, Words
+from nwx.dedup.key_hashes import KeyHash, Words
 
 _HIGHEST = 1 << 61
-
-
-class Keep(StrEnum):
-    """Which capture of a key is none of the duplicates."""
-
-    OLDEST = "oldest"
-    NEWEST = "newest"
-    LARGEST = "largest"  # the longest record; the oldest of several
-    ORIGINAL = "original"  # the oldest that is no revisit; the oldest if all are
-
-
-class Revisits(StrEnum):
-    """What becomes of revisit records."""
-
-    IN = "in"
-    OUT = "out"
-    ONLY = "only"
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,9 @@ from nwx.cdx.inputs import CdxInput, CdxSource, FilePiece, ReadTask, expanded_by
 from nwx.cdx.lines import CdxLine
 from nwx.cdx.problems import FileReading, Problems
 from nwx.dedup.capture_filter import CaptureFilter
+from nwx.dedup.choices import Key
 from nwx.dedup.contest import KEY_REST
-from nwx.dedup.key_hashes import Key, KeyHash
+from nwx.dedup.key_hashes import KeyHash
 from nwx.dedup.plans import DedupPlan, TaskRunner, part_bits, read_by_plan
 from nwx.dedup.reports import DedupReport
 from nwx.errors import CdxError

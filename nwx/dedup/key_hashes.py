@@ -8,7 +8,6 @@ each run, so that no archived page can be made to collide.
 
 import struct
 from collections.abc import Iterator
-from enum import StrEnum
 from functools import cache, lru_cache
 from hashlib import blake2b
 from operator import mul
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nwx.cdx.columns import Bytes, CdxColumns, Integers, load_columns
+from nwx.dedup.choices import Key
 from nwx.errors import DigestError, UrlError
 from nwx.values.digests import normal_digest
 from nwx.values.urlkeys import urlkey
@@ -33,14 +33,6 @@ _MIX_SHIFT = np.uint64(29)
 _HALF = np.uint64(32)
 _UPPER = np.uint64(0xFFFFFFFF00000000)
 _PREFIX = np.frombuffer(b"sha1:", np.uint8)
-
-
-class Key(StrEnum):
-    """What two captures must have in common for one to be a duplicate of the other."""
-
-    URL_DIGEST = "url+digest"
-    URLKEY_DIGEST = "urlkey+digest"
-    DIGEST = "digest"
 
 
 class KeyHash:

@@ -9,7 +9,8 @@ from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import Resources, temporary_folder, workers_for
 from nwx.cdx.inputs import CdxSource, ReadTask, expanded_bytes, ready_inputs
 from nwx.cdx.problems import Problems
-from nwx.dedup.capture_filter import CaptureFilter, Revisits
+from nwx.dedup.capture_filter import CaptureFilter
+from nwx.dedup.choices import Revisits
 from nwx.dedup.plans import DedupPlan, TaskRunner, read_by_plan
 from nwx.dedup.reports import DedupReport
 from nwx.dedup.tasks import WrittenLines, write

@@ -12,9 +12,9 @@ from nwx.cdx.blocks import blocks
 from nwx.cdx.columns import CdxColumns
 from nwx.cdx.inputs import CdxSource, ReadTask, expanded_bytes, ready_inputs
 from nwx.cdx.problems import FileReading, Problems
-from nwx.dedup.capture_filter import CaptureFilter, Passed, Revisits, keep_selected
+from nwx.dedup.capture_filter import CaptureFilter, Passed, keep_selected
+from nwx.dedup.choices import Key, Revisits
 from nwx.dedup.duplicates import find_duplicates
-from nwx.dedup.key_hashes import Key
 from nwx.dedup.plans import DedupPlan, TaskRunner, read_by_plan
 from nwx.dedup.reports import DedupReport
 from nwx.dedup.tasks import Savings, add_savings

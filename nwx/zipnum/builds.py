@@ -18,26 +18,13 @@ from nwx.cdx.zipnum_index import block_key
 from nwx.errors import CdxError, UsageError
 from nwx.model import STANDARD_INPUT
 from nwx.zipnum.input_runs import make_runs
+from nwx.zipnum.options import ClusterBuildOptions
 from nwx.zipnum.publication import SPLITS, publish, recover, work_folder
 from nwx.zipnum.shards import data_name, part_name, shard_writer
 from nwx.zipnum.split_points import format_splits
 
-LINES_A_BLOCK = 3000
 _PLAN_FORM = 2
 """Raised when the files of unfinished work change, so that none of another version goes on."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterBuildOptions:
-    """Into how many shards, at which split points if they are given, of how large blocks.
-
-    With `summary` the index is also there as cluster.summary.
-    """
-
-    shards: int = 1
-    lines_a_block: int = LINES_A_BLOCK
-    splits: tuple[bytes, ...] | None = None
-    summary: bool = False
 
 
 @dataclass(slots=True)

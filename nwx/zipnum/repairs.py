@@ -14,9 +14,10 @@ from nwx.cdx.inputs import CdxSource
 from nwx.cdx.zipnum_index import ZipNumBlock, block_key, format_index_line
 from nwx.errors import FormatError, SourceError, UsageError
 from nwx.zipnum.block_index import BlockIndex
-from nwx.zipnum.builds import LINES_A_BLOCK, ClusterBuildReport, Workers
+from nwx.zipnum.builds import ClusterBuildReport, Workers
 from nwx.zipnum.data_members import Member, holds_lines, members
 from nwx.zipnum.input_runs import looks_like_cdx
+from nwx.zipnum.options import LINES_A_BLOCK
 from nwx.zipnum.places import ClusterPlaces
 from nwx.zipnum.publication import publish, recover, work_folder
 from nwx.zipnum.remote_bytes import LocalFile

@@ -14,9 +14,9 @@ from nwx.bulk import key_parts
 from nwx.cdx import inputs, raw_blocks
 from nwx.cdx.inputs import CdxSource
 from nwx.dedup import duplicates, tasks
-from nwx.dedup.capture_filter import CaptureFilter, Keep
+from nwx.dedup.capture_filter import CaptureFilter
+from nwx.dedup.choices import Keep, Key
 from nwx.dedup.duplicates import find_duplicates
-from nwx.dedup.key_hashes import Key
 
 DIGESTS = ("A" * 32, "sha1:" + "A" * 32, "B" * 32, "sha256:" + "0" * 64, "odd", "-")
 HOSTS = ("a.org", "b.org", "b.org/" + "x" * 70)

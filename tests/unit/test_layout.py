@@ -36,6 +36,8 @@ CROWDED = {"nwx/cli": "one module a command"}
 TESTED_ELSEWHERE = {
     "nwx/cdxserver/query/model.py": "tests/unit/cdxserver/query/test_parser.py",
     "nwx/charts": "tests/unit/charts/test_pictures.py",
+    "nwx/cli/tables": "tests/cli/test_outputs.py",
+    "nwx/dedup/choices.py": "tests/unit/dedup/test_duplicates.py",
     "nwx/engine/base.py": "tests/conformance",
     "nwx/engine/capture_index.py": "tests/conformance",
     "nwx/engine/dates_index.py": "tests/conformance",
@@ -58,6 +60,7 @@ TESTED_ELSEWHERE = {
     "nwx/query/tree.py": "tests/unit/query/test_parser.py",
     "nwx/warc/contents.py": "tests/unit/warc/test_sources.py",
     "nwx/warc/zip_entries.py": "tests/unit/warc/test_wacz.py",
+    "nwx/zipnum/options.py": "tests/unit/zipnum/test_builds.py",
     "webapp": "tests/web",
 }
 """Where modules are tested that have no unit test of their own: records, interfaces, and what

@@ -8,8 +8,9 @@ import pytest
 
 from nwx.bulk.resources import Resources
 from nwx.cdx.inputs import CdxSource
-from nwx.zipnum.builds import ClusterBuildOptions, build_cluster
+from nwx.zipnum.builds import build_cluster
 from nwx.zipnum.merges import merge_lines
+from nwx.zipnum.options import ClusterBuildOptions
 from nwx.zipnum.repairs import repair_cluster
 from tests.zipnum.pywb import Pywb, running_pywb
 

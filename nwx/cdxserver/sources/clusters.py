@@ -6,7 +6,7 @@ from pathlib import Path
 from nwx.cdx.rows import CdxRow, row_parser
 from nwx.cdxserver.sources.sorted_lines import LineReader, backwards, in_order, place_of_line
 from nwx.engine.spans import CdxSpan
-from nwx.zipnum import open_cluster
+from nwx.zipnum.cluster import open_cluster
 
 
 class ClusterSource:

@@ -23,8 +23,8 @@ from warcio.exceptions import ArchiveLoadFailed
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.resources import temporary_folder
 from nwx.bulk.whole_files import whole_file, writing
+from nwx.dedup.rewrite.journal import JOURNAL, Rewritten, rewrite_journal
 from nwx.dedup.rewrite.proof import location_of, prove, replayed_captures
-from nwx.dedup.rewrite_journal import JOURNAL, Rewritten, rewrite_journal
 from nwx.errors import FormatError, SourceError
 from nwx.model import ReadError
 from nwx.warc.revisit_records import (

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nwx.cdx.rows import CdxRow
 from nwx.engine.base import Engine, EngineTraits, check_deletable
@@ -14,14 +14,12 @@ from nwx.engine.embedded import reader
 from nwx.engine.embedded.captures import by_digest, cdx_rows
 from nwx.engine.embedded.captures.loader import Loader
 from nwx.engine.embedded.database import connect
-from nwx.engine.embedded.dates.attached import keep_joined
 from nwx.engine.embedded.dates.folder import DatesWriter
 from nwx.engine.embedded.dates.indices import EmbeddedDatesIndices
-from nwx.engine.embedded.documents import search
-from nwx.engine.embedded.documents.view import ArchiveViews
 from nwx.engine.embedded.facets.store import EmbeddedFacetStore
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.inlinks.index import EmbeddedInlinkIndex
+from nwx.engine.embedded.shared_connection import SharedConnection
 from nwx.engine.embedded.writer import ArchiveWriter
 from nwx.engine.entries import merged_dates, merged_entries
 from nwx.engine.inlinks.entries import count_inlinks, inlink_entries, inlink_stats
@@ -43,6 +41,9 @@ from nwx.model import (
 )
 from nwx.query.question import Question
 
+if TYPE_CHECKING:
+    from nwx.engine.embedded.documents.view import ArchiveViews
+
 _APPEND_WAIT_SECONDS = 10.0
 
 
@@ -62,12 +63,24 @@ class EmbeddedEngine(Engine):
         self._folder = Folder(path)
         self._read_only = read_only
         self._guard = threading.RLock()
-        self._viewer = ArchiveViews(self._folder)
+        self._shared = SharedConnection(self._folder)
+        self._views_guard = threading.Lock()
+        self._views: ArchiveViews | None = None
         self._writer: ArchiveWriter | None = None
         self._main_dates = DatesWriter(self._folder)
         self._parallel = EmbeddedDatesIndices(self._folder, self._reading, self._altering)
         if read_only:
             self._folder.check()
+
+    @property
+    def _viewer(self) -> "ArchiveViews":
+        # Imported here: sizes, files and look-ups of captures do without texts and columns.
+        from nwx.engine.embedded.documents.view import ArchiveViews
+
+        with self._views_guard:
+            if self._views is None:
+                self._views = ArchiveViews(self._folder)
+            return self._views
 
     def create(self) -> None:
         self._writing()
@@ -194,12 +207,16 @@ class EmbeddedEngine(Engine):
 
     def search(self, question: Question) -> SearchResult:
         """Answer a question."""
+        from nwx.engine.embedded.documents import search
+
         view = self._viewer.view()
         with self._folder.our_errors():
             return search.search_documents(view, question)
 
     def scroll(self, question: Question) -> Iterator[Hit]:
         """Stream every hit of a question, in no order, without snippets."""
+        from nwx.engine.embedded.documents import search
+
         view = self._viewer.view()
         with self._folder.our_errors():
             yield from search.scroll_documents(view, question)
@@ -278,9 +295,13 @@ class EmbeddedEngine(Engine):
                 self._main_dates.close(self._folder.columns)
                 self._parallel.close()
                 if not self._read_only:
+                    from nwx.engine.embedded.dates.attached import keep_joined
+
                     keep_joined(self._folder)
             finally:
-                self._viewer.close()
+                self._shared.close()
+                if self._views is not None:
+                    self._views.close()
 
     def _writing(self) -> ArchiveWriter:
         """Return the writer, made when it is first needed."""
@@ -315,7 +336,7 @@ class EmbeddedEngine(Engine):
         """Give a connection that knows what was written, committed or not."""
         writer = self._writer
         if writer is None:
-            with self._viewer.connection() as db, self._folder.our_errors():
+            with self._shared.reading() as db:
                 yield db
         else:
             with writer.guard, self._folder.our_errors():

@@ -25,7 +25,6 @@ from nwx.engine.embedded.captures import by_digest
 from nwx.engine.embedded.database import add_missing, add_rows, connect, count_rows, make_tables
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.rebuild import rebuild_older_index
-from nwx.engine.embedded.documents.stored_columns import save_columns_file
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.migrations import bring_forward
 from nwx.engine.embedded.registry import Registry, id_bytes
@@ -160,6 +159,9 @@ class ArchiveWriter:
         with self.guard:
             try:
                 if self._broken is None:
+                    # Imported here: readers of the archive know this module, and not NumPy.
+                    from nwx.engine.embedded.documents.stored_columns import save_columns_file
+
                     self.commit()
                     with self._folder.our_errors():
                         self._texts.finish()

@@ -9,16 +9,10 @@ from nwx.cdx.blocks import blocks
 from nwx.cdx.columns import CdxColumns
 from nwx.cdx.inputs import CdxSource, FilePiece
 from nwx.cdx.problems import FileReading
-from nwx.dedup.capture_filter import (
-    CaptureFilter,
-    Keep,
-    Passed,
-    Revisits,
-    keep_selected,
-    key_entries,
-)
+from nwx.dedup.capture_filter import CaptureFilter, Passed, keep_selected, key_entries
+from nwx.dedup.choices import Keep, Key, Revisits
 from nwx.dedup.contest import ID, RANK
-from nwx.dedup.key_hashes import Key, KeyHash
+from nwx.dedup.key_hashes import KeyHash
 
 LINES = (
     "k 2014 http://a/ text/html 200 AAAA - - 50 7 f\n"

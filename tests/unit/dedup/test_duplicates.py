@@ -14,9 +14,9 @@ from nwx.cdx.inputs import CdxSource
 from nwx.cdx.layouts import Layout
 from nwx.cdx.lines import CdxLine
 from nwx.dedup import duplicates
-from nwx.dedup.capture_filter import CaptureFilter, Keep, Revisits
+from nwx.dedup.capture_filter import CaptureFilter
+from nwx.dedup.choices import Keep, Key, Revisits
 from nwx.dedup.duplicates import find_duplicates
-from nwx.dedup.key_hashes import Key
 from nwx.dedup.reports import DedupReport
 from nwx.dedup.revisits import find_revisits
 from nwx.errors import CdxError, SourceError

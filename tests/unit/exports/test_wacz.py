@@ -22,7 +22,7 @@ from nwx.importing import ImportOptions, import_files
 from nwx.model import IndexName
 from nwx.settings import Settings
 from nwx.warc.sources import expand
-from nwx.zipnum import open_cluster
+from nwx.zipnum.cluster import open_cluster
 from nwx.zipnum.verification import verify_cluster
 from tests.warcs import Page, html, warc_record, write_warc
 

@@ -12,8 +12,8 @@ import pytest
 import zstandard
 
 from nwx.errors import SourceError, UsageError
-from nwx.zipnum import open_cluster
-from nwx.zipnum.builds import ClusterBuildOptions
+from nwx.zipnum.cluster import open_cluster
+from nwx.zipnum.options import ClusterBuildOptions
 from nwx.zipnum.publication import WORK
 from tests.unit.zipnum.making import (
     LINES,
@@ -196,7 +196,8 @@ import sys
 from pathlib import Path
 from nwx.bulk.resources import Resources
 from nwx.cdx.inputs import CdxSource
-from nwx.zipnum.builds import ClusterBuildOptions, build_cluster
+from nwx.zipnum.builds import build_cluster
+from nwx.zipnum.options import ClusterBuildOptions
 
 def progress(now):
     print(now.step, now.done, flush=True)

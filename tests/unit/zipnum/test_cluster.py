@@ -13,7 +13,7 @@ from typing import ClassVar
 import pytest
 
 from nwx.errors import FormatError, SourceError
-from nwx.zipnum import Cluster, open_cluster
+from nwx.zipnum.cluster import Cluster, open_cluster
 from tests.unit.zipnum.making import cdxj_lines, write_cluster, write_wacz_index
 
 LINES = cdxj_lines(500)

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from nwx.errors import UsageError
-from nwx.zipnum import open_cluster, publication
-from nwx.zipnum.builds import ClusterBuildOptions
+from nwx.zipnum import publication
+from nwx.zipnum.cluster import open_cluster
+from nwx.zipnum.options import ClusterBuildOptions
 from nwx.zipnum.publication import WORK
 from nwx.zipnum.verification import verify_cluster
 from tests.unit.zipnum.making import (

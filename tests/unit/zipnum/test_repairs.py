@@ -10,9 +10,10 @@ import pytest
 from nwx.bulk.resources import Resources
 from nwx.cdx.inputs import CdxSource
 from nwx.errors import SourceError, UsageError
-from nwx.zipnum import open_cluster
-from nwx.zipnum.builds import ClusterBuildOptions, build_cluster
+from nwx.zipnum.builds import build_cluster
+from nwx.zipnum.cluster import open_cluster
 from nwx.zipnum.conversion import to_cluster, to_wacz_form
+from nwx.zipnum.options import ClusterBuildOptions
 from nwx.zipnum.publication import WORK
 from nwx.zipnum.repairs import RepairReport, repair_cluster
 from nwx.zipnum.verification import VerifyReport, verify_cluster

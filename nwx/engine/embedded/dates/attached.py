@@ -9,14 +9,13 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from itertools import chain
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from nwx.engine.embedded import reader
 from nwx.engine.embedded.database import attached, connect, count_rows, database_uri
-from nwx.engine.embedded.dates.folder import dates_folder, locked
+from nwx.engine.embedded.dates.folder import dates_folder, joined_file, locked, named_errors
 from nwx.engine.embedded.dates.lookup_file import LookedUp, load_lookup, nothing, save_lookup
 from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.folder import Folder
@@ -207,23 +206,6 @@ def keep_joined(archive: Folder) -> None:
         if attached(db):
             with locked(archive, 0.0), closing(Attached(archive)) as indices:
                 indices.keep(db)
-
-
-def joined_file(archive: Folder, name: str) -> Path:
-    """Return the file that spares looking up what an attached index and the archive share."""
-    return archive.path / f"joined-{name}.npz"
-
-
-@contextmanager
-def named_errors(name: str) -> Iterator[None]:
-    """Say of an error which dates index it is about, and how to go on without it."""
-    try:
-        yield
-    except EngineError as error:
-        raise type(error)(
-            f"the dates index {name!r} cannot be read: {error}; "
-            f"put it back, or go on without it (`nwx dates detach {name}`)"
-        ) from error
 
 
 def _rows(db: sqlite3.Connection, command: str, bounds: tuple[int, ...]) -> Ints:

@@ -15,7 +15,6 @@ from pathlib import Path
 from nwx import mappings
 from nwx.engine.dates_index import DatesBuilder
 from nwx.engine.embedded.database import connect, make_dates_tables
-from nwx.engine.embedded.documents.stored_columns import save_columns_file
 from nwx.engine.embedded.folder import LOCK, Folder
 from nwx.engine.embedded.migrations import bring_forward
 from nwx.engine.embedded.registry import Registry
@@ -168,6 +167,9 @@ class DatesWriter:
             return
         with closing(db), suppress(EngineBusyError):  # who is busy there sees to the file
             if columns is not None:
+                # Imported here: it takes NumPy, and reading dates does not.
+                from nwx.engine.embedded.documents.stored_columns import save_columns_file
+
                 with locked(self._folder, 0.0), self._folder.our_errors():
                     save_columns_file(columns, db)
 
@@ -221,3 +223,20 @@ def locked(folder: Folder, wait_seconds: float = _WAIT_SECONDS) -> Iterator[None
         yield
     finally:
         os.close(handle)
+
+
+def joined_file(archive: Folder, name: str) -> Path:
+    """Return the file that spares looking up what an attached index and the archive share."""
+    return archive.path / f"joined-{name}.npz"
+
+
+@contextmanager
+def named_errors(name: str) -> Iterator[None]:
+    """Say of an error which dates index it is about, and how to go on without it."""
+    try:
+        yield
+    except EngineError as error:
+        raise type(error)(
+            f"the dates index {name!r} cannot be read: {error}; "
+            f"put it back, or go on without it (`nwx dates detach {name}`)"
+        ) from error

@@ -8,13 +8,14 @@ from pathlib import Path
 from nwx.engine.dates_index import DatesBuilder, check_name, is_name
 from nwx.engine.embedded import reader
 from nwx.engine.embedded.database import attached, connect, count_rows, make_attached
-from nwx.engine.embedded.dates.attached import joined_file, named_errors
 from nwx.engine.embedded.dates.folder import (
     DatesFolder,
     DatesWriter,
     building,
     dates_folder,
+    joined_file,
     make_dates_folder,
+    named_errors,
 )
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.entries import IndexEntry, dates_from_entry

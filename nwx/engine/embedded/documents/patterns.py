@@ -8,7 +8,6 @@ up to a number that bounds the work of a question.
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-import re2
 from tantivy import Query
 
 from nwx.engine.embedded.documents.tantivy_index import schema
@@ -76,6 +75,9 @@ def matcher(*patterns: Iterable[str]) -> Callable[[str], bool]:
 
     That takes time that grows with the text only.
     """
+    # Imported here: few queries have patterns that tantivy cannot take.
+    import re2
+
     options = re2.Options()
     options.dot_nl = True
     options.never_capture = True
@@ -84,6 +86,8 @@ def matcher(*patterns: Iterable[str]) -> Callable[[str], bool]:
 
 
 def _plain_expression(pieces: Iterable[str]) -> str:
+    import re2
+
     wild = {"*": ".*", "?": "."}
     return "".join(wild.get(one) or re2.escape(one[1:]) for one in pieces)
 

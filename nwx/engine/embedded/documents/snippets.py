@@ -4,8 +4,6 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 
-from rapidfuzz.distance import OSA
-
 from nwx.engine.embedded.documents.analyzer import fold, tokens
 from nwx.engine.embedded.documents.patterns import matcher, pattern_pieces
 from nwx.query.leaves import text_leaves
@@ -170,6 +168,11 @@ def _likeness(wanted: str, distance: int) -> Callable[[str], bool]:
 
     A swap of neighbours is one edit, as in the index.
     """
+
+    # Imported here: only misspelt words (`~`) need it.
+
+    # Imported here: only misspelt words (`~`) need it.
+    from rapidfuzz.distance import OSA
 
     def is_like(word: str) -> bool:
         return OSA.distance(word, wanted, score_cutoff=distance) <= distance

@@ -2,8 +2,7 @@
 
 import sqlite3
 import threading
-from collections.abc import Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Sequence
 from operator import itemgetter
 
 import numpy as np
@@ -122,12 +121,6 @@ class ArchiveViews:
                 view = self._view = self._read(db, view)
                 self._version = version
             return view
-
-    @contextmanager
-    def connection(self) -> Iterator[sqlite3.Connection]:
-        """Give the connection, to one thread at a time."""
-        with self._guard, self._folder.our_errors():
-            yield self._connected()
 
     def further_dates(self, ids: Sequence[str]) -> list[dict[str, Dates]]:
         """Return the dates of ids in each index that is attached."""

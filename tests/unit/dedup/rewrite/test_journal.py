@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from nwx.dedup.rewrite.journal import JOURNAL, Rewritten, rewrite_journal
 from nwx.dedup.rewrite.warc_files import rewrite
-from nwx.dedup.rewrite_journal import JOURNAL, Rewritten, rewrite_journal
 from nwx.errors import SourceError
 from nwx.warc.sources import ArchiveSource, expand
 from tests.warcs import Page, html, write_warc

@@ -1,0 +1,66 @@
+"""A command loads the libraries that it needs, and no others: loading takes most of a short run."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nwx.cli.main import COMMANDS
+from tests.cli.conftest import QUARRY, environment
+
+ENGINES = ("tantivy", "sqlite3", "elasticsearch", "elastic_transport")
+ARRAYS = ("numpy", "polars")
+FORMATS = ("warcio", "fastwarc", "lxml", "bs4", "selectolax", "resiliparse", "isal", "surt")
+PAGES = ("flask", "jinja2", "waitress", "granian", "pywb", "gevent", "requests", "vl_convert")
+QUERIES = ("luqum", "rapidfuzz", "re2", "publicsuffixlist")
+OTHERS = ("rich", "msgspec", "cachetools", "multiprocessing", "concurrent.futures", "asyncio")
+HEAVY = (*ENGINES, *ARRAYS, *FORMATS, *PAGES, *QUERIES, *OTHERS)
+
+_RUN = """
+import json, sys
+from nwx.cli.main import main
+sys.argv[0] = "nwx"
+try:
+    main()
+finally:
+    print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+"""
+
+
+def loaded(engine: Path, *arguments: str, code: int = 0) -> set[str]:
+    """Return which of the heavy libraries a run of the command loads."""
+    done = subprocess.run(
+        [sys.executable, "-c", _RUN, *arguments],
+        env=environment(engine),
+        capture_output=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr.decode()
+    return set(json.loads(done.stderr.splitlines()[-1])) & set(HEAVY)
+
+
+@pytest.mark.parametrize("arguments", [(), *((name,) for name in COMMANDS)], ids=" ".join)
+def test_help_loads_none_of_them(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    assert loaded(tmp_path, *arguments, "--help") == set()
+
+
+def test_a_misspelt_command_loads_none_of_them(tmp_path: Path) -> None:
+    assert loaded(tmp_path, "serach", code=2) == set()
+
+
+@pytest.mark.parametrize("command", [("stats",), ("files",), ("dates", "list"), ("dump", "files")])
+def test_lists_load_the_engine_only(quarry: Path, command: tuple[str, ...]) -> None:
+    assert loaded(quarry, *command) <= {"tantivy", "sqlite3", "rich"}
+
+
+@pytest.mark.parametrize(
+    "command", [("show", f"{QUARRY.url} {QUARRY.digest}"), ("search", "slate")]
+)
+def test_searches_load_neither_pages_nor_formats_nor_the_other_engine(
+    quarry: Path, command: tuple[str, ...]
+) -> None:
+    others = {*FORMATS, *PAGES, "elasticsearch", "elastic_transport", "polars", "rapidfuzz", "re2"}
+    assert loaded(quarry, *command) & others == set()
