@@ -7,7 +7,6 @@ import click
 
 from nwx.cli.output import counted, print_json, size_words
 from nwx.cli.progress import progress_bar
-from nwx.engine.open import open_engine
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
@@ -32,6 +31,8 @@ def command(
     read. Questions are answered from the previous index until this one is
     complete. If interrupted, run the same command again to resume.
     """
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.engine.open import open_engine
     from nwx.links.build import InlinkBuildOptions, invert_links
 
     options = InlinkBuildOptions(workers=workers, anew=anew)

@@ -19,7 +19,7 @@ from nwx.bulk.resources import processors
 from nwx.engine.base import Engine
 from nwx.engine.facet_store import StoredBuild
 from nwx.engine.inlinks.inlink_index import ID_BYTES, InlinkIndex
-from nwx.engine.inlinks.table import INLINKS_FORMAT, InlinkNotes, RangeNotes, inlink_notes
+from nwx.engine.inlinks.notes import INLINKS_FORMAT, InlinkNotes, RangeNotes, inlink_notes
 from nwx.errors import EngineBusyError, EngineError, EngineVersionError
 from nwx.links.document_table import DocumentTable, document_table
 from nwx.links.parts import CODED_KINDS, LinkPart, batches, found_parts, write_parts

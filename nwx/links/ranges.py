@@ -9,7 +9,8 @@ import polars as pl
 
 from nwx.bulk.arrays import Array, narrow, write_arrays
 from nwx.engine.inlinks.counts import cell_rows, count_linked_cells
-from nwx.engine.inlinks.table import OWN_HOST, SELF, RangeNotes
+from nwx.engine.inlinks.notes import RangeNotes
+from nwx.engine.inlinks.table import OWN_HOST, SELF
 from nwx.engine.inlinks.texts import packed_texts
 from nwx.links.document_table import NO_DOCUMENT
 from nwx.links.parts import LinkPart

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nwx.cdx.rows import CdxRow
 from nwx.engine.base import Engine, EngineTraits, check_deletable
+from nwx.engine.blob_folder import BlobFolder
 from nwx.engine.dates_index import DatesBuilder
 from nwx.engine.embedded import reader
 from nwx.engine.embedded.captures import by_digest, cdx_rows
@@ -18,11 +19,10 @@ from nwx.engine.embedded.dates.folder import DatesWriter
 from nwx.engine.embedded.dates.indices import EmbeddedDatesIndices
 from nwx.engine.embedded.facets.store import EmbeddedFacetStore
 from nwx.engine.embedded.folder import Folder
-from nwx.engine.embedded.inlinks.index import EmbeddedInlinkIndex
 from nwx.engine.embedded.shared_connection import SharedConnection
 from nwx.engine.embedded.writer import ArchiveWriter
 from nwx.engine.entries import merged_dates, merged_entries
-from nwx.engine.inlinks.entries import count_inlinks, inlink_entries, inlink_stats
+from nwx.engine.inlinks.notes import count_inlinks, inlink_stats
 from nwx.engine.spans import CdxSpan
 from nwx.errors import EngineBusyError, EngineError
 from nwx.model import (
@@ -43,6 +43,7 @@ from nwx.query.question import Question
 
 if TYPE_CHECKING:
     from nwx.engine.embedded.documents.view import ArchiveViews
+    from nwx.engine.embedded.inlinks.index import EmbeddedInlinkIndex
 
 _APPEND_WAIT_SECONDS = 10.0
 
@@ -225,7 +226,7 @@ class EmbeddedEngine(Engine):
         if index is IndexName.FACETS:
             return self.facet_store().count()
         if index is IndexName.INLINKS:
-            return count_inlinks(self.inlink_index())
+            return count_inlinks(self._inlink_blobs())
         with self._reading() as db:
             return reader.entries(db, index)
 
@@ -234,7 +235,9 @@ class EmbeddedEngine(Engine):
             yield from self.facet_store().entries()
             return
         if index is IndexName.INLINKS:
-            yield from inlink_entries(self.inlink_index())
+            from nwx.engine.inlinks.entries import inlink_entries
+
+            yield from inlink_entries(self._inlink_blobs())
             return
         with self._streaming() as db:
             if index is IndexName.DOCUMENTS:
@@ -257,7 +260,12 @@ class EmbeddedEngine(Engine):
     def facet_store(self) -> EmbeddedFacetStore:
         return EmbeddedFacetStore(self._folder.path / "facets", self._streaming)
 
-    def inlink_index(self) -> EmbeddedInlinkIndex:
+    def _inlink_blobs(self) -> BlobFolder:
+        return BlobFolder(self._folder.path / "inlinks")
+
+    def inlink_index(self) -> "EmbeddedInlinkIndex":
+        from nwx.engine.embedded.inlinks.index import EmbeddedInlinkIndex
+
         folder = self._folder.path / "inlinks"
         return EmbeddedInlinkIndex(
             folder, self._streaming, self._viewer.view, self._documents_stamp
@@ -280,7 +288,7 @@ class EmbeddedEngine(Engine):
             }
         return stats | {
             IndexName.FACETS: self.facet_store().stats(),
-            IndexName.INLINKS: inlink_stats(self.inlink_index()),
+            IndexName.INLINKS: inlink_stats(self._inlink_blobs()),
         }
 
     def refresh(self) -> None:

@@ -8,9 +8,9 @@ import numpy as np
 from nwx.engine.entries import IndexEntry
 from nwx.engine.facet_store import BlobStore
 from nwx.engine.inlinks.links import TargetLinks
-from nwx.engine.inlinks.table import InlinkTable, inlink_notes, inlink_table
+from nwx.engine.inlinks.table import InlinkTable, inlink_table
 from nwx.keys import document_id
-from nwx.model import Anchor, IndexStats, LinkCell, LinkCounts
+from nwx.model import Anchor, LinkCell, LinkCounts
 from nwx.values.link_places import domain_of_host, host_of_urlkey
 
 
@@ -94,15 +94,3 @@ def inlink_entries(store: BlobStore) -> Iterator[IndexEntry]:
     table = inlink_table(store)
     if table is not None:
         yield from table_entries(table)
-
-
-def count_inlinks(store: BlobStore) -> int:
-    """Return the number of entries of the current build."""
-    notes = inlink_notes(store)
-    return 0 if notes is None else sum(one.entries for one in notes.ranges)
-
-
-def inlink_stats(store: BlobStore) -> IndexStats:
-    """Return the size of the current build, the links included."""
-    stored = store.current()
-    return IndexStats(count_inlinks(store), sum(stored.blobs.values()) if stored else 0)

@@ -3,12 +3,13 @@
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, NamedTuple
 
 from nwx.engine.facet_store import BlobStore
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 ID_BYTES = 16
 
@@ -38,7 +39,7 @@ class DocumentStates:
     """
 
     ids: bytes
-    states: npt.NDArray[np.uint64]
+    states: "npt.NDArray[np.uint64]"
 
 
 class InlinkIndex(BlobStore):

@@ -1,75 +1,20 @@
 """The inlinks of one build, read from its blobs."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from nwx.bulk.arrays import Array, read_arrays
 from nwx.engine.facet_store import BlobStore, StoredBuild
+from nwx.engine.inlinks.notes import ADVICE, InlinkNotes
 from nwx.engine.inlinks.texts import Texts
-from nwx.errors import BlobError, EngineVersionError
+from nwx.errors import BlobError
 from nwx.model import LinkCell
 
-INLINKS_FORMAT = 1
 OWN_HOST, SELF = 1, 2
 """Flags of a link: it comes from the same host, from the same URL."""
 
-_ADVICE = "run `nwx invert-links --anew`"
 _OPEN_RANGES = 64
-
-
-@dataclass(frozen=True, slots=True)
-class RangeNotes:
-    """A range of targets: its blob, its first urlkey, and how much is in it."""
-
-    blob: str
-    first: str
-    targets: int
-    links: int
-    entries: int
-
-
-@dataclass(frozen=True, slots=True)
-class InlinkNotes:
-    """What is known of a build beside its arrays.
-
-    `stamp` is that of the documents that it was made from. `cells` are pairs
-    of year and collection by their codes; the first is of all links.
-    `kinds` are the kinds of links by their codes.
-    """
-
-    format: int
-    number: int
-    stamp: str
-    built: str
-    cells: Sequence[Sequence[Any]]
-    kinds: Sequence[str]
-    documents: str
-    linking: int
-    refused: int
-    ranges: Sequence[RangeNotes] = field(default_factory=list)
-
-    @classmethod
-    def from_json(cls, found: Mapping[str, Any], place: str) -> "InlinkNotes":
-        """Return the notes of a build; raises EngineVersionError on those of another version."""
-        if found.get("format") != INLINKS_FORMAT:
-            raise EngineVersionError(
-                f"the inlinks in {place} have format {found.get('format')}, this nwx reads "
-                f"{INLINKS_FORMAT}; {_ADVICE}"
-            )
-        ranges = [RangeNotes(**one) for one in found["ranges"]]
-        return cls(**{**found, "ranges": ranges})
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the notes as JSON values."""
-        return asdict(self)
-
-    @property
-    def blobs(self) -> list[str]:
-        """The names of all blobs."""
-        return [self.documents, *(one.blob for one in self.ranges)]
 
 
 class TargetRange:
@@ -105,7 +50,7 @@ class InlinkTable:
         try:
             return read_arrays(self._folder / blob)
         except BlobError as error:
-            raise BlobError(f"{error}; {_ADVICE}") from error
+            raise BlobError(f"{error}; {ADVICE}") from error
 
     def _range(self, number: int) -> TargetRange:
         return TargetRange(self._arrays(self.notes.ranges[number].blob))
@@ -135,12 +80,6 @@ class InlinkTable:
             begin, end = found.keys.place(first), found.keys.place(last)
             if end > begin:
                 yield found, begin, end
-
-
-def inlink_notes(store: BlobStore) -> InlinkNotes | None:
-    """Return the notes of the current build of a store, None where there is none."""
-    stored = store.current()
-    return None if stored is None else InlinkNotes.from_json(stored.notes, str(store.folder))
 
 
 def inlink_table(store: BlobStore) -> InlinkTable | None:
