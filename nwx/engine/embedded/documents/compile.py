@@ -71,7 +71,7 @@ def compile_node(node: Node, known: Known) -> Query:
     if not known.scored and (query := _anywhere(node, known)):
         return query
     return Query.disjunction_max_query(
-        [_boosted(_leaf(node, name, known), weight) for name, weight in DEFAULT_FIELDS.items()]
+        [boosted(_leaf(node, name, known), weight) for name, weight in DEFAULT_FIELDS.items()]
     )
 
 
@@ -84,8 +84,13 @@ def _anywhere(node: Leaf, known: Known) -> Query | None:
         if len(words) == 1:
             if isinstance(node, Fuzzy):
                 return Query.fuzzy_term_query(schema(), WORDS, words[0], node.distance)
-            return Query.term_query(schema(), WORDS, words[0], "basic")
+            return any_field_query(words[0])
     return None
+
+
+def any_field_query(word: str) -> Query:
+    """Return the query of documents that have a word in any default field, without scores."""
+    return Query.term_query(schema(), WORDS, word, "basic")
 
 
 def values_query(field: str, values: tuple[str, ...]) -> Query:
@@ -101,10 +106,11 @@ def all_of(queries: list[Query]) -> Query:
 
 
 def _boost(node: Boost, known: Known) -> Query:
-    return _boosted(compile_node(node.node, known), node.factor)
+    return boosted(compile_node(node.node, known), node.factor)
 
 
-def _boosted(query: Query, factor: float) -> Query:
+def boosted(query: Query, factor: float) -> Query:
+    """Return the same documents with their scores multiplied."""
     return query if factor == 1 else Query.boost_query(query, factor)
 
 

@@ -1,7 +1,7 @@
 """Questions and their answers."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -25,8 +25,9 @@ from nwx.engine.embedded.documents.counts import (
     narrow_facets,
     read_facets,
 )
+from nwx.engine.embedded.documents.matches.steps import Step, steps
 from nwx.engine.embedded.documents.near import are_near, near_candidates
-from nwx.engine.embedded.documents.order import OrderedHits, by_date, by_score
+from nwx.engine.embedded.documents.order import OrderedHits, Ranking, by_date, by_score
 from nwx.engine.embedded.documents.snippets import Highlighter, Piece
 from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.documents.terms import Terms
@@ -47,13 +48,14 @@ class _Found:
     """What a question finds: a query of these documents at least, and their numbers.
 
     `allowed` tells them apart where the query finds more. All scores are
-    equal unless `scored`.
+    equal unless `scored`; `steps` may find the best of them sooner.
     """
 
     query: Query
     numbers: NarrowedNumbers
     allowed: Bools | None
     scored: bool
+    steps: Iterable[Step]
 
     @property
     def nums(self) -> Ints:
@@ -125,11 +127,9 @@ def _find(
     exact = compile_node(node, replace(known, scored=False))
     scored = has_scores(node)
     ranked = compile_node(node, known) if scored and scores else exact
-    if isinstance(node, All) and not chosen:
-        nums = view.all_nums()
-    else:
-        matching = all_of([exact, *(filters[name] for name in chosen)])
-        nums = view.remembered((node, tuple(chosen.items())), matching)
+    nums = view.all_nums() if isinstance(node, All) else view.matching(node, exact)
+    for name, values in chosen.items():
+        nums = nums[view.columns.has_value(name, values, nums)]
     allowed = _all_seen(view.columns, conditions)
     if allowed is not None:
         nums = nums[allowed[nums]]
@@ -140,7 +140,9 @@ def _find(
         allowed = dated if allowed is None else allowed & dated
     elif allowed is None and view.searcher.num_docs != view.columns.entries:
         allowed = view.columns.is_document
-    return _Found(all_of([ranked, *filters.values()]), numbers, allowed, scored)
+    whole, own_filters = all_of([ranked, *filters.values()]), tuple(filters.values())
+    best = steps(node, own_filters, view.searcher, len(numbers.nums))
+    return _Found(whole, numbers, allowed, scored, best)
 
 
 def _all_seen(columns: DocumentColumns, conditions: Sequence[DateCondition]) -> Bools | None:
@@ -187,7 +189,8 @@ def _first(
 ) -> list[OrderedHits]:
     groups = None if folds is None else folds.groups
     if question.sort is Sort.RELEVANCE and found.scored:
-        return by_score(view, found.query, found.allowed, groups, wanted)
+        ranking = Ranking(found.query, found.steps)
+        return by_score(view, ranking, found.allowed, groups, wanted)
     return by_date(view.columns, found.nums, groups, wanted, question.sort)
 
 

@@ -80,6 +80,11 @@ class DocumentSearcher:
         with tantivy_errors():
             return self._searcher.fast_field_values(field, places)
 
+    def doc_freq(self, field: str, term: str) -> int:
+        """Return how many documents have a term, counting some that are deleted."""
+        with tantivy_errors():
+            return self._searcher.doc_freq(field, term)
+
     def terms_with_prefix(self, field: str, beginning: str, limit: int) -> list[tuple[str, int]]:
         """Return the most frequent terms with a beginning, and how many documents have each."""
         with tantivy_errors():

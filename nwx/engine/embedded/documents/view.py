@@ -3,27 +3,28 @@
 import sqlite3
 import threading
 from collections.abc import Hashable, Sequence
-from operator import itemgetter
 
 import numpy as np
 import numpy.typing as npt
-import tantivy
 from cachetools import LRUCache
-from tantivy import Order, Query
+from tantivy import Query
 
 from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.dates.attached import Attached
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.columns import DocumentColumns
+from nwx.engine.embedded.documents.compile import any_field_query
+from nwx.engine.embedded.documents.matches.numbers import all_numbers, listed_numbers
+from nwx.engine.embedded.documents.matches.word_sets import WordSets, words_in
 from nwx.engine.embedded.documents.searcher import DocumentSearcher, ReadIndex
 from nwx.engine.embedded.documents.stored_columns import Ints, load_columns_file, read_columns
 from nwx.engine.embedded.folder import Folder
-from nwx.engine.work import current_work
 from nwx.model import Dates
+from nwx.query.tree import Node
 
 _KEPT = 64
-_FEW = 8_192
-"""Up to so many numbers are given one by one, more as sums of bits."""
+_FEW = 16_384
+"""Up to so many numbers are listed in the search that counts them."""
 
 
 class ArchiveView:
@@ -34,6 +35,7 @@ class ArchiveView:
         self.columns = columns
         self._large: LRUCache[Hashable, npt.NDArray[np.uint8]] = LRUCache(_KEPT)
         self._guard = threading.Lock()
+        self._words = WordSets(self._having, self.all_nums(), columns.size)
 
     def remembered(self, key: Hashable, query: Query) -> Ints:
         """Return the numbers of all documents of a query, which `key` stands for, in order.
@@ -52,22 +54,32 @@ class ArchiveView:
                 self._large[key] = np.packbits(there)
         return nums
 
+    def matching(self, node: Node, query: Query) -> Ints:
+        """Return the numbers of all documents of a tree, and of its query, in order.
+
+        Large results of words are put together from the sets of the words.
+        """
+        words = words_in(node)
+        if words is None:
+            return self.remembered(node, query)
+        if not self._words.has(words):
+            total, nums = listed_numbers(self.searcher, query, _FEW)
+            if total <= _FEW:
+                return self.known(nums)
+        return self._words.matching(node)
+
     def nums(self, query: Query) -> Ints:
         """Return the numbers of all documents of a query, in order."""
-        found = self._search(query)
-        total: int = found.count  # type: ignore[attr-defined]  # missing in its stub
+        total, nums = listed_numbers(self.searcher, query, _FEW)
         if total <= _FEW:
-            return self.known(_numbers(found))
+            return self.known(nums)
         if total >= self.searcher.num_docs - _FEW:
-            others = _numbers(self._search(Query.all_query().and_must_not_match(query)))
+            without = Query.all_query().and_must_not_match(query)
+            _, others = listed_numbers(self.searcher, without, _FEW)
             there = self.columns.is_document.copy()
             there[others[others < len(there)]] = False
             return np.flatnonzero(there)
-        return self.known(self._many_nums(query))
-
-    def _search(self, query: Query) -> tantivy.SearchResult:
-        current_work().check()
-        return self.searcher.search(query, _FEW, order_by_field=tantivy_index.NUM, order=Order.Asc)
+        return self.known(all_numbers(self.searcher, query, total, self.columns.size))
 
     def all_nums(self) -> Ints:
         """Return the numbers of all documents, in order."""
@@ -81,22 +93,9 @@ class ArchiveView:
         nums = nums[nums < columns.size]
         return nums[columns.is_document[nums]]
 
-    def _many_nums(self, query: Query) -> Ints:
-        """Read numbers from sums: each is one bit of one slot, and no bit is added twice."""
-        terms = {"field": tantivy_index.SLOT, "size": self.searcher.num_docs}
-        current_work().check()
-        asked = {"slots": {"terms": terms, "aggs": {"bits": {"sum": {"field": tantivy_index.BIT}}}}}
-        slots = self.searcher.aggregate(query, asked)["slots"]["buckets"]
-        keys = np.array([slot["key"] for slot in slots], dtype=np.int64)
-        sums = np.array([slot["bits"]["value"] for slot in slots]).astype("<u8")
-        bits = np.unpackbits(sums.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
-        there = np.zeros((int(keys.max()) + 1, tantivy_index.BITS), dtype=bool)
-        there[keys] = bits[:, : tantivy_index.BITS]
-        return np.flatnonzero(there)
-
-
-def _numbers(found: tantivy.SearchResult) -> Ints:
-    return np.fromiter(map(itemgetter(0), found.hits), dtype=np.int64)
+    def _having(self, word: str) -> Ints:
+        """Return the numbers of the documents that have a word in a default field."""
+        return self.nums(any_field_query(word))
 
 
 class ArchiveViews:
