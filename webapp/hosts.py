@@ -7,6 +7,7 @@ stand nowhere but in addresses that lead back to them, so they are accepted.
 
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -35,7 +36,7 @@ class HostCheck:
         """Answer a request, with 400 where its host cannot be one."""
         given = environ.get("HTTP_HOST")
         if given is not None:
-            if len(given) > _MOST_CHARACTERS or not _HOST.fullmatch(given):
+            if not is_host(given):
                 start_response(
                     "400 Bad Request",
                     [
@@ -48,6 +49,12 @@ class HostCheck:
                 environ[_GIVEN] = given
                 environ["HTTP_HOST"] = given.replace("_", "-")
         return self._application(environ, start_response)
+
+
+@lru_cache(1_000)
+def is_host(given: str) -> bool:
+    """Return whether a Host header can name a host."""
+    return len(given) <= _MOST_CHARACTERS and _HOST.fullmatch(given) is not None
 
 
 def given_host(environ: dict[str, Any]) -> str:

@@ -23,11 +23,13 @@ class EngineTraits:
     `estimates`: totals beyond RESULT_WINDOW may be lower bounds, marked as such.
     `live_selections`: captures can be looked up by conditions (`FacetStore.live_selection`).
     `transactional_load`: captures are loaded all or none, whatever happens.
+    `is_local`: it reads files of this machine, so that short answers take hardly any waiting.
     """
 
     estimates: bool
     live_selections: bool
     transactional_load: bool
+    is_local: bool
 
 
 def check_deletable(index: IndexName) -> None:

@@ -6,7 +6,6 @@ soon after its deadline, or once nobody waits for the answer. Without a
 would fill the memory is bounded.
 """
 
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,11 +25,11 @@ class Work:
         self.terms = 0
         self.texts = 0
         self._end = None if seconds is None else time.monotonic() + seconds
-        self._cancelled = threading.Event()
+        self._cancelled = False
 
     def cancel(self) -> None:
         """Let the question stop at its next check: nobody waits for the answer."""
-        self._cancelled.set()
+        self._cancelled = True
 
     def remaining_seconds(self) -> float | None:
         """Return the seconds until the deadline, 0 once it is over; None without one."""
@@ -38,7 +37,7 @@ class Work:
 
     def check(self) -> None:
         """Raise QuestionTimeoutError where the question is to stop."""
-        if self._cancelled.is_set():
+        if self._cancelled:
             raise QuestionTimeoutError("the question was cancelled")
         if self._end is not None and time.monotonic() > self._end:
             raise timed_out(self.seconds or 0.0)

@@ -5,14 +5,12 @@ python -m tests.docs.pictures [NAME…]
 
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-import waitress
 from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
 from nwx.charts import theme
@@ -26,6 +24,7 @@ from nwx.settings import Settings
 from tests.cli.conftest import run_nwx
 from tests.kibana import hits_of
 from tests.web.chromium import ARGUMENTS, find_browser
+from tests.web.serving import serving
 from webapp import create_app
 
 ROOT = Path(__file__).parent.parent.parent
@@ -85,17 +84,12 @@ def draw(panel: Panel, hits: list[dict[str, Any]]) -> bytes:
 
 def photograph(engine: Engine, pages: dict[str, Shot]) -> None:
     """Take screenshots of pages in a browser."""
-    server = waitress.create_server(create_app(engine, replay_port=1), host="127.0.0.1", port=0)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    address = f"http://127.0.0.1:{server.effective_port}"
-    with sync_playwright() as playwright:
+    app = create_app(engine, replay_port=1)
+    with serving(app) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_browser(), args=list(ARGUMENTS))
         for name, shot in pages.items():
             _photograph(browser, PICTURES / f"{name}.png", address, shot)
         browser.close()
-    server.close()
-    thread.join(10)
 
 
 def _photograph(browser: Browser, file: Path, address: str, shot: Shot) -> None:

@@ -1,10 +1,8 @@
 """Fixtures for the tests of the pages: a small archive, its application, a server, a browser."""
 
-import threading
 from collections.abc import Iterator
 
 import pytest
-import waitress
 from flask import Flask
 from flask.testing import FlaskClient
 from playwright.sync_api import Browser, sync_playwright
@@ -13,6 +11,7 @@ from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
 from tests.web.archive import batch
 from tests.web.chromium import ARGUMENTS, find_browser
+from tests.web.serving import serving
 from webapp import create_app
 
 REPLAY_PORT = 9_999
@@ -43,12 +42,8 @@ def client(app: Flask) -> FlaskClient:
 @pytest.fixture(scope="session")
 def server(app: Flask) -> Iterator[str]:
     """The address of the application behind the server that `nwx serve` uses."""
-    running = waitress.create_server(app, host="127.0.0.1", port=0, threads=4)
-    thread = threading.Thread(target=running.run, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{running.effective_port}"
-    running.close()
-    thread.join(10)
+    with serving(app) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")

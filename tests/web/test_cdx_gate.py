@@ -129,6 +129,9 @@ def test_what_is_no_origin_is_refused(origin: str) -> None:
 class Endless:
     """A source that never ends; it counts what is taken of it."""
 
+    name = "endless"
+    is_local = True
+
     def __init__(self) -> None:
         self.taken = 0
 

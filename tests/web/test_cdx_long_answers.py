@@ -15,8 +15,8 @@ from nwx.engine.spans import CdxSpan
 from webapp.cdx import streams
 from webapp.cdx.service import CdxService
 from webapp.server.cdx_alone import create_cdx_app
+from webapp.server.http_server import make_server
 from webapp.server.sockets import listen, port_of
-from webapp.server.waitress_limits import make_server
 
 FRUITLESS = "/cdx/ia?url=*.example&collapse=urlkey:1&filter=~urlkey:.*q"
 
@@ -25,6 +25,7 @@ class EndlessSource:
     """Captures without an end; `read` is set once so many were read, `ended` when no more are."""
 
     name = "endless"
+    is_local = True
 
     def __init__(self) -> None:
         self.read, self.ended = threading.Event(), threading.Event()

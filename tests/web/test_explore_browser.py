@@ -1,16 +1,15 @@
 """The explorer in a real browser."""
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import waitress
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from nwx.engine.embedded import EmbeddedEngine
 from tests.web.holdings import HOSTILE_SITE, batch
+from tests.web.serving import serving
 from tests.web.test_browser import CONTRAST
 from webapp import create_app
 
@@ -38,12 +37,8 @@ def explorer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         engine.create()
         engine.write(batch())
         engine.refresh()
-        running = waitress.create_server(create_app(engine), host="127.0.0.1", port=0, threads=4)
-        thread = threading.Thread(target=running.run, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{running.effective_port}"
-        running.close()
-        thread.join(10)
+        with serving(create_app(engine)) as address:
+            yield address
 
 
 @pytest.fixture

@@ -3,19 +3,18 @@
 import json
 import re
 import socket
-import threading
 import urllib.parse
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import waitress
 from playwright.sync_api import Browser
 
 from nwx.engine.base import Engine
 from nwx.model import Batch
 from tests.conformance.engines import KINDS, new_archive
+from tests.web.serving import serving
 from tests.web.test_replay import OPENER, REVISIT_PROFILE, fetch, import_file, warc
 from webapp import create_app
 from webapp.replay import process
@@ -63,12 +62,8 @@ def service(archive: tuple[Engine, Path]) -> Iterator[str]:
 def _served(engine: Engine, listening: socket.socket, search: str) -> Iterator[str]:
     with listening, ReplayProcess(engine, listen("127.0.0.1", 0), search) as playing:
         app = create_app(engine, replay_port=playing.port, places=playing.paths)
-        server = waitress.create_server(app, sockets=[listening], threads=4)
-        thread = threading.Thread(target=server.run, daemon=True)
-        thread.start()
-        yield search
-        server.close()
-        thread.join(10)
+        with serving(app, listening):
+            yield search
 
 
 def test_search_timemaps_and_playback_have_the_same_dates(service: str) -> None:

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -17,7 +16,6 @@ from urllib.parse import urlsplit
 
 import brotli
 import pytest
-import waitress
 from flask.testing import FlaskClient
 from playwright.sync_api import Browser
 
@@ -28,6 +26,7 @@ from nwx.keys import document_key, makes_document
 from nwx.model import Batch, Dates, Document, SourceFile
 from nwx.warc.reader import ArchiveReader, CaptureRecord
 from nwx.warc.sources import ArchiveSource
+from tests.web.serving import serving
 from webapp import create_app
 from webapp.replay import process
 from webapp.replay.process import PathIndex, ReplayError, ReplayProcess, path_line
@@ -125,12 +124,8 @@ def service(archive: tuple[Engine, Path]) -> Iterator[str]:
     search = address_of(listening)
     with listening, ReplayProcess(engine, listen("127.0.0.1", 0), search) as replay:
         app = create_app(engine, replay_port=replay.port, places=replay.paths)
-        server = waitress.create_server(app, sockets=[listening], threads=4)
-        thread = threading.Thread(target=server.run, daemon=True)
-        thread.start()
-        yield search
-        server.close()
-        thread.join(10)
+        with serving(app, listening):
+            yield search
 
 
 def fetch(address: str) -> tuple[int, str]:

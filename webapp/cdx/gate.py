@@ -18,7 +18,7 @@ from nwx.errors import NwxError
 from webapp.cdx.origins import origin_headers
 from webapp.cdx.service import SPELLINGS, CdxService
 from webapp.cdx.streams import COMMON_HEADERS, AnswerWork, BegunAnswer, begin, takes_gzip, whole
-from webapp.hosts import Application
+from webapp.hosts import Application, is_host
 from webapp.site.question_limits import client_waits
 
 _PATH = re.compile(rf"(?:/([^/]+))?/cdx(?:/({'|'.join((*DIALECTS, *SPELLINGS))}))?")
@@ -26,6 +26,14 @@ BEGUN = "nwx.cdx-answer"
 """Where the usual way finds an answer that has begun, or its error."""
 
 _NOT_SO_PLAIN = ("q", "gzip", "withOriginals")
+_OF_ONE_URL = frozenset(
+    (
+        *("url", "urlkey", "method", "requestBody", "collection", "dialect"),
+        *("from", "from_ts", "to", "filter", "sort", "reverse", "closest", "limit", "offset"),
+        *("fl", "fields", "output", "digest"),
+    )
+)
+"""The parameters of a question that is answered at once."""
 
 
 class Gate:
@@ -39,7 +47,7 @@ class Gate:
         self, environ: dict[str, Any], start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
         """Answer a request, here or behind the gate."""
-        begun = self._begun(environ)
+        begun = environ[BEGUN] if BEGUN in environ else self._begun(environ)
         if isinstance(begun, BegunAnswer) and begun.ended:
             return self._sent(begun, environ, start_response)
         if begun is not None:
@@ -50,6 +58,24 @@ class Gate:
             left = environ.pop(BEGUN, None)
             if isinstance(left, BegunAnswer):
                 left.close()
+
+    def at_once(
+        self, environ: dict[str, Any], start_response: Callable[..., Any]
+    ) -> Iterable[bytes] | None:
+        """Return a short answer that is read from this machine's disks, None for all others.
+
+        What has begun of a longer one is left in the environment for `__call__`.
+        """
+        if not (self._service.server.source.is_local and is_host(environ.get("HTTP_HOST", ""))):
+            return None
+        if not _is_of_one_url(environ["QUERY_STRING"]):
+            return None
+        begun = self._begun(environ)
+        if isinstance(begun, BegunAnswer) and begun.ended:
+            return self._sent(begun, environ, start_response)
+        if begun is not None:
+            environ[BEGUN] = begun
+        return None
 
     def _sent(
         self, begun: BegunAnswer, environ: dict[str, Any], start_response: Callable[..., Any]
@@ -92,6 +118,21 @@ class Gate:
         if any(name in parameters for name in _NOT_SO_PLAIN):
             return None
         return asked(self._service, parameters, collection, variant)
+
+
+def _is_of_one_url(query_string: str) -> bool:
+    """Return whether a question is plainly one for the captures of a single URL."""
+    for part in query_string.split("&"):
+        name, _, value = part.partition("=")
+        if name not in _OF_ONE_URL or (name == "url" and _is_pattern(value)):
+            return False
+    return True
+
+
+def _is_pattern(url: str) -> bool:
+    """Return whether a URL, quoted or not, may stand for several."""
+    ends = ("*", "%2a", "%20", "+")  # blanks around it are dropped
+    return url[:3].lower().startswith(ends) or url[-3:].lower().endswith(ends)
 
 
 def asked(service: CdxService, parameters: Parameters, collection: str, variant: str) -> Answer:

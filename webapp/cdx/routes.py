@@ -22,12 +22,14 @@ from webapp.cdx import writes
 from webapp.cdx.gate import BEGUN, Gate, asked
 from webapp.cdx.service import CDX_EXTENSION, SPELLINGS, CdxService, cdx_service, require_write
 from webapp.cdx.streams import BegunAnswer, as_response, continued
+from webapp.server.answers import ShortAnswers
 from webapp.site import failures
 from webapp.site.context import SERVICE_EXTENSION
 
 blueprint = Blueprint("cdx", __name__)
 
 VARIANTS = ",".join((*DIALECTS, *SPELLINGS))
+_GATE_EXTENSION = "nwx-cdx-gate"
 ALL_OF_IA = "web"
 """What stands for all collections in addresses of the Internet Archive, where none is named so."""
 
@@ -55,7 +57,14 @@ def prepare_cdx(app: Flask, service: CdxService) -> None:
     """Make an application ready for the addresses of a CDX server."""
     app.extensions[CDX_EXTENSION] = service
     app.url_map.converters["collection"] = CollectionName
-    app.wsgi_app = Gate(app.wsgi_app, service)  # type: ignore[method-assign]
+    gate = app.extensions[_GATE_EXTENSION] = Gate(app.wsgi_app, service)
+    app.wsgi_app = gate  # type: ignore[method-assign]
+
+
+def at_once_of(app: Flask) -> ShortAnswers:
+    """Return what gives the short answers of an application with a CDX server, None for others."""
+    gate: Gate = app.extensions[_GATE_EXTENSION]
+    return gate.at_once
 
 
 @blueprint.get("/cdx")

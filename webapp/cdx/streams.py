@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import lru_cache
 
 from flask import Response, request
 from isal import isal_zlib
@@ -146,6 +147,7 @@ def continued(begun: BegunAnswer, *, gzip: bool | None) -> Response:
     return _response(_Stream(begun, compress=compress), begun.media_type, compressed=compress)
 
 
+@lru_cache(1_000)
 def takes_gzip(accepted: str) -> bool:
     """Return whether an Accept-Encoding header names gzip, and does not refuse it."""
     return "gzip" in accepted and parse_accept_header(accepted, Accept).quality("gzip") > 0

@@ -13,7 +13,7 @@ from nwx.cdxserver.query.parameters import parameters_of
 from nwx.engine.base import Engine
 from nwx.errors import CdxError, CdxQueryError
 from webapp.cdx.service import cdx_service
-from webapp.server.waitress_limits import has_token
+from webapp.server.tokens import has_token
 
 _HELD_BYTES = 1 << 23
 _PIECE_BYTES = 1 << 20

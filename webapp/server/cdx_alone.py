@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from flask import Flask, Response
 
 from webapp.cdx import dedup, memento, routes
+from webapp.cdx.routes import at_once_of
 from webapp.cdx.service import CdxService
 from webapp.hosts import HostCheck
+from webapp.server.http_server import make_server
 from webapp.server.service import DEFAULT_THREADS, ended_by_sigterm
 from webapp.server.sockets import address_of, listen
-from webapp.server.waitress_limits import make_server
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,8 @@ def serve_alone(
     with ExitStack() as stack:
         stack.enter_context(ended_by_sigterm())
         listening = stack.enter_context(listen(place.host, place.port))
-        server = make_server(create_cdx_app(service), listening, place.threads, service.token)
+        app = create_cdx_app(service)
+        server = make_server(app, listening, place.threads, service.token, at_once_of(app))
         stack.callback(server.close)
         ready(address_of(listening))
         server.run()

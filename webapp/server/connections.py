@@ -8,7 +8,7 @@ loses the one that waits longest, so that no client locks others out.
 from collections import Counter
 from collections.abc import Iterable
 from enum import Enum, auto
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 MOST_CONNECTIONS = 500
 
@@ -40,13 +40,15 @@ class ConnectionState(Enum):
 
 
 class Connection(Protocol):
-    """What is known of a connection; times are seconds since the epoch."""
+    """What is known of a connection; times are seconds of the monotonic clock.
+
+    The client has taken `window_bytes` since `window_began`.
+    """
 
     client: str
     began: float
     last_activity: float
     window_began: float
-    window_bytes: int
     doomed: bool
 
     @property
@@ -56,6 +58,16 @@ class Connection(Protocol):
     @property
     def sends_much(self) -> bool:
         """Whether the client may send a large body."""
+
+    @property
+    def window_bytes(self) -> int:
+        """The bytes that the client has taken since its window began."""
+
+    def begin_window(self, now: float) -> None:
+        """Count anew what the client takes."""
+
+
+_Connection = TypeVar("_Connection", bound=Connection)
 
 
 def is_overdue(connection: Connection, now: float) -> bool:
@@ -76,8 +88,8 @@ def _is_stuck(connection: Connection, now: float) -> bool:
         return True
     if now - connection.window_began <= STUCK_SECONDS:
         return False
-    taken, connection.window_bytes = connection.window_bytes, 0
-    connection.window_began = now
+    taken = connection.window_bytes
+    connection.begin_window(now)
     return taken < STUCK_BYTES
 
 
@@ -86,7 +98,7 @@ def _unread_seconds(connection: Connection, now: float) -> float:
     return now - max(connection.last_activity, connection.window_began)
 
 
-def one_to_close(connections: Iterable[Connection], now: float) -> Connection | None:
+def one_to_close(connections: Iterable[_Connection], now: float) -> _Connection | None:
     """Return the connection to close where room is needed, None where all are being answered."""
     waiting = [one for one in connections if not one.doomed and _may_go(one, now)]
     if not waiting:

@@ -11,9 +11,10 @@ from nwx.engine.base import Engine
 from nwx.errors import SettingsError
 from nwx.settings import DEFAULT_SEARCH_SECONDS
 from webapp.application import DEFAULT_TITLE, create_app
+from webapp.cdx.routes import at_once_of
 from webapp.replay.process import ReplayProcess
+from webapp.server.http_server import make_server
 from webapp.server.sockets import address_of, listen, loopback_of, port_of
-from webapp.server.waitress_limits import make_server
 from webapp.site.context import PlaybackState
 from webapp.site.question_limits import limits_for
 
@@ -88,7 +89,7 @@ def serve_pages(
             limits=limits_for(settings.threads, settings.search_seconds),
             cdx_origins=settings.cdx_origins,
         )
-        server = make_server(app, listening, settings.threads, settings.cdx_token)
+        server = make_server(app, listening, settings.threads, settings.cdx_token, at_once_of(app))
         stack.callback(server.close)
         ready(ServiceAddresses(search, settings.replay_url or (replay.address if replay else "")))
         server.run()

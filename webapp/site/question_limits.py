@@ -100,6 +100,6 @@ def _questions() -> _Questions:
 
 
 def client_waits(environ: Mapping[str, Any]) -> Callable[[], bool]:
-    """Return what tells whether the client of a request is still there, as waitress knows."""
-    has_left = environ.get("waitress.client_disconnected")
+    """Return what tells whether the client of a request is still there, as the server knows."""
+    has_left = environ.get("nwx.client_has_left")
     return (lambda: not has_left()) if has_left else (lambda: True)

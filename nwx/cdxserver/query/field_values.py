@@ -1,6 +1,7 @@
 """The values of captures by the names that clients know their fields by."""
 
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 
 from nwx.cdx.field_names import CDX_FIELDS, DIGEST, EXTRA_FIELDS, FIELD_PLACES
 from nwx.cdx.layouts import NO_VALUE
@@ -46,5 +47,28 @@ def field_values(
     if form is None and places == wanted:
         end = len(places)
         return lambda row: row[:end]
-    readers = [field_value(name, "fl", form) for name in names]
-    return lambda row: tuple([read(row) for read in readers])
+    if len(places) < 2 or any(place is None for place in places):
+        readers = [field_value(name, "fl", form) for name in names]
+        return lambda row: tuple([read(row) for read in readers])
+    columns = [place for place in places if place is not None]
+    digests = [number for number, place in enumerate(columns) if place == DIGEST]
+    return _of_columns(itemgetter(*columns), digests if form is not None else (), form)
+
+
+def _of_columns(
+    read: Callable[[CdxRow], tuple[str, ...]], digests: Sequence[int], form: DigestForm | None
+) -> Callable[[CdxRow], tuple[str, ...]]:
+    """Return what reads fields that every row has, some of them digests to be spelled."""
+
+    def values(row: CdxRow) -> tuple[str, ...]:
+        found = read(row)
+        if "" in found:
+            found = tuple([value or NO_VALUE for value in found])
+        if form is None or not digests:
+            return found
+        written = list(found)
+        for number in digests:
+            written[number] = spelled(row.digest, form)
+        return tuple(written)
+
+    return values

@@ -83,3 +83,13 @@ class CdxQuery:
     show_resume_key: bool = False
     paging: Paging | None = None
     with_originals: bool = False
+
+    def at(self, span: CdxSpan, urlkey: str) -> "CdxQuery":
+        """Return the same question about another place, faster than `replace` does."""
+        other = object.__new__(CdxQuery)
+        put = object.__setattr__
+        for name in CdxQuery.__slots__:
+            put(other, name, getattr(self, name))
+        put(other, "span", span)
+        put(other, "urlkey", urlkey)
+        return other

@@ -131,7 +131,7 @@ def parameters_of(query_string: str) -> Parameters:
             raise CdxQueryError(
                 f"{name[:40]} has {len(value)} characters; {MOST_VALUE_CHARACTERS} are taken"
             )
-        if any("\udc80" <= sign <= "\udcff" for sign in value) and not value.isascii():
+        if not value.isascii() and any("\udc80" <= sign <= "\udcff" for sign in value):
             raise CdxQueryError(
                 f"{name[:40]!r} is no UTF-8; write the percent signs of a URL as %25"
             )

@@ -67,7 +67,7 @@ def parse_cdx_query(
     small = sum(len(name) + len(value) for name, value in others) < _KEPT_CHARACTERS
     understand = _remembered if small else _understood
     query = understand(others, dialect.name, digest, bool(urlkey))
-    return replace(query, span=span, urlkey=urlkey)
+    return query.at(span, urlkey)
 
 
 def _understood(

@@ -1,10 +1,13 @@
 """The stretch of an index that a URL and a kind of match select, as pywb cuts it."""
 
+import re
+
 from nwx.cdxserver.query.model import MatchType
 from nwx.engine.spans import CdxSpan, exactly
 from nwx.errors import CdxQueryError, UrlError
 from nwx.values.urlkeys import urlkey
 
+_CONTROL = re.compile(r"[\x00- ]")
 _NO_HOST = ("http:", "https:")
 _LAST, _SURROGATES = 0x10FFFF, range(0xD800, 0xE000)
 
@@ -15,7 +18,7 @@ def urlkey_of(url: str) -> str:
         key = urlkey(url)
     except UrlError as error:
         raise CdxQueryError(f"url: {error}") from error
-    if key.rstrip("/") in ("", *_NO_HOST) or any(sign <= " " for sign in key):
+    if key.rstrip("/") in ("", *_NO_HOST) or _CONTROL.search(key):
         raise CdxQueryError(f"url is {url[:60]!r}, which is no URL; write an address")
     return key
 

@@ -15,6 +15,7 @@ class ClusterSource:
     def __init__(self, place: str, collection: str) -> None:
         self.place = place
         self.name = Path(place).name
+        self.is_local = not place.startswith(("http://", "https://"))
         self._collection = collection
         self._cluster = open_cluster(place)
         self._reader = LineReader(place, row_parser(None, collection))

@@ -53,6 +53,7 @@ class CdxFileSource:
     """
 
     def __init__(self, path: Path, collection: str) -> None:
+        self.is_local = True
         self.path = path
         self.name = path.name
         self._collection = collection

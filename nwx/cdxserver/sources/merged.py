@@ -23,9 +23,13 @@ _logger = logging.getLogger("nwx.cdxserver")
 
 
 class RowSource(Protocol):
-    """An index of captures that is in order; `name` is what clients may know it by."""
+    """An index of captures that is in order; `name` is what clients may know it by.
+
+    One that `is_local` reads files of this machine, without much waiting.
+    """
 
     name: str
+    is_local: bool
 
     def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
         """Stream the captures of a span in its order."""
@@ -47,6 +51,7 @@ class EngineSource:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self.is_local = engine.traits.is_local
 
     def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
         """Stream the captures of a span in its order."""
@@ -71,6 +76,7 @@ class Sources:
 
     def __init__(self, sources: Sequence[RowSource]) -> None:
         self._sources = tuple(sources)
+        self.is_local = all(source.is_local for source in self._sources)
 
     def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
         """Stream the captures of all sources in the order of a span, each once.

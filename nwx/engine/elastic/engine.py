@@ -57,7 +57,9 @@ class ElasticEngine(Engine):
     `address` may carry user and password; messages never do.
     """
 
-    traits = EngineTraits(estimates=True, live_selections=True, transactional_load=False)
+    traits = EngineTraits(
+        estimates=True, live_selections=True, transactional_load=False, is_local=False
+    )
 
     def __init__(self, address: str, settings: ElasticSettings) -> None:
         self._server = Server(address, settings)

@@ -57,7 +57,9 @@ class EmbeddedEngine(Engine):
     later. With `read_only` nothing is ever written.
     """
 
-    traits = EngineTraits(estimates=False, live_selections=False, transactional_load=True)
+    traits = EngineTraits(
+        estimates=False, live_selections=False, transactional_load=True, is_local=True
+    )
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.address = str(path)

@@ -30,6 +30,7 @@ class ListSource:
     """Rows in a list."""
 
     name = "a list"
+    is_local = True
 
     def __init__(self, rows: Sequence[CdxRow]) -> None:
         self._rows = sorted(rows)

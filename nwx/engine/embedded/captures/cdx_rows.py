@@ -22,12 +22,21 @@ SELECT urlkey, timestamp, url,
 """
 # CROSS JOIN: the captures come first, in the order of their index.
 _FROM = " FROM captures CROSS JOIN sources ON sources.code = source WHERE "
+_INDEX_ORDER = "urlkey {0}, timestamp {0}"
 _ORDER = "urlkey {0}, timestamp {0}, name {0}, source_file_offset {0}, collection {0}"
 
 
 def first_rows(db: sqlite3.Connection, span: CdxSpan) -> list[CdxRow]:
     """Return the first rows of a span, FIRST_ROWS at most."""
     where, values = _where(span)
+    # By the index alone, which saves SQLite from sorting what nearly never has to be.
+    order = _INDEX_ORDER.format("DESC" if span.newest_first else "ASC")
+    found = db.execute(f"{_ROW}{_FROM}{where} ORDER BY {order} LIMIT {FIRST_ROWS}", values)
+    rows = list(map(CdxRow._make, found.fetchall()))
+    if len({row[:2] for row in rows}) == len(rows):
+        return rows
+    if len(rows) < FIRST_ROWS:
+        return sorted(rows, key=_place, reverse=span.newest_first)
     found = db.execute(f"{_ROW}{_FROM}{where} ORDER BY {_order(span)} LIMIT {FIRST_ROWS}", values)
     return list(map(CdxRow._make, found.fetchall()))
 

@@ -1,0 +1,27 @@
+"""An application behind the server of `nwx serve`, in a thread of the tests."""
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from webapp.server.http_server import make_server
+from webapp.server.sockets import address_of, listen
+
+
+@contextmanager
+def serving(
+    application: Callable[..., Any], listening: socket.socket | None = None
+) -> Iterator[str]:
+    """Give the address of an application; 4 threads answer."""
+    listening = listening or listen("127.0.0.1", 0)
+    address = address_of(listening)
+    server = make_server(application, listening, 4)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        yield address
+    finally:
+        server.close()
+        thread.join(10)
