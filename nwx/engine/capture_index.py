@@ -28,6 +28,13 @@ class CaptureIndex(ABC):
         """
 
     @abstractmethod
+    def statuses(self, urlkeys: Sequence[str]) -> dict[str, int]:
+        """Return the lowest status code of the captures of each of these urlkeys that has any.
+
+        A capture without a status counts as 0.
+        """
+
+    @abstractmethod
     def cdx_rows(self, span: CdxSpan) -> Iterator[CdxRow]:
         """Stream the captures of a span as rows of a CDX, in its order.
 

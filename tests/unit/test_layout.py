@@ -27,8 +27,8 @@ SHARED_NAMES = {
 ENGINES = ("nwx/engine/elastic/", "nwx/engine/embedded/")
 """What plays the same part in both engines has the same name in both."""
 
-NOT_GERUNDS = {"digest_spelling", "gc_tuning"}
-"""Names of modules that end in -ing and are nouns."""
+NOT_GERUNDS = {"digest_spelling", "gc_tuning", "missing"}
+"""Names of modules that end in -ing and are nouns, or the name of their command."""
 
 CROWDED = {"nwx/cli": "one module a command"}
 """Folders with more modules than are easy to look through, with the reason."""

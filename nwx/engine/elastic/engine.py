@@ -12,6 +12,7 @@ from nwx.engine.elastic.bulk import Action, send
 from nwx.engine.elastic.captures import cdx_rows, store
 from nwx.engine.elastic.captures.by_digest import captures_by_digest
 from nwx.engine.elastic.captures.ranges import captures_between
+from nwx.engine.elastic.captures.statuses import lowest_statuses
 from nwx.engine.elastic.dates.indices import ElasticDatesIndices
 from nwx.engine.elastic.dates.store import DatesStore
 from nwx.engine.elastic.documents.search import Searching
@@ -113,6 +114,10 @@ class ElasticEngine(Engine):
     def captures_by_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
         """Stream the captures that hold a payload of this digest, the newest first."""
         return captures_by_digest(self._server, self._name(IndexName.CAPTURES), digest, urlkey)
+
+    def statuses(self, urlkeys: Sequence[str]) -> dict[str, int]:
+        """Return the lowest status code of the captures of each of these urlkeys that has any."""
+        return lowest_statuses(self._server, self._name(IndexName.CAPTURES), urlkeys)
 
     def cdx_rows(self, span: CdxSpan) -> Iterator[CdxRow]:
         """Stream the captures of a span as rows of a CDX, in its order."""

@@ -14,6 +14,7 @@ from nwx.engine.dates_index import DatesBuilder
 from nwx.engine.embedded import reader
 from nwx.engine.embedded.captures import by_digest, cdx_rows
 from nwx.engine.embedded.captures.loader import Loader
+from nwx.engine.embedded.captures.statuses import lowest_statuses
 from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.dates.folder import DatesWriter
 from nwx.engine.embedded.dates.indices import EmbeddedDatesIndices
@@ -124,6 +125,11 @@ class EmbeddedEngine(Engine):
         if len(first) == by_digest.FIRST_CAPTURES:
             with self._streaming() as db:
                 yield from by_digest.further_captures(db, digest, urlkey)
+
+    def statuses(self, urlkeys: Sequence[str]) -> dict[str, int]:
+        """Return the lowest status code of the captures of each of these urlkeys that has any."""
+        with self._reading() as db:
+            return lowest_statuses(db, urlkeys)
 
     def cdx_rows(self, span: CdxSpan) -> Iterator[CdxRow]:
         """Stream the captures of a span as rows of a CDX, in its order."""

@@ -1,0 +1,38 @@
+"""The lowest status of the captures of URLs."""
+
+from nwx.engine.base import Engine
+from nwx.model import Batch
+from tests.conformance.archive import capture
+
+CAPTURES = [
+    capture("http://example.org/a", "2010", status=404),
+    capture("http://example.org/a", "2011", status=200),
+    capture("http://example.org/b", "2010", status=503),
+    capture("http://example.org/b", "2011", status=404),
+    capture("http://example.org/c", "2011", status=404),
+    capture("http://example.org/c", "2012", status=None),
+    capture("http://example.org/\"quo'te,é", "2012", status=301),
+]
+BATCHES = [Batch(captures=tuple(CAPTURES))]
+
+
+def test_statuses_of_urls(archive: Engine) -> None:
+    keys = sorted({one.urlkey for one in CAPTURES})
+    assert archive.statuses([*keys, "org,example)/nowhere"]) == {
+        "org,example)/a": 200,
+        "org,example)/b": 404,
+        "org,example)/c": 0,
+        CAPTURES[-1].urlkey: 301,
+    }
+    assert archive.statuses([]) == {}
+
+
+def test_statuses_of_very_many_urls(engine: Engine) -> None:
+    many = [
+        capture(f"http://example.org/{number}", "2010", offset=number, status=200)
+        for number in range(2_300)
+    ]
+    engine.write(Batch(captures=tuple(many)))
+    engine.refresh()
+    keys = [one.urlkey for one in many] + [f"org,nowhere)/{number}" for number in range(4_000)]
+    assert engine.statuses(keys) == {one.urlkey: 200 for one in many}
