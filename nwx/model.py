@@ -265,11 +265,15 @@ class ReadError:
 
 
 class Sort(StrEnum):
-    """Orders of a result; oldest and newest look at all dates of a document."""
+    """Orders of a result; oldest and newest look at all dates of a document.
+
+    By inlinks is by the number of pages that link to the document's URL.
+    """
 
     RELEVANCE = "relevance"
     OLDEST = "oldest"
     NEWEST = "newest"
+    INLINKS = "inlinks"
 
 
 class Collapse(StrEnum):
@@ -289,12 +293,37 @@ class Total:
 
 
 @dataclass(frozen=True, slots=True)
+class ScoreParts:
+    """What the score of a hit is made of: the higher of `text` and `anchor`, times the factor.
+
+    `text` is the score of the document's own words, `anchor` that of the
+    anchor texts of links to it, weighted; 0 where they do not match.
+    `inlink_factor` is for the number of linking domains.
+    """
+
+    text: float
+    anchor: float
+    inlink_factor: float
+    linking_domains: int
+
+
+@dataclass(frozen=True, slots=True)
+class FoundByLinks:
+    """The anchor text that a document without the words was found by, and on how many hosts."""
+
+    anchor: str
+    hosts: int
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A document found.
 
     `dates` are all its timestamps, in order. `snippet` is pieces of text
     and whether each is a match. `versions` counts the documents of the
-    query folded into this hit (1 when nothing is collapsed).
+    query folded into this hit (1 when nothing is collapsed). `score_parts`
+    has a hit of a search by relevance in an archive with inlinks;
+    `found_by_links` one whose own words do not match.
     """
 
     id: str
@@ -313,6 +342,8 @@ class Hit:
     content_type_norm: str = ""
     content_language: str = ""
     content_length: int | None = None
+    score_parts: ScoreParts | None = None
+    found_by_links: FoundByLinks | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,9 +25,12 @@ VARIABLES = {
     "cdx_token": "NWX_CDX_TOKEN",
     "cache": "NWX_CACHE",
     "search_seconds": "NWX_SEARCH_SECONDS",
+    "anchor_weight": "NWX_ANCHOR_WEIGHT",
+    "inlink_weight": "NWX_INLINK_WEIGHT",
 }
 """The settings by name, and the environment variables that hold them where nothing else does."""
 
+_MAX_WEIGHT = 1_000
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
 
 
@@ -48,6 +51,19 @@ class ElasticSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class RankingSettings:
+    """How much links count in the order of results (`nwx.engine.anchors.ranking`).
+
+    `anchor_weight` is what the score of anchor texts is multiplied by, as a
+    title's is by 3; at 0 anchors find nothing and do not count. A page's
+    score is multiplied by 1 + `inlink_weight` * log10(1 + linking domains).
+    """
+
+    anchor_weight: float = 3.0
+    inlink_weight: float = 0.1
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Where the archive lives: a folder, or an http(s) address.
 
@@ -59,6 +75,7 @@ class Settings:
     elastic: ElasticSettings = ElasticSettings()
     cdx_token: str = field(default="", repr=False)
     search_seconds: float = DEFAULT_SEARCH_SECONDS
+    ranking: RankingSettings = RankingSettings()
 
 
 def load_settings(
@@ -69,7 +86,7 @@ def load_settings(
     Raises SettingsError on a value that makes no sense, naming where it stands.
     """
     texts = _Texts(given, environment)
-    defaults = ElasticSettings()
+    defaults, ranking = ElasticSettings(), RankingSettings()
     elastic = ElasticSettings(
         prefix=texts.text("prefix", defaults.prefix),
         shards=texts.number("shards", defaults.shards, least=1),
@@ -87,6 +104,10 @@ def load_settings(
         elastic,
         cdx_token=texts.text("cdx_token", ""),
         search_seconds=texts.seconds("search_seconds", DEFAULT_SEARCH_SECONDS),
+        ranking=RankingSettings(
+            texts.weight("anchor_weight", ranking.anchor_weight),
+            texts.weight("inlink_weight", ranking.inlink_weight),
+        ),
     )
 
 
@@ -121,6 +142,16 @@ class _Texts:
             raise self._error(name, text, "a number of seconds") from error
         if not 0 < value < 86_400:
             raise self._error(name, text, "a number of seconds, above 0 and below a day")
+        return value
+
+    def weight(self, name: str, default: float) -> float:
+        text = self.text(name, str(default))
+        try:
+            value = float(text)
+        except ValueError as error:
+            raise self._error(name, text, "a number") from error
+        if not 0 <= value <= _MAX_WEIGHT:
+            raise self._error(name, text, f"a number from 0 to {_MAX_WEIGHT}")
         return value
 
     def truth(self, name: str) -> bool:

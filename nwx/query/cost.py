@@ -12,6 +12,7 @@ from nwx.errors import QueryError
 from nwx.query.fields import QueryFieldKind, kind
 from nwx.query.tree import (
     DEFAULT_FIELDS,
+    INLINK_COUNTS,
     All,
     Bool,
     Boost,
@@ -44,6 +45,8 @@ NEAR_COST = 200
 """More than two words near each other: the texts themselves are compared."""
 DATES_COST = 40
 RANGE_COST = 10
+INLINKS_COST = 40
+"""A number of inlinks, or a range of such numbers: documents are joined with inlinks."""
 
 _PIECE = re.compile(r"\\.|[*?]", re.DOTALL)
 
@@ -89,6 +92,8 @@ def cost(node: Node) -> int:
             return cost(node.node)
         case Bool():
             return sum(cost(part) for part in (*node.must, *node.should, *node.must_not))
+    if node.field in INLINK_COUNTS:
+        return INLINKS_COST
     return _leaf_cost(node) * (1 if node.field else len(DEFAULT_FIELDS))
 
 

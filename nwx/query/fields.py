@@ -6,6 +6,7 @@ from functools import cache
 
 from nwx.mappings import properties
 from nwx.model import IndexName
+from nwx.query.tree import JOINED_FIELDS
 
 _LIKE = 60.0
 """The share of equal characters, of 100, from which on one name is suggested for another."""
@@ -26,6 +27,7 @@ ALIASES = {
     "heading": "headings",
     "file": "source_file",
     "redirect": "redirect_to",
+    "anchors": "anchor",
 }
 """Shorter names of fields, and the fields."""
 
@@ -68,11 +70,12 @@ _KINDS = {
 
 @cache
 def _fields() -> dict[str, QueryFieldKind]:
-    return {
-        name: _KINDS[mapping["type"]]
+    types = {
+        name: mapping["type"]
         for name, mapping in properties(IndexName.DOCUMENTS).items()
         if mapping.get("index", True)
     }
+    return {name: _KINDS[kind] for name, kind in (types | JOINED_FIELDS).items()}
 
 
 def resolve_field(name: str) -> str | None:

@@ -14,6 +14,7 @@ from nwx.model import IndexName
 from nwx.query.dates import date_span
 from nwx.query.tree import (
     DEFAULT_FIELDS,
+    JOINED_FIELDS,
     All,
     Bool,
     Boost,
@@ -97,7 +98,9 @@ def _check_numbers(node: Leaf, field: str) -> None:
 
 
 def field_type(field: str) -> str:
-    """Return the type of a field of documents; raises QueryError where it cannot be searched."""
+    """Return the type of a field; raises QueryError where it cannot be searched."""
+    if field in JOINED_FIELDS:
+        return JOINED_FIELDS[field]
     properties = mappings.properties(IndexName.DOCUMENTS).get(field)
     if properties is None:
         raise QueryError(f"there is no field {field!r}")

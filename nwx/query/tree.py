@@ -1,7 +1,7 @@
 """The query tree that every engine compiles.
 
-Fields are names of `mappings/documents.json`, or "" for the default text
-fields (`DEFAULT_FIELDS`). Texts are as the user wrote them, not analysed.
+Fields are names of `mappings/documents.json` or JOINED_FIELDS, or "" for the
+default text fields (`DEFAULT_FIELDS`). Texts are as the user wrote them, not analysed.
 A text of several tokens in a text field means the phrase of them.
 """
 
@@ -9,6 +9,15 @@ from dataclasses import dataclass
 
 DEFAULT_FIELDS: dict[str, float] = {"title": 3.0, "headings": 1.5, "content": 1.0, "url_text": 1.0}
 """Fields that a word without a field is looked up in, with their weights."""
+
+ANCHOR = "anchor"
+"""The field of anchor texts of the links to a document's URL, joined from inlinks."""
+
+INLINK_COUNTS = {"inlinks": "documents", "linking_hosts": "hosts", "linking_domains": "domains"}
+"""Fields that count the links to a document's URL, and the counts of inlinks they stand for."""
+
+JOINED_FIELDS = {ANCHOR: "text", **dict.fromkeys(INLINK_COUNTS, "long")}
+"""Fields of a query that documents do not have: they are joined from inlinks; and their types."""
 
 
 @dataclass(frozen=True, slots=True)

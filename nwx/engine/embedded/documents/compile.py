@@ -22,6 +22,7 @@ from nwx.query.leaves import (
 )
 from nwx.query.tree import (
     DEFAULT_FIELDS,
+    JOINED_FIELDS,
     All,
     Bool,
     Boost,
@@ -40,14 +41,18 @@ _Dated = Callable[[DateRange], Query]
 Near = Callable[[str, Sequence[str], int], Query]
 """What gives the query of words near each other in a field."""
 
+Linked = Callable[[Leaf], Query]
+"""What gives the query of documents that meet a leaf of one of JOINED_FIELDS."""
+
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What only the archive knows: documents of date ranges, its terms, and its texts."""
+    """What only the archive knows: documents of date ranges and links, its terms, its texts."""
 
     dated: _Dated
     terms: Terms
     near: Near
+    linked: Linked
     scored: bool = True
     """False where it is asked which documents match, and not how well."""
 
@@ -66,6 +71,8 @@ def compile_node(node: Node, known: Known) -> Query:
             return _boost(node, known)
         case Bool():
             return _bool(node, known)
+    if node.field in JOINED_FIELDS:
+        return known.linked(node)
     if node.field:
         return _leaf(node, node.field, known)
     if not known.scored and (query := _anywhere(node, known)):

@@ -5,14 +5,14 @@ equal words. So it only tells which documents may be meant, and their texts
 are looked at here.
 """
 
-from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from tantivy import Occur, Query
 
 from nwx.engine.embedded.documents.analyzer import tokens
 from nwx.engine.embedded.documents.tantivy_index import VALUES_APART, schema
+from nwx.query.nearness import stand_near
 
 
 def is_plain(words: Sequence[str], slop: int) -> bool:
@@ -43,28 +43,3 @@ def are_near(words: Sequence[str], texts: Sequence[str], slop: int) -> bool:
                 places[token].append(place)
         position += len(found) + VALUES_APART
     return stand_near(words, places, slop)
-
-
-def stand_near(words: Sequence[str], places: Mapping[str, Sequence[int]], slop: int) -> bool:
-    """Tell whether words have places of their own, each moved from its own in the phrase.
-
-    All moves must lie within `slop` of each other.
-    """
-    moves = {place - n for n, word in enumerate(words) for place in places[word]}
-    return any(_fit(words, places, least, slop) for least in sorted(moves))
-
-
-def _fit(words: Sequence[str], places: Mapping[str, Sequence[int]], least: int, slop: int) -> bool:
-    """Tell whether all words can be moved by `least` to `least + slop`.
-
-    Equal words take their places from left to right: where that does not
-    do, nothing does.
-    """
-    taken: dict[str, int] = {}
-    for n, word in enumerate(words):
-        of_word = places[word]
-        place = bisect_left(of_word, max(least + n, taken.get(word, -1) + 1))
-        if place == len(of_word) or of_word[place] > least + n + slop:
-            return False
-        taken[word] = of_word[place]
-    return True

@@ -1,7 +1,7 @@
 """Questions and their answers."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -9,6 +9,7 @@ from itertools import islice
 import numpy as np
 from tantivy import Query
 
+from nwx.engine.anchors.ranking import FACTOR_WINDOW, FoundTargets
 from nwx.engine.document_index import RESULT_WINDOW
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns, Folds
@@ -32,13 +33,20 @@ from nwx.engine.embedded.documents.snippets import Highlighter, Piece
 from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.documents.terms import Terms
 from nwx.engine.embedded.documents.view import ArchiveView
+from nwx.engine.embedded.inlinks.linked_search import (
+    LinkedSearch,
+    joined,
+    scored_among,
+    without_linked,
+)
 from nwx.engine.entries import IndexEntry
 from nwx.engine.work import current_work
 from nwx.errors import WindowError
 from nwx.model import Hit, SearchResult, Sort, Total
+from nwx.query.inlinks import joined_leaves
 from nwx.query.leaves import has_scores
 from nwx.query.question import DocumentQuery, Question, facet_fields, resolve
-from nwx.query.tree import All, DateRange
+from nwx.query.tree import All, DateRange, Node
 
 _SCROLL_CHUNK = 20_000
 
@@ -48,7 +56,8 @@ class _Found:
     """What a question finds: a query of these documents at least, and their numbers.
 
     `allowed` tells them apart where the query finds more. All scores are
-    equal unless `scored`; `steps` may find the best of them sooner.
+    equal unless `scored`; `steps` may find the best of them sooner. `anchors`
+    found some of them, whatever their words.
     """
 
     query: Query
@@ -56,6 +65,7 @@ class _Found:
     allowed: Bools | None
     scored: bool
     steps: Iterable[Step]
+    anchors: FoundTargets | None = None
 
     @property
     def nums(self) -> Ints:
@@ -63,7 +73,7 @@ class _Found:
         return self.numbers.nums
 
 
-def search_documents(view: ArchiveView, question: Question) -> SearchResult:
+def search_documents(view: ArchiveView, question: Question, links: LinkedSearch) -> SearchResult:
     """Answer a question, as `Engine.search` does."""
     started = time.perf_counter()
     wanted = question.offset + question.limit
@@ -74,29 +84,33 @@ def search_documents(view: ArchiveView, question: Question) -> SearchResult:
         )
     facets = facet_fields(question)
     query = resolve(question)
-    found = _find(view, query, facets, scores=question.sort is Sort.RELEVANCE)
+    found = _find(view, query, links, facets, scores=question.sort is Sort.RELEVANCE)
     folds = view.columns.folds(question.collapse)
     total = len(found.nums) if folds is None else folds.count(found.nums)
     page: Sequence[OrderedHits] = ()
     if question.offset < total and question.limit:
-        page = _first(view, question, found, folds, wanted)[question.offset :]
+        page = _first(view, question, found, links, folds, wanted)[question.offset : wanted]
     highlighter = Highlighter(query.tree) if question.snippets else None
     return SearchResult(
         total=Total(total),
         documents=Total(len(found.nums)),
-        hits=tuple(_hits(view, highlighter, page, found.nums, folds)),
+        hits=_with_link_parts(
+            view, question, found, links, page, _hits(view, highlighter, page, found.nums, folds)
+        ),
         facets=read_facets(view.columns, found.numbers, facets, question.facet_size),
         took_ms=(time.perf_counter() - started) * 1000,
     )
 
 
-def scroll_documents(view: ArchiveView, question: Question) -> Iterator[Hit]:
+def scroll_documents(
+    view: ArchiveView, question: Question, links: LinkedSearch
+) -> Iterator[Hit]:
     """Stream every hit, as `Engine.scroll` does."""
-    found = _find(view, resolve(question))
+    found = _find(view, resolve(question), links)
     nums = iter(found.nums.tolist())
     while chunk := list(islice(nums, _SCROLL_CHUNK)):
         current_work().check()
-        query = all_of([found.query, Query.const_score_query(tantivy_index.nums_query(chunk), 0.0)])
+        query = scored_among(found.query, chunk)
         hits = view.searcher.search(query, len(chunk), count=False).hits
         hits.sort(key=lambda hit: (hit[1].segment_ord, hit[1].doc))
         addresses = [address for _, address in hits]
@@ -111,7 +125,12 @@ def scroll_documents(view: ArchiveView, question: Question) -> Iterator[Hit]:
 
 
 def _find(
-    view: ArchiveView, query: DocumentQuery, facets: Sequence[str] = (), *, scores: bool = True
+    view: ArchiveView,
+    query: DocumentQuery,
+    links: LinkedSearch,
+    facets: Sequence[str] = (),
+    *,
+    scores: bool = True,
 ) -> _Found:
     """Return what a question finds: tantivy answers what it knows, the columns tell the rest.
 
@@ -119,7 +138,8 @@ def _find(
     filters alone would find.
     """
     node, conditions = without_conditions(query.tree)
-    known = Known(partial(_dated, view), Terms(view.searcher), partial(_near, view))
+    node, leaves = without_linked(node)
+    known = _known(view, links)
     apart = [facet for facet in facets if query.filters_facet(facet)]
     own = {name: values for name, values in query.filters.items() if name not in DATED_FACETS}
     filters = {name: values_query(name, values) for name, values in own.items()}
@@ -127,10 +147,13 @@ def _find(
     exact = compile_node(node, replace(known, scored=False))
     scored = has_scores(node)
     ranked = compile_node(node, known) if scored and scores else exact
-    nums = view.all_nums() if isinstance(node, All) else view.matching(node, exact)
+    nums = _matching(view, node, exact)
     for name, values in chosen.items():
         nums = nums[view.columns.has_value(name, values, nums)]
-    allowed = _all_seen(view.columns, conditions)
+    anchors = links.found(query.tree)
+    if anchors is not None:
+        nums = joined(nums, _linked_nums(view, links, anchors, chosen))
+    allowed = links.meet_all(leaves, _all_seen(view.columns, conditions))
     if allowed is not None:
         nums = nums[allowed[nums]]
     own_dates = filter_condition(query)
@@ -142,7 +165,45 @@ def _find(
         allowed = view.columns.is_document
     whole, own_filters = all_of([ranked, *filters.values()]), tuple(filters.values())
     best = steps(node, own_filters, view.searcher, len(numbers.nums))
-    return _Found(whole, numbers, allowed, scored, best)
+    return _Found(whole, numbers, allowed, scored, best, anchors)
+
+
+def _matching(view: ArchiveView, node: Node, query: Query) -> Ints:
+    """Return the documents of a tree and its query; what links tell may change at any time."""
+    if isinstance(node, All):
+        return view.all_nums()
+    return view.nums(query) if joined_leaves(node) else view.matching(node, query)
+
+
+def _known(view: ArchiveView, links: LinkedSearch) -> Known:
+    return Known(
+        dated=partial(_dated, view),
+        terms=Terms(view.searcher),
+        near=partial(_near, view),
+        linked=lambda leaf: _fitting(links.meet(leaf) & view.columns.is_document),
+    )
+
+
+def _linked_nums(
+    view: ArchiveView,
+    links: LinkedSearch,
+    anchors: FoundTargets,
+    chosen: Mapping[str, Sequence[str]],
+) -> Ints:
+    """Return the documents that anchors find, of those that meet all else of a query.
+
+    Conditions on dates, and on links, of the whole query are looked at later.
+    """
+    nums = links.nums(anchors)
+    nums = nums[view.columns.is_document[nums]]
+    for name, values in chosen.items():
+        nums = nums[view.columns.has_value(name, values, nums)]
+    node, _ = without_linked(without_conditions(anchors.rest)[0])
+    if isinstance(node, All) or not len(nums):
+        return nums
+    rest = compile_node(node, replace(_known(view, links), scored=False))
+    inside = Query.const_score_query(tantivy_index.nums_query(nums.tolist()), 0.0)
+    return view.nums(all_of([rest, inside]))
 
 
 def _all_seen(columns: DocumentColumns, conditions: Sequence[DateCondition]) -> Bools | None:
@@ -155,9 +216,13 @@ def _all_seen(columns: DocumentColumns, conditions: Sequence[DateCondition]) -> 
 
 
 def _dated(view: ArchiveView, node: DateRange) -> Query:
-    """Return the query of documents with a date in a range, told by the smaller side."""
+    """Return the query of documents with a date in a range."""
     current_work().check()
-    fits = _seen(view.columns, range_condition(node)) & view.columns.is_document
+    return _fitting(_seen(view.columns, range_condition(node)) & view.columns.is_document)
+
+
+def _fitting(fits: Bools) -> Query:
+    """Return the query of documents that a condition fits, told by the smaller side."""
     nums = np.flatnonzero(fits)
     if 2 * len(nums) <= len(fits):
         found = tantivy_index.nums_query(nums.tolist())
@@ -185,13 +250,56 @@ def _seen(columns: DocumentColumns, condition: DateCondition) -> Bools:
 
 
 def _first(
-    view: ArchiveView, question: Question, found: _Found, folds: Folds | None, wanted: int
+    view: ArchiveView,
+    question: Question,
+    found: _Found,
+    links: LinkedSearch,
+    folds: Folds | None,
+    wanted: int,
 ) -> list[OrderedHits]:
     groups = None if folds is None else folds.groups
-    if question.sort is Sort.RELEVANCE and found.scored:
-        ranking = Ranking(found.query, found.steps)
+    if question.sort is Sort.INLINKS:
+        return links.by_inlinks(view.columns, found.nums, groups, wanted)
+    if not _is_ranked(question, found):
+        sort = Sort.NEWEST if question.sort is Sort.RELEVANCE else question.sort
+        return by_date(view.columns, found.nums, groups, wanted, sort)
+    ranking = Ranking(found.query, found.steps)
+    if not links.has_table:
         return by_score(view, ranking, found.allowed, groups, wanted)
-    return by_date(view.columns, found.nums, groups, wanted, question.sort)
+    most = max(wanted, FACTOR_WINDOW)
+    if found.scored:
+        listed = by_score(view, ranking, found.allowed, groups, most)
+    else:
+        listed = by_date(view.columns, found.nums, groups, most, Sort.NEWEST)
+        listed = [replace(one, score=0.0) for one in listed]
+    return links.ranked(view.columns, listed, found.anchors, found.nums, groups)
+
+
+def _is_ranked(question: Question, found: _Found) -> bool:
+    return question.sort is Sort.RELEVANCE and (found.scored or found.anchors is not None)
+
+
+def _with_link_parts(
+    view: ArchiveView,
+    question: Question,
+    found: _Found,
+    links: LinkedSearch,
+    page: Sequence[OrderedHits],
+    hits: Iterator[tuple[int, Hit]],
+) -> tuple[Hit, ...]:
+    """Return hits with what links have to do with them."""
+    query = found.query if found.scored else None
+    if not links.has_table or not (found.anchors or _is_ranked(question, found)):
+        return tuple(hit for _, hit in hits)
+    parts = links.score_parts(view, query, found.anchors, [one.num for one in page])
+    return tuple(
+        replace(
+            hit,
+            score_parts=parts[num].score_parts if _is_ranked(question, found) else None,
+            found_by_links=parts[num].found_by,
+        )
+        for num, hit in hits
+    )
 
 
 def _hits(
@@ -200,7 +308,7 @@ def _hits(
     page: Sequence[OrderedHits],
     nums: Ints,
     folds: Folds | None,
-) -> Iterator[Hit]:
+) -> Iterator[tuple[int, Hit]]:
     unplaced = [one.num for one in page if one.address is None]
     addresses = tantivy_index.addresses(view.searcher, unplaced)
     versions = {} if folds is None else folds.versions([one.num for one in page], nums)
@@ -216,7 +324,7 @@ def _hits(
         if highlighter is not None:
             text = tantivy_index.content_of(document) or head.get("description", "")
             snippet = highlighter.snippet(text)
-        yield _hit(view.columns, one, head, versions.get(one.num, 1), snippet)
+        yield one.num, _hit(view.columns, one, head, versions.get(one.num, 1), snippet)
 
 
 def _hit(

@@ -1,0 +1,118 @@
+"""How links take part in a search: which documents they find, and what they add to the order.
+
+A hit's score is the higher of two: that of its own words, and that of the
+anchor texts of the links to it, times a weight. It is multiplied by
+1 + weight * log10(1 + linking domains), for the first FACTOR_WINDOW hits.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from nwx.engine.anchors.matching import AnchorWords, Tokens
+from nwx.engine.anchors.table import NO_TARGET, AnchorTable, Numbers, Scores
+from nwx.model import FoundByLinks
+from nwx.query.inlinks import LINKED_TARGETS, anchor_parts, inlink_span
+from nwx.query.leaves import Leaf, text_leaves
+from nwx.query.tree import ANCHOR, INLINK_COUNTS, Node, Phrase, Term
+from nwx.settings import RankingSettings
+
+FACTOR_WINDOW = 100
+"""So many hits, the first by their words and anchors, are ordered by linking domains too."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTargets:
+    """The linked URLs whose anchors match a query, the most linked LINKED_TARGETS of them.
+
+    `targets` are their numbers, in order, and `scores` what each is given.
+    Their documents must meet `rest` too.
+    """
+
+    targets: Numbers
+    scores: Scores
+    words: Node
+    rest: Node
+
+
+@dataclass(frozen=True, slots=True)
+class TargetSet:
+    """Targets that a leaf asks for; `unlinked` where documents that nothing links to meet it."""
+
+    targets: Numbers
+    unlinked: bool = False
+
+
+class LinkRanking:
+    """What one search asks of the anchors of an archive."""
+
+    def __init__(
+        self,
+        table: AnchorTable,
+        weights: RankingSettings,
+        tokens: Tokens,
+        fold: Callable[[str], str],
+    ) -> None:
+        self.table = table
+        self._weights = weights
+        self._words = AnchorWords(table, tokens, fold)
+        self._tokens = tokens
+
+    def found(self, tree: Node) -> FoundTargets | None:
+        """Return what anchors find of a query, None where they take no part in it."""
+        parts = anchor_parts(tree) if self._weights.anchor_weight > 0 else None
+        if parts is None:
+            return None
+        targets = self._words.targets(parts.words)[:LINKED_TARGETS]
+        scores = self._words.scores(parts.words, targets) * self._weights.anchor_weight
+        return FoundTargets(targets, scores, parts.words, parts.rest)
+
+    def leaf_targets(self, leaf: Leaf) -> TargetSet:
+        """Return all targets that a leaf with one of JOINED_FIELDS asks for."""
+        if leaf.field == ANCHOR:
+            return TargetSet(self._words.targets(leaf))
+        return counted_targets(self.table, leaf)
+
+    def factors(self, targets: Numbers) -> Scores:
+        """Return what scores are multiplied by, by targets; NO_TARGET has 1."""
+        return 1 + self._weights.inlink_weight * np.log10(1 + self.domains(targets))
+
+    def domains(self, targets: Numbers) -> Numbers:
+        """Return the number of domains that link to each target, 0 for NO_TARGET."""
+        return linking_counts(self.table, "domains", targets)
+
+    def found_by(self, target: int, words: Node) -> FoundByLinks | None:
+        """Return the anchor text of a target with the most words of a query, then of most hosts."""
+        wanted = {
+            word
+            for leaf in text_leaves(words)
+            if isinstance(leaf, Term | Phrase)
+            for word in self._tokens(leaf.text)
+        }
+        best, most = None, -1
+        for anchor in self.table.anchors(target):
+            shared = len(wanted.intersection(self._tokens(anchor.text)))
+            if shared > most:
+                best, most = FoundByLinks(anchor.text, anchor.hosts), shared
+        return best
+
+
+def counted_targets(table: AnchorTable | None, leaf: Leaf) -> TargetSet:
+    """Return the targets with so many inlinks as a leaf of one of INLINK_COUNTS asks for."""
+    span = inlink_span(leaf)
+    unlinked = span.is_met(0)
+    if table is None:
+        return TargetSet(np.zeros(0, dtype=np.int64), unlinked)
+    counts = table.counts(INLINK_COUNTS[leaf.field])
+    high = math.inf if span.high is None else span.high
+    return TargetSet(np.flatnonzero((counts >= span.low) & (counts <= high)), unlinked)
+
+
+def linking_counts(table: AnchorTable, name: str, targets: Numbers) -> Numbers:
+    """Return how many `documents`, `hosts` or `domains` link to targets, 0 for NO_TARGET."""
+    there = targets != NO_TARGET
+    found = np.zeros(len(targets), dtype=np.int64)
+    found[there] = table.counts(name)[targets[there]]
+    return found

@@ -1,0 +1,125 @@
+"""The captured URLs that others link to, by number, and their anchor texts as arrays.
+
+A target's number is its rank: URLs that more domains, then hosts, then
+pages link to come first, ties by urlkey. So the first numbers of a list
+are the most linked of it.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from nwx.bulk.arrays import Array, read_arrays
+from nwx.engine.inlinks.counts import spread
+from nwx.engine.inlinks.texts import Texts
+from nwx.model import Anchor
+
+NO_TARGET, UNKNOWN = -1, -2
+"""What stands for the target of a document that nothing links to, and of one not known."""
+
+Numbers = npt.NDArray[np.int64]
+Scores = npt.NDArray[np.float64]
+
+
+def key_hash(urlkey: str) -> int:
+    """Return the number that stands for a urlkey: 63 bits."""
+    encoded = urlkey.encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(encoded, digest_size=8).digest(), "big") >> 1
+
+
+class AnchorTable:
+    """The anchors of one build of the inlinks, read from its blob.
+
+    It knows the documents of the build too, by the first 63 bits of their ids.
+    """
+
+    def __init__(self, path: Path) -> None:
+        arrays = read_arrays(path)
+        self.arrays = arrays
+        self.size = len(arrays["documents"])
+        self.keys = Texts(arrays, "key")
+        self.texts = Texts(arrays, "text")
+        self.terms = Texts(arrays, "term")
+        self.lengths: Array = arrays["lengths"]
+        self.mean_length = float(self.lengths.mean()) if self.size else 0.0
+
+    def counts(self, name: str) -> Array:
+        """Return how many `documents`, `hosts` or `domains` link to each target."""
+        return self.arrays[name]
+
+    @cached_property
+    def all_terms(self) -> list[str]:
+        """All terms, in the order of their bytes."""
+        return self.terms.all()
+
+    def targets(self, urlkeys: Sequence[str]) -> Numbers:
+        """Return the targets that urlkeys are, NO_TARGET of others."""
+        hashes = np.fromiter(map(key_hash, urlkeys), np.int64, len(urlkeys))
+        known = self.arrays["key_hashes"]
+        if not len(known):
+            return np.full(len(urlkeys), NO_TARGET, dtype=np.int64)
+        places = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
+        found = self.arrays["key_targets"][places].astype(np.int64)
+        return np.where(known[places] == hashes, found, NO_TARGET)
+
+    def document_targets(self, id_starts: Numbers) -> Numbers:
+        """Return the targets of documents by the first 63 bits of their ids.
+
+        They are NO_TARGET where nothing links to the document's URL, and
+        UNKNOWN of documents that were not in the build.
+        """
+        known = self.arrays["document_starts"]
+        if not len(known):
+            return np.full(len(id_starts), UNKNOWN, dtype=np.int64)
+        places = np.minimum(np.searchsorted(known, id_starts), len(known) - 1)
+        found = self.arrays["document_targets"][places].astype(np.int64)
+        return np.where(known[places] == id_starts, found, UNKNOWN)
+
+    def urlkeys(self, targets: Numbers) -> list[str]:
+        """Return the urlkeys of targets."""
+        return self.keys.take(targets.tolist())
+
+    def postings(self, term: int) -> tuple[Array, Array]:
+        """Return the targets that a term is in anchors of, in order, and its weight in each."""
+        starts = self.arrays["posting_starts"]
+        run = slice(int(starts[term]), int(starts[term + 1]))
+        return self.arrays["posting_targets"][run], self.arrays["posting_weights"][run]
+
+    def texts_with(self, term: int) -> Array:
+        """Return the anchor texts that a term is in, in order."""
+        starts = self.arrays["text_posting_starts"]
+        run = slice(int(starts[term]), int(starts[term + 1]))
+        return self.arrays["text_postings"][run]
+
+    def words(self, text: int) -> list[int]:
+        """Return the terms of an anchor text, in their order."""
+        starts = self.arrays["sequence_starts"]
+        found: list[int] = self.arrays["sequences"][
+            int(starts[text]) : int(starts[text + 1])
+        ].tolist()
+        return found
+
+    def uses(self, targets: Numbers) -> tuple[Array, Array]:
+        """Return the uses of anchor texts by targets: which of the targets, and which use."""
+        return spread(self.arrays["use_starts"], targets)
+
+    def anchors(self, target: int) -> list[Anchor]:
+        """Return the anchor texts of a target, those of most hosts first.
+
+        The target's own host counts as one of them.
+        """
+        starts = self.arrays["use_starts"]
+        return [
+            Anchor(self.texts[text], documents, hosts)
+            for text, documents, hosts in zip(
+                *(
+                    self.arrays[name][int(starts[target]) : int(starts[target + 1])].tolist()
+                    for name in ("use_texts", "use_documents", "use_hosts")
+                ),
+                strict=True,
+            )
+        ]

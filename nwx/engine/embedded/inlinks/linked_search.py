@@ -1,0 +1,249 @@
+"""Links in a search of a view: documents found by anchors, and the order that links make."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from tantivy import Occur, Query
+
+from nwx.engine.anchors.ranking import (
+    FACTOR_WINDOW,
+    FoundTargets,
+    LinkRanking,
+    TargetSet,
+    counted_targets,
+)
+from nwx.engine.anchors.table import NO_TARGET
+from nwx.engine.embedded.documents import tantivy_index
+from nwx.engine.embedded.documents.analyzer import fold, tokens
+from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
+from nwx.engine.embedded.documents.compile import all_of
+from nwx.engine.embedded.documents.order import OrderedHits, by_date
+from nwx.engine.embedded.documents.stored_columns import Ints
+from nwx.engine.embedded.documents.view import ArchiveView
+from nwx.engine.embedded.inlinks.linked_documents import LinkedDocuments
+from nwx.model import FoundByLinks, ScoreParts, Sort
+from nwx.query.leaves import Leaf
+from nwx.query.tree import ANCHOR, JOINED_FIELDS, All, Bool, Node
+from nwx.settings import RankingSettings
+
+_FIRST_TRY = 64
+_FURTHER = 6
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedLeaf:
+    """A leaf that all documents of a query must meet, or must not, told by links alone."""
+
+    leaf: Leaf
+    wanted: bool = True
+
+
+class LinkedSearch:
+    """What links do in one search."""
+
+    def __init__(self, documents: LinkedDocuments, weights: RankingSettings) -> None:
+        self._documents = documents
+        table = documents.table
+        self._ranking = None if table is None else LinkRanking(table, weights, tokens, fold)
+
+    @property
+    def has_table(self) -> bool:
+        """Tell whether links were inverted."""
+        return self._ranking is not None
+
+    def found(self, tree: Node) -> FoundTargets | None:
+        """Return what anchors find of a query, None where they take no part in it."""
+        return None if self._ranking is None else self._ranking.found(tree)
+
+    def meet(self, leaf: Leaf) -> Bools:
+        """Tell of each number whether its document meets a leaf with one of JOINED_FIELDS."""
+        if self._ranking is not None:
+            return self._documents.meet(self._ranking.leaf_targets(leaf))
+        if leaf.field == ANCHOR:
+            return self._documents.meet(TargetSet(np.zeros(0, dtype=np.int64)))
+        return self._documents.meet(counted_targets(None, leaf))
+
+    def meet_all(self, leaves: Sequence[LinkedLeaf], allowed: Bools | None) -> Bools | None:
+        """Tell of each number whether it is allowed and meets all leaves; None is any."""
+        for one in leaves:
+            fits = self.meet(one.leaf)
+            fits = fits if one.wanted else ~fits
+            allowed = fits if allowed is None else allowed & fits
+        return allowed
+
+    def nums(self, found: FoundTargets) -> Ints:
+        """Return the documents of found targets, in order."""
+        nums, _ = self._documents.nums(found.targets)
+        return np.sort(nums)
+
+    def ranked(
+        self,
+        columns: DocumentColumns,
+        listed: Sequence[OrderedHits],
+        found: FoundTargets | None,
+        nums: Ints,
+        groups: Ints | None,
+    ) -> list[OrderedHits]:
+        """Return hits in the order of their scores, those that anchors found among them.
+
+        `listed` are the first hits by their own words, one of each group,
+        FACTOR_WINDOW of them at least where there are so many. `nums` are
+        all documents of the result.
+        """
+        hits = {one.num: one for one in listed}
+        anchors = {} if found is None else self._anchor_scores(found, nums)
+        every = np.array([*hits, *(num for num in anchors if num not in hits)], dtype=np.int64)
+        texts = np.array([hits[num].score if num in hits else 0.0 for num in every.tolist()])
+        scores = np.maximum(texts, [anchors.get(num, 0.0) for num in every.tolist()])
+        order = _in_order(columns, every, scores)
+        first = _firsts(every, groups, order)
+        window = first[:FACTOR_WINDOW]
+        if self._ranking is not None:
+            scores[window] *= self._ranking.factors(self._documents.targets[every[window]])
+        window = window[np.argsort(-scores[window], kind="stable")]
+        return [
+            replace(hits[num], score=score) if num in hits else OrderedHits(num, score)
+            for num, score in (
+                (int(every[place]), float(scores[place]))
+                for place in (*window, *first[FACTOR_WINDOW:])
+            )
+        ]
+
+    def _anchor_scores(self, found: FoundTargets, nums: Ints) -> Mapping[int, float]:
+        documents, of = self._documents.nums(found.targets)
+        there = _among(documents, nums)
+        return dict(
+            zip(documents[there].tolist(), found.scores[of[there]].tolist(), strict=True)
+        )
+
+    def by_inlinks(
+        self, columns: DocumentColumns, nums: Ints, groups: Ints | None, wanted: int
+    ) -> list[OrderedHits]:
+        """Return the first by the number of linking pages, equal ones newest first, then by id."""
+        counts = self._documents.inlinks(nums)
+        linked = np.flatnonzero(counts)
+        size = max(_FIRST_TRY, 2 * wanted)
+        while True:
+            chosen = linked
+            if size < len(linked):
+                # All that are as linked as the last one come along, to be told apart by date.
+                least = -np.partition(-counts[linked], size)[size]
+                chosen = linked[counts[linked] >= least]
+            found = nums[chosen]
+            order = np.lexsort((columns.id_start[found], -columns.newest[found], -counts[chosen]))
+            first = found[_firsts(found, groups, order, wanted)].tolist()
+            if len(first) >= wanted or size >= len(linked):
+                break
+            size *= _FURTHER
+        hits = {num if groups is None else int(groups[num]): OrderedHits(num, 1.0) for num in first}
+        if len(hits) < wanted:
+            rest = np.delete(nums, linked)
+            for one in by_date(columns, rest, groups, wanted, Sort.NEWEST):
+                hits.setdefault(one.num if groups is None else int(groups[one.num]), one)
+        return list(hits.values())[:wanted]
+
+    def score_parts(
+        self, view: ArchiveView, query: Query | None, found: FoundTargets | None, nums: Sequence[int]
+    ) -> Mapping[int, "LinkPart"]:
+        """Return what the scores of some hits are made of; `query` scores documents by their words.
+
+        A `query` of None scores none.
+        """
+        if self._ranking is None:
+            return {}
+        of_hits = np.array(nums, dtype=np.int64)
+        anchors = {} if found is None else self._anchor_scores(found, np.sort(of_hits))
+        texts = {} if query is None else _text_scores(view, query, nums)
+        targets = self._documents.targets[of_hits].astype(np.int64)
+        domains, factors = self._ranking.domains(targets), self._ranking.factors(targets)
+        return {
+            num: LinkPart(
+                ScoreParts(texts.get(num, 0.0), anchors.get(num, 0.0), float(factor), int(count)),
+                self._found_by(found, int(target), num in anchors and num not in texts),
+            )
+            for num, target, factor, count in zip(nums, targets, factors, domains, strict=True)
+        }
+
+    def _found_by(
+        self, found: FoundTargets | None, target: int, alone: bool
+    ) -> FoundByLinks | None:
+        if not alone or found is None or self._ranking is None or target == NO_TARGET:
+            return None
+        return self._ranking.found_by(target, found.words)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkPart:
+    """What links have to do with a hit."""
+
+    score_parts: ScoreParts
+    found_by: FoundByLinks | None
+
+
+def without_linked(node: Node) -> tuple[Node, tuple[LinkedLeaf, ...]]:
+    """Return a query without the leaves of links that hold for every document of it, and those."""
+    if _is_linked(node):
+        return All(), (LinkedLeaf(node),)  # type: ignore[arg-type]
+    if not isinstance(node, Bool):
+        return node, ()
+    must = [without_linked(part) for part in node.must]
+    leaves = [leaf for _, found in must for leaf in found]
+    leaves += [LinkedLeaf(part, wanted=False) for part in node.must_not if _is_linked(part)]  # type: ignore[arg-type]
+    if not leaves:
+        return node, ()
+    kept = tuple(part for part, found in must if not (found and isinstance(part, All)))
+    must_not = tuple(part for part in node.must_not if not _is_linked(part))
+    if not kept and not node.should and not must_not:
+        return All(), tuple(leaves)
+    # All keeps what is in `should` a matter of score, where something had to be met before.
+    return Bool(kept or ((All(),) if node.must else ()), node.should, must_not), tuple(leaves)
+
+
+def _is_linked(node: Node) -> bool:
+    return getattr(node, "field", "") in JOINED_FIELDS
+
+
+def joined(nums: Ints, further: Ints) -> Ints:
+    """Return numbers in order with further ones, in order too."""
+    new = further[~_among(further, nums)]
+    return np.insert(nums, np.searchsorted(nums, new), new) if len(new) else nums
+
+
+def _among(nums: Ints, others: Ints) -> Bools:
+    """Tell of numbers whether they are among others, which are in order."""
+    if not len(others):
+        return np.zeros(len(nums), dtype=bool)
+    places = np.minimum(np.searchsorted(others, nums), len(others) - 1)
+    found: Bools = others[places] == nums
+    return found
+
+
+def _text_scores(view: ArchiveView, query: Query, nums: Sequence[int]) -> dict[int, float]:
+    """Return the scores of those of some documents that match by their own words."""
+    if not nums:
+        return {}
+    inside = Query.const_score_query(tantivy_index.nums_query(nums), 0.0)
+    hits = view.searcher.search(all_of([query, inside]), len(nums), count=False).hits
+    found = tantivy_index.nums_of(view.searcher, [address for _, address in hits])
+    return {num: score for num, (score, _) in zip(found, hits, strict=True)}
+
+
+def scored_among(query: Query, nums: Sequence[int]) -> Query:
+    """Return the query of some documents, scored where another one finds them."""
+    inside = Query.const_score_query(tantivy_index.nums_query(nums), 0.0)
+    return Query.boolean_query([(Occur.Must, inside), (Occur.Should, query)])
+
+
+def _in_order(columns: DocumentColumns, nums: Ints, scores: np.ndarray) -> Ints:  # type: ignore[type-arg]
+    return np.lexsort((columns.id_start[nums], -columns.newest[nums], -scores))
+
+
+def _firsts(nums: Ints, groups: Ints | None, order: Ints, wanted: int | None = None) -> Ints:
+    """Return the places of an order that are the first of their group."""
+    if groups is not None:
+        _, first = np.unique(groups[nums[order]], return_index=True)
+        order = order[np.sort(first)]
+    return order[:wanted]
+
+

@@ -1,0 +1,144 @@
+"""What a query asks of the links to documents: their number, and their anchor texts.
+
+Words without a field are looked up in anchor texts too. Anchors are counted
+for a URL and not for a document, so that this is a search of its own: a
+document is found by links where all words without a field match anchor
+texts of its URL (`AnchorParts.words`) and the document meets everything
+else of the query (`AnchorParts.rest`).
+"""
+
+from dataclasses import dataclass, replace
+
+from nwx.query.leaves import Leaf, is_any, number_value
+from nwx.query.tree import (
+    ANCHOR,
+    INLINK_COUNTS,
+    All,
+    Bool,
+    Boost,
+    DateRange,
+    Node,
+    Phrase,
+    Range,
+    Term,
+)
+
+LINKED_TARGETS = 1_000
+"""Of the linked URLs whose anchors match a query, so many that most hosts link to take part."""
+
+
+@dataclass(frozen=True, slots=True)
+class InlinkSpan:
+    """Numbers of inlinks from `low` to `high`, both inclusive; a `high` of None is open."""
+
+    low: int
+    high: int | None
+
+    def is_met(self, number: int) -> bool:
+        """Tell whether a number is in the span."""
+        return self.low <= number and (self.high is None or number <= self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorParts:
+    """The two sides of a query that finds documents by the links to them.
+
+    `words` is what anchor texts of a URL must match: its leaves have no
+    field, or the field ANCHOR, and all are looked up in anchors. `rest` is
+    what the document itself must meet.
+    """
+
+    words: Node
+    rest: Node
+
+
+def inlink_span(node: Leaf) -> InlinkSpan:
+    """Return the numbers that a leaf of one of INLINK_COUNTS asks for; the leaf was checked."""
+    if is_any(node):
+        return InlinkSpan(1, None)
+    match node:
+        case Range():
+            low = 0 if node.low is None else number_value(node.low, node.field)
+            high = None if node.high is None else number_value(node.high, node.field)
+            low += not node.include_low and node.low is not None
+            if high is not None:
+                high -= not node.include_high
+            return InlinkSpan(max(low, 0), high)
+        case Term() | Phrase():
+            number = number_value(node.text, node.field)
+            return InlinkSpan(number, number)
+    raise AssertionError(f"{node} was not checked")
+
+
+def asks_inlinks(node: Node) -> bool:
+    """Tell whether a query has a leaf that is joined from inlinks."""
+    return any(leaf.field == ANCHOR or leaf.field in INLINK_COUNTS for leaf in _leaves(node))
+
+
+def anchor_parts(node: Node) -> AnchorParts | None:
+    """Return the two sides of a query, None where anchors have no part in it.
+
+    That is so where nothing is asked without a field, and where a part of
+    the query takes words of anchors and fields of documents as alternatives
+    (`quarry OR title:pit`).
+    """
+    if isinstance(node, Bool) and node.must:
+        return _parts_of_all(node)
+    return AnchorParts(node, All()) if _is_words(node) else None
+
+
+def _parts_of_all(node: Bool) -> AnchorParts | None:
+    words, rest = [], []
+    for part in node.must:
+        parts = anchor_parts(part)
+        if parts is not None:
+            words.append(parts.words)
+            rest += [] if isinstance(parts.rest, All) else [parts.rest]
+        elif any(map(_is_word, _leaves(part))):
+            return None
+        else:
+            rest.append(part)
+    if not words:
+        return None
+    ruled_out = tuple(part for part in node.must_not if _is_words(part))
+    return AnchorParts(
+        _all_of(words, ruled_out, tuple(part for part in node.should if _is_words(part))),
+        _all_of(rest, node.must_not),
+    )
+
+
+def _all_of(
+    must: list[Node], must_not: tuple[Node, ...], should: tuple[Node, ...] = ()
+) -> Node:
+    if not must_not and not should and len(must) <= 1:
+        return must[0] if must else All()
+    return Bool(tuple(must) or (All(),), should, must_not)
+
+
+def _is_words(node: Node) -> bool:
+    """Tell whether all that a node asks for can be looked up in anchor texts."""
+    match node:
+        case All() | DateRange():
+            return False
+        case Boost():
+            return _is_words(node.node)
+        case Bool():
+            parts = (*node.must, *node.should)
+            return bool(parts) and all(map(_is_words, (*parts, *node.must_not)))
+    return _is_word(node)
+
+
+def _is_word(leaf: Leaf) -> bool:
+    return leaf.field in ("", ANCHOR) and not (isinstance(leaf, Range) and not leaf.field)
+
+
+def _leaves(node: Node) -> "list[Leaf]":
+    match node:
+        case All() | DateRange():
+            return []
+        case Boost():
+            return _leaves(node.node)
+        case Bool():
+            parts = (*node.must, *node.should, *node.must_not)
+            return [leaf for part in parts for leaf in _leaves(part)]
+    return [node]
