@@ -52,7 +52,7 @@ class ElasticSettings:
 
 @dataclass(frozen=True, slots=True)
 class RankingSettings:
-    """How much links count in the order of results (`nwx.engine.anchors.ranking`).
+    """How much links count in the order of results (`nwx.engine.anchors.scores`).
 
     `anchor_weight` is what the score of anchor texts is multiplied by, as a
     title's is by 3; at 0 anchors find nothing and do not count. A page's

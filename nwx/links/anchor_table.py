@@ -1,6 +1,6 @@
 """The build of the anchors that searches look at, from the inlinks of a build."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,8 +9,9 @@ import polars as pl
 
 from nwx.bulk.arrays import Array, narrow, write_arrays
 from nwx.engine.anchors.table import NO_TARGET, key_hash
-from nwx.engine.inlink_index import ID_BYTES
+from nwx.engine.anchors.words import Tokens
 from nwx.engine.inlinks.counts import count_anchors, spread
+from nwx.engine.inlinks.inlink_index import ID_BYTES
 from nwx.engine.inlinks.table import SELF, InlinkTable, TargetRange
 from nwx.engine.inlinks.texts import packed_texts
 from nwx.model import ANCHORS_KEPT
@@ -18,8 +19,6 @@ from nwx.model import ANCHORS_KEPT
 _AT_ONCE = 1 << 21
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
-
-Tokens = Callable[[str], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,10 +17,13 @@ from nwx.bulk.pool import Pool
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.resources import processors
 from nwx.engine.base import Engine
+from nwx.engine.embedded.documents.analyzer import tokens
 from nwx.engine.facet_store import StoredBuild
 from nwx.engine.inlinks.inlink_index import ID_BYTES, InlinkIndex
 from nwx.engine.inlinks.notes import INLINKS_FORMAT, InlinkNotes, RangeNotes, inlink_notes
+from nwx.engine.inlinks.table import InlinkTable
 from nwx.errors import EngineBusyError, EngineError, EngineVersionError
+from nwx.links.anchor_table import write_anchor_table
 from nwx.links.document_table import DocumentTable, document_table
 from nwx.links.parts import CODED_KINDS, LinkPart, batches, found_parts, write_parts
 from nwx.links.ranges import RangeSource, range_starts, write_range
@@ -181,7 +184,15 @@ class _Build:
             refused=int(table.arrays["refused"].sum()),
             ranges=ranges,
         )
+        notes = self._with_anchors(notes, draft, mark)
         return notes, self._publish(notes, draft)
+
+    def _with_anchors(self, notes: InlinkNotes, draft: Path, mark: str) -> InlinkNotes:
+        """Write what searches look at, and return the notes with it."""
+        anchors = f"anchors.{mark}.arrays"
+        built = InlinkTable(draft, StoredBuild({}, notes.as_json()))
+        write_anchor_table(built, draft / anchors, tokens)
+        return replace(notes, anchors=anchors)
 
     def _number(self) -> int:
         try:

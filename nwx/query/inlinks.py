@@ -7,12 +7,12 @@ texts of its URL (`AnchorParts.words`) and the document meets everything
 else of the query (`AnchorParts.rest`).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from nwx.query.leaves import Leaf, is_any, number_value
 from nwx.query.tree import (
     ANCHOR,
-    INLINK_COUNTS,
+    JOINED_FIELDS,
     All,
     Bool,
     Boost,
@@ -70,9 +70,9 @@ def inlink_span(node: Leaf) -> InlinkSpan:
     raise AssertionError(f"{node} was not checked")
 
 
-def asks_inlinks(node: Node) -> bool:
-    """Tell whether a query has a leaf that is joined from inlinks."""
-    return any(leaf.field == ANCHOR or leaf.field in INLINK_COUNTS for leaf in _leaves(node))
+def joined_leaves(node: Node) -> list[Leaf]:
+    """Return the leaves of a query that are joined from inlinks."""
+    return [leaf for leaf in _leaves(node) if leaf.field in JOINED_FIELDS]
 
 
 def anchor_parts(node: Node) -> AnchorParts | None:
@@ -88,7 +88,8 @@ def anchor_parts(node: Node) -> AnchorParts | None:
 
 
 def _parts_of_all(node: Bool) -> AnchorParts | None:
-    words, rest = [], []
+    words: list[Node] = []
+    rest: list[Node] = []
     for part in node.must:
         parts = anchor_parts(part)
         if parts is not None:
@@ -107,9 +108,7 @@ def _parts_of_all(node: Bool) -> AnchorParts | None:
     )
 
 
-def _all_of(
-    must: list[Node], must_not: tuple[Node, ...], should: tuple[Node, ...] = ()
-) -> Node:
+def _all_of(must: list[Node], must_not: tuple[Node, ...], should: tuple[Node, ...] = ()) -> Node:
     if not must_not and not should and len(must) <= 1:
         return must[0] if must else All()
     return Bool(tuple(must) or (All(),), should, must_not)
@@ -132,7 +131,7 @@ def _is_word(leaf: Leaf) -> bool:
     return leaf.field in ("", ANCHOR) and not (isinstance(leaf, Range) and not leaf.field)
 
 
-def _leaves(node: Node) -> "list[Leaf]":
+def _leaves(node: Node) -> list[Leaf]:
     match node:
         case All() | DateRange():
             return []

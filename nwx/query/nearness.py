@@ -16,7 +16,9 @@ def stand_near(words: Sequence[Word], places: Mapping[Word, Sequence[int]], slop
     return any(_fit(words, places, least, slop) for least in sorted(moves))
 
 
-def _fit(words: Sequence[Word], places: Mapping[Word, Sequence[int]], least: int, slop: int) -> bool:
+def _fit(
+    words: Sequence[Word], places: Mapping[Word, Sequence[int]], least: int, slop: int
+) -> bool:
     """Tell whether all words can be moved by `least` to `least + slop`.
 
     Equal words take their places from left to right: where that does not

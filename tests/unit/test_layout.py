@@ -38,6 +38,7 @@ TESTED_ELSEWHERE = {
     "nwx/charts": "tests/unit/charts/test_pictures.py",
     "nwx/cli/tables": "tests/cli/test_outputs.py",
     "nwx/dedup/choices.py": "tests/unit/dedup/test_duplicates.py",
+    "nwx/engine/anchors": "tests/conformance/test_28_linked_search.py",
     "nwx/engine/base.py": "tests/conformance",
     "nwx/engine/capture_index.py": "tests/conformance",
     "nwx/engine/dates_index.py": "tests/conformance",

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from nwx.cdx.rows import CdxRow
+from nwx.engine.anchors.store import AnchorBlobs
 from nwx.engine.base import Engine, EngineTraits, check_deletable
 from nwx.engine.dates_index import DatesBuilder
 from nwx.engine.elastic.bulk import Action, send
@@ -19,6 +20,7 @@ from nwx.engine.elastic.documents.search import Searching
 from nwx.engine.elastic.documents.store import DocumentsIndex
 from nwx.engine.elastic.facets.store import ElasticFacetStore
 from nwx.engine.elastic.inlinks.index import ElasticInlinkIndex
+from nwx.engine.elastic.inlinks.linked_search import LinkedSearches
 from nwx.engine.elastic.pages import count_hits, pages
 from nwx.engine.elastic.schema import Schema
 from nwx.engine.elastic.server import Body, Server, quoted
@@ -41,8 +43,9 @@ from nwx.model import (
     Written,
 )
 from nwx.query.question import Question
-from nwx.settings import ElasticSettings
+from nwx.settings import ElasticSettings, RankingSettings
 
+_ANCHORS = "anchors"
 _EVERYTHING: Body = {"match_all": {}}
 _OF_ALL_VERSIONS = (
     IndexName.DOCUMENTS,
@@ -62,7 +65,9 @@ class ElasticEngine(Engine):
         estimates=True, live_selections=True, transactional_load=False, is_local=False
     )
 
-    def __init__(self, address: str, settings: ElasticSettings) -> None:
+    def __init__(
+        self, address: str, settings: ElasticSettings, ranking: RankingSettings | None = None
+    ) -> None:
         self._server = Server(address, settings)
         self.address = self._server.address
         self._schema = Schema(self._server, settings)
@@ -70,8 +75,18 @@ class ElasticEngine(Engine):
         self._documents = DocumentsIndex(self._server, self._name(IndexName.DOCUMENTS))
         self._dates = DatesStore(self._server, self._name(IndexName.DATES))
         self._parallel = ElasticDatesIndices(self._server, self._schema)
-        self._searching = Searching(self._server, self._schema, self._parallel)
         self._settings = settings
+        self._searching = Searching(
+            self._server,
+            self._schema,
+            self._parallel,
+            LinkedSearches(
+                self._server,
+                self._name(IndexName.DOCUMENTS),
+                AnchorBlobs(self._inlink_index(_ANCHORS)),
+                ranking or RankingSettings(),
+            ),
+        )
 
     def create(self) -> None:
         self._schema.create()
@@ -218,7 +233,11 @@ class ElasticEngine(Engine):
         return ElasticFacetStore(self._server, captures, facets, self._settings)
 
     def inlink_index(self) -> ElasticInlinkIndex:
-        return ElasticInlinkIndex(self._server, self._name, self._parallel, self._settings)
+        return self._inlink_index()
+
+    def _inlink_index(self, copies: str = "") -> ElasticInlinkIndex:
+        """Return the inlinks, whose blobs are copied to a folder of this name within their own."""
+        return ElasticInlinkIndex(self._server, self._name, self._parallel, self._settings, copies)
 
     def stats(self) -> dict[IndexName, IndexStats]:
         return {

@@ -10,4 +10,4 @@ __all__ = ["EmbeddedEngine", "open_engine"]
 
 def open_engine(settings: Settings, *, read_only: bool) -> EmbeddedEngine:
     """Return the archive in the folder `settings.engine`."""
-    return EmbeddedEngine(Path(settings.engine), read_only=read_only)
+    return EmbeddedEngine(Path(settings.engine), read_only=read_only, ranking=settings.ranking)

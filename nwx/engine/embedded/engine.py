@@ -41,10 +41,13 @@ from nwx.model import (
     Written,
 )
 from nwx.query.question import Question
+from nwx.settings import RankingSettings
 
 if TYPE_CHECKING:
-    from nwx.engine.embedded.documents.view import ArchiveViews
+    from nwx.engine.embedded.documents.view import ArchiveView, ArchiveViews
     from nwx.engine.embedded.inlinks.index import EmbeddedInlinkIndex
+    from nwx.engine.embedded.inlinks.linked_documents import DocumentJoin
+    from nwx.engine.embedded.inlinks.linked_search import LinkedSearch
 
 _APPEND_WAIT_SECONDS = 10.0
 
@@ -62,7 +65,9 @@ class EmbeddedEngine(Engine):
         estimates=False, live_selections=False, transactional_load=True, is_local=True
     )
 
-    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+    def __init__(
+        self, path: Path, *, read_only: bool = False, ranking: RankingSettings | None = None
+    ) -> None:
         self.address = str(path)
         self._folder = Folder(path)
         self._read_only = read_only
@@ -73,6 +78,8 @@ class EmbeddedEngine(Engine):
         self._writer: ArchiveWriter | None = None
         self._main_dates = DatesWriter(self._folder)
         self._parallel = EmbeddedDatesIndices(self._folder, self._reading, self._altering)
+        self._ranking = ranking or RankingSettings()
+        self._linked: DocumentJoin | None = None
         if read_only:
             self._folder.check()
 
@@ -220,7 +227,7 @@ class EmbeddedEngine(Engine):
 
         view = self._viewer.view()
         with self._folder.our_errors():
-            return search.search_documents(view, question)
+            return search.search_documents(view, question, self._links(view))
 
     def scroll(self, question: Question) -> Iterator[Hit]:
         """Stream every hit of a question, in no order, without snippets."""
@@ -228,7 +235,17 @@ class EmbeddedEngine(Engine):
 
         view = self._viewer.view()
         with self._folder.our_errors():
-            yield from search.scroll_documents(view, question)
+            yield from search.scroll_documents(view, question, self._links(view))
+
+    def _links(self, view: "ArchiveView") -> "LinkedSearch":
+        from nwx.engine.anchors.store import AnchorBlobs
+        from nwx.engine.embedded.inlinks.linked_documents import DocumentJoin
+        from nwx.engine.embedded.inlinks.linked_search import LinkedSearch
+
+        with self._views_guard:
+            if self._linked is None:
+                self._linked = DocumentJoin(AnchorBlobs(self._inlink_blobs()))
+        return LinkedSearch(self._linked.documents(view), self._ranking)
 
     def count(self, index: IndexName) -> int:
         if index is IndexName.FACETS:

@@ -30,7 +30,8 @@ class InlinkNotes:
 
     `stamp` is that of the documents that it was made from. `cells` are pairs
     of year and collection by their codes; the first is of all links.
-    `kinds` are the kinds of links by their codes.
+    `kinds` are the kinds of links by their codes. `anchors` is the blob of
+    what searches look at (`nwx.engine.anchors`), "" in builds without it.
     """
 
     format: int
@@ -43,6 +44,7 @@ class InlinkNotes:
     linking: int
     refused: int
     ranges: Sequence[RangeNotes] = field(default_factory=list)
+    anchors: str = ""
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any], place: str) -> "InlinkNotes":
@@ -62,7 +64,7 @@ class InlinkNotes:
     @property
     def blobs(self) -> list[str]:
         """The names of all blobs."""
-        return [self.documents, *(one.blob for one in self.ranges)]
+        return [self.documents, *(one.blob for one in self.ranges), *filter(None, [self.anchors])]
 
 
 def inlink_notes(store: BlobStore) -> InlinkNotes | None:

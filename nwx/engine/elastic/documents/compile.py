@@ -19,6 +19,7 @@ from nwx.query.leaves import (
 )
 from nwx.query.tree import (
     DEFAULT_FIELDS,
+    JOINED_FIELDS,
     All,
     Bool,
     Boost,
@@ -31,8 +32,9 @@ from nwx.query.tree import (
 )
 
 Query = dict[str, Any]
-_Dated = Callable[[DateRange, bool], Query]
-"""What compiles a date range; the flag tells whether it is asked for, or ruled out by a `NOT`."""
+_Joined = Callable[[DateRange | Leaf, bool], Query]
+"""What compiles a date range, or a leaf of JOINED_FIELDS; the flag tells whether it is asked for,
+or ruled out by a `NOT`."""
 
 EVERYTHING: Query = {"match_all": {}}
 NOTHING: Query = {"match_none": {}}
@@ -46,8 +48,8 @@ _LOWEST = (0, 1, 1, 0, 0, 0)
 _HIGHEST = (9999, 12, 31, 23, 59, 59)
 
 
-def compile_node(node: Node, dated: _Dated, wanted: bool = True) -> Query:
-    """Return the query of a tree; `dated` gives the queries of its date ranges.
+def compile_node(node: Node, joined: _Joined, wanted: bool = True) -> Query:
+    """Return the query of a tree; `joined` gives the queries of what other indices tell.
 
     The tree was checked (`nwx.query.leaves.check_tree`).
     """
@@ -55,11 +57,13 @@ def compile_node(node: Node, dated: _Dated, wanted: bool = True) -> Query:
         case All():
             return EVERYTHING
         case DateRange():
-            return dated(node, wanted)
+            return joined(node, wanted)
         case Boost():
-            return _boost(node, dated, wanted)
+            return _boost(node, joined, wanted)
         case Bool():
-            return _bool(node, dated, wanted)
+            return _bool(node, joined, wanted)
+    if node.field in JOINED_FIELDS:
+        return joined(node, wanted)
     if node.field:
         return _leaf(node, node.field)
     return {
@@ -69,19 +73,19 @@ def compile_node(node: Node, dated: _Dated, wanted: bool = True) -> Query:
     }
 
 
-def _boost(node: Boost, dated: _Dated, wanted: bool) -> Query:
-    return _boosted(compile_node(node.node, dated, wanted), node.factor)
+def _boost(node: Boost, joined: _Joined, wanted: bool) -> Query:
+    return _boosted(compile_node(node.node, joined, wanted), node.factor)
 
 
 def _boosted(query: Query, factor: float) -> Query:
     return query if factor == 1 else {"bool": {"must": [query], "boost": factor}}
 
 
-def _bool(node: Bool, dated: _Dated, wanted: bool) -> Query:
+def _bool(node: Bool, joined: _Joined, wanted: bool) -> Query:
     parts: Query = {
-        "must": [compile_node(part, dated, wanted) for part in node.must],
-        "should": [compile_node(part, dated, wanted) for part in node.should],
-        "must_not": [compile_node(part, dated, not wanted) for part in node.must_not],
+        "must": [compile_node(part, joined, wanted) for part in node.must],
+        "should": [compile_node(part, joined, wanted) for part in node.should],
+        "must_not": [compile_node(part, joined, not wanted) for part in node.must_not],
     }
     parts = {name: queries for name, queries in parts.items() if queries}
     if node.should and not node.must:

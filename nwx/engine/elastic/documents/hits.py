@@ -12,6 +12,7 @@ from nwx.query.tree import Node
 SOURCE = [
     "id",
     "url",
+    "urlkey",
     "digest",
     "title",
     "timestamp",

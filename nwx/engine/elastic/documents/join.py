@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from nwx.engine.elastic import limits
 from nwx.engine.elastic.dates.indices import ElasticDatesIndices
@@ -9,11 +10,12 @@ from nwx.engine.elastic.documents.compile import EVERYTHING, NOTHING, Query, com
 from nwx.engine.elastic.documents.conditions import DateCondition, filter_condition
 from nwx.engine.elastic.documents.facet_filters import DATED_FACETS, FacetFilters
 from nwx.engine.elastic.documents.id_lists import RememberedNumbers
+from nwx.engine.elastic.inlinks.linked_query import LinkedQuery
 from nwx.engine.elastic.pages import count_hits, numbers, pages, within
 from nwx.engine.elastic.schema import NUMBER, Schema
 from nwx.engine.elastic.server import Body, Server
 from nwx.model import IndexName
-from nwx.query.leaves import date_ranges, field_type
+from nwx.query.leaves import Leaf, date_ranges, field_type
 from nwx.query.question import DocumentQuery
 from nwx.query.tree import DateRange
 
@@ -200,10 +202,7 @@ def _joined(one: DateCondition, found: Collection[int]) -> Query:
 
 
 def _query(query: DocumentQuery, join: _Joiner) -> Query:
-    compiled = compile_node(
-        query.tree,
-        lambda node, wanted: {"constant_score": {"filter": join(_condition(node), wanted)}},
-    )
+    compiled = _with_links(query, partial(_joined_leaf, query, join))
     filters = [
         _filter(field, values)
         for field, values in query.filters.items()
@@ -213,6 +212,21 @@ def _query(query: DocumentQuery, join: _Joiner) -> Query:
     if own:
         filters.append(join(own, True))
     return {"bool": {"must": [compiled], "filter": filters}} if filters else compiled
+
+
+def _with_links(query: DocumentQuery, join: Callable[[DateRange | Leaf, bool], Query]) -> Query:
+    compiled = compile_node(query.tree, join)
+    if not isinstance(query, LinkedQuery) or not query.found:
+        return compiled
+    return query.with_found(compiled, compile_node(query.rest, join))
+
+
+def _joined_leaf(
+    query: DocumentQuery, join: _Joiner, node: DateRange | Leaf, wanted: bool
+) -> Query:
+    if isinstance(node, DateRange):
+        return {"constant_score": {"filter": join(_condition(node), wanted)}}
+    return query.leaves[node] if isinstance(query, LinkedQuery) else NOTHING
 
 
 def _dates_query(query: DocumentQuery, found: _Found) -> Query:

@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from nwx.engine.document_index import RESULT_WINDOW
 from nwx.engine.elastic.dates.indices import ElasticDatesIndices
@@ -10,15 +11,22 @@ from nwx.engine.elastic.documents.compile import EVERYTHING, Query
 from nwx.engine.elastic.documents.counts import FacetCounts
 from nwx.engine.elastic.documents.facet_filters import flat, terms_of, total_without
 from nwx.engine.elastic.documents.hits import SOURCE, Highlighting, to_hit
-from nwx.engine.elastic.documents.join import Join, Resolved
+from nwx.engine.elastic.documents.join import Join, Resolved, superset_query
 from nwx.engine.elastic.documents.order import DateOrder
+from nwx.engine.elastic.inlinks.linked_search import (
+    LinkedSearch,
+    LinkedSearches,
+    RankedHit,
+    ranked_hits,
+    ranking_body,
+)
+from nwx.engine.elastic.inlinks.order import InlinkOrder
 from nwx.engine.elastic.pages import UNREAD, pages, search_page, within
 from nwx.engine.elastic.refusals import RefusedError
 from nwx.engine.elastic.schema import FOLD_SIMILAR, FOLD_URL, NUMBER, Schema
 from nwx.engine.elastic.server import Body, Server
 from nwx.errors import QueryError, WindowError
 from nwx.model import Collapse, FacetValue, Hit, IndexName, SearchResult, Sort, Total
-from nwx.query.leaves import has_scores
 from nwx.query.question import DocumentQuery, Question, facet_fields, resolve
 
 _FOLDS = {Collapse.URL: FOLD_URL, Collapse.SIMILAR: FOLD_SIMILAR, Collapse.NONE: NUMBER}
@@ -43,9 +51,12 @@ class Folded:
 class Searching:
     """What answers questions from the indices of documents and dates."""
 
-    def __init__(self, server: Server, schema: Schema, dates: ElasticDatesIndices) -> None:
+    def __init__(
+        self, server: Server, schema: Schema, dates: ElasticDatesIndices, links: LinkedSearches
+    ) -> None:
         self._server = server
         self._dates = dates
+        self._links = links
         self._documents = schema.name(IndexName.DOCUMENTS)
         self._join = Join(server, schema, dates)
         self._facets = FacetCounts(server, schema, dates)
@@ -67,22 +78,26 @@ class Searching:
     def _search(self, question: Question) -> SearchResult:
         started = time.perf_counter()
         facets = facet_fields(question)
-        query = resolve(question)
-        by_date = _date_order(question, query)
+        links = self._links.search(resolve(question))
+        query = links.query
+        by_date = _date_order(question, links)
         order = DateOrder(self._server, self._documents, self._dates, by_date) if by_date else None
         resolved = self._resolved(question, query, order.own_sort() if order else _RELEVANCE)
         highlighting = Highlighting(query.tree)
-        answer = self._ask(question, resolved, highlighting, order)
+        answer = self._ask(question, resolved, highlighting, order, links)
         hits = answer["hits"]["hits"]
-        if order and question.limit:
-            hits = self._ordered(question, resolved.query, order, answer, highlighting)
+        parts: Mapping[int, RankedHit | None] = {}
+        if question.limit and (order or links.table):
+            page = self._page_scores(question, resolved.query, order, answer, links)
+            hits, parts = self._fetched(question, list(page), links, highlighting), page
         folded = self._folded(question, resolved.query, answer, hits)
         documents = Total(answer["hits"]["total"]["value"])
         counted = self._facet_values(question, query, resolved, answer)
+        found = self._hits(hits, _FOLDS[question.collapse], folded, highlighting)
         return SearchResult(
             total=folded.total if resolved.whole else _at_least(folded.total),
             documents=documents if resolved.whole else _at_least(documents),
-            hits=self._hits(hits, _FOLDS[question.collapse], folded, highlighting),
+            hits=_with_link_parts(found, hits, parts, links),
             facets={facet: counted[facet] for facet in facets},
             took_ms=(time.perf_counter() - started) * 1000,
         )
@@ -129,8 +144,9 @@ class Searching:
         resolved: Resolved,
         highlighting: Highlighting,
         order: DateOrder | None,
+        links: LinkedSearch,
     ) -> Body:
-        """Return totals and facets, and the hits of the page, or what `order` finds them from."""
+        """Return totals and facets, and the hits of the page, or what they are ordered from."""
         fold = _FOLDS[question.collapse]
         facets = facet_fields(question)
         groups: Body = {}
@@ -146,8 +162,12 @@ class Searching:
         if order and question.limit:
             body |= order.body(fold, question.offset + question.limit)
         elif question.limit:
-            body |= self._page(question, highlighting)
-            body |= {"from": question.offset, "size": question.limit, "sort": _RELEVANCE}
+            if links.table:
+                body |= ranking_body(fold, question.offset + question.limit)
+            else:
+                body |= self._page(question, highlighting)
+                body |= {"from": question.offset, "size": question.limit}
+            body["sort"] = _RELEVANCE
             if question.collapse is not Collapse.NONE:
                 body["collapse"] = {"field": fold}
         return search_page(self._server, self._documents, body)
@@ -159,24 +179,46 @@ class Searching:
             page["highlight"] = highlighting.body()
         return page
 
-    def _ordered(
+    def _page_scores(
         self,
         question: Question,
         query: Query,
-        order: DateOrder,
+        order: DateOrder | None,
         answer: Body,
-        highlighting: Highlighting,
-    ) -> list[Body]:
+        links: LinkedSearch,
+    ) -> Mapping[int, RankedHit | None]:
+        """Return the numbers of the documents of a page in order, with score, target and factor."""
         wanted = question.offset + question.limit
         fold = _FOLDS[question.collapse]
-        first = order.first(query, fold, wanted, answer)[question.offset :]
-        if not first:
+        if order is None:
+            ranked = ranked_hits(answer["hits"]["hits"], links)[question.offset : wanted]
+            return {one.number: one for one in ranked}
+        first = partial(order.first, query, fold, answer=answer)
+        if question.sort is Sort.INLINKS and links.table:
+            by_links = InlinkOrder(self._server, self._documents, self._dates, links.table)
+            total = answer["hits"]["total"]["value"]
+            numbers = by_links.first(query, fold, wanted, total, first)
+        else:
+            numbers = first(wanted)
+        return dict.fromkeys(numbers[question.offset :])
+
+    def _fetched(
+        self,
+        question: Question,
+        numbers: Sequence[int],
+        links: LinkedSearch,
+        highlighting: Highlighting,
+    ) -> list[Body]:
+        """Return the hits of some documents, scored by their own words."""
+        if not numbers:
             return []
-        body = {"query": within(query, first), "size": len(first)}
-        body |= self._page(question, highlighting)
+        inside = {"terms": {NUMBER: list(numbers)}}
+        words = superset_query(replace(links.query, found=(), filters={}), {})
+        body: Body = {"query": {"bool": {"should": [words], "filter": [inside]}}}
+        body |= {"size": len(numbers), **self._page(question, highlighting)}
         found = search_page(self._server, self._documents, body)["hits"]["hits"]
         by_number = {hit["fields"][NUMBER][0]: hit for hit in found}
-        return [by_number[number] for number in first if number in by_number]
+        return [by_number[number] for number in numbers if number in by_number]
 
     def _hits(
         self, hits: Sequence[Body], fold: str, folded: Folded, highlighting: Highlighting
@@ -221,7 +263,7 @@ class Searching:
             raise
 
     def _scroll(self, question: Question) -> Iterator[Hit]:
-        query = resolve(question)
+        query = self._links.search(resolve(question)).query
         resolved = self._join.resolve(query, _BY_ID, 0)
         if not resolved.whole:
             for numbers in self._join.walk(query, _BY_ID):
@@ -237,11 +279,35 @@ class Searching:
                 yield to_hit(hit, dates)
 
 
-def _date_order(question: Question, query: DocumentQuery) -> Sort | None:
-    """Return the order by date of a question; equal scores are newest first."""
-    if question.sort is not Sort.RELEVANCE:
+def _date_order(question: Question, links: LinkedSearch) -> Sort | None:
+    """Return the order by date of a question; equal scores, and equal inlinks, are newest first."""
+    if question.sort in (Sort.OLDEST, Sort.NEWEST):
         return question.sort
-    return None if has_scores(query.tree) else Sort.NEWEST
+    is_ranked = question.sort is Sort.RELEVANCE and links.is_scored
+    return None if is_ranked else Sort.NEWEST
+
+
+def _with_link_parts(
+    found: Sequence[Hit],
+    hits: Sequence[Body],
+    parts: Mapping[int, RankedHit | None],
+    links: LinkedSearch,
+) -> tuple[Hit, ...]:
+    """Return hits with what links have to do with them; `hits` are scored by their own words."""
+    if not links.table:
+        return tuple(found)
+    targets = links.targets([hit["_source"].get("urlkey", "") for hit in hits])
+    given = []
+    for one, hit, target in zip(found, hits, targets, strict=True):
+        text = float(hit["_score"] or 0.0)
+        ranked = parts.get(hit["fields"][NUMBER][0])
+        by_links = links.found_by(target) if not text or not links.query.scored else None
+        if ranked is not None:
+            own = text if links.query.scored else 0.0
+            made_of = links.score_parts(target, own, ranked.factor)
+            one = replace(one, score=ranked.score, score_parts=made_of)
+        given.append(replace(one, found_by_links=by_links))
+    return tuple(given)
 
 
 def _filtered_facets(question: Question, query: DocumentQuery) -> list[str]:

@@ -31,8 +31,9 @@ class ElasticInlinkIndex(ElasticBlobs, InlinkIndex):
         name: Callable[[IndexName], str],
         dates: ElasticDatesIndices,
         settings: ElasticSettings,
+        copies: str = "",
     ) -> None:
-        folder = build_folder(settings, server.address, IndexName.INLINKS)
+        folder = build_folder(settings, server.address, IndexName.INLINKS) / copies
         super().__init__(server, IndexName.INLINKS, name(IndexName.INLINKS), settings, folder)
         self._documents = name(IndexName.DOCUMENTS)
         self._main_dates = name(IndexName.DATES)

@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 from tantivy import Query
 
-from nwx.engine.anchors.ranking import FACTOR_WINDOW, FoundTargets
+from nwx.engine.anchors.scores import FACTOR_WINDOW, FoundTargets
 from nwx.engine.document_index import RESULT_WINDOW
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns, Folds
@@ -102,9 +102,7 @@ def search_documents(view: ArchiveView, question: Question, links: LinkedSearch)
     )
 
 
-def scroll_documents(
-    view: ArchiveView, question: Question, links: LinkedSearch
-) -> Iterator[Hit]:
+def scroll_documents(view: ArchiveView, question: Question, links: LinkedSearch) -> Iterator[Hit]:
     """Stream every hit, as `Engine.scroll` does."""
     found = _find(view, resolve(question), links)
     nums = iter(found.nums.tolist())

@@ -6,9 +6,8 @@ from functools import cached_property
 from itertools import islice
 
 import numpy as np
-import numpy.typing as npt
 
-from nwx.engine.anchors.ranking import TargetSet, linking_counts
+from nwx.engine.anchors.scores import TargetSet, linking_counts
 from nwx.engine.anchors.store import AnchorBlobs
 from nwx.engine.anchors.table import NO_TARGET, UNKNOWN, AnchorTable
 from nwx.engine.embedded.documents import tantivy_index
@@ -24,7 +23,7 @@ class LinkedDocuments:
     """The target of each document, by the number of its id; `table` is None without inlinks."""
 
     table: AnchorTable | None
-    targets: npt.NDArray[np.int32]
+    targets: Ints
 
     @cached_property
     def _order(self) -> Ints:
@@ -81,7 +80,7 @@ def _joined(
     view: ArchiveView, table: AnchorTable | None, before: LinkedDocuments | None
 ) -> LinkedDocuments:
     columns = view.columns
-    targets = np.full(columns.size, NO_TARGET, dtype=np.int32)
+    targets = np.full(columns.size, NO_TARGET, dtype=np.int64)
     if table is None:
         return LinkedDocuments(None, targets)
     if before is not None:

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from tantivy import Occur, Query
 
-from nwx.engine.anchors.ranking import (
+from nwx.engine.anchors.scores import (
     FACTOR_WINDOW,
     FoundTargets,
     LinkRanking,
     TargetSet,
     counted_targets,
 )
-from nwx.engine.anchors.table import NO_TARGET
+from nwx.engine.anchors.table import NO_TARGET, Scores
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.analyzer import fold, tokens
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
@@ -113,9 +113,7 @@ class LinkedSearch:
     def _anchor_scores(self, found: FoundTargets, nums: Ints) -> Mapping[int, float]:
         documents, of = self._documents.nums(found.targets)
         there = _among(documents, nums)
-        return dict(
-            zip(documents[there].tolist(), found.scores[of[there]].tolist(), strict=True)
-        )
+        return dict(zip(documents[there].tolist(), found.scores[of[there]].tolist(), strict=True))
 
     def by_inlinks(
         self, columns: DocumentColumns, nums: Ints, groups: Ints | None, wanted: int
@@ -144,8 +142,12 @@ class LinkedSearch:
         return list(hits.values())[:wanted]
 
     def score_parts(
-        self, view: ArchiveView, query: Query | None, found: FoundTargets | None, nums: Sequence[int]
-    ) -> Mapping[int, "LinkPart"]:
+        self,
+        view: ArchiveView,
+        query: Query | None,
+        found: FoundTargets | None,
+        nums: Sequence[int],
+    ) -> Mapping[int, "HitLinks"]:
         """Return what the scores of some hits are made of; `query` scores documents by their words.
 
         A `query` of None scores none.
@@ -158,7 +160,7 @@ class LinkedSearch:
         targets = self._documents.targets[of_hits].astype(np.int64)
         domains, factors = self._ranking.domains(targets), self._ranking.factors(targets)
         return {
-            num: LinkPart(
+            num: HitLinks(
                 ScoreParts(texts.get(num, 0.0), anchors.get(num, 0.0), float(factor), int(count)),
                 self._found_by(found, int(target), num in anchors and num not in texts),
             )
@@ -174,7 +176,7 @@ class LinkedSearch:
 
 
 @dataclass(frozen=True, slots=True)
-class LinkPart:
+class HitLinks:
     """What links have to do with a hit."""
 
     score_parts: ScoreParts
@@ -235,7 +237,7 @@ def scored_among(query: Query, nums: Sequence[int]) -> Query:
     return Query.boolean_query([(Occur.Must, inside), (Occur.Should, query)])
 
 
-def _in_order(columns: DocumentColumns, nums: Ints, scores: np.ndarray) -> Ints:  # type: ignore[type-arg]
+def _in_order(columns: DocumentColumns, nums: Ints, scores: Scores) -> Ints:
     return np.lexsort((columns.id_start[nums], -columns.newest[nums], -scores))
 
 
@@ -245,5 +247,3 @@ def _firsts(nums: Ints, groups: Ints | None, order: Ints, wanted: int | None = N
         _, first = np.unique(groups[nums[order]], return_index=True)
         order = order[np.sort(first)]
     return order[:wanted]
-
-

@@ -1,12 +1,8 @@
 """Words near each other: what Lucene's sloppy phrases match."""
 
-from itertools import product
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from nwx.engine.embedded.documents.near import are_near, is_plain, stand_near
+from nwx.engine.embedded.documents.near import are_near, is_plain
 
 # As Lucene 10.3.1 answers.
 AS_LUCENE = [
@@ -38,19 +34,3 @@ def test_only_some_phrases_are_left_to_tantivy() -> None:
     assert is_plain(["a", "b"], 3)
     assert not is_plain(["a", "a"], 1)
     assert not is_plain(["a", "b", "c"], 1)
-
-
-_WORDS = st.lists(st.sampled_from("abc"), min_size=1, max_size=4)
-
-
-@given(_WORDS, st.lists(st.sampled_from("abcd"), max_size=8), st.integers(0, 4))
-def test_every_way_to_place_the_words_is_tried(
-    words: list[str], text: list[str], slop: int
-) -> None:
-    places = {word: [n for n, one in enumerate(text) if one == word] for word in words}
-    expected = any(
-        len(set(chosen)) == len(chosen)
-        and max(moves := [place - n for n, place in enumerate(chosen)]) - min(moves) <= slop
-        for chosen in product(*(places[word] for word in words))
-    )
-    assert stand_near(words, places, slop) is expected

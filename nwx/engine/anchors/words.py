@@ -58,8 +58,10 @@ class AnchorWords:
             case Boost():
                 return self.scores(node.node, targets) * node.factor
             case Bool():
-                parts = (*node.must, *node.should)
-                return sum((self.scores(part, targets) for part in parts), np.zeros(len(targets)))
+                sums = np.zeros(len(targets))
+                for part in (*node.must, *node.should):
+                    sums += self.scores(part, targets)
+                return sums
         return self._leaf_scores(node, targets)
 
     def _every(self) -> Numbers:
@@ -71,10 +73,10 @@ class AnchorWords:
             found = part if found is None else _both(found, part, self._table.size)
         if found is None:
             found = self._any(node.should) if node.should else self._every()
-        for part in node.must_not:
-            ruled_out = np.zeros(self._table.size, dtype=bool)
-            ruled_out[self.targets(part)] = True
-            found = found[~ruled_out[found]]
+        for ruled_out in node.must_not:
+            there = np.zeros(self._table.size, dtype=bool)
+            there[self.targets(ruled_out)] = True
+            found = found[~there[found]]
         return found
 
     def _any(self, nodes: Sequence[Node]) -> Numbers:
@@ -207,14 +209,14 @@ class AnchorWords:
         if not len(found):
             return np.zeros(len(targets))
         places = np.minimum(np.searchsorted(found, targets), len(found) - 1)
-        there = found[places] == targets
+        there = (found[places] == targets).astype(np.float64)
         if isinstance(leaf, Wildcard | Range):
-            return there.astype(np.float64)
+            return there
         size, mean = self._table.size, self._table.mean_length or 1.0
         rarity = math.log(1 + (size - len(found) + 0.5) / (len(found) + 0.5))
         weight = weights[places]
-        norm = _K1 * (1 - _B + _B * self._table.lengths[targets] / mean)
-        scores: Scores = np.where(there, rarity * weight * (_K1 + 1) / (weight + norm), 0.0)
+        norm = _K1 * (1 - _B + _B * self._table.lengths[targets].astype(np.float64) / mean)
+        scores: Scores = there * rarity * (_K1 + 1) * weight / (weight + norm)
         return scores
 
 

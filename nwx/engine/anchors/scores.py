@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nwx.engine.anchors.matching import AnchorWords, Tokens
 from nwx.engine.anchors.table import NO_TARGET, AnchorTable, Numbers, Scores
+from nwx.engine.anchors.words import AnchorWords, Tokens
 from nwx.model import FoundByLinks
 from nwx.query.inlinks import LINKED_TARGETS, anchor_parts, inlink_span
 from nwx.query.leaves import Leaf, text_leaves
