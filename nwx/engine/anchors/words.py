@@ -209,7 +209,7 @@ class AnchorWords:
         if not len(found):
             return np.zeros(len(targets))
         places = np.minimum(np.searchsorted(found, targets), len(found) - 1)
-        there = (found[places] == targets).astype(np.float64)
+        there: Scores = (found[places] == targets).astype(np.float64)
         if isinstance(leaf, Wildcard | Range):
             return there
         size, mean = self._table.size, self._table.mean_length or 1.0
