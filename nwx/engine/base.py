@@ -12,6 +12,7 @@ from nwx.engine.document_index import DocumentIndex
 from nwx.engine.facet_store import FacetStore
 from nwx.engine.inlinks.inlink_index import InlinkIndex
 from nwx.engine.ledger import Ledger
+from nwx.engine.staged_batch import StagedBatch
 from nwx.errors import UsageError
 from nwx.model import Batch, IndexName, IndexStats, Written
 
@@ -67,6 +68,18 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
         The ledger entries are stored last. May be called before `refresh`
         makes the entries visible to searches.
         """
+
+    @abstractmethod
+    def stage(self, batch: Batch) -> StagedBatch:
+        """Do all of storing a batch that any process can do, while another has it open to write.
+
+        No document of the batch may be one of several of its key
+        (`nwx.importing.separate_documents`).
+        """
+
+    @abstractmethod
+    def write_staged(self, staged: StagedBatch) -> Written:
+        """Complete a batch that was staged; once, and in the process that writes."""
 
     @abstractmethod
     def count(self, index: IndexName) -> int:

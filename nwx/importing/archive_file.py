@@ -64,7 +64,7 @@ def _unreadable(file: SourceFile, message: str, *, is_new: bool) -> Iterator[Fil
     """Yield what becomes of a file that cannot be opened."""
     error = ReadError(file.name, None, "open", message)
     entry = replace(file, counts={"errors": 1, UNREADABLE: 1})
-    yield FilePart(Batch(files=(entry,) if is_new else ()), (error,), {}, 0, 0, 0)
+    yield FilePart(Batch(files=(entry,) if is_new else ()), (error,), {}, 0, 0, 0, 0)
     yield Verdict(Outcome.UNREADABLE)
 
 
@@ -168,6 +168,7 @@ class _Import:
             ),
             collected.errors,
             Counter(done.records) - Counter(told.records),
+            len(collected.captures),
             collected.candidates,
             collected.excluded,
             done.done_to - told.done_to,

@@ -17,12 +17,13 @@ from nwx.bulk.retries import retry_unavailable
 from nwx.dedup.exclusion_lists import ExclusionList
 from nwx.engine.base import Engine
 from nwx.engine.entries import file_id
+from nwx.engine.staged_batch import StagedBatch
 from nwx.errors import NwxError, SourceError
 from nwx.importing.file_errors import error_entries, outdated_entries, with_error
 from nwx.importing.messages import FilePart, FileTask, Verdict
 from nwx.importing.options import ImportOptions
 from nwx.importing.report import ErrorLog, ImportReport, Outcome
-from nwx.importing.separate_documents import Separated
+from nwx.importing.separate_documents import Separated, Write
 from nwx.importing.worker_process import Worker, warm_up
 from nwx.model import EXCLUDED, STANDARD_INPUT, Batch, IndexName, ReadError, SourceFile
 from nwx.settings import Settings
@@ -81,9 +82,8 @@ class _Job:
         self.without_text: dict[int, str] = {}
         self.deaths = 0
 
-    @property
-    def task(self) -> FileTask:
-        return FileTask(self.source, self.path, self.entry, dict(self.without_text))
+    def task(self, *, staged: bool) -> FileTask:
+        return FileTask(self.source, self.path, self.entry, dict(self.without_text), staged)
 
 
 class _Run:
@@ -186,7 +186,7 @@ class _Run:
         while self._waiting and len(self._busy) < self._options.processes:
             try:
                 worker = self._free_worker()
-                worker.give(self._waiting[0].task)
+                worker.give(self._waiting[0].task(staged=self._staged))
             except (OSError, EOFError) as error:
                 # The server of processes is gone, as when the whole group is told to end.
                 if self._stopping():
@@ -222,13 +222,22 @@ class _Run:
             self._close(job, message)
 
     def _write(self, job: _Job, part: FilePart) -> None:
-        self._separated.note(part.batch.files)
-        every = not self._options.deduplicate
-        writes = self._retried(lambda: self._separated.writes(part.batch, every=every))
-        documents = sum(self._retried(write).documents for write in writes)
+        documents = sum(self._retried(write).documents for write in self._writes(part.batch))
         if part.batch.files:
             job.entry, job.deaths = part.batch.files[-1], 0
         self._tally.add(part, documents)
+
+    @property
+    def _staged(self) -> bool:
+        return self._options.deduplicate and not self._separated.needed
+
+    def _writes(self, batch: Batch | StagedBatch) -> Sequence[Write]:
+        """Return what stores a batch, to be called one after the other."""
+        if isinstance(batch, StagedBatch):
+            return [lambda: self._engine.write_staged(batch)]
+        self._separated.note(batch.files)
+        every = not self._options.deduplicate
+        return self._retried(lambda: self._separated.writes(batch, every=every))
 
     def _retried(self, call: Callable[[], _T]) -> _T:
         return retry_unavailable(call, self._options.patience_seconds, self._stopping)
@@ -304,7 +313,7 @@ class _Tally:
     def add(self, part: FilePart, documents: int) -> None:
         """Count a part that was written and made so many documents."""
         self._records.update(part.records)
-        self._captures += len(part.batch.captures)
+        self._captures += part.captures
         self._documents += documents
         self._candidates += part.candidates
         self._excluded += part.excluded

@@ -6,6 +6,7 @@ from multiprocessing.reduction import ForkingPickler
 from operator import attrgetter
 from typing import Any
 
+from nwx.engine.staged_batch import StagedBatch
 from nwx.errors import NwxError
 from nwx.importing.report import Outcome
 from nwx.model import Batch, Capture, Extract, Link, ReadError, SourceFile
@@ -18,22 +19,25 @@ class FileTask:
 
     `entry` is what the ledger knows of it. `without_text` maps offsets of
     records that are not to be extracted to the reason in words.
-    `path` is where the file lies as its owner knows it.
+    `path` is where the file lies as its owner knows it. Parts of it are
+    to be `staged` unless the parent has to look at their documents.
     """
 
     source: ArchiveSource
     path: str
     entry: SourceFile | None
     without_text: Mapping[int, str] = field(default_factory=dict)
+    staged: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
     """A stretch of a file, ready to be written, and what it adds to the report."""
 
-    batch: Batch
+    batch: Batch | StagedBatch
     errors: tuple[ReadError, ...]
     records: Mapping[str, int]
+    captures: int
     candidates: int
     excluded: int
     bytes: int

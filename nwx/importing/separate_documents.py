@@ -31,6 +31,11 @@ class Separated:
             (file.collection, file.name) for file in files if file.counts.get(UNDEDUPLICATED)
         )
 
+    @property
+    def needed(self) -> bool:
+        """Whether documents of keys must be looked at before they are written."""
+        return bool(self._files)
+
     def writes(self, batch: Batch, *, every: bool) -> list[Write]:
         """Return what stores a batch, to be called one after the other.
 

@@ -5,6 +5,7 @@ import resource
 import signal
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import TracebackType
@@ -16,9 +17,10 @@ from nwx.engine.open import open_engine
 from nwx.errors import NwxError
 from nwx.importing.archive_file import import_file
 from nwx.importing.collector import ListLookupFunction, Memory
-from nwx.importing.messages import FileTask, Message
+from nwx.importing.messages import FilePart, FileTask, Message
 from nwx.importing.options import ImportOptions
 from nwx.importing.pulse import Pulse
+from nwx.model import Batch
 from nwx.settings import Settings
 
 
@@ -72,10 +74,17 @@ def work(
             def known(ids: Collection[str]) -> dict[str, int]:
                 return retry_unavailable(lambda: engine.known(ids), options.patience_seconds)
 
+            def staged(message: Message) -> Message:
+                if not isinstance(message, FilePart) or not isinstance(message.batch, Batch):
+                    return message
+                batch, seconds = message.batch, options.patience_seconds
+                ready = retry_unavailable(lambda: engine.stage(batch), seconds)
+                return replace(message, batch=ready)
+
             while True:
                 task = connection.recv()
                 for message in import_file(task, options, known, watch, moved, memory, listed):
-                    connection.send(message)
+                    connection.send(staged(message) if task.staged else message)
     except NwxError as error:
         connection.send(error)
     except (EOFError, BrokenPipeError, ConnectionResetError):

@@ -27,6 +27,7 @@ from nwx.engine.elastic.server import Body, Server, quoted
 from nwx.engine.entries import file_entry, file_from_entry, merged_entries
 from nwx.engine.inlinks.entries import inlink_entries
 from nwx.engine.spans import CdxSpan
+from nwx.engine.staged_batch import StagedBatch
 from nwx.keys import document_key
 from nwx.model import (
     MAIN_DATES,
@@ -92,20 +93,24 @@ class ElasticEngine(Engine):
         self._schema.create()
 
     def write(self, batch: Batch) -> Written:
+        return self.write_staged(self.stage(batch))
+
+    def stage(self, batch: Batch) -> StagedBatch:
+        """Store a batch but for its ledger entries: the server takes care of many who write."""
         # Dates come first: each document that can be found has its own among them.
         dates = self._dates.add(_with_own_dates(batch))
         documents = self._documents.write(batch.documents)
         captures = store.add_captures(self._server, self._name(IndexName.CAPTURES), batch.captures)
+        written = Written(documents["created"], documents["updated"], captures, dates)
+        return StagedBatch(batch.files, written)
+
+    def write_staged(self, staged: StagedBatch) -> Written:
         self._put(
             Action(self._name(IndexName.FILES), entry["id"], entry)
-            for entry in map(file_entry, batch.files)
+            for entry in map(file_entry, staged.files)
         )
-        return Written(
-            documents=documents["created"],
-            replaced=documents["updated"],
-            captures=captures,
-            dates=dates,
-        )
+        written: Written = staged.content
+        return written
 
     def _put(self, actions: Iterable[Action]) -> list[str]:
         return send(self._server, actions)

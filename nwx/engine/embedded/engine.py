@@ -21,10 +21,13 @@ from nwx.engine.embedded.dates.indices import EmbeddedDatesIndices
 from nwx.engine.embedded.facets.store import EmbeddedFacetStore
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.shared_connection import SharedConnection
+from nwx.engine.embedded.stage.rows import batch_rows
+from nwx.engine.embedded.stage.stager import Stager
 from nwx.engine.embedded.writer import ArchiveWriter
 from nwx.engine.entries import merged_dates, merged_entries
 from nwx.engine.inlinks.notes import count_inlinks, inlink_stats
 from nwx.engine.spans import CdxSpan
+from nwx.engine.staged_batch import StagedBatch
 from nwx.errors import EngineBusyError, EngineError
 from nwx.model import (
     MAIN_DATES,
@@ -77,6 +80,7 @@ class EmbeddedEngine(Engine):
         self._views: ArchiveViews | None = None
         self._writer: ArchiveWriter | None = None
         self._main_dates = DatesWriter(self._folder)
+        self._stager = Stager(self._folder, self._reading)
         self._parallel = EmbeddedDatesIndices(self._folder, self._reading, self._altering)
         self._ranking = ranking or RankingSettings()
         self._linked: DocumentJoin | None = None
@@ -97,7 +101,14 @@ class EmbeddedEngine(Engine):
         self._writing()
 
     def write(self, batch: Batch) -> Written:
-        return self._writing().write(batch)
+        return self._writing().write(batch_rows(batch))
+
+    def stage(self, batch: Batch) -> StagedBatch:
+        """Make the rows of a batch, and a segment with the texts of its new documents."""
+        return StagedBatch(batch.files, self._stager.rows(batch))
+
+    def write_staged(self, staged: StagedBatch) -> Written:
+        return self._writing().write(staged.content)
 
     def known(self, ids: Collection[str]) -> dict[str, int]:
         """Return the precedence of those of the documents that the engine holds."""

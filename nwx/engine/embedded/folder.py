@@ -52,6 +52,8 @@ class Folder:
         self.documents = path / "documents"
         self.database = path / "archive.sqlite"
         self.columns = path / "columns.npz"
+        self.segments = path / "segments"
+        self.numbers = path / "numbers"
         self.format = FORMAT
 
     def exists(self) -> bool:
@@ -94,6 +96,12 @@ class Folder:
         if self.exists():
             self.check(writing=True)
         self.documents.mkdir(parents=True, exist_ok=True)
+        self.clear()
+        self.segments.mkdir()
+
+    def clear(self) -> None:
+        """Remove what was made ready for a writer and never written."""
+        shutil.rmtree(self.segments, ignore_errors=True)
 
     def finish(self) -> None:
         """Say that the archive is there; that comes last, so that half a folder is none."""

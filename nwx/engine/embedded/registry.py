@@ -1,19 +1,17 @@
 """What SQLite holds of documents, dates and captures, as its one writer sees it."""
 
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from hashlib import blake2b
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import count, islice
-from operator import attrgetter
 from typing import Any
 
 from nwx.engine.embedded.database import CAPTURE_COLUMNS, DOCUMENT_FACETS, add_rows
-from nwx.engine.entries import IndexEntry, clean_text
-from nwx.keys import document_id
-from nwx.model import Capture, Dates, IndexName
+from nwx.engine.embedded.stage.rows import CaptureRows, DatesRow, DocumentRow
+from nwx.engine.entries import clean_text
+from nwx.model import IndexName
 
 _CHUNK = 500
-_capture_values = attrgetter(*CAPTURE_COLUMNS)
 _CAPTURE_PLACES = ", ".join("?" * (len(CAPTURE_COLUMNS) + 1))
 _KEY_COLUMNS = (
     "num",
@@ -27,14 +25,50 @@ _KEY_COLUMNS = (
 _DOCUMENT_PLACES = ", ".join("?" * (len(_KEY_COLUMNS) + len(DOCUMENT_FACETS)))
 
 
-class Registry:
-    """The tables of an open transaction, and the codes that are known of them."""
+@dataclass(frozen=True, slots=True)
+class StoredRows:
+    """What became of the rows of documents.
 
-    def __init__(self, db: sqlite3.Connection) -> None:
+    `indexed` are those whose text tantivy does not have in a segment yet,
+    and `replaced` the numbers among them whose text it is to delete first.
+    `recovered` are like `indexed`, but their entries are in the segment
+    under the number of the row. `unknown` are numbers in segments that no
+    document has (any more). `changed` counts the documents that took the
+    place of another, `new` those that did not.
+    """
+
+    indexed: list[tuple[int, DocumentRow]]
+    recovered: list[tuple[int, DocumentRow]]
+    replaced: list[int]
+    unknown: list[int]
+    new: int = 0
+    changed: int = 0
+
+
+class Registry:
+    """The tables of an open transaction, and the codes that are known of them.
+
+    `fresh` are the numbers that were given in the transaction, which no
+    reader knows, and `take` gives further ones: by default, those behind
+    the last.
+    """
+
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        take: Callable[[int], int] | None = None,
+        fresh: set[int] | None = None,
+    ) -> None:
         self._db = db
+        self._take = take or self._next
+        self._fresh = set() if fresh is None else fresh
         self._collections = dict(db.execute("SELECT name, code FROM collections"))
         self._sources: dict[tuple[str, str], int] = {}
         self._values: dict[str, dict[str, int]] = {}
+
+    def _next(self, count: int) -> int:
+        (last,) = self._db.execute("SELECT coalesce(max(num), 0) FROM ids").fetchone()
+        return int(last) + 1
 
     def nums(self, ids: Iterable[bytes]) -> dict[bytes, int]:
         """Return the numbers of ids, new ones where they have none."""
@@ -42,64 +76,113 @@ class Registry:
         found = find_nums(self._db, ids)
         new = [id for id in dict.fromkeys(ids) if id not in found] if len(found) < len(ids) else []
         if new:
-            (last,) = self._db.execute("SELECT coalesce(max(num), 0) FROM ids").fetchone()
-            found.update(zip(new, count(last + 1)))
-            self._db.executemany(
-                "INSERT INTO ids (id, num) VALUES (?, ?)", zip(new, count(last + 1))
-            )
+            numbered = dict(zip(new, count(self._take(len(new)))))
+            self._number(numbered)
+            found.update(numbered)
         return found
+
+    def _number(self, numbered: Mapping[bytes, int]) -> None:
+        self._db.executemany("INSERT INTO ids (id, num) VALUES (?, ?)", numbered.items())
+        self._fresh.update(numbered.values())
 
     def documents(self, ids: Iterable[bytes]) -> dict[bytes, int]:
         """Return the numbers of those that documents have."""
         return {id: num for id, (num, _) in find_documents(self._db, ids).items()}
 
-    def precedences(self, ids: Iterable[bytes]) -> dict[bytes, int]:
-        """Return the precedence of those that documents have."""
-        return {id: rank for id, (_, rank) in find_documents(self._db, ids).items()}
+    def add_documents(self, rows: Sequence[DocumentRow]) -> StoredRows:
+        """Store documents, each of another id, unless those stored take precedence."""
+        ids = [row.id for row in rows]
+        known, ranks = find_nums(self._db, ids), find_documents(self._db, ids)
+        result = StoredRows([], [], [], [])
+        stored = self._numbered([row for row in rows if row.id not in known])
+        result.indexed.extend((num, row) for num, row in stored if not row.num)
+        changed = 0
+        for row in rows:
+            if row.id not in known:
+                continue
+            _, rank = ranks.get(row.id, (0, None))
+            if rank is None or rank < row.precedence:
+                num = self._settled(row, known[row.id], rank is not None, result)
+                stored.append((num, row))
+                changed += rank is not None
+            elif row.num:
+                result.unknown.append(row.num)
+        self._insert(stored)
+        add_rows(self._db, IndexName.DOCUMENTS, len(stored) - changed)
+        return replace(result, new=len(stored) - changed, changed=changed)
 
-    def add_documents(
-        self, entries: Sequence[tuple[int, IndexEntry]], replaced: Sequence[int]
-    ) -> None:
-        """Store what is known of documents beside their text."""
-        groups: dict[tuple[str, int], int] = {}
-        rows = [self._document_row(num, entry, groups) for num, entry in entries]
-        columns = ", ".join((*_KEY_COLUMNS, *DOCUMENT_FACETS))
-        self._db.executemany(
-            f"INSERT OR REPLACE INTO documents ({columns}) VALUES ({_DOCUMENT_PLACES})", rows
-        )
-        add_rows(self._db, IndexName.DOCUMENTS, len(rows) - len(replaced))
+    def _numbered(self, rows: Sequence[DocumentRow]) -> list[tuple[int, DocumentRow]]:
+        """Number documents whose ids have no number."""
+        missing = sum(not row.num for row in rows)
+        further = count(self._take(missing)) if missing else count()
+        numbered = [(row.num or next(further), row) for row in rows]
+        self._number({row.id: num for num, row in numbered})
+        return numbered
 
-    def _document_row(
-        self, num: int, entry: IndexEntry, groups: dict[tuple[str, int], int]
-    ) -> tuple[int, ...]:
-        url_hash = _hash(entry.get("url", ""))
-        text_hash = _hash(entry["signature"]) if entry.get("signature") else 0
-        return (
-            num,
-            entry["precedence"],
-            int(entry["id"][:16], 16) >> 1,
-            url_hash,
-            self._group("url", url_hash, num, groups),
-            text_hash,
-            self._group("text", text_hash, num, groups) if text_hash else num,
-            *(self._code(name, entry.get(name)) for name in DOCUMENT_FACETS),
-        )
+    def _settled(self, row: DocumentRow, known: int, is_document: bool, result: StoredRows) -> int:
+        """Return the number of a document that is to be stored and whose id has one.
 
-    def _group(self, kind: str, hash: int, num: int, groups: dict[tuple[str, int], int]) -> int:
-        """Return the number that stands for all documents of a URL, or of a signature.
-
-        `groups` are those of documents that come with this one.
+        What was stored under a number of this transaction is moved to that
+        in the segment. A number that readers know stays.
         """
-        if (kind, hash) not in groups:
-            row = self._db.execute(
-                f"SELECT {kind}_group FROM documents WHERE {kind}_hash = ? LIMIT 1", (hash,)
-            ).fetchone()
-            groups[kind, hash] = num if row is None else row[0]
-        return groups[kind, hash]
+        num = known
+        if known in self._fresh and (row.num or is_document):
+            num = row.num or self._take(1)
+            self._move(known, num)
+            if is_document:
+                result.unknown.append(known)
+        elif is_document:
+            result.replaced.append(known)
+        if not row.num:
+            result.indexed.append((num, row))
+        elif num != row.num:
+            result.recovered.append((num, row))
+            result.unknown.append(row.num)
+        return num
 
-    def _code(self, field: str, value: Any) -> int:
+    def _move(self, known: int, num: int) -> None:
+        """Give an id another number, before any reader knows it."""
+        self._db.execute("DELETE FROM documents WHERE num = ?", (known,))
+        for table in ("ids", "dates", "seen"):
+            self._db.execute(f"UPDATE {table} SET num = ? WHERE num = ?", (num, known))
+        self._fresh.discard(known)
+        self._fresh.add(num)
+
+    def _insert(self, rows: Sequence[tuple[int, DocumentRow]]) -> None:
+        columns = ", ".join((*_KEY_COLUMNS, *DOCUMENT_FACETS))
+        by_url = self._groups("url", ((row.url_hash, num) for num, row in rows))
+        by_text = self._groups("text", ((row.text_hash, num) for num, row in rows if row.text_hash))
+        values = [
+            (
+                num,
+                row.precedence,
+                row.id_start,
+                row.url_hash,
+                by_url[row.url_hash],
+                row.text_hash,
+                by_text[row.text_hash] if row.text_hash else num,
+                *map(self._code, DOCUMENT_FACETS, row.facets),
+            )
+            for num, row in rows
+        ]
+        self._db.executemany(
+            f"INSERT OR REPLACE INTO documents ({columns}) VALUES ({_DOCUMENT_PLACES})", values
+        )
+
+    def _groups(self, kind: str, hashed: Iterable[tuple[int, int]]) -> dict[int, int]:
+        """Return the numbers that stand for all documents of a URL, or of a signature, by hash.
+
+        `hashed` are the hashes of documents that are to be stored, and their numbers.
+        """
+        first: dict[int, int] = {}
+        for hash, num in hashed:
+            first.setdefault(hash, num)
+        command = f"SELECT {kind}_hash, {kind}_group FROM documents WHERE {kind}_hash IN ({{}})"
+        return first | dict(_rows(self._db, command, first))
+
+    def _code(self, field: str, text: str | None) -> int:
         """Return the code of a facet's value, 0 of none."""
-        if value is None:
+        if text is None:
             return 0
         codes = self._values.get(field)
         if codes is None:
@@ -107,7 +190,6 @@ class Registry:
                 "SELECT value, code FROM facet_values WHERE field = ?", (field,)
             )
             codes = self._values[field] = dict(found)
-        text = str(value)
         if text not in codes:
             codes[text] = len(codes) + 1
             self._db.execute(
@@ -121,26 +203,21 @@ class Registry:
         add_rows(self._db, IndexName.DOCUMENTS, -deleted)
         return deleted
 
-    def add_dates(self, dates: Iterable[Dates]) -> int:
+    def add_dates(self, dates: Sequence[DatesRow]) -> int:
         """Add dates; return how many pairs of timestamp and collection were new."""
-        dates = [one for one in dates if one.seen]
-        ids = [id_bytes(document_id(one.key)) for one in dates]
-        numbers = self.nums(ids)
-        nums = [numbers[id] for id in ids]
-        keys = [(num, clean_text(one.key)) for num, one in zip(nums, dates, strict=True)]
-        codes = {name: self._collection(name) for name in {c for one in dates for _, c in one.seen}}
-        # Rows that are there already would cost a row number each.
-        pairs = dict.fromkeys(
-            [
-                (num, int(timestamp), codes[collection])
-                for num, one in zip(nums, dates, strict=True)
-                for timestamp, collection in one.seen
-            ]
+        numbers = self.nums(row.id for row in dates)
+        keyed = [(numbers[row.id], row) for row in dates]
+        names = {collection for row in dates for _, collection in row.seen}
+        codes = {name: self._collection(name) for name in names}
+        new = self._changed(
+            "INSERT OR IGNORE INTO dates VALUES (?, ?)", [(num, row.key) for num, row in keyed]
         )
-        new = self._changed("INSERT OR IGNORE INTO dates VALUES (?, ?)", keys)
         add_rows(self._db, IndexName.DATES, new)
         command = "INSERT OR IGNORE INTO seen (num, timestamp, collection) VALUES (?, ?, ?)"
-        return self._changed(command, list(pairs))
+        return self._changed(
+            command,
+            [(num, timestamp, codes[name]) for num, row in keyed for timestamp, name in row.seen],
+        )
 
     def _changed(self, command: str, rows: Sequence[tuple[object, ...]]) -> int:
         changes = self._db.total_changes
@@ -154,9 +231,9 @@ class Registry:
             self._db.execute("INSERT INTO collections VALUES (?, ?)", (code, name))
         return code
 
-    def add_captures(self, captures: Sequence[Capture]) -> int:
+    def add_captures(self, captures: Sequence[CaptureRows]) -> int:
         """Add captures; return how many were new."""
-        rows = [(self._source(one), *_capture_values(one)) for one in captures]
+        rows = [(self._source(*file), *row) for *file, found in captures for row in found]
         columns = f"source, {', '.join(CAPTURE_COLUMNS)}"
         command = f"INSERT OR IGNORE INTO captures ({columns}) VALUES ({_CAPTURE_PLACES})"
         try:
@@ -166,8 +243,8 @@ class Registry:
         add_rows(self._db, IndexName.CAPTURES, new)
         return new
 
-    def _source(self, capture: Capture) -> int:
-        key = (capture.collection, capture.source_file)
+    def _source(self, collection: str, name: str) -> int:
+        key = (collection, name)
         code = self._sources.get(key)
         if code is None:
             self._db.execute("INSERT OR IGNORE INTO sources (collection, name) VALUES (?, ?)", key)
@@ -226,16 +303,10 @@ def id_bytes(id: str) -> bytes:
         return b""
 
 
-def _rows(db: sqlite3.Connection, command: str, values: Iterable[bytes]) -> Iterator[Any]:
+def _rows(db: sqlite3.Connection, command: str, values: Iterable[bytes | int]) -> Iterator[Any]:
     values = iter(values)
     while chunk := list(islice(values, _CHUNK)):
         yield from db.execute(command.format(",".join("?" * len(chunk))), chunk)
-
-
-def _hash(text: str) -> int:
-    """Return 63 bits that stand for a text, never 0."""
-    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "big") >> 1 or 1
 
 
 def _offset(id: str) -> int:

@@ -9,17 +9,13 @@ again stores it. Deletions are committed the other way round, for the same
 end.
 """
 
-import json
 import os
 import sqlite3
 import threading
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import chain
-
-import tantivy
+from pathlib import Path
 
 from nwx.engine.embedded.captures import by_digest
 from nwx.engine.embedded.database import add_missing, add_rows, connect, count_rows, make_tables
@@ -27,23 +23,16 @@ from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.rebuild import rebuild_older_index
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.migrations import bring_forward
-from nwx.engine.embedded.registry import Registry, id_bytes
-from nwx.engine.entries import IndexEntry, document_entry, file_entry
+from nwx.engine.embedded.registry import Registry, StoredRows, id_bytes
+from nwx.engine.embedded.stage.numbers import Numbers
+from nwx.engine.embedded.stage.rows import BatchRows, FileRow, dates_rows
+from nwx.engine.embedded.stage.segments import segment_entries
+from nwx.engine.embedded.text_writer import TextWriter
 from nwx.errors import EngineError
-from nwx.keys import document_key
-from nwx.model import Batch, Dates, Document, IndexName, SourceFile, Written
+from nwx.model import Dates, IndexName, Written
 
 COMMIT_SECONDS = 30.0
 COMMIT_CHARACTERS = 400_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """Documents that are ready for tantivy, and the numbers of known ones that they replace."""
-
-    documents: list[tantivy.Document]
-    replaced: list[int]
-    characters: int
 
 
 class ArchiveWriter:
@@ -62,9 +51,12 @@ class ArchiveWriter:
                 bring_forward(folder, self.db)
                 add_missing(self.db)
                 rebuild_older_index(folder.documents)
-                self._texts = tantivy_index.TextWriter(folder.documents)
-                self._registry = Registry(self.db)
+                self._texts = TextWriter(folder.documents)
+                self._numbers = Numbers(folder.numbers)
+                self._fresh: set[int] = set()
+                self._registry = self._new_registry()
                 self._repair()
+                self._begin_numbers()
                 folder.finish()
         except BaseException:
             os.close(self._lock)
@@ -73,6 +65,13 @@ class ArchiveWriter:
         self._broken: EngineError | None = None
         self._characters = 0
         self._began = 0.0
+
+    def _new_registry(self) -> Registry:
+        return Registry(self.db, self._numbers.take, self._fresh)
+
+    def _begin_numbers(self) -> None:
+        (last,) = self.db.execute("SELECT coalesce(max(num), 0) FROM ids").fetchone()
+        self._numbers.begin(last + 1)
 
     def _repair(self) -> None:
         """Delete the documents that a killed writer left behind."""
@@ -94,19 +93,19 @@ class ArchiveWriter:
         self._texts.commit()
         add_rows(self.db, "unindexed", 1)  # readers look at tantivy when SQLite changes
 
-    def write(self, batch: Batch) -> Written:
+    def write(self, rows: BatchRows) -> Written:
         """Store a batch with the next commit; one that cannot be stored changes nothing."""
         with self._working():
             with self._savepoint():
-                prepared = self._prepare(batch.documents)
+                stored = self._registry.add_documents(rows.documents)
                 written = Written(
-                    documents=len(prepared.documents) - len(prepared.replaced),
-                    replaced=len(prepared.replaced),
-                    captures=self._registry.add_captures(batch.captures),
-                    dates=self._registry.add_dates(chain(batch.dates, _own_dates(batch.documents))),
+                    documents=stored.new,
+                    replaced=stored.changed,
+                    captures=self._registry.add_captures(rows.captures),
+                    dates=self._registry.add_dates(rows.dates),
                 )
-                self._write_files(batch.files)
-            self._index(prepared)
+                self._write_files(rows.files)
+            self._index(rows, stored)
             waited = time.monotonic() - self._began
             if self._characters > COMMIT_CHARACTERS or waited > COMMIT_SECONDS:
                 self.commit()
@@ -115,7 +114,7 @@ class ArchiveWriter:
     def append_dates(self, dates: Sequence[Dates]) -> int:
         """Add dates with the next commit; return how many pairs were new."""
         with self._working(), self._savepoint():
-            return self._registry.add_dates(dates)
+            return self._registry.add_dates(dates_rows(dates))
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -152,6 +151,8 @@ class ArchiveWriter:
                     raise self._folder.full_error()
                 self._texts.commit()
                 self.db.execute("COMMIT")
+                self._fresh.clear()
+                self._texts.tidy()
             self._characters = 0
 
     def close(self) -> None:
@@ -168,6 +169,8 @@ class ArchiveWriter:
                         save_columns_file(self._folder.columns, self.db)
             finally:
                 self._texts.drop()
+                self._numbers.end()
+                self._folder.clear()
                 self.db.close()
                 os.close(self._lock)
 
@@ -198,7 +201,7 @@ class ArchiveWriter:
                 self._fail("SQLite undid what was not committed")
             else:
                 self.db.execute("ROLLBACK TO batch")
-                self._registry = Registry(self.db)
+                self._registry = self._new_registry()
             raise
         self.db.execute("RELEASE batch")
 
@@ -221,43 +224,24 @@ class ArchiveWriter:
         if self.db.in_transaction:
             self.db.execute("ROLLBACK")
 
-    def _prepare(self, documents: Iterable[Document]) -> _Prepared:
-        """Store what SQLite knows of documents; return what tantivy is to have of them."""
-        best: dict[bytes, IndexEntry] = {}
-        for entry in map(document_entry, documents):
-            id = id_bytes(entry["id"])
-            if id not in best or best[id]["precedence"] < entry["precedence"]:
-                best[id] = entry
-        known = self._registry.precedences(best)
-        wanted = {
-            id: entry for id, entry in best.items() if known.get(id, -1) < entry["precedence"]
-        }
-        nums = self._registry.nums(wanted)
-        replaced = [nums[id] for id in wanted if id in known]
-        self._registry.add_documents([(nums[id], one) for id, one in wanted.items()], replaced)
-        return _Prepared(
-            [self._packer.document(nums[id], entry) for id, entry in wanted.items()],
-            replaced,
-            sum(len(entry.get("content", "")) for entry in wanted.values()),
-        )
-
-    def _index(self, prepared: _Prepared) -> None:
+    def _index(self, rows: BatchRows, stored: StoredRows) -> None:
+        """Let tantivy have the texts of documents with the next commit."""
         with self._storing():
-            self._texts.delete(prepared.replaced)
-            self._texts.add(prepared.documents)
-        self._characters += prepared.characters
+            segment = Path(rows.segment)
+            pack = self._packer.document
+            indexed = [pack(num, row.entry) for num, row in stored.indexed if row.entry]
+            if stored.recovered:
+                nums = {row.num: num for num, row in stored.recovered}
+                indexed += [pack(nums[num], one) for num, one in segment_entries(segment, nums)]
+            self._texts.delete(stored.replaced)
+            self._texts.add(indexed)
+            self._texts.forget(stored.unknown)
+            if rows.segment:
+                self._texts.add_segment(segment)
+        self._characters += rows.characters
 
-    def _write_files(self, files: Sequence[SourceFile]) -> None:
-        rows = [(one.collection, one.name, json.dumps(file_entry(one))) for one in files]
+    def _write_files(self, rows: Sequence[FileRow]) -> None:
         before = self.db.total_changes
         self.db.executemany("INSERT OR IGNORE INTO files VALUES (?, ?, ?)", rows)
         add_rows(self.db, IndexName.FILES, self.db.total_changes - before)
         self.db.executemany("UPDATE files SET entry = ?3 WHERE collection = ?1 AND name = ?2", rows)
-
-
-def _own_dates(documents: Iterable[Document]) -> Iterator[Dates]:
-    """Give the date of each document's own capture, which it is found by in any case."""
-    for document in documents:
-        capture = document.capture
-        key = document_key(capture.url, capture.digest)
-        yield Dates(key, ((capture.timestamp, capture.collection),))

@@ -10,6 +10,7 @@ from nwx.engine.embedded.database import add_missing, connect
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.migrations import bring_forward
 from nwx.engine.embedded.registry import Registry
+from nwx.engine.embedded.stage.rows import capture_rows
 from nwx.model import Capture, IndexName
 
 _AT_ONCE = 1_000
@@ -37,7 +38,7 @@ class Loader:
     def load(self, batches: Iterable[Sequence[Capture]]) -> int:
         """Add captures; return how many were new."""
         with self._transaction() as registry:
-            return sum(registry.add_captures(batch) for batch in batches)
+            return sum(registry.add_captures(capture_rows(batch)) for batch in batches)
 
     def unload(self, ids: Iterable[str]) -> int:
         """Delete captures; return how many there were."""

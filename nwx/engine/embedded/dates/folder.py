@@ -18,6 +18,7 @@ from nwx.engine.embedded.database import connect, make_dates_tables
 from nwx.engine.embedded.folder import LOCK, Folder
 from nwx.engine.embedded.migrations import bring_forward
 from nwx.engine.embedded.registry import Registry
+from nwx.engine.embedded.stage.rows import dates_rows
 from nwx.errors import EngineBusyError, EngineError, EngineVersionError
 from nwx.model import Dates, IndexName
 
@@ -135,7 +136,7 @@ class DatesWriter:
     def append(self, dates: Sequence[Dates]) -> int:
         """Add dates; return how many pairs of timestamp and collection were new."""
         with self.transaction() as db:
-            return Registry(db).add_dates(dates)
+            return Registry(db).add_dates(dates_rows(dates))
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -210,7 +211,7 @@ class FolderBuilder(DatesBuilder):
 
     def append(self, dates: Sequence[Dates]) -> int:
         self._db.execute("BEGIN IMMEDIATE")
-        new = Registry(self._db).add_dates(dates)
+        new = Registry(self._db).add_dates(dates_rows(dates))
         self._db.execute("COMMIT")
         return new
 

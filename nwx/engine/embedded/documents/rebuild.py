@@ -7,7 +7,8 @@ from pathlib import Path
 import tantivy
 
 from nwx.engine.embedded.documents.searcher import DocumentSearcher, tantivy_errors
-from nwx.engine.embedded.documents.tantivy_index import NUM, Packer, TextWriter, entry_of, schema
+from nwx.engine.embedded.documents.tantivy_index import NUM, Packer, entry_of, schema
+from nwx.engine.embedded.text_writer import TextWriter
 
 
 def rebuild_older_index(folder: Path) -> None:

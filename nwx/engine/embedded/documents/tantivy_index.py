@@ -1,11 +1,9 @@
 """Documents in tantivy: its schema, drawn from the mapping, and entries on their way in and out."""
 
 import json
-import os
 import threading
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
-from pathlib import Path
 
 import msgspec
 import tantivy
@@ -13,7 +11,7 @@ import zstandard
 
 from nwx import mappings
 from nwx.engine.embedded.documents.analyzer import ANALYZER, tokenized, tokens
-from nwx.engine.embedded.documents.searcher import DocumentSearcher, open_tantivy, tantivy_errors
+from nwx.engine.embedded.documents.searcher import DocumentSearcher
 from nwx.engine.entries import IndexEntry
 from nwx.model import IndexName
 from nwx.query.tree import DEFAULT_FIELDS
@@ -30,9 +28,7 @@ _RAW = "raw"
 _MAX_TERM_BYTES = 32_766  # Lucene's limit, where a mapping sets none
 VALUES_APART = 100  # Elasticsearch's position_increment_gap
 _LEVEL = 3
-_HEAP_BYTES = 192_000_000
 _FEW = 100
-_NOBODY = 0  # numbers of documents begin at 1
 
 
 @cache
@@ -71,74 +67,6 @@ def schema() -> tantivy.Schema:
     for piece in (_HEAD, _CONTENT, _LINKS):
         builder.add_bytes_field(piece, stored=True)
     return builder.build()
-
-
-class TextWriter:
-    """What adds documents to the index of a folder, and deletes them."""
-
-    def __init__(self, folder: Path) -> None:
-        self._index = open_tantivy(schema(), folder)
-        self._writer: tantivy.IndexWriter | None = None
-        self._changed = False
-
-    def count(self) -> int:
-        """Return the number of documents committed."""
-        with tantivy_errors():
-            self._index.reload()
-            return self._index.searcher().num_docs
-
-    def nums(self) -> set[int]:
-        """Return the numbers of all documents committed."""
-        searcher = DocumentSearcher(self._index.searcher())
-        most = max(searcher.num_docs, 1)
-        found = searcher.search(
-            tantivy.Query.all_query(), most, order_by_field=NUM, order=tantivy.Order.Asc
-        )
-        return {int(num) for num, _ in found.hits}
-
-    def add(self, documents: Iterable[tantivy.Document]) -> None:
-        """Add documents with the next commit."""
-        with tantivy_errors():
-            for document in documents:
-                self._open_writer().add_document(document)
-                self._changed = True
-
-    def delete(self, nums: Collection[int]) -> None:
-        """Delete the documents of these numbers, those added before included."""
-        if nums:
-            with tantivy_errors():
-                self._open_writer().delete_documents_by_query(nums_query(nums))
-            self._changed = True
-
-    def commit(self) -> None:
-        """Make what was added and deleted safe on disk."""
-        if self._writer is not None and self._changed:
-            with tantivy_errors():
-                self._writer.commit()
-            self._changed = False
-
-    def finish(self) -> None:
-        """Wait until segments are merged."""
-        writer, self._writer = self._writer, None
-        if writer is not None:
-            with tantivy_errors():
-                writer.wait_merging_threads()
-
-    def drop(self) -> None:
-        """Forget what was not committed."""
-        self._writer = None
-        self._changed = False
-
-    def _open_writer(self) -> tantivy.IndexWriter:
-        if self._writer is None:
-            threads = max(1, min(4, (os.cpu_count() or 1) // 2))
-            self._writer = self._index.writer(_HEAP_BYTES, num_threads=threads)
-            # Files of a killed writer would be in the way of new ones of the same name.
-            self._writer.garbage_collect_files()
-            # tantivy gives a new writer's first operation the stamp of the last commit over
-            # again, and merges of segments of that commit can miss it: let it be no loss.
-            self._writer.delete_documents_by_query(nums_query([_NOBODY]))
-        return self._writer
 
 
 class Packer:

@@ -10,6 +10,7 @@ import pytest
 from nwx.engine.embedded import reader
 from nwx.engine.embedded.database import connect, make_tables
 from nwx.engine.embedded.registry import Registry
+from nwx.engine.embedded.stage.rows import capture_rows, dates_rows
 from nwx.keys import document_id
 from nwx.model import Dates, IndexName
 from tests.unit.engine.embedded.making import page
@@ -23,8 +24,8 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
     with closing(connect(tmp_path / "archive.sqlite", read_only=False)) as made:
         make_tables(made)
         registry = Registry(made)
-        registry.add_captures(PAGES[::-1])
-        registry.add_dates([Dates("k", SEEN[::-1]), Dates("l", SEEN[:1])])
+        registry.add_captures(capture_rows(PAGES[::-1]))
+        registry.add_dates(dates_rows([Dates("k", SEEN[::-1]), Dates("l", SEEN[:1])]))
         yield made
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from nwx.engine.embedded.database import connect, count_rows, make_tables
-from nwx.engine.embedded.registry import Registry, find_nums, id_bytes
+from nwx.engine.embedded.registry import Registry, find_documents, find_nums, id_bytes
+from nwx.engine.embedded.stage.rows import capture_rows, dates_rows, document_row
 from nwx.engine.entries import document_entry
 from nwx.keys import capture_id, document_key
 from nwx.model import Dates, IndexName
@@ -33,15 +34,15 @@ def test_ids_keep_their_numbers(db: sqlite3.Connection) -> None:
 def test_new_dates_are_counted_once(db: sqlite3.Connection) -> None:
     registry = Registry(db)
     first, second = ("20100101000000", "web"), ("20100101000000", "other")
-    assert registry.add_dates([Dates(KEY, (first, second)), Dates(KEY, (first,))]) == 2
-    assert registry.add_dates([Dates(KEY, (second,))]) == 0
+    assert registry.add_dates(dates_rows([Dates(KEY, (first, second)), Dates(KEY, (first,))])) == 2
+    assert registry.add_dates(dates_rows([Dates(KEY, (second,))])) == 0
     assert count_rows(db, IndexName.DATES) == 1
 
 
 def test_captures_are_added_once_and_deleted_by_their_place(db: sqlite3.Connection) -> None:
     registry, held = Registry(db), page(1).capture
-    assert registry.add_captures([held, page(2).capture]) == 2
-    assert registry.add_captures([held]) == 0
+    assert registry.add_captures(capture_rows([held, page(2).capture])) == 2
+    assert registry.add_captures(capture_rows([held])) == 0
     id = capture_id("web", "a.warc", 1000)
     assert registry.delete(IndexName.CAPTURES, [id, "web/a.warc@5", "nonsense"]) == 1
     assert registry.delete(IndexName.CAPTURES, [id]) == 0
@@ -52,15 +53,14 @@ def test_captures_are_added_once_and_deleted_by_their_place(db: sqlite3.Connecti
 def test_documents_have_a_number_and_a_precedence_until_they_are_forgotten(
     db: sqlite3.Connection,
 ) -> None:
-    registry, entry = Registry(db), document_entry(page(1))
-    id = id_bytes(entry["id"])
-    num = registry.nums([id])[id]
-    assert registry.documents([id]) == {}
-    registry.add_documents([(num, entry)], replaced=[])
-    assert registry.documents([id]) == {id: num}
-    assert registry.precedences([id]) == {id: entry["precedence"]}
+    registry, row = Registry(db), document_row(document_entry(page(1)))
+    num = registry.nums([row.id])[row.id]
+    assert registry.documents([row.id]) == {}
+    stored = registry.add_documents([row])
+    assert (stored.new, stored.changed, stored.indexed) == (1, 0, [(num, row)])
+    assert find_documents(db, [row.id]) == {row.id: (num, row.precedence)}
     assert registry.forget([num]) == 1
-    assert registry.documents([id]) == {}
+    assert registry.documents([row.id]) == {}
     assert count_rows(db, IndexName.DOCUMENTS) == 0
 
 

@@ -12,9 +12,10 @@ import pytest
 
 from nwx.engine.embedded import EmbeddedEngine, writer
 from nwx.engine.embedded.database import connect
-from nwx.engine.embedded.documents import stored_columns, tantivy_index
+from nwx.engine.embedded.documents import stored_columns
 from nwx.engine.embedded.documents.columns import DocumentColumns
 from nwx.engine.embedded.documents.searcher import TantivyError
+from nwx.engine.embedded.text_writer import TextWriter
 from nwx.errors import EngineBusyError, EngineError, EngineFullError, EngineVersionError
 from nwx.model import Batch, Collapse, Dates, IndexName
 from nwx.query.question import Question
@@ -92,13 +93,13 @@ def abandon(engine: EmbeddedEngine) -> None:
 def test_documents_of_a_killed_writer_are_passed_over_and_deleted(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commit = tantivy_index.TextWriter.commit
+    commit = TextWriter.commit
     with EmbeddedEngine(folder) as engine:
         engine.write(batch(page(1, "kept word"), done_to=1))
     engine = EmbeddedEngine(folder)
     engine.write(batch(page(2, "lost word"), page(3, "lost word"), done_to=3))
     with monkeypatch.context() as patch:
-        patch.setattr(tantivy_index.TextWriter, "commit", lambda self: (commit(self), killed()))
+        patch.setattr(TextWriter, "commit", lambda self: (commit(self), killed()))
         abandon(engine)
     with EmbeddedEngine(folder, read_only=True) as reader:
         assert reader._viewer.view().searcher.num_docs == 3
@@ -118,14 +119,14 @@ def test_documents_of_a_killed_writer_are_passed_over_and_deleted(
 def test_a_replaced_document_survives_a_killed_writer(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commit = tantivy_index.TextWriter.commit
+    commit = TextWriter.commit
     late, early = page(1, "late"), page(1, "early", timestamp="20090101000000")
     with EmbeddedEngine(folder) as engine:
         engine.write(batch(late))
     engine = EmbeddedEngine(folder)
     engine.write(batch(early))
     with monkeypatch.context() as patch:
-        patch.setattr(tantivy_index.TextWriter, "commit", lambda self: (commit(self), killed()))
+        patch.setattr(TextWriter, "commit", lambda self: (commit(self), killed()))
         abandon(engine)
     with EmbeddedEngine(folder) as engine:
         assert numbers(engine) == [1]
@@ -199,7 +200,7 @@ def test_a_deletion_is_finished_by_the_next_writer(
         engine.write(batch(one, two))
     engine = EmbeddedEngine(folder)
     with monkeypatch.context() as patch:
-        patch.setattr(tantivy_index.TextWriter, "delete", killed)
+        patch.setattr(TextWriter, "delete", killed)
         with pytest.raises(_KilledError):
             engine.delete(IndexName.DOCUMENTS, [one.capture.document_id])
     engine.close()
@@ -279,7 +280,7 @@ def test_tantivys_full_disk_is_one(folder: Path, monkeypatch: pytest.MonkeyPatch
 
     with EmbeddedEngine(folder) as engine:
         engine.write(batch(page(1)))
-        monkeypatch.setattr(tantivy_index.TextWriter, "commit", full)
+        monkeypatch.setattr(TextWriter, "commit", full)
         with pytest.raises(EngineFullError):
             engine.refresh()
     monkeypatch.undo()

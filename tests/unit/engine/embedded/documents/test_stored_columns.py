@@ -14,6 +14,7 @@ from nwx.engine.embedded.documents.stored_columns import (
     save_columns_file,
 )
 from nwx.engine.embedded.registry import Registry
+from nwx.engine.embedded.stage.rows import dates_rows
 from nwx.model import Dates
 
 
@@ -26,7 +27,7 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 def _add(db: sqlite3.Connection, key: str, *timestamps: int) -> None:
     seen = tuple((str(timestamp), "web") for timestamp in timestamps)
-    Registry(db).add_dates([Dates(key, seen)])
+    Registry(db).add_dates(dates_rows([Dates(key, seen)]))
 
 
 def test_dates_are_in_the_order_of_number_and_time(db: sqlite3.Connection) -> None:

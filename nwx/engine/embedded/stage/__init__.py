@@ -1,0 +1,1 @@
+"""What processes that read prepare for the one writer of an archive."""

@@ -1,0 +1,143 @@
+"""The rows of a batch as SQLite is given them, without what only the writer knows."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from nwx.engine.embedded.database import CAPTURE_COLUMNS, DOCUMENT_FACETS
+from nwx.engine.entries import IndexEntry, clean_text, document_entry, file_entry
+from nwx.keys import document_id, document_key
+from nwx.model import Batch, Capture, Dates, Document, SourceFile
+
+_capture_values = attrgetter(*CAPTURE_COLUMNS)
+
+
+class DocumentRow(NamedTuple):
+    """What is known of a document beside its text.
+
+    `num` is its number in a segment, 0 where the text is not in one: then
+    the entry comes along.
+    """
+
+    id: bytes
+    num: int
+    precedence: int
+    id_start: int
+    url_hash: int
+    text_hash: int
+    facets: tuple[str | None, ...]
+    entry: IndexEntry | None
+
+
+class CaptureRows(NamedTuple):
+    """The captures of one file: values in the order of CAPTURE_COLUMNS."""
+
+    collection: str
+    source_file: str
+    rows: tuple[tuple[Any, ...], ...]
+
+
+class DatesRow(NamedTuple):
+    """The dates of a key: pairs of timestamp, as a number, and collection."""
+
+    id: bytes
+    key: str
+    seen: tuple[tuple[int, str], ...]
+
+
+class FileRow(NamedTuple):
+    """A ledger entry."""
+
+    collection: str
+    name: str
+    entry: str
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRows:
+    """A batch, ready for the writer.
+
+    `segment` is the folder of an index with the texts of documents that
+    have a number, "" where none has. `characters` counts the text of all.
+    """
+
+    documents: tuple[DocumentRow, ...] = ()
+    captures: tuple[CaptureRows, ...] = ()
+    dates: tuple[DatesRow, ...] = ()
+    files: tuple[FileRow, ...] = ()
+    segment: str = ""
+    characters: int = 0
+
+
+def batch_rows(batch: Batch) -> BatchRows:
+    """Return a batch as rows, all documents with their entries; of two with one id the better."""
+    best: dict[str, IndexEntry] = {}
+    for entry in map(document_entry, batch.documents):
+        known = best.get(entry["id"])
+        if known is None or known["precedence"] < entry["precedence"]:
+            best[entry["id"]] = entry
+    return BatchRows(
+        tuple(map(document_row, best.values())),
+        capture_rows(batch.captures),
+        dates_rows([*batch.dates, *_own_dates(batch.documents)]),
+        tuple(map(_file_row, batch.files)),
+        characters=sum(len(entry.get("content", "")) for entry in best.values()),
+    )
+
+
+def document_row(entry: IndexEntry) -> DocumentRow:
+    """Return the row of a document that has no number yet."""
+    facets = (entry.get(name) for name in DOCUMENT_FACETS)
+    return DocumentRow(
+        bytes.fromhex(entry["id"]),
+        0,
+        entry["precedence"],
+        int(entry["id"][:16], 16) >> 1,
+        _hash(entry.get("url", "")),
+        _hash(entry["signature"]) if entry.get("signature") else 0,
+        tuple(None if value is None else str(value) for value in facets),
+        entry,
+    )
+
+
+def capture_rows(captures: Iterable[Capture]) -> tuple[CaptureRows, ...]:
+    """Return captures by their files."""
+    by_file: defaultdict[tuple[str, str], list[tuple[Any, ...]]] = defaultdict(list)
+    for capture in captures:
+        by_file[capture.collection, capture.source_file].append(_capture_values(capture))
+    return tuple(CaptureRows(*file, tuple(rows)) for file, rows in by_file.items())
+
+
+def dates_rows(dates: Sequence[Dates]) -> tuple[DatesRow, ...]:
+    """Return the dates of keys, each key once."""
+    by_key: defaultdict[str, dict[tuple[int, str], None]] = defaultdict(dict)
+    for one in dates:
+        if one.seen:
+            pairs = ((int(timestamp), collection) for timestamp, collection in one.seen)
+            by_key[one.key].update(dict.fromkeys(pairs))
+    return tuple(
+        DatesRow(bytes.fromhex(document_id(key)), clean_text(key), tuple(pairs))
+        for key, pairs in by_key.items()
+    )
+
+
+def _own_dates(documents: Iterable[Document]) -> Iterator[Dates]:
+    """Give the date of each document's own capture, which it is found by in any case."""
+    for document in documents:
+        capture = document.capture
+        key = document_key(capture.url, capture.digest)
+        yield Dates(key, ((capture.timestamp, capture.collection),))
+
+
+def _file_row(file: SourceFile) -> FileRow:
+    return FileRow(file.collection, file.name, json.dumps(file_entry(file)))
+
+
+def _hash(text: str) -> int:
+    """Return 63 bits that stand for a text, never 0."""
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 1 or 1

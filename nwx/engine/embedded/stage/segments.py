@@ -1,0 +1,93 @@
+"""Segments of tantivy that other processes than the writer make, and their way into its index.
+
+A segment is made in a folder of its own, as an index by itself. To adopt it
+its files are moved beside those of the index, and its name is added to
+`meta.json`, which tantivy replaces as a whole with each commit, as is done
+here. Before that, `.managed.json` lists the files, so that tantivy deletes
+them should the writer be killed in between.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import tantivy
+
+from nwx.engine.embedded.documents.searcher import DocumentSearcher, open_tantivy, tantivy_errors
+from nwx.engine.embedded.documents.tantivy_index import documents_by_num, entry_of, schema
+from nwx.engine.entries import IndexEntry
+
+_HEAP_BYTES = 96_000_000
+_META, _MANAGED = "meta.json", ".managed.json"
+
+
+def make_segment(folder: Path, documents: Iterable[tantivy.Document]) -> None:
+    """Index documents in a new folder."""
+    index = open_tantivy(schema(), folder)
+    with tantivy_errors():
+        writer = index.writer(_HEAP_BYTES, num_threads=1)
+        for document in documents:
+            writer.add_document(document)
+        writer.commit()
+        writer.wait_merging_threads()
+
+
+def segment_entries(folder: Path, nums: Collection[int]) -> Iterator[tuple[int, IndexEntry]]:
+    """Give the entries of documents of such a folder, by their numbers."""
+    index = open_tantivy(schema(), folder)
+    with tantivy_errors():
+        index.reload()
+    for num, document in documents_by_num(DocumentSearcher(index.searcher()), nums):
+        yield num, entry_of(document)
+
+
+def adopt_segments(index: Path, folders: Iterable[Path]) -> int:
+    """Add the segments of these folders to an index; return how many it has then.
+
+    No writer of tantivy may be open, and the index has to be opened anew
+    afterwards. Whoever reads sees all of the segments or none.
+    """
+    folders = list(folders)
+    meta, managed = _read(index / _META), _read(index / _MANAGED)
+    files = [file for folder in folders for file in folder.iterdir() if _is_of_segment(file)]
+    _replace(index / _MANAGED, [*managed, *(file.name for file in files)])
+    for folder in folders:
+        meta["segments"] += _read(folder / _META)["segments"]
+    for file in files:
+        file.rename(index / file.name)
+    _sync(index)
+    _replace(index / _META, meta)
+    for folder in folders:
+        shutil.rmtree(folder)
+    return len(meta["segments"])
+
+
+def _is_of_segment(file: Path) -> bool:
+    return file.name != _META and not file.name.startswith(".")
+
+
+def _read(file: Path) -> Any:
+    with tantivy_errors():
+        return json.loads(file.read_text(encoding="utf-8"))
+
+
+def _replace(file: Path, content: object) -> None:
+    """Write a file so that it is the old one or the new one, whatever happens."""
+    new = file.with_name(f"{file.name}.new")
+    with new.open("w", encoding="utf-8") as stream:
+        json.dump(content, stream)
+        stream.flush()
+        os.fsync(stream.fileno())
+    new.rename(file)
+    _sync(file.parent)
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,116 @@
+"""What writes to the tantivy index of an archive."""
+
+import os
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+import tantivy
+
+from nwx.engine.embedded.documents.searcher import DocumentSearcher, open_tantivy, tantivy_errors
+from nwx.engine.embedded.documents.tantivy_index import NUM, nums_query, schema
+from nwx.engine.embedded.stage.segments import adopt_segments
+
+MERGED_SEGMENTS = 8
+"""From so many segments on tantivy may merge some."""
+
+_HEAP_BYTES = 192_000_000
+_NOBODY = 0  # numbers of documents begin at 1
+
+
+class TextWriter:
+    """What adds documents to the index of a folder, and deletes them.
+
+    Segments are merged in the background between two commits.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._index = open_tantivy(schema(), folder)
+        self._writer: tantivy.IndexWriter | None = None
+        self._changed = False
+        self._segments: list[Path] = []
+        self._unknown: list[int] = []
+        self._adopted = False
+
+    def count(self) -> int:
+        """Return the number of documents committed."""
+        with tantivy_errors():
+            self._index.reload()
+            return self._index.searcher().num_docs
+
+    def nums(self) -> set[int]:
+        """Return the numbers of all documents committed."""
+        searcher = DocumentSearcher(self._index.searcher())
+        most = max(searcher.num_docs, 1)
+        found = searcher.search(
+            tantivy.Query.all_query(), most, order_by_field=NUM, order=tantivy.Order.Asc
+        )
+        return {int(num) for num, _ in found.hits}
+
+    def add(self, documents: Iterable[tantivy.Document]) -> None:
+        """Add documents with the next commit."""
+        with tantivy_errors():
+            for document in documents:
+                self._open_writer().add_document(document)
+                self._changed = True
+
+    def delete(self, nums: Collection[int]) -> None:
+        """Delete the documents of these numbers, those added before included."""
+        if nums:
+            with tantivy_errors():
+                self._open_writer().delete_documents_by_query(nums_query(nums))
+            self._changed = True
+
+    def add_segment(self, folder: Path) -> None:
+        """Add the documents of an index that another process made, with the next commit."""
+        self._segments.append(folder)
+
+    def forget(self, nums: Iterable[int]) -> None:
+        """Delete documents that SQLite does not know, once what was added is committed."""
+        self._unknown.extend(nums)
+
+    def commit(self) -> None:
+        """Make what was added and deleted safe on disk."""
+        if self._writer is not None and self._changed:
+            with tantivy_errors():
+                self._writer.commit()
+            self._changed = False
+        if self._segments:
+            self.finish()
+            self._adopted = adopt_segments(self._folder, self._segments) >= MERGED_SEGMENTS
+            self._segments = []
+            self._index = open_tantivy(schema(), self._folder)
+
+    def tidy(self) -> None:
+        """Delete what is to be forgotten, and begin to merge segments that were adopted."""
+        unknown, adopted = self._unknown, self._adopted
+        self._unknown, self._adopted = [], False
+        if unknown or adopted:
+            self.delete(unknown)
+            with tantivy_errors():
+                self._open_writer().commit()
+            self._changed = False
+
+    def finish(self) -> None:
+        """Wait until segments are merged."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            with tantivy_errors():
+                writer.wait_merging_threads()
+
+    def drop(self) -> None:
+        """Forget what was not committed."""
+        self._writer = None
+        self._changed = False
+        self._segments, self._unknown = [], []
+
+    def _open_writer(self) -> tantivy.IndexWriter:
+        if self._writer is None:
+            threads = max(1, min(4, (os.cpu_count() or 1) // 2))
+            self._writer = self._index.writer(_HEAP_BYTES, num_threads=threads)
+            # Files of a killed writer would be in the way of new ones of the same name.
+            self._writer.garbage_collect_files()
+            # tantivy gives a new writer's first operation the stamp of the last commit over
+            # again, and merges of segments of that commit can miss it: let it be no loss.
+            self._writer.delete_documents_by_query(nums_query([_NOBODY]))
+        return self._writer
