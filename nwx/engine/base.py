@@ -12,9 +12,8 @@ from nwx.engine.document_index import DocumentIndex
 from nwx.engine.facet_store import FacetStore
 from nwx.engine.inlinks.inlink_index import InlinkIndex
 from nwx.engine.ledger import Ledger
-from nwx.engine.staged_batch import StagedBatch
 from nwx.errors import UsageError
-from nwx.model import Batch, IndexName, IndexStats, Written
+from nwx.model import Batch, IndexName, IndexStats, SourceFile, Written
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +30,18 @@ class EngineTraits:
     live_selections: bool
     transactional_load: bool
     is_local: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StagedBatch:
+    """A batch of which `Engine.stage` did all that any process can do.
+
+    `files` are its ledger entries. `content` is what the engine needs to
+    complete it, cheap to pickle.
+    """
+
+    files: tuple[SourceFile, ...]
+    content: Any
 
 
 def check_deletable(index: IndexName) -> None:

@@ -15,9 +15,8 @@ from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.resources import temporary_folder
 from nwx.bulk.retries import retry_unavailable
 from nwx.dedup.exclusion_lists import ExclusionList
-from nwx.engine.base import Engine
+from nwx.engine.base import Engine, StagedBatch
 from nwx.engine.entries import file_id
-from nwx.engine.staged_batch import StagedBatch
 from nwx.errors import NwxError, SourceError
 from nwx.importing.file_errors import error_entries, outdated_entries, with_error
 from nwx.importing.messages import FilePart, FileTask, Verdict

@@ -6,7 +6,7 @@ from multiprocessing.reduction import ForkingPickler
 from operator import attrgetter
 from typing import Any
 
-from nwx.engine.staged_batch import StagedBatch
+from nwx.engine.base import StagedBatch
 from nwx.errors import NwxError
 from nwx.importing.report import Outcome
 from nwx.model import Batch, Capture, Extract, Link, ReadError, SourceFile

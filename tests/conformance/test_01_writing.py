@@ -1,5 +1,7 @@
 """What is written is there once, whatever the order and however often it is written."""
 
+import pickle
+from dataclasses import replace
 from itertools import permutations
 
 import pytest
@@ -7,7 +9,9 @@ import pytest
 from nwx.engine.base import Engine
 from nwx.keys import document_key, precedence
 from nwx.model import Batch, Dates, IndexName, SourceFile, Written
-from tests.conformance.archive import also, batch, capture, dates_of, document, page
+from nwx.query.tree import Term
+from tests.conformance.archive import also, batch, capture, dates_of, document, full, page
+from tests.conformance.asking import search
 from tests.conformance.engines import Opener
 
 HOME = page("http://example.org/", "2010", "welcome home", title="Home")
@@ -42,6 +46,27 @@ def test_a_document_is_given_back_as_it_was_written(engine: Engine) -> None:
     ids = [rich.capture.document_id, HOME.capture.document_id]
     assert engine.documents([*ids, "0" * 32]) == dict(zip(ids, (rich, HOME), strict=True))
     assert engine.documents([]) == {}
+
+
+def test_what_another_process_stages_is_written_once(open_archive: Opener) -> None:
+    pages = [page(f"http://example.org/{n}", "2010", f"page number {n}") for n in range(120)]
+    older = replace(pages[0], capture=replace(pages[0].capture, timestamp=full("2008")))
+    file = SourceFile("web", "a.warc.gz", "a.warc.gz", None, "", done_to=5)
+    with open_archive() as engine:
+        engine.create()
+        with open_archive() as other:
+            batches = [batch(pages), batch(pages[:60]), Batch((older,), files=(file,))]
+            staged = [pickle.loads(pickle.dumps(other.stage(each))) for each in batches]
+        assert staged[-1].files == (file,)
+        written = [engine.write_staged(each) for each in staged]
+        assert sum(one.documents for one in written) == 120
+        assert sum(one.captures for one in written) == 120
+        engine.refresh()
+        assert engine.files() == [file]
+        assert [engine.count(index) for index in IndexName][:3] == [120, 120, 120]
+        id = older.capture.document_id
+        assert engine.documents([id]) == {id: older}
+        assert len(search(engine, Term("", "number"), limit=1000).hits) == 120
 
 
 def test_the_earliest_capture_makes_the_document_in_any_order(open_archive: Opener) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from nwx.cdx.rows import CdxRow
 from nwx.engine.anchors.store import AnchorBlobs
-from nwx.engine.base import Engine, EngineTraits, check_deletable
+from nwx.engine.base import Engine, EngineTraits, StagedBatch, check_deletable
 from nwx.engine.dates_index import DatesBuilder
 from nwx.engine.elastic.bulk import Action, send
 from nwx.engine.elastic.captures import cdx_rows, store
@@ -27,7 +27,6 @@ from nwx.engine.elastic.server import Body, Server, quoted
 from nwx.engine.entries import file_entry, file_from_entry, merged_entries
 from nwx.engine.inlinks.entries import inlink_entries
 from nwx.engine.spans import CdxSpan
-from nwx.engine.staged_batch import StagedBatch
 from nwx.keys import document_key
 from nwx.model import (
     MAIN_DATES,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nwx.cdx.rows import CdxRow
-from nwx.engine.base import Engine, EngineTraits, check_deletable
+from nwx.engine.base import Engine, EngineTraits, StagedBatch, check_deletable
 from nwx.engine.blob_folder import BlobFolder
 from nwx.engine.dates_index import DatesBuilder
 from nwx.engine.embedded import reader
@@ -27,7 +27,6 @@ from nwx.engine.embedded.writer import ArchiveWriter
 from nwx.engine.entries import merged_dates, merged_entries
 from nwx.engine.inlinks.notes import count_inlinks, inlink_stats
 from nwx.engine.spans import CdxSpan
-from nwx.engine.staged_batch import StagedBatch
 from nwx.errors import EngineBusyError, EngineError
 from nwx.model import (
     MAIN_DATES,

@@ -7,7 +7,7 @@ from itertools import count, islice
 from typing import Any
 
 from nwx.engine.embedded.database import CAPTURE_COLUMNS, DOCUMENT_FACETS, add_rows
-from nwx.engine.embedded.stage.rows import CaptureRows, DatesRow, DocumentRow
+from nwx.engine.embedded.stage.rows import DatesRow, DocumentRow, FileCaptures
 from nwx.engine.entries import clean_text
 from nwx.model import IndexName
 
@@ -231,7 +231,7 @@ class Registry:
             self._db.execute("INSERT INTO collections VALUES (?, ?)", (code, name))
         return code
 
-    def add_captures(self, captures: Sequence[CaptureRows]) -> int:
+    def add_captures(self, captures: Sequence[FileCaptures]) -> int:
         """Add captures; return how many were new."""
         rows = [(self._source(*file), *row) for *file, found in captures for row in found]
         columns = f"source, {', '.join(CAPTURE_COLUMNS)}"

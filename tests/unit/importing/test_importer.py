@@ -9,11 +9,11 @@ import pytest
 
 from nwx.bulk.progress import WorkProgress
 from nwx.checks.agreement import check
-from nwx.engine.base import Engine
+from nwx.engine.base import Engine, StagedBatch
 from nwx.engine.open import open_engine
 from nwx.errors import EngineFullError, EngineUnavailableError
 from nwx.importing import ImportOptions, ImportReport, Outcome, import_files
-from nwx.model import Batch, IndexName, Written
+from nwx.model import IndexName, Written
 from nwx.settings import Settings
 from nwx.warc.sources import ArchiveSource, expand
 from tests.hostile import CRASH, FAIL, HANG, HOARD, hostile_extract
@@ -110,26 +110,26 @@ class DeadlySource(ArchiveSource):
 
 
 class Wrapped:
-    """An engine whose `write` is something else."""
+    """An engine whose `write_staged` is something else."""
 
-    def __init__(self, engine: Engine, write: Callable[[Engine, Batch], Written]) -> None:
+    def __init__(self, engine: Engine, write: Callable[[Engine, StagedBatch], Written]) -> None:
         self._engine, self._write = engine, write
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)
 
-    def write(self, batch: Batch) -> Written:
-        return self._write(self._engine, batch)
+    def write_staged(self, staged: StagedBatch) -> Written:
+        return self._write(self._engine, staged)
 
 
 def test_an_engine_that_comes_back_is_waited_for(tmp_path: Path) -> None:
     path = write_warc(tmp_path / "a.warc.gz", many_pages(5))
     refusals = iter([EngineUnavailableError("away")])
 
-    def write(engine: Engine, batch: Batch) -> Written:
+    def write(engine: Engine, batch: StagedBatch) -> Written:
         for refusal in refusals:
             raise refusal
-        return engine.write(batch)
+        return engine.write_staged(batch)
 
     report = run(tmp_path, path, wrap=lambda engine: Wrapped(engine, write))
     assert report.documents == 5
@@ -145,10 +145,10 @@ def test_an_engine_that_stays_away_ends_the_import_and_loses_nothing(
     ]
     writes = iter(range(100))
 
-    def write(engine: Engine, batch: Batch) -> Written:
+    def write(engine: Engine, batch: StagedBatch) -> Written:
         if next(writes) >= 2:
             raise error("no more")
-        return engine.write(batch)
+        return engine.write_staged(batch)
 
     with pytest.raises(error, match="no more"):
         run(tmp_path, *files, wrap=lambda engine: Wrapped(engine, write))
@@ -163,11 +163,11 @@ def test_an_import_stops_when_told_and_goes_on(tmp_path: Path) -> None:
         write_warc(tmp_path / f"{start}.warc.gz", many_pages(50 - start, start=start * 10))
         for start in range(4)
     ]
-    writes: list[Batch] = []
+    writes: list[StagedBatch] = []
 
-    def write(engine: Engine, batch: Batch) -> Written:
+    def write(engine: Engine, batch: StagedBatch) -> Written:
         writes.append(batch)
-        return engine.write(batch)
+        return engine.write_staged(batch)
 
     report = run(
         tmp_path,

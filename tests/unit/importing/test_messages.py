@@ -17,7 +17,13 @@ def test_extracts_and_captures_are_what_they_were(links: tuple[Link, ...]) -> No
     assert messages.Message
     found = capture("http://a.example/")
     part = FilePart(
-        Batch(documents=(Document(found, Extract(content="text", links=links)),)), (), {}, 0, 1, 0, 5
+        Batch(documents=(Document(found, Extract(content="text", links=links)),)),
+        (),
+        {},
+        0,
+        1,
+        0,
+        5,
     )
     stream = BytesIO()
     ForkingPickler(stream).dump(part)

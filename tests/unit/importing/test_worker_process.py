@@ -23,7 +23,7 @@ def test_a_worker_answers_until_it_is_ended(tmp_path: Path) -> None:
     missing = str(tmp_path / "none.warc.gz")
     worker.give(FileTask(ArchiveSource("none.warc.gz", missing, None), missing, None))
     while not isinstance(answer := worker.connection.recv(), Verdict):
-        assert not answer.batch.captures
+        assert not answer.captures
     assert answer.outcome is Outcome.UNREADABLE
     assert worker.is_alive
     worker.end()

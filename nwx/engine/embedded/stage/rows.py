@@ -33,7 +33,7 @@ class DocumentRow(NamedTuple):
     entry: IndexEntry | None
 
 
-class CaptureRows(NamedTuple):
+class FileCaptures(NamedTuple):
     """The captures of one file: values in the order of CAPTURE_COLUMNS."""
 
     collection: str
@@ -66,7 +66,7 @@ class BatchRows:
     """
 
     documents: tuple[DocumentRow, ...] = ()
-    captures: tuple[CaptureRows, ...] = ()
+    captures: tuple[FileCaptures, ...] = ()
     dates: tuple[DatesRow, ...] = ()
     files: tuple[FileRow, ...] = ()
     segment: str = ""
@@ -104,12 +104,12 @@ def document_row(entry: IndexEntry) -> DocumentRow:
     )
 
 
-def capture_rows(captures: Iterable[Capture]) -> tuple[CaptureRows, ...]:
+def capture_rows(captures: Iterable[Capture]) -> tuple[FileCaptures, ...]:
     """Return captures by their files."""
     by_file: defaultdict[tuple[str, str], list[tuple[Any, ...]]] = defaultdict(list)
     for capture in captures:
         by_file[capture.collection, capture.source_file].append(_capture_values(capture))
-    return tuple(CaptureRows(*file, tuple(rows)) for file, rows in by_file.items())
+    return tuple(FileCaptures(*file, tuple(rows)) for file, rows in by_file.items())
 
 
 def dates_rows(dates: Sequence[Dates]) -> tuple[DatesRow, ...]:
