@@ -53,7 +53,7 @@ class Folder:
         self.database = path / "archive.sqlite"
         self.columns = path / "columns.npz"
         self.segments = path / "segments"
-        self.numbers = path / "numbers"
+        self.numbers = self.segments / "numbers"
         self.format = FORMAT
 
     def exists(self) -> bool:
@@ -97,7 +97,7 @@ class Folder:
             self.check(writing=True)
         self.documents.mkdir(parents=True, exist_ok=True)
         self.clear()
-        self.segments.mkdir()
+        self.segments.mkdir(exist_ok=True)
 
     def clear(self) -> None:
         """Remove what was made ready for a writer and never written."""

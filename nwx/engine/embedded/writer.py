@@ -169,7 +169,6 @@ class ArchiveWriter:
                         save_columns_file(self._folder.columns, self.db)
             finally:
                 self._texts.drop()
-                self._numbers.end()
                 self._folder.clear()
                 self.db.close()
                 os.close(self._lock)

@@ -27,7 +27,9 @@ class Numbers:
         try:
             handle = os.open(self._file, os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError as error:
-            raise EngineError(f"nobody writes to the archive at {self._file.parent}") from error
+            raise EngineError(
+                f"no process has the archive open to write to it: {self._file} is missing"
+            ) from error
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             first = int.from_bytes(os.pread(handle, _WIDTH, 0), "big")
@@ -35,7 +37,3 @@ class Numbers:
         finally:
             os.close(handle)
         return first
-
-    def end(self) -> None:
-        """Give no more numbers."""
-        self._file.unlink(missing_ok=True)

@@ -1,0 +1,68 @@
+"""The memory and processor time of a process and its descendants."""
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+
+class FamilyWatch:
+    """The most memory that a process and its descendants held together, and their work.
+
+    `processor` is in seconds, to the last look before a process ended.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self.memory = 0
+        self._pid, self._over = pid, threading.Event()
+        self._worked: dict[int, float] = {}
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+
+    @property
+    def processor(self) -> float:
+        """The seconds of all."""
+        return sum(self._worked.values())
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._over.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._over.wait(0.05):
+            family = list(_family(self._pid))
+            self._worked |= {pid: worked for pid in family if (worked := worked_seconds(pid))}
+            self.memory = max(self.memory, sum(map(_held, family)))
+
+
+def _family(pid: int) -> Iterator[int]:
+    yield pid
+    try:
+        threads = list(Path(f"/proc/{pid}/task").iterdir())
+        children = " ".join((thread / "children").read_text() for thread in threads)
+    except OSError:
+        return
+    for child in children.split():
+        yield from _family(int(child))
+
+
+def worked_seconds(pid: int | None) -> float:
+    """Return the processor seconds that a process and its threads took, 0 of none."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _held(pid: int) -> int:
+    """Return the bytes of a process, shared ones divided among those who share them.
+
+    Not those of files mapped into memory: the system takes these back at will.
+    """
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss_Anon:"))
