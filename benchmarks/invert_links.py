@@ -80,12 +80,13 @@ def _page(numbers: Any, chance: Any) -> dict[str, pl.Expr | pl.Series]:
     years = chance.integers(YEARS.start, YEARS.stop, len(numbers))
     days = chance.integers(1, 28, len(numbers))
     hosts = numbers * 7919 % HOSTS
+    places = list(zip(numbers, hosts, strict=True))
     return {
-        "url": pl.Series([f"http://www.site{h}.org/page/{n}.html" for n, h in zip(numbers, hosts)]),
-        "source": pl.Series([f"org,site{h})/page/{n}.html" for n, h in zip(numbers, hosts)]),
+        "url": pl.Series([f"http://www.site{h}.org/page/{n}.html" for n, h in places]),
+        "source": pl.Series([f"org,site{h})/page/{n}.html" for n, h in places]),
         "source_host": pl.Series([f"site{h}.org" for h in hosts]),
         "source_domain": pl.Series([f"site{h}.org" for h in hosts]),
-        "timestamp": pl.Series([f"{y}01{d:02}000000" for y, d in zip(years, days)]),
+        "timestamp": pl.Series([f"{y}01{d:02}000000" for y, d in zip(years, days, strict=True)]),
         "collection": pl.Series([COLLECTIONS[n % 2] for n in numbers]),
     }
 
@@ -173,7 +174,7 @@ def nwx(data: Path, work: Path) -> dict[str, Any]:
     cpu = _cpu_seconds()
     table = inlink_table(engine)
     assert table is not None
-    sums = {name: 0 for name in ("cells", "documents", "hosts", "domains")}
+    sums = dict.fromkeys(("cells", "documents", "hosts", "domains"), 0)
     for number in range(len(table.notes.ranges)):
         arrays = table.range(number).arrays
         sums["cells"] += len(arrays["count_cell"])

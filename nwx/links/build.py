@@ -6,32 +6,31 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
 
-from nwx.bulk.arrays import write_arrays
 from nwx.bulk.pool import Pool
-from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import processors
 from nwx.engine.base import Engine
-from nwx.engine.embedded.documents.analyzer import tokens
 from nwx.engine.facet_store import StoredBuild
 from nwx.engine.inlinks.inlink_index import ID_BYTES, InlinkIndex
-from nwx.engine.inlinks.notes import INLINKS_FORMAT, InlinkNotes, RangeNotes, inlink_notes
-from nwx.engine.inlinks.table import InlinkTable
-from nwx.errors import EngineBusyError, EngineError, EngineVersionError
-from nwx.links.anchor_table import write_anchor_table
-from nwx.links.document_table import DocumentTable, document_table
-from nwx.links.parts import CODED_KINDS, LinkPart, batches, found_parts, write_parts
-from nwx.links.ranges import RangeSource, range_starts, write_range
+from nwx.engine.inlinks.notes import INLINKS_FORMAT, InlinkNotes, inlink_notes
+from nwx.engine.inlinks.table import InlinkTable, inlink_table
+from nwx.errors import BlobError, EngineBusyError, EngineError, EngineVersionError
+from nwx.links.builds.document_table import living
+from nwx.links.builds.draft import InlinkDraft
+from nwx.links.builds.parts import CODED_KINDS, LinkPart, batches, found_parts, write_parts
 
 OpenEngine = Callable[[], Engine]
 _WORK, _PARTS, _DRAFT = "work", "parts", "draft"
 _AT_ONCE = 5_000
 _WORTH_PROCESSES = 20_000
+_LEAST_SHARE = 0.5
+"""Where fewer documents of the build before are as they were, all are read again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +124,7 @@ class _Build:
         progress: ShowProgress,
     ) -> None:
         self._index, self._folder = index, folder
-        self._options, self._progress = options, progress
+        self._progress = progress
         self._workers = options.workers or processors()
         self.documents_read = 0
         if options.anew:
@@ -134,15 +133,16 @@ class _Build:
         # The stamp comes first: what is written meanwhile makes the build stale, and is noticed.
         self._stamp = index.stamp()
         self._states = _states(index)
+        self._base = None if options.anew else _usable_base(index, self._states)
 
     def read(self, open_engine: OpenEngine) -> None:
-        """Read the links of the documents that no part has as they are now."""
+        """Read the links of the documents that neither the base nor a part has as they are now."""
         known = [part.table("documents").select("id", "state") for part in self._parts()]
+        if self._base is not None:
+            known.append(living(self._base.documents).select("id", "state"))
         missing = self._states
-        if known:
-            missing = missing.join(
-                pl.concat(known), on=["id", "state"], how="anti", maintain_order="left"
-            )
+        for found in known:
+            missing = missing.join(found, on=["id", "state"], how="anti", maintain_order="left")
         self.documents_read = len(missing)
         work = [
             (open_engine, self._folder / _PARTS, ids, states)
@@ -164,73 +164,57 @@ class _Build:
     def finish(self) -> tuple[InlinkNotes, StoredBuild]:
         """Write the build and make it the current one."""
         parts = self._parts()
-        table = document_table(parts, self._states)
-        mark = f"{self._number()}-{os.urandom(4).hex()}"
-        draft = self._folder / _DRAFT
-        shutil.rmtree(draft, ignore_errors=True)
-        draft.mkdir()
-        documents = f"documents.{mark}.arrays"
-        write_arrays(draft / documents, table.arrays)
-        ranges = self._ranges(parts, table, draft, mark)
+        draft = InlinkDraft(self._folder / _DRAFT, self._base, _number(self._index))
+        table = draft.write_documents(parts, self._states)
+        ranges = draft.write_ranges(parts, table, self._workers, self._progress)
         notes = InlinkNotes(
             format=INLINKS_FORMAT,
-            number=self._number(),
+            number=draft.number,
             stamp=self._stamp,
             built=datetime.now(UTC).isoformat(timespec="seconds"),
             cells=table.cells,
             kinds=CODED_KINDS,
-            documents=documents,
+            documents=draft.documents,
             linking=table.size,
-            refused=int(table.arrays["refused"].sum()),
+            refused=int(table.arrays["refused"][table.arrays["alive"]].sum()),
             ranges=ranges,
         )
-        notes = self._with_anchors(notes, draft, mark)
-        return notes, self._publish(notes, draft)
+        notes = draft.write_anchors(notes)
+        stored = self._publish(notes, draft)
+        for part in parts:
+            part.remove()
+        return notes, stored
 
-    def _with_anchors(self, notes: InlinkNotes, draft: Path, mark: str) -> InlinkNotes:
-        """Write what searches look at, and return the notes with it."""
-        anchors = f"anchors.{mark}.arrays"
-        built = InlinkTable(draft, StoredBuild({}, notes.as_json()))
-        write_anchor_table(built, draft / anchors, tokens)
-        return replace(notes, anchors=anchors)
-
-    def _number(self) -> int:
-        try:
-            before = inlink_notes(self._index)
-        except EngineVersionError:
-            return 1
-        return before.number + 1 if before else 1
-
-    def _ranges(
-        self, parts: list[LinkPart], table: DocumentTable, draft: Path, mark: str
-    ) -> list[RangeNotes]:
-        starts = range_starts(parts)
-        source = RangeSource(
-            parts,
-            table.numbers,
-            table.arrays,
-            table.sources,
-            table.hosts,
-        )
-        found = []
-        for number, (first, last) in enumerate(zip(starts, [*starts[1:], None], strict=True)):
-            path = draft / f"range-{number:05d}.{mark}.arrays"
-            notes = write_range(source, first, last, path)
-            if notes is not None:
-                found.append(notes)
-            self._progress(WorkProgress("counting", number + 1, len(starts)))
-        return found
-
-    def _publish(self, notes: InlinkNotes, draft: Path) -> StoredBuild:
+    def _publish(self, notes: InlinkNotes, draft: InlinkDraft) -> StoredBuild:
         version, known = self._index.version(), self._index.blobs()
-        sizes = {name: (draft / name).stat().st_size for name in notes.blobs}
+        sizes = draft.sizes(notes.blobs)
         stored = StoredBuild(sizes, notes.as_json())
-        for name in notes.blobs:
-            self._index.put(draft / name)
+        for path in draft.made():
+            self._index.put(path)
         self._index.swap(stored, version)
         self._index.delete(known - set(sizes))
-        draft.rmdir()
+        draft.remove()
         return stored
+
+
+def _usable_base(index: InlinkIndex, states: pl.DataFrame) -> InlinkTable | None:
+    """Return the build before, None where it cannot be gone on from, or is largely outdated."""
+    try:
+        base = inlink_table(index)
+    except (EngineVersionError, BlobError):
+        return None
+    if base is None:
+        return None
+    there = len(living(base.documents).join(states, on=["id", "state"], how="semi"))
+    return base if there >= _LEAST_SHARE * len(base.documents["state"]) else None
+
+
+def _number(index: InlinkIndex) -> int:
+    try:
+        before = inlink_notes(index)
+    except EngineVersionError:
+        return 1
+    return before.number + 1 if before else 1
 
 
 def _states(index: InlinkIndex) -> pl.DataFrame:

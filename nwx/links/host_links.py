@@ -27,9 +27,10 @@ def host_links(table: InlinkTable) -> Iterator[HostLinks]:
         .group_by("source", "target", "year")
         .agg(pl.col("links").sum())
     )
-    together = together.sort("source", "target", "year", nulls_last=False)
-    for source, target, year, links in together.iter_rows():
-        yield HostLinks(table.hosts[source], target, year, links)
+    names = pl.Series(table.hosts.all(), dtype=pl.String)
+    together = together.with_columns(source=names.gather(together["source"]))
+    for row in together.sort("source", "target", "year", nulls_last=False).iter_rows():
+        yield HostLinks(*row)
 
 
 def _of_range(table: InlinkTable, found: TargetRange) -> pl.DataFrame:
@@ -37,16 +38,16 @@ def _of_range(table: InlinkTable, found: TargetRange) -> pl.DataFrame:
     links = np.flatnonzero((arrays["flags"] & SELF) == 0)
     target = np.searchsorted(arrays["link_starts"], links, side="right") - 1
     document: Array = arrays["document"][links]
-    rows = cell_rows(target, document, table.documents)
+    rows = cell_rows(document, table.documents)
     years = [code for code, cell in enumerate(table.cells) if not cell.collection]
-    wanted = np.isin(rows.cell[rows.group], years)
+    wanted = np.isin(rows.cell, years)
     places = rows.link[wanted]
     hosts = [host_of_urlkey(key) for key in found.keys.all()]
     frame = pl.DataFrame(
         {
             "page": table.documents["source"][document[places]],
             "place": target[places],
-            "cell": rows.cell[rows.group][wanted],
+            "cell": rows.cell[wanted],
         }
     ).unique()
     frame = frame.with_columns(

@@ -63,10 +63,11 @@ def _links(table: InlinkTable, found: TargetRange, first: Array, names: pl.Serie
         {
             "target": targets_of_links(found)[there],
             "source": table.documents["source"][document],
+            "rank": table.documents["source_rank"][table.documents["source"][document]],
             "kind": names.gather(found.arrays["kind"][there]),
             "anchor": found.arrays["anchor"][there],
             "first": first[document],
         }
     )
-    columns = ["target", "source", "kind", "anchor"]
+    columns = ["target", "rank", "source", "kind", "anchor"]
     return links.group_by(columns).agg(pl.col("first").min()).sort(columns)

@@ -1,177 +1,236 @@
-"""Ranges: the links of all parts to the targets between two urlkeys, grouped and counted."""
+"""Ranges: the links to the targets between two urlkeys, grouped by target and counted.
+
+A range is made from that of the build before and the links of new parts:
+these are inserted, links of documents that are gone are left out, and only
+targets that this touches are counted again.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from nwx.bulk.arrays import Array, narrow, write_arrays
-from nwx.engine.inlinks.counts import cell_rows, count_linked_cells
+from nwx.engine.inlinks.counts import CellCounts, count_linked_cells, is_new, ordered_counts
 from nwx.engine.inlinks.notes import RangeNotes
-from nwx.engine.inlinks.table import OWN_HOST, SELF
-from nwx.engine.inlinks.texts import packed_texts
-from nwx.links.document_table import NO_DOCUMENT
-from nwx.links.parts import LinkPart
+from nwx.engine.inlinks.table import OWN_HOST, SELF, TargetRange
+from nwx.engine.inlinks.texts import chosen_texts, merged_texts, packed_texts, spread
+from nwx.links.builds.link_sort import KeyedLinks, gathered_links
+from nwx.links.builds.parts import LinkPart
 from nwx.values.link_places import host_of_urlkey
 
-RANGE_LINKS = 1 << 20
-_SAMPLES = 8
+_HALF = np.uint64(32)
 _NOWHERE = -1
+_COUNTS = CellCounts._fields
 
 
 @dataclass(frozen=True, slots=True)
 class RangeSource:
     """What ranges are made from: parts, and the linking documents.
 
-    `numbers` are those of the documents of each part; `documents` the
-    arrays of the linking documents; `sources` and `hosts` their urlkeys and
-    hosts, in order.
+    `numbers` are those of the documents of each part; `documents` the arrays
+    of the linking documents; `removed` tells which are gone. `sources` and
+    `hosts` are their urlkeys and hosts.
     """
 
     parts: Sequence[LinkPart]
     numbers: Sequence[Array]
     documents: Mapping[str, Array]
-    sources: pl.Series
-    hosts: pl.Series
+    removed: Array
+    sources: pl.DataFrame
+    hosts: pl.DataFrame
 
 
-def range_starts(parts: Sequence[LinkPart], links: int = RANGE_LINKS) -> list[str]:
-    """Return the first urlkeys of ranges of about so many links each; the first is ""."""
-    step = max(1, links // _SAMPLES)
-    samples: list[str] = []
-    for part in parts:
-        targets = part.table("targets")
-        ends = np.cumsum(targets["links"].to_numpy().astype(np.int64))
-        marks = ends // step
-        places = np.flatnonzero(np.diff(marks, prepend=0))
-        # A target with as many links as several steps stands for all of them.
-        weights = np.diff(marks, prepend=0)[places]
-        samples += np.repeat(targets["key"].gather(places).to_numpy(), weights).tolist()
-    samples.sort(key=str.encode)
-    return ["", *dict.fromkeys(samples[_SAMPLES::_SAMPLES])]
-
-
-def _gathered(
-    source: RangeSource, first: str, last: str | None
-) -> tuple[pl.Series, Array, Array, Array, Array, list[str]]:
-    """Return targets in order, and of each link target, document, kind and anchor, and texts."""
-    keys: list[pl.Series] = []
-    texts: list[pl.Series] = [pl.Series([""], dtype=pl.String)]
-    counts, documents, kinds, anchors = [], [], [], []
-    held = 1
-    for part, numbers in zip(source.parts, source.numbers, strict=True):
-        targets = part.table("targets")
-        begin = int(targets["key"].search_sorted(first)) if first else 0
-        end = len(targets) if last is None else int(targets["key"].search_sorted(last))
-        if begin >= end:
-            continue
-        starts = part.link_starts()
-        links = part.table("links")[int(starts[begin]) : int(starts[end])]
-        keys.append(targets["key"][begin:end])
-        counts.append(np.diff(starts[begin : end + 1]))
-        documents.append(numbers[links["document"].to_numpy()])
-        kinds.append(links["kind"].to_numpy())
-        used, local = np.unique(links["anchor"].to_numpy(), return_inverse=True)
-        texts.append(part.table("anchors")["text"].gather(used))
-        anchors.append(local + held)
-        held += len(used)
-    if not keys:
-        none = np.zeros(0, dtype=np.int64)
-        return pl.Series(dtype=pl.String), none, none, none, none, [""]
-    all_keys, all_texts = pl.concat(keys), pl.concat(texts)
-    key_codes = (all_keys.rank("dense") - 1).to_numpy().astype(np.int64)
-    text_codes = (all_texts.rank("dense") - 1).to_numpy().astype(np.int64)
-    return (
-        all_keys.unique().sort(),
-        np.repeat(key_codes, np.concatenate(counts)),
-        np.concatenate(documents),
-        np.concatenate(kinds),
-        text_codes[np.concatenate(anchors)],
-        all_texts.unique().sort().to_list(),
+def empty_range() -> TargetRange:
+    """Return a range without targets."""
+    none = np.zeros(0, dtype=np.int64)
+    return TargetRange(
+        {
+            **packed_texts((), "key"),
+            **packed_texts(("",), "anchor"),
+            "link_starts": np.zeros(1, np.int64),
+            "document": none.astype(np.uint32),
+            "anchor": none.astype(np.uint8),
+            "kind": none.astype(np.uint8),
+            "flags": none.astype(np.uint8),
+            "count_starts": np.zeros(1, np.int64),
+            **{f"count_{name}": none for name in _COUNTS[1:]},
+        }
     )
 
 
-def write_range(source: RangeSource, first: str, last: str | None, path: Path) -> RangeNotes | None:
+def cut_range(whole: TargetRange, first: str, last: str | None) -> TargetRange:
+    """Return the targets of a range from a urlkey up to and without another."""
+    begin = whole.keys.place(first)
+    end = len(whole.keys) if last is None else whole.keys.place(last)
+    if (begin, end) == (0, len(whole.keys)):
+        return whole
+    arrays = dict(whole.arrays)
+    arrays |= whole.keys.cut(begin, end)
+    for starts, names in (
+        ("link_starts", ("document", "anchor", "kind", "flags")),
+        ("count_starts", [f"count_{name}" for name in _COUNTS[1:]]),
+    ):
+        bounds = whole.arrays[starts][begin : end + 1].astype(np.int64)
+        arrays[starts] = bounds - bounds[0]
+        arrays |= {name: whole.arrays[name][bounds[0] : bounds[-1]] for name in names}
+    return TargetRange(arrays)
+
+
+def write_range(
+    source: RangeSource, base: TargetRange, first: str, last: str | None, path: Path
+) -> RangeNotes | None:
     """Write the range of targets from a urlkey up to and without another, None for the last.
 
-    Returns None, and writes nothing, where there is none.
+    `base` holds what the build before has of it. Returns None, and writes
+    nothing, where there is no target.
     """
-    keys, target, document, kind, anchor, texts = _gathered(source, first, last)
-    kept = np.flatnonzero(document != NO_DOCUMENT)
-    if not len(kept):
+    new = gathered_links(source.parts, source.numbers, first, last)
+    arrays = _merged(source, base, new)
+    if not len(arrays["document"]):
         return None
-    order = kept[np.argsort(target[kept].astype(np.uint64) << np.uint64(32)
-                            | document[kept].astype(np.uint64))]  # fmt: skip
-    target, document, kind, anchor = (one[order] for one in (target, document, kind, anchor))
-    there, target = np.unique(target, return_inverse=True)
-    keys = keys.gather(there)
-    used, anchor = np.unique(np.append(anchor, 0), return_inverse=True)
-    anchor = anchor[:-1]
-    flags = _flags(source, keys, target, document)
-    counted = _counted(source, target, document, flags)
-    arrays: dict[str, Array] = {
-        **packed_texts(keys.to_list(), "key"),
-        "link_starts": np.searchsorted(target, np.arange(len(keys) + 1)),
-        "document": document.astype(np.uint32),
-        "anchor": narrow(anchor),
-        "kind": kind,
-        "flags": flags,
-        **packed_texts([texts[one] for one in used.tolist()], "anchor"),
-        "count_starts": np.searchsorted(counted["target"], np.arange(len(keys) + 1)),
-        **{f"count_{name}": narrow(one) for name, one in counted.items() if name != "target"},
-    }
     write_arrays(path, arrays)
-    return RangeNotes(path.name, keys[0], len(keys), len(target), len(counted["target"]))
+    made = TargetRange(arrays)
+    return RangeNotes(
+        path.name,
+        made.keys[0],
+        len(made.keys),
+        len(arrays["document"]),
+        len(arrays["count_cell"]),
+    )
 
 
-def _counted(source: RangeSource, target: Array, document: Array, flags: Array) -> dict[str, Array]:
-    counting = np.flatnonzero((flags & SELF) == 0)
-    target, document = target[counting], document[counting]
-    once = np.ones(len(target), dtype=bool)
-    once[1:] = (target[1:] != target[:-1]) | (document[1:] != document[:-1])
-    target, document = target[once], document[once]
-    rows = cell_rows(target, document, source.documents)
-    return count_linked_cells(rows, document, source.documents)._asdict()
+def is_untouched(source: RangeSource, base: TargetRange, first: str, last: str | None) -> bool:
+    """Tell whether a range stays what it is in the build before."""
+    if np.any(source.removed[base.arrays["document"]]):
+        return False
+    return all(part.span(first, last) == (0, 0) for part in source.parts)
 
 
-def _flags(source: RangeSource, keys: pl.Series, target: Array, document: Array) -> Array:
-    """Tell of each link whether it is from the same host, and from the same URL."""
-    hosts = np.array(_numbers_of(_hosts_of(keys), source.hosts))
-    own: Array = source.documents["host"][document] == hosts[target]
-    pages = np.array(_numbers_of(keys, source.sources))
-    itself = source.documents["source"][document] == pages[target]
+def _merged(source: RangeSource, base: TargetRange, new: KeyedLinks) -> dict[str, Array]:
+    keys, key_of_base, key_of_new = merged_texts(base.keys, new.keys.to_list(), "key")
+    anchors, text_of_base, text_of_new = merged_texts(base.anchors, new.texts, "anchor")
+    old = base.arrays
+    size = len(keys["key_starts"]) - 1
+    target_of_base = np.repeat(key_of_base, np.diff(old["link_starts"]))
+    there = ~source.removed[old["document"]]
+    new_target = key_of_new[new.target]
+    touched = np.zeros(size, dtype=bool)
+    touched[target_of_base[~there]] = True
+    touched[new_target] = True
+    columns = {
+        "target": np.concatenate([target_of_base[there], new_target]),
+        "document": np.concatenate([old["document"][there].astype(np.int64), new.document]),
+        "anchor": np.concatenate([text_of_base[old["anchor"][there]], text_of_new[new.anchor]]),
+        "kind": np.concatenate([old["kind"][there], new.kind]),
+        "flags": np.concatenate([old["flags"][there], _flags(source, new)]),
+    }
+    # Both are in this order already: a sort that finds that out only merges them.
+    ranks = source.documents["order"][columns["document"]].astype(np.uint64)
+    order = np.argsort(columns["target"].astype(np.uint64) << _HALF | ranks, kind="stable")
+    columns = {name: column[order] for name, column in columns.items()}
+    counts = _recounted(source, base, columns, key_of_base, touched)
+    return _packed(columns, counts, keys, anchors)
+
+
+def _recounted(
+    source: RangeSource,
+    base: TargetRange,
+    columns: Mapping[str, Array],
+    key_of_base: Array,
+    touched: Array,
+) -> CellCounts:
+    """Return the counts of all targets; those that are not touched keep theirs."""
+    target, document = columns["target"], columns["document"]
+    wanted = np.flatnonzero(touched[target] & ((columns["flags"] & SELF) == 0))
+    target, document = target[wanted], document[wanted]
+    once = is_new(target) | is_new(document)
+    fresh = count_linked_cells(target[once], document[once], source.documents)
+    old = base.arrays
+    kept, places = spread(old["count_starts"], np.flatnonzero(~touched[key_of_base]))
+    kept_targets = key_of_base[~touched[key_of_base]][kept]
+    together = [np.concatenate([kept_targets, fresh.target])]
+    together += [
+        np.concatenate([old[f"count_{name}"][places].astype(np.int64), getattr(fresh, name)])
+        for name in _COUNTS[1:]
+    ]
+    counts = CellCounts(*together)
+    return ordered_counts(counts) if len(places) and len(fresh.target) else counts
+
+
+def _packed(
+    columns: Mapping[str, Array],
+    counts: CellCounts,
+    keys: dict[str, Array],
+    anchors: dict[str, Array],
+) -> dict[str, Array]:
+    """Return the arrays of a range, without keys and anchor texts that no link has any more."""
+    target, anchor, of_counts = columns["target"], columns["anchor"], counts.target
+    linked = _used(target, len(keys["key_starts"]) - 1)
+    if not linked.all():
+        numbers = np.cumsum(linked) - 1
+        target, of_counts = numbers[target], numbers[of_counts]
+        keys = chosen_texts(keys, np.flatnonzero(linked), "key")
+    used = _used(anchor, len(anchors["anchor_starts"]) - 1)
+    used[:1] = True
+    if not used.all():
+        anchor = (np.cumsum(used) - 1)[anchor]
+        anchors = chosen_texts(anchors, np.flatnonzero(used), "anchor")
+    bounds = np.arange(len(keys["key_starts"]))
+    return {
+        **keys,
+        **anchors,
+        "link_starts": np.searchsorted(target, bounds),
+        "document": columns["document"].astype(np.uint32),
+        "anchor": narrow(anchor),
+        "kind": columns["kind"],
+        "flags": columns["flags"],
+        "count_starts": np.searchsorted(of_counts, bounds),
+        **{f"count_{name}": narrow(getattr(counts, name)) for name in _COUNTS[1:]},
+    }
+
+
+def _used(numbers: Array, size: int) -> Array:
+    used = np.zeros(size, dtype=bool)
+    used[numbers] = True
+    return used
+
+
+def _flags(source: RangeSource, new: KeyedLinks) -> Array:
+    """Tell of new links whether they are from the same host, and from the same URL."""
+    if not len(new.target):
+        return np.zeros(0, np.uint8)
+    hosts = _numbers_of(_hosts_of(new.keys), source.hosts)
+    pages = _numbers_of(new.keys, source.sources)
+    own: Array = source.documents["host"][new.document] == hosts[new.target]
+    itself: Array = source.documents["source"][new.document] == pages[new.target]
     flags: Array = own * OWN_HOST | itself * SELF
     return flags.astype(np.uint8)
 
 
 def _hosts_of(keys: pl.Series) -> pl.Series:
     frame = pl.DataFrame({"key": keys, "head": keys.str.extract(r"^([^)/]*\))")})
-    heads = frame["head"].unique().drop_nulls().to_list()
+    frame = frame.with_columns(pl.coalesce("head", "key"))
+    heads = frame["head"].unique().to_list()
     known = pl.DataFrame(
         {"head": heads, "host": list(map(host_of_urlkey, heads))},
         schema={"head": pl.String, "host": pl.String},
     )
-    joined = frame.join(known, on="head", how="left", maintain_order="left")
-    if joined["host"].null_count():
-        odd = joined["host"].is_null()
-        hosts = [
-            host_of_urlkey(key) if is_odd else host
-            for key, host, is_odd in zip(keys, joined["host"], odd, strict=True)
-        ]
-        return pl.Series(hosts, dtype=pl.String)
-    return joined["host"]
+    return frame.join(known, on="head", how="left", maintain_order="left")["host"]
 
 
-def _numbers_of(texts: pl.Series, among: pl.Series) -> Array:
-    """Return the places of texts among others, _NOWHERE of those that are not there."""
+def _numbers_of(texts: pl.Series, among: pl.DataFrame) -> Array:
+    """Return the numbers of texts among others (text, number), _NOWHERE where there is none."""
     wanted = pl.DataFrame({"text": texts})
-    known = pl.DataFrame({"text": among}).with_row_index("number")
-    if len(texts) and len(among) > 4 * len(texts):
-        low, high = str(texts.min()), str(texts.max())
-        begin, end = int(among.search_sorted(low)), int(among.search_sorted(high, side="right"))
-        known = known[begin:end]
-    joined = wanted.join(known, on="text", how="left", maintain_order="left")
+    joined = wanted.join(among, on="text", how="left", maintain_order="left")
     found: Array = joined["number"].cast(pl.Int64).fill_null(_NOWHERE).to_numpy()
     return found
+
+
+def numbered(texts: Sequence[str]) -> pl.DataFrame:
+    """Return texts and their numbers, as RangeSource has sources and hosts."""
+    schema: dict[str, Any] = {"text": pl.String}
+    return pl.DataFrame({"text": texts}, schema=schema).with_row_index("number")

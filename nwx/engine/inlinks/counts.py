@@ -7,10 +7,23 @@ import numpy as np
 import numpy.typing as npt
 
 from nwx.bulk.arrays import Array
+from nwx.engine.inlinks.texts import spread
 
-U64 = npt.NDArray[np.uint64]
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
+_LEVELS = ("source", "host", "domain")
+
+
+class CellRows(NamedTuple):
+    """Links by the cells that they are in: a row for each cell of each link.
+
+    In the order of cell, and then of the links. `place` is that of first
+    and last date among the cells of all documents.
+    """
+
+    cell: Array
+    link: Array
+    place: Array
 
 
 class CellCounts(NamedTuple):
@@ -25,85 +38,59 @@ class CellCounts(NamedTuple):
     last: Array
 
 
-class CellRows(NamedTuple):
-    """Links by the cells that they are in: a row for each cell of each link.
-
-    `group` numbers the cells of targets from 0 on, in order; `link` is the
-    place of the link.
-    """
-
-    target: Array
-    cell: Array
-    group: Array
-    link: Array
-    first: Array
-    last: Array
-
-
-def spread(starts: Array, numbers: Array) -> tuple[Array, Array]:
-    """Return for lists that begin at `starts` the places of all that is in some of them.
-
-    The first array has for each of these places which of `numbers` it is of.
-    """
-    begins = starts[numbers].astype(np.int64)
-    lengths = starts[numbers + 1].astype(np.int64) - begins
-    ends = np.cumsum(lengths)
-    of = np.repeat(np.arange(len(numbers)), lengths)
-    places = np.arange(len(of)) + np.repeat(begins - ends + lengths, lengths)
-    return of, places
-
-
-def cell_rows(targets: Array, documents: Array, table: Mapping[str, Array]) -> CellRows:
-    """Return the links, by target and document, in each of the cells that their documents are in.
+def cell_rows(documents: Array, table: Mapping[str, Array]) -> CellRows:
+    """Return links, given by their documents, in each of the cells that these are in.
 
     `table` has the arrays of the linking documents.
     """
     link, places = spread(table["cell_starts"], documents)
     cells = table["cell_code"][places]
-    keys = targets[link].astype(np.uint64) << _HALF | cells
-    order = np.argsort(keys)
-    keys = keys[order]
-    new = _new(keys)
-    group = np.cumsum(new) - 1
-    heads = keys[new]
-    return CellRows(
-        (heads >> _HALF).astype(np.int64),
-        (heads & _LOW).astype(np.int64),
-        group,
-        link[order],
-        table["cell_first"][places][order],
-        table["cell_last"][places][order],
-    )
+    # Numbers of 16 bits are put in order without comparing them.
+    order = np.argsort(cells, kind="stable")
+    return CellRows(cells[order], link[order], places[order])
 
 
-def count_linked_cells(rows: CellRows, documents: Array, table: Mapping[str, Array]) -> CellCounts:
-    """Return the counts of cells; `documents` are those of the links that the rows are of."""
-    size = len(rows.target)
-    if not size:
+def count_linked_cells(targets: Array, documents: Array, table: Mapping[str, Array]) -> CellCounts:
+    """Return the counts of the cells of targets.
+
+    Links are in the order of their targets, and those to one target in the
+    order of the linking documents (`order` of the table): all of a domain,
+    host and URL lie together.
+    """
+    if not len(targets):
         none = np.zeros(0, dtype=np.int64)
         return CellCounts(none, none, none, none, none, none, none)
-    found = documents[rows.link]
-    starts = np.flatnonzero(_new(rows.group))
-    distinct = {
-        name: count_distinct(rows.group, table[name][found], size)
-        for name in ("source", "host", "domain")
-    }
-    return CellCounts(
-        target=rows.target,
-        cell=rows.cell,
-        documents=distinct["source"],
-        hosts=distinct["host"],
-        domains=distinct["domain"],
-        first=np.minimum.reduceat(rows.first, starts),
-        last=np.maximum.reduceat(rows.last, starts),
+    rows = cell_rows(documents, table)
+    target = targets[rows.link]
+    new = is_new(target) | is_new(rows.cell)
+    starts = np.flatnonzero(new)
+    counts = {}
+    for level in _LEVELS:
+        differs = is_new(table[level][documents][rows.link])
+        counts[level] = np.add.reduceat(differs | new, starts, dtype=np.int64)
+    found = CellCounts(
+        target=target[starts],
+        cell=rows.cell[starts],
+        documents=counts["source"],
+        hosts=counts["host"],
+        domains=counts["domain"],
+        first=np.minimum.reduceat(table["cell_first"][rows.place], starts),
+        last=np.maximum.reduceat(table["cell_last"][rows.place], starts),
     )
+    return ordered_counts(found)
+
+
+def ordered_counts(counts: CellCounts) -> CellCounts:
+    """Return counts in the order of target and cell."""
+    order = np.argsort(counts.target.astype(np.uint64) << _HALF | counts.cell.astype(np.uint64))
+    return CellCounts(*(column[order] for column in counts))
 
 
 def count_distinct(groups: Array, values: Array, size: int) -> Array:
     """Return how many different values (below 2**32) each of `size` groups has."""
     keys = groups.astype(np.uint64) << _HALF | values.astype(np.uint64)
     keys.sort()
-    return np.bincount((keys[_new(keys)] >> _HALF).astype(np.int64), minlength=size)
+    return np.bincount((keys[is_new(keys)] >> _HALF).astype(np.int64), minlength=size)
 
 
 class AnchorCounts(NamedTuple):
@@ -124,7 +111,7 @@ def count_anchors(
     keys = groups.astype(np.uint64) << _HALF | anchors.astype(np.uint64)
     order = np.argsort(keys)
     keys = keys[order]
-    new = _new(keys)
+    new = is_new(keys)
     number = np.cumsum(new) - 1
     heads = keys[new]
     found = documents[order]
@@ -140,13 +127,13 @@ def most_frequent(counts: AnchorCounts, most: int) -> AnchorCounts:
     """Return the most frequent anchors of each group, ties by their numbers; groups in order."""
     order = np.lexsort((counts.anchor, -counts.documents, counts.group))
     groups = counts.group[order]
-    starts = np.flatnonzero(_new(groups))
+    starts = np.flatnonzero(is_new(groups))
     ranks = np.arange(len(groups)) - np.repeat(starts, np.diff(np.append(starts, len(groups))))
     return AnchorCounts(*(column[order[ranks < most]] for column in counts))
 
 
-def _new(keys: Array) -> npt.NDArray[np.bool_]:
-    """Tell of sorted keys which differ from the one before."""
+def is_new(keys: Array) -> npt.NDArray[np.bool_]:
+    """Tell which keys differ from the one before."""
     found = np.ones(len(keys), dtype=bool)
     found[1:] = keys[1:] != keys[:-1]
     return found

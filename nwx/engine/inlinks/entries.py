@@ -14,6 +14,11 @@ from nwx.model import Anchor, LinkCell, LinkCounts
 from nwx.values.link_places import domain_of_host, host_of_urlkey
 
 
+def cell_order(cell: LinkCell) -> tuple[str, int]:
+    """Return what orders cells: all first, then years, then collections and their years."""
+    return cell.collection, cell.year or 0
+
+
 def inlink_id(urlkey: str, cell: LinkCell) -> str:
     """Return the id of an entry: the hash of the urlkey, and the cell where it is not of all."""
     id = document_id(urlkey)
@@ -84,8 +89,8 @@ def table_entries(table: InlinkTable) -> Iterator[IndexEntry]:
         for place in np.flatnonzero(np.diff(starts)).tolist():
             urlkey = found.keys[place]
             links = TargetLinks(table, found, found.links(place))
-            for code in codes[starts[place] : starts[place + 1]].tolist():
-                cell = table.cells[code]
+            cells = [table.cells[code] for code in codes[starts[place] : starts[place + 1]]]
+            for cell in sorted(cells, key=cell_order):
                 yield inlink_entry(urlkey, cell, links.counts(cell))
 
 

@@ -7,8 +7,9 @@ from operator import itemgetter
 import numpy as np
 
 from nwx.bulk.arrays import Array
-from nwx.engine.inlinks.counts import count_anchors, count_distinct, most_frequent, spread
+from nwx.engine.inlinks.counts import count_anchors, count_distinct, most_frequent
 from nwx.engine.inlinks.table import OWN_HOST, SELF, InlinkTable, TargetRange
+from nwx.engine.inlinks.texts import spread
 from nwx.model import ANCHORS_KEPT, Anchor, Inlink, LinkCell, LinkCounts
 
 _AT_ONCE = 20_000
@@ -80,7 +81,9 @@ class TargetLinks:
         code = self._table.cell_codes.get(cell)
         if code is None:
             return
-        for source, group in groupby(self._rows(code, from_others), itemgetter(0)):
+        arrays = self._table.documents
+        order = np.argsort(arrays["source_rank"][arrays["source"][self._document]], kind="stable")
+        for source, group in groupby(self._rows(code, order, from_others), itemgetter(0)):
             found: dict[tuple[str, str], tuple[int, int]] = {}
             for _, first, document, kind, anchor in group:
                 key = (self._table.notes.kinds[kind], self._found.anchors[anchor])
@@ -90,9 +93,11 @@ class TargetLinks:
                 url = self._table.urls[document]
                 yield Inlink(url, urlkey, f"{first:014}", kind_name, text)
 
-    def _rows(self, code: int, from_others: bool) -> Iterator[tuple[int, int, int, int, int]]:
-        for begin in range(0, len(self._document), _AT_ONCE):
-            stretch = slice(begin, begin + _AT_ONCE)
+    def _rows(
+        self, code: int, order: Array, from_others: bool
+    ) -> Iterator[tuple[int, int, int, int, int]]:
+        for begin in range(0, len(order), _AT_ONCE):
+            stretch = order[begin : begin + _AT_ONCE]
             documents = self._document[stretch]
             inside, first, _ = _in_cell(self._table, documents, code)
             if from_others:

@@ -1,7 +1,6 @@
 """The inlinks of one build, read from its blobs."""
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from pathlib import Path
 
 from nwx.bulk.arrays import Array, read_arrays
@@ -13,8 +12,6 @@ from nwx.model import LinkCell
 
 OWN_HOST, SELF = 1, 2
 """Flags of a link: it comes from the same host, from the same URL."""
-
-_OPEN_RANGES = 64
 
 
 class TargetRange:
@@ -35,7 +32,7 @@ class InlinkTable:
     """The inlinks of one build, whose blobs lie in a folder."""
 
     def __init__(self, folder: Path, stored: StoredBuild) -> None:
-        self._folder = folder
+        self.folder = folder
         self.stored = stored
         self.notes = InlinkNotes.from_json(stored.notes, str(folder))
         self.cells = [LinkCell(year, collection) for year, collection in self.notes.cells]
@@ -44,16 +41,18 @@ class InlinkTable:
         self.sources = Texts(self.documents, "source")
         self.hosts = Texts(self.documents, "host")
         self.urls = Texts(self.documents, "url")
-        self.range = lru_cache(_OPEN_RANGES)(self._range)
+        # Opened now: a later build removes the files.
+        self._ranges = [TargetRange(self._arrays(one.blob)) for one in self.notes.ranges]
 
     def _arrays(self, blob: str) -> dict[str, Array]:
         try:
-            return read_arrays(self._folder / blob)
+            return read_arrays(self.folder / blob)
         except BlobError as error:
             raise BlobError(f"{error}; {ADVICE}") from error
 
-    def _range(self, number: int) -> TargetRange:
-        return TargetRange(self._arrays(self.notes.ranges[number].blob))
+    def range(self, number: int) -> TargetRange:
+        """Return a range by its number."""
+        return self._ranges[number]
 
     def ranges(self, first: str = "", last: str | None = None) -> Iterator[int]:
         """Yield the numbers of the ranges that may have urlkeys from `first` up to `last`."""

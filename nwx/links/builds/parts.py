@@ -27,6 +27,8 @@ PART_LINKS = 1 << 20
 
 MOST_CHARACTERS = 128 << 20
 NO_URLKEY = -1
+
+_Ints = npt.NDArray[np.int64]
 _UNFINISHED = ".unfinished"
 OTHER_KIND = "other"
 CODED_KINDS = (OTHER_KIND, *KINDS)
@@ -116,45 +118,64 @@ class PartDraft:
 
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return the tables of the part."""
-        links = pl.DataFrame(
-            {
-                "target": np.array(self._target_codes, dtype=np.int64),
-                "document": np.repeat(np.arange(len(self._counts)), self._counts),
-                "kind": np.array(self._kind_codes, dtype=np.uint8),
-                "anchor": np.array(self._anchor_codes, dtype=np.uint32),
-            },
-            schema_overrides={"document": pl.UInt32},
-        )
-        refused = links.filter(pl.col("target") == NO_URLKEY)["document"].to_numpy()
-        counts_refused = np.bincount(refused, minlength=len(self))
-        keys = pl.DataFrame(
-            {"key": list(self._targets.keys_found)}, schema={"key": pl.String}
-        ).with_row_index("target")
-        keys = keys.sort("key").with_row_index("place")
-        places = np.zeros(len(keys), dtype=np.uint32)
-        places[keys["target"].to_numpy()] = keys["place"].to_numpy()
-        links = links.filter(pl.col("target") != NO_URLKEY)
-        links = links.with_columns(
-            pl.Series("target", places[links["target"].to_numpy()], dtype=pl.UInt32)
-        )
-        links = links.unique().sort("target", "document", "kind", "anchor")
-        counts = np.bincount(links["target"].to_numpy(), minlength=len(keys))
+        target = np.array(self._target_codes, dtype=np.int64)
+        document = np.repeat(np.arange(len(self._counts)), self._counts)
+        kind = np.array(self._kind_codes, dtype=np.uint8)
+        anchor = np.array(self._anchor_codes, dtype=np.uint32)
+        refused = np.bincount(document[target == NO_URLKEY], minlength=len(self))
+        keys, places = self._sorted_keys()
+        there = np.flatnonzero(target != NO_URLKEY)
+        target = places[target[there]]
+        order = np.argsort(target.astype(np.uint64) << np.uint64(32)
+                           | document[there].astype(np.uint64), kind="stable")  # fmt: skip
+        target, there = target[order], there[order]
+        document, kind, anchor = document[there], kind[there], anchor[there]
+        kept = ~_repeated(target, document, anchor.astype(np.int64) << 8 | kind)
+        counts = np.bincount(target[kept], minlength=len(keys))
         return {
-            "documents": self._document_frame(counts_refused),
+            "documents": self._document_frame(refused),
             "dates": pl.DataFrame(
                 self._dates,
                 schema={"document": pl.UInt32, "timestamp": pl.Int64, "collection": pl.String},
                 orient="row",
             ),
-            "targets": pl.DataFrame({"key": keys["key"], "links": counts.astype(np.uint32)}),
+            "targets": pl.DataFrame({"key": keys, "links": counts.astype(np.uint32)}),
             "anchors": pl.DataFrame({"text": list(self._anchors.texts)}),
-            "links": links.select("document", "anchor", "kind"),
+            "links": pl.DataFrame(
+                {
+                    "document": document[kept].astype(np.uint32),
+                    "anchor": anchor[kept],
+                    "kind": kind[kept],
+                }
+            ),
         }
+
+    def _sorted_keys(self) -> tuple[pl.Series, _Ints]:
+        """Return the urlkeys in order, and the place of each by its code."""
+        keys = pl.Series(list(self._targets.keys_found), dtype=pl.String)
+        order = keys.arg_sort().to_numpy()
+        places = np.zeros(len(keys), dtype=np.int64)
+        places[order] = np.arange(len(keys))
+        return keys.gather(order), places
 
     def _document_frame(self, refused: npt.NDArray[np.int64]) -> pl.DataFrame:
         schema = {"id": pl.Binary, "state": pl.UInt64, "source": pl.String, "url": pl.String}
         frame = pl.DataFrame(self._documents, schema=schema, orient="row")
         return frame.with_columns(refused=pl.Series(refused, dtype=pl.UInt32))
+
+
+def _repeated(target: _Ints, document: _Ints, link: _Ints) -> npt.NDArray[np.bool_]:
+    """Tell which links of a document to a target repeat another; both are in order."""
+    same = np.zeros(len(target) + 1, dtype=bool)
+    same[1:-1] = (target[1:] == target[:-1]) & (document[1:] == document[:-1])
+    several = np.flatnonzero(same[1:] | same[:-1])
+    order = several[np.lexsort((link[several], document[several], target[several]))]
+    repeated = np.zeros(len(target), dtype=bool)
+    equal = np.ones(max(0, len(order) - 1), dtype=bool)
+    for column in (target, document, link):
+        equal &= column[order][1:] == column[order][:-1]
+    repeated[order[1:][equal]] = True
+    return repeated
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +199,13 @@ class LinkPart:
             starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
             self._frames["starts"] = pl.DataFrame({"starts": starts})
         return self._frames["starts"]["starts"].to_numpy()
+
+    def span(self, first: str, last: str | None) -> tuple[int, int]:
+        """Return which targets are from a urlkey up to and without another; (0, 0) is none."""
+        keys = self.table("targets")["key"]
+        begin = int(keys.search_sorted(first)) if first else 0
+        end = len(keys) if last is None else int(keys.search_sorted(last))
+        return (begin, end) if begin < end else (0, 0)
 
     def remove(self) -> None:
         """Delete the part."""

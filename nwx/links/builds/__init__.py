@@ -1,0 +1,1 @@
+"""How inlinks are built: parts, linking documents, ranges of targets."""
