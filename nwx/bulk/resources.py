@@ -14,6 +14,7 @@ MEMORY_BYTES = 512 << 20
 PROCESS_BYTES = 96 << 20
 """What a worker process needs beside its share of the work."""
 
+_USUAL_WORKERS = 4
 _WORTH_PROCESSES_BYTES = 48 << 20
 
 
@@ -35,6 +36,11 @@ def processors() -> int:
     if hasattr(os, "sched_getaffinity"):  # not on macOS
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def usual_workers() -> int:
+    """Return how many processes answer where nobody says it: the processors, up to 4."""
+    return min(processors(), _USUAL_WORKERS)
 
 
 def workers_for(input_bytes: int, resources: Resources) -> int:

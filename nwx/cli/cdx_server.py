@@ -1,16 +1,11 @@
 """nwx cdx-server"""
 
-from contextlib import ExitStack
-from typing import TYPE_CHECKING
-
 import click
 
+from nwx.bulk.resources import usual_workers
 from nwx.cli.output import clean
 from nwx.errors import UsageError
 from nwx.settings import Settings
-
-if TYPE_CHECKING:
-    from nwx.engine.base import Engine
 
 
 @click.command("cdx-server")
@@ -25,11 +20,17 @@ if TYPE_CHECKING:
     help="Port to listen on; 0 picks a free one.",
 )
 @click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=None,
+    help="Processes that answer.  [default: the processors, up to 4]",
+)
+@click.option(
     "--threads",
     type=click.IntRange(2),
     default=8,
     show_default=True,
-    help="Queries answered at the same time.",
+    help="Queries that each process answers at the same time.",
 )
 @click.option(
     "--replay-url",
@@ -58,6 +59,7 @@ def command(
     archive: bool,
     host: str,
     port: int,
+    workers: int | None,
     threads: int,
     replay_url: str,
     cdx_token: str,
@@ -72,43 +74,26 @@ def command(
     dialects are ia, pywb and outback: /cdx/ia.
     """
     # Imported here: the libraries of the server are no concern of the other commands.
-    from nwx.cdxserver.server import CdxServer
-    from nwx.cdxserver.sources.from_arguments import open_sources
-    from nwx.cdxserver.sources.merged import EngineSource, RowSource
-    from webapp.cdx.origins import origins_of
-    from webapp.cdx.service import CdxService, streams_of
-    from webapp.server.cdx_alone import CdxServerAddress, serve_alone
+    from webapp.server.cdx_alone import CdxServerSettings, serve_alone
 
     token = cdx_token or settings.cdx_token
     if token and sources and not archive:
         raise UsageError("captures are written to an archive; add --archive")
-    with ExitStack() as stack:
-        asked: list[RowSource] = open_sources(sources)
-        engine = _opened(stack, settings, token) if archive or not sources else None
-        server = CdxServer([*([EngineSource(engine)] if engine else []), *asked])
-        stack.callback(server.close)
-        service = CdxService(
-            server,
-            engine=engine,
-            token=token,
-            replay_url=replay_url.rstrip("/"),
-            origins=origins_of(cdx_origins),
-            streams=streams_of(threads),
-        )
-        shown = ", ".join((*((settings.engine,) if engine else ()), *sources))
+    has_archive = archive or not sources
+    shown = ", ".join((*((settings.engine,) if has_archive else ()), *sources))
+    service = CdxServerSettings(
+        archive=settings if has_archive else None,
+        sources=sources,
+        host=host,
+        port=port,
+        workers=workers or usual_workers(),
+        threads=threads,
+        token=token,
+        replay_url=replay_url,
+        origins=cdx_origins,
+    )
 
-        def ready(address: str) -> None:
-            click.echo(f"nwx answers from {clean(shown)} at {address}/cdx (Ctrl-C ends)")
+    def ready(address: str) -> None:
+        click.echo(f"nwx answers from {clean(shown)} at {address}/cdx (Ctrl-C ends)")
 
-        serve_alone(service, CdxServerAddress(host, port, threads), ready)
-
-
-def _opened(stack: ExitStack, settings: Settings, token: str) -> "Engine":
-    """Return the archive, ready to be written to where there is a token for that."""
-    from nwx.cdxserver.loaded_lines import make_ready
-    from nwx.engine.open import open_engine
-
-    engine = stack.enter_context(open_engine(settings, read_only=not token))
-    if token:
-        make_ready(engine)
-    return engine
+    serve_alone(service, ready)

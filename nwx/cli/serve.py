@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from nwx.bulk.resources import usual_workers
 from nwx.cli.output import clean
 from nwx.errors import UsageError
 from nwx.settings import Settings
@@ -16,6 +17,7 @@ class _Options:
 
     host: str
     port: int
+    workers: int | None
     threads: int
     replay: bool
     replay_port: int
@@ -32,7 +34,7 @@ class _Options:
 
 _HANDED_ON = (
     *("host", "port", "threads", "replay", "replay_port", "replay_host"),
-    *("search_url", "replay_url", "cdx_origins"),
+    *("search_url", "replay_url", "cdx_origins", "cdx_sources"),
 )
 """The options that the service takes as they are."""
 
@@ -47,11 +49,17 @@ _HANDED_ON = (
     help="Port to listen on; 0 picks a free one.",
 )
 @click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=None,
+    help="Processes that answer.  [default: the processors, up to 4]",
+)
+@click.option(
     "--threads",
     type=click.IntRange(1),
     default=8,
     show_default=True,
-    help="Requests answered at the same time.",
+    help="Requests that each process answers at the same time.",
 )
 @click.option("--replay/--no-replay", default=True, help="Serve playback too (default).")
 @click.option(
@@ -112,11 +120,13 @@ def command(settings: Settings, /, **given: Any) -> None:
             "--replay-host needs --search-url, the address that playback links back to"
         )
     # Imported here: the libraries of the pages are no concern of the other commands.
-    from nwx.cdxserver.loaded_lines import make_ready
-    from nwx.cdxserver.sources.from_arguments import open_sources
-    from nwx.engine.open import open_engine
     from webapp.application import DEFAULT_TITLE
-    from webapp.server.service import ServiceAddresses, ServiceSettings, serve_pages
+    from webapp.server.service import (
+        ServiceAddresses,
+        ServiceSettings,
+        prepare_archive,
+        serve_pages,
+    )
 
     def ready(addresses: ServiceAddresses) -> None:
         click.echo(f"nwx serves {clean(settings.engine)} at {addresses.search}/ (Ctrl-C ends)")
@@ -124,22 +134,12 @@ def command(settings: Settings, /, **given: Any) -> None:
             click.echo(f"playback is at {addresses.replay}/")
 
     if asked.create:
-        with open_engine(settings) as engine:
-            make_ready(engine)
-    token = asked.cdx_token or settings.cdx_token
-    sources = tuple(open_sources(asked.cdx_sources))
+        prepare_archive(settings)
     service = ServiceSettings(
-        cdx_sources=sources,
-        cdx_token=token,
+        workers=asked.workers or usual_workers(),
+        cdx_token=asked.cdx_token or settings.cdx_token,
         search_seconds=asked.search_seconds or settings.search_seconds,
         title=asked.title or DEFAULT_TITLE,
         **{name: getattr(asked, name) for name in _HANDED_ON},
     )
-    try:
-        with open_engine(settings, read_only=not token) as engine:
-            if token:
-                make_ready(engine)
-            serve_pages(engine, service, ready)
-    finally:
-        for source in sources:
-            source.close()
+    serve_pages(settings, service, ready)

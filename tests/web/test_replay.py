@@ -615,10 +615,10 @@ SERVE = """
 import sys
 from pathlib import Path
 from urllib.parse import urlsplit
-from nwx.engine.embedded import EmbeddedEngine
+from nwx.settings import Settings
 from webapp.server.service import ServiceSettings, serve_pages
-with EmbeddedEngine(Path(sys.argv[1]), read_only=True) as engine:
-    serve_pages(engine, ServiceSettings(port=0), lambda at: print(at.search, at.replay, flush=True))
+archive = Settings(sys.argv[1])
+serve_pages(archive, ServiceSettings(port=0), lambda at: print(at.search, at.replay, flush=True))
 """
 
 

@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Iterable
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -36,6 +36,7 @@ from webapp.server.sockets import address_of, loopback_of, port_of
 from webapp.site.context import PlaybackState
 
 CONFIG = "config.yaml"
+_STATE = "state.json"
 START_SECONDS = 60
 FIRST_PAUSE_SECONDS = 0.5
 MOST_PAUSE_SECONDS = 30.0
@@ -97,7 +98,8 @@ class PathIndex:
         """Write the index anew, whole or not at all."""
         files = self._engine.files()
         self._places = {(file.collection, file.name): file.path for file in files}
-        fresh = self._path.with_suffix(".new")
+        # Several processes may write it at once.
+        fresh = self._path.with_suffix(f".{os.getpid()}.new")
         fresh.write_bytes(b"".join(sorted(path_line(file) for file in files)))
         fresh.replace(self._path)
 
@@ -110,6 +112,28 @@ def path_line(file: SourceFile) -> bytes:
     if not name.startswith(_ADDRESSES):
         name = stored_address(str(Path(name).absolute()), member)
     return f"{file_key(file.collection, file.name)}\t{name}\n".encode()
+
+
+@dataclass(frozen=True, slots=True)
+class PlaybackFolder:
+    """Where a running playback keeps its files, as other processes know it."""
+
+    folder: Path
+
+    @property
+    def paths(self) -> Path:
+        """The file by which pywb finds archive files."""
+        return self.folder / "paths.txt"
+
+    def tell(self, state: PlaybackState) -> None:
+        """Make a state known."""
+        fresh = self.folder / f"{_STATE}.new"
+        fresh.write_text(json.dumps(asdict(state)), encoding="utf-8")
+        fresh.replace(self.folder / _STATE)
+
+    def state(self) -> PlaybackState:
+        """Return the state that was told last."""
+        return PlaybackState(**json.loads((self.folder / _STATE).read_text(encoding="utf-8")))
 
 
 class ReplayProcess:
@@ -145,13 +169,16 @@ class ReplayProcess:
         self.address = address_of(listening)
         self.loopback = loopback_of(listening)
         self.folder: Path
+        self.shared: PlaybackFolder
         self.paths: PathIndex
 
     def __enter__(self) -> Self:
         with self._ending:
             self._ending.enter_context(self._listening)
             self.folder = self._ending.enter_context(temporary_folder())
-            self.paths = PathIndex(self._engine, self.folder / "paths.txt")
+            self.shared = PlaybackFolder(self.folder)
+            self.shared.tell(self._state)
+            self.paths = PathIndex(self._engine, self.shared.paths)
             self._write_config()
             self._process = self._start()
             self._ending.callback(self._end)
@@ -180,6 +207,10 @@ class ReplayProcess:
         """Return whether captures are played now, and if not, why."""
         return self._state
 
+    def _note(self, state: PlaybackState) -> None:
+        self._state = state
+        self.shared.tell(state)
+
     def _write_config(self) -> None:
         # pywb takes the templates of its working folder before its own.
         shutil.copytree(TEMPLATES, self.folder / "templates")
@@ -205,7 +236,7 @@ class ReplayProcess:
             code = self._process.wait()
             if self._closing.is_set():
                 return
-            self._state = PlaybackState(False, self._state.restarts, _ended_words(code))
+            self._note(PlaybackState(False, self._state.restarts, _ended_words(code)))
             _log.warning("%s (%s)", self._state.message, self._last_words())
             if time.monotonic() - started > STEADY_SECONDS:
                 pause = FIRST_PAUSE_SECONDS
@@ -224,10 +255,10 @@ class ReplayProcess:
                 self._process = self._start()
             self._wait(self._process)
         except (OSError, ReplayError) as error:
-            self._state = replace(self._state, message=str(error))
+            self._note(replace(self._state, message=str(error)))
             self._process.kill()
         else:
-            self._state = PlaybackState(restarts=self._state.restarts + 1)
+            self._note(PlaybackState(restarts=self._state.restarts + 1))
             _log.warning("playback runs again")
 
     def _end(self) -> None:
@@ -243,7 +274,7 @@ class ReplayProcess:
             "collections": {
                 COLLECTION: {
                     "index": {"type": "nwx", "address": self._index_address},
-                    "archive_paths": str(self.folder / "paths.txt"),
+                    "archive_paths": str(self.shared.paths),
                 }
             },
             "collections_root": "collections",

@@ -51,6 +51,7 @@ class HttpServer:
         self.token = token
         self.place = place
         self.ending = False
+        self.on_closed: Callable[[], None] = _do_nothing
         self.loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
         self._at_once = at_once
         self._slow_until = 0.0
@@ -75,17 +76,13 @@ class HttpServer:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def number_of_connections(self) -> int:
-        """Return how many connections are open."""
-        return len(self._connections) + len(self._tasks)
-
     def run(self) -> None:
         """Serve until `close` is called, in the main thread also until SIGINT or SIGTERM."""
         asyncio.set_event_loop(self.loop)
         try:
             if threading.current_thread() is threading.main_thread():
                 for number in (signal.SIGINT, signal.SIGTERM):
-                    self.loop.add_signal_handler(number, self.loop.stop)
+                    self.loop.add_signal_handler(number, self._stop)
             if self._listening is not None:
                 made = self.loop.create_server(lambda: HttpConnection(self), sock=self._listening)
                 self._stop_accepting.append(self.loop.run_until_complete(made).close)
@@ -101,7 +98,12 @@ class HttpServer:
 
     def close(self) -> None:
         """End: accept nothing more, and finish the answers that are under way."""
-        self.soon(self.loop.stop)
+        self.soon(self._stop)
+
+    def _stop(self) -> None:
+        if not self.ending:
+            self.ending = True
+            self.loop.stop()
 
     def soon(self, call: Callable[..., None], *arguments: Any) -> None:
         """Have a function called by the thread of the loop, unless that has ended."""
@@ -112,7 +114,6 @@ class HttpServer:
                 raise
 
     async def _wind_up(self) -> None:
-        self.ending = True
         for stop in self._stop_accepting:
             stop()
         for connection in tuple(self._connections):
@@ -138,6 +139,7 @@ class HttpServer:
     def closed(self, connection: HttpConnection) -> None:
         """Note the end of a connection."""
         self._connections.discard(connection)
+        self.on_closed()
 
     def answer_at_once(self, answer: WsgiAnswer) -> bytes | None:
         """Return the whole answer where that takes no time, else None.
@@ -168,6 +170,10 @@ class HttpServer:
             if not connection.doomed and connections.is_overdue(connection, now):
                 connection.abort()
         self.loop.call_later(LOOK_SECONDS, self._look)
+
+
+def _do_nothing() -> None:
+    """Do nothing when a connection is closed."""
 
 
 def make_server(

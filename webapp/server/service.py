@@ -1,4 +1,4 @@
-"""The whole service: pages and API by waitress, playback beside them."""
+"""The whole service: pages and API by several workers, playback beside them."""
 
 import signal
 import socket
@@ -6,15 +6,17 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from nwx.cdxserver.sources.merged import RowSource
-from nwx.engine.base import Engine
+from nwx.cdxserver.loaded_lines import make_ready
+from nwx.cdxserver.sources.from_arguments import open_sources
+from nwx.engine.open import open_engine
 from nwx.errors import SettingsError
-from nwx.settings import DEFAULT_SEARCH_SECONDS
+from nwx.settings import DEFAULT_SEARCH_SECONDS, Settings
 from webapp.application import DEFAULT_TITLE, create_app
 from webapp.cdx.routes import at_once_of
-from webapp.replay.process import ReplayProcess
-from webapp.server.http_server import make_server
-from webapp.server.sockets import address_of, listen, loopback_of, port_of
+from webapp.replay.process import PathIndex, PlaybackFolder, ReplayProcess
+from webapp.server.sockets import address_of, listen, loopback_of, place_of, port_of
+from webapp.server.worker import OpenedApplication, WorkerOrder
+from webapp.server.worker_pool import WorkerPool
 from webapp.site.context import PlaybackState
 from webapp.site.question_limits import limits_for
 
@@ -28,12 +30,15 @@ class ServiceSettings:
     `replay_port` 0 takes the port after `port`, or a free one where that is
     taken. `search_url` and `replay_url` are the addresses that readers use
     where those differ, as behind a reverse proxy; `replay_host` is a host
-    name of this machine for playback alone. `cdx_sources`, `cdx_token` and
-    `cdx_origins` are those of `create_app`. A search may take `search_seconds`.
+    name of this machine for playback alone. Each of the `workers` answers
+    `threads` requests at once. `cdx_sources` are named as `open_sources`
+    wants them; `cdx_token` and `cdx_origins` are those of `create_app`. A
+    search may take `search_seconds`.
     """
 
     host: str = "127.0.0.1"
     port: int = 8080
+    workers: int = 1
     threads: int = DEFAULT_THREADS
     replay: bool = True
     replay_port: int = 0
@@ -41,7 +46,7 @@ class ServiceSettings:
     replay_url: str = ""
     replay_host: str = ""
     title: str = DEFAULT_TITLE
-    cdx_sources: tuple[RowSource, ...] = ()
+    cdx_sources: tuple[str, ...] = ()
     cdx_token: str = ""
     search_seconds: float = DEFAULT_SEARCH_SECONDS
     cdx_origins: tuple[str, ...] = ()
@@ -55,44 +60,91 @@ class ServiceAddresses:
     replay: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Playing:
+    """How workers find the playback that runs beside them."""
+
+    port: int
+    folder: PlaybackFolder
+
+
+@dataclass(frozen=True, slots=True)
+class PagesMaker:
+    """What opens the archive and makes the application, in each worker."""
+
+    archive: Settings
+    settings: ServiceSettings
+    loopback: str
+    playing: _Playing | None
+
+    def open(self, stack: ExitStack) -> OpenedApplication:
+        """Return the application; the archive is closed with `stack`."""
+        settings, playing = self.settings, self.playing
+        sources = open_sources(settings.cdx_sources)
+        for source in sources:
+            stack.callback(source.close)
+        engine = stack.enter_context(open_engine(self.archive, read_only=not settings.cdx_token))
+        app = create_app(
+            engine,
+            replay_url=settings.replay_url if playing else None,
+            replay_port=playing.port if playing else None,
+            replay_host=settings.replay_host,
+            loopback=self.loopback,
+            places=PathIndex(engine, playing.folder.paths) if playing else None,
+            playback=playing.folder.state if playing else PlaybackState,
+            search_url=settings.search_url,
+            title=settings.title,
+            cdx_sources=sources,
+            cdx_token=settings.cdx_token,
+            limits=limits_for(settings.threads, settings.search_seconds),
+            cdx_origins=settings.cdx_origins,
+        )
+        return OpenedApplication(app, at_once_of(app))
+
+
 def serve_pages(
-    engine: Engine, settings: ServiceSettings, ready: Callable[[ServiceAddresses], object]
+    archive: Settings, settings: ServiceSettings, ready: Callable[[ServiceAddresses], object]
 ) -> None:
-    """Serve an open engine until SIGINT or SIGTERM; `ready` is told the addresses.
+    """Serve an archive until SIGINT or SIGTERM; `ready` is told the addresses.
 
     Raises SettingsError where an address is taken, ReplayError where
-    playback does not start.
+    playback does not start, and what opening the archive raises.
     """
     with ExitStack() as stack:
         stack.enter_context(ended_by_sigterm())
         listening = stack.enter_context(listen(settings.host, settings.port))
         search = address_of(listening)
-        replay = None
+        if settings.cdx_token:
+            prepare_archive(archive)
+        replay = playing = None
         if settings.replay:
-            replay_socket = _listen_for_replay(settings, port_of(listening))
-            replay = ReplayProcess(
-                engine, replay_socket, search, settings.search_url, settings.title
-            )
-            stack.enter_context(replay)
-        app = create_app(
-            engine,
-            replay_url=settings.replay_url if replay else None,
-            replay_port=replay.port if replay else None,
-            replay_host=settings.replay_host,
-            loopback=loopback_of(listening),
-            places=replay.paths if replay else None,
-            playback=replay.state if replay else PlaybackState,
-            search_url=settings.search_url,
-            title=settings.title,
-            cdx_sources=settings.cdx_sources,
-            cdx_token=settings.cdx_token,
-            limits=limits_for(settings.threads, settings.search_seconds),
-            cdx_origins=settings.cdx_origins,
-        )
-        server = make_server(app, listening, settings.threads, settings.cdx_token, at_once_of(app))
-        stack.callback(server.close)
+            replay = _playback(stack, archive, settings, listening)
+            playing = _Playing(replay.port, replay.shared)
+        maker = PagesMaker(archive, settings, loopback_of(listening), playing)
+        order = WorkerOrder(maker, place_of(listening), settings.threads, settings.cdx_token)
+        pool = WorkerPool(listening, settings.workers, order)
+        stack.callback(pool.close)
+        pool.start()
         ready(ServiceAddresses(search, settings.replay_url or (replay.address if replay else "")))
-        server.run()
+        pool.run()
+
+
+def prepare_archive(archive: Settings) -> None:
+    """Make an archive that captures are written to where there is none yet."""
+    with open_engine(archive) as engine:
+        make_ready(engine)
+
+
+def _playback(
+    stack: ExitStack, archive: Settings, settings: ServiceSettings, listening: socket.socket
+) -> ReplayProcess:
+    """Return the running playback of an archive, which ends with `stack`."""
+    engine = stack.enter_context(open_engine(archive, read_only=True))
+    replay_socket = _listen_for_replay(settings, port_of(listening))
+    search = address_of(listening)
+    return stack.enter_context(
+        ReplayProcess(engine, replay_socket, search, settings.search_url, settings.title)
+    )
 
 
 def _listen_for_replay(settings: ServiceSettings, port: int) -> socket.socket:

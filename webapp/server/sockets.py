@@ -36,6 +36,12 @@ def port_of(listening: socket.socket) -> int:
     return port
 
 
+def place_of(listening: socket.socket) -> tuple[str, int]:
+    """Return host and port of a listening socket."""
+    host, port = listening.getsockname()[:2]
+    return host, port
+
+
 def loopback_of(listening: socket.socket) -> str:
     """Return the address by which this machine reaches itself at a listening socket."""
     return "[::1]" if listening.family == socket.AF_INET6 else "127.0.0.1"

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from nwx.bulk import resources
 from nwx.bulk.resources import Resources, processors, temporary_folder, workers_for
 from nwx.errors import SourceError
 
@@ -31,3 +32,9 @@ def test_a_temporary_folder_goes_away(tmp_path: Path) -> None:
 def test_a_temporary_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="cannot be written"), temporary_folder(tmp_path / "none"):
         pass
+
+
+def test_no_more_than_four_processes_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    for available, answering in ((1, 1), (2, 2), (4, 4), (64, 4)):
+        monkeypatch.setattr(resources, "processors", lambda found=available: found)
+        assert resources.usual_workers() == answering

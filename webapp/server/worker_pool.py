@@ -1,0 +1,230 @@
+"""The processes that answer: one accepts connections and hands each to the worker with the fewest.
+
+Workers share nothing but the files of the archive. One that dies is
+started again; connections wait meanwhile.
+"""
+
+import logging
+import os
+import pickle
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from types import FrameType
+
+from nwx.errors import NwxError, SettingsError
+from webapp.server.http_server import LAST_ANSWERS_SECONDS
+from webapp.server.worker import CLOSED, FAILED, READY, WorkerOrder
+
+_FIRST_PAUSE_SECONDS = 0.5
+_LONGEST_PAUSE_SECONDS = 30.0
+_STEADY_SECONDS = 60.0
+"""A worker that ran for so long is started again at once."""
+
+_AT_ONCE = 64
+_MARGIN_SECONDS = 5.0
+_ERROR_BYTES = 1 << 16
+_LOOK_SECONDS = 1.0
+_PROGRAM = "import sys; from webapp.server.worker import main; main(int(sys.argv[1]))"
+
+_logger = logging.getLogger("nwx.server")
+
+
+class _Worker:
+    """A process and the channel to it; `replaces` leaves once this one is ready."""
+
+    def __init__(self, order: WorkerOrder, replaces: "_Worker | None" = None) -> None:
+        self.channel, other = socket.socketpair()
+        with other:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", _PROGRAM, str(other.fileno())],
+                stdin=subprocess.PIPE,
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))},
+                pass_fds=[other.fileno()],
+                # Ctrl-C is for the process that ends the workers, and not for these.
+                process_group=0,
+            )
+        if self.process.stdin is not None:
+            with suppress(BrokenPipeError), self.process.stdin as stream:
+                pickle.dump(order, stream)
+        self.channel.setblocking(False)
+        self.started = time.monotonic()
+        self.replaces = replaces
+        self.is_ready = False
+        self.connections = 0
+
+    def take(self, accepted: socket.socket) -> bool:
+        """Return whether the worker takes a connection."""
+        try:
+            socket.send_fds(self.channel, [b"c"], [accepted.fileno()])
+        except OSError:
+            return False
+        self.connections += 1
+        return True
+
+    def messages(self) -> bytes | None:
+        """Return what the worker tells, b"" at its end, None where it tells nothing."""
+        try:
+            return self.channel.recv(_ERROR_BYTES)
+        except BlockingIOError:
+            return None
+        except ConnectionError:
+            return b""
+
+    def leave(self) -> None:
+        """Have the worker finish its answers and end."""
+        self.channel.close()
+
+    def end(self) -> None:
+        """Wait for the worker, and end it where it takes too long."""
+        try:
+            self.process.wait(LAST_ANSWERS_SECONDS + _MARGIN_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+class WorkerPool:
+    """So many workers at a listening socket, from `start` to `close`.
+
+    SIGUSR1 replaces the workers one by one, without refusing a connection.
+    """
+
+    def __init__(self, listening: socket.socket, number: int, order: WorkerOrder) -> None:
+        self._listening = listening
+        self._order = order
+        self._number = number
+        self._selector = selectors.DefaultSelector()
+        self._workers: list[_Worker] = []
+        self._leaving: list[_Worker] = []
+        self._due: list[float] = []
+        self._pause = _FIRST_PAUSE_SECONDS
+        self._accepting = self._renewing = False
+        listening.setblocking(False)
+
+    def start(self) -> None:
+        """Start the workers and return once all are ready; raises the error of one that is not."""
+        for _ in range(self._number):
+            self._add()
+        while not all(worker.is_ready for worker in self._workers):
+            for key, _ in self._selector.select():
+                error = self._read(key.data)
+                if error is not None:
+                    raise error
+
+    def run(self) -> None:
+        """Hand over connections until a signal raises KeyboardInterrupt."""
+        before = signal.signal(signal.SIGUSR1, self._note_renewal)
+        try:
+            while True:
+                self._step()
+        finally:
+            signal.signal(signal.SIGUSR1, before)
+
+    def close(self) -> None:
+        """End all workers after the answers that are under way; closing twice is harmless."""
+        everybody = [*self._workers, *self._leaving]
+        self._workers, self._leaving = [], []
+        for worker in everybody:
+            worker.leave()
+        for worker in everybody:
+            worker.end()
+        self._selector.close()
+
+    def _step(self) -> None:
+        self._accept_if_ready()
+        for key, _ in self._selector.select(_LOOK_SECONDS):
+            if key.data is None:
+                self._accept()
+            elif (error := self._read(key.data)) is not None:
+                _logger.error("a server process ended and is started again: %s", error)
+                if key.data.replaces is None:
+                    self._due.append(time.monotonic() + self._next_pause(key.data))
+        self._leaving = [one for one in self._leaving if one.process.poll() is None]
+        while self._due and self._due[0] <= time.monotonic():
+            self._due.pop(0)
+            self._add()
+        if self._renewing:
+            self._renewing = False
+            for worker in tuple(self._workers):
+                self._add(replaces=worker)
+
+    def _add(self, replaces: _Worker | None = None) -> None:
+        worker = _Worker(self._order, replaces)
+        self._workers.append(worker)
+        self._selector.register(worker.channel, selectors.EVENT_READ, worker)
+
+    def _accept_if_ready(self) -> None:
+        """Watch the listening socket while there is a worker to hand connections to."""
+        ready = any(worker.is_ready for worker in self._workers)
+        if ready and not self._accepting:
+            self._selector.register(self._listening, selectors.EVENT_READ, None)
+        elif self._accepting and not ready:
+            self._selector.unregister(self._listening)
+        self._accepting = ready
+
+    def _accept(self) -> None:
+        for _ in range(_AT_ONCE):
+            try:
+                accepted, _ = self._listening.accept()
+            except BlockingIOError:
+                return
+            except OSError as error:
+                _logger.error("a connection cannot be accepted: %s", error)
+                time.sleep(_LOOK_SECONDS / 10)
+                return
+            with accepted:
+                self._hand_over(accepted)
+
+    def _hand_over(self, accepted: socket.socket) -> None:
+        ready = (worker for worker in self._workers if worker.is_ready)
+        for worker in sorted(ready, key=lambda worker: worker.connections):
+            if worker.take(accepted):
+                return
+
+    def _read(self, worker: _Worker) -> NwxError | None:
+        """Take what a worker tells; return the error that it ended with."""
+        told = worker.messages()
+        if told is None:
+            return None
+        if not told or told.startswith(FAILED):
+            return self._ended(worker, told)
+        worker.connections -= told.count(CLOSED)
+        if READY in told:
+            worker.is_ready = True
+            if worker.replaces is not None:
+                self._let_leave(worker.replaces)
+                worker.replaces = None
+        return None
+
+    def _ended(self, worker: _Worker, told: bytes) -> NwxError:
+        """Forget a worker that has ended, and return its error."""
+        self._selector.unregister(worker.channel)
+        self._workers.remove(worker)
+        worker.leave()
+        worker.end()
+        if told:
+            error: NwxError = pickle.loads(told[len(FAILED) :])
+            return error
+        return SettingsError(f"a server process ended (exit code {worker.process.returncode})")
+
+    def _let_leave(self, worker: _Worker) -> None:
+        if worker in self._workers:
+            self._workers.remove(worker)
+            self._selector.unregister(worker.channel)
+            worker.leave()
+            self._leaving.append(worker)
+
+    def _next_pause(self, worker: _Worker) -> float:
+        """Return after what pause to start a worker again: longer ones while they fail."""
+        if time.monotonic() - worker.started > _STEADY_SECONDS:
+            self._pause = _FIRST_PAUSE_SECONDS
+        pause, self._pause = self._pause, min(2 * self._pause, _LONGEST_PAUSE_SECONDS)
+        return pause
+
+    def _note_renewal(self, number: int, frame: FrameType | None) -> None:
+        self._renewing = True
