@@ -11,6 +11,7 @@ from nwx.bulk.resources import temporary_folder
 from nwx.engine.base import Engine
 from nwx.engine.blob_folder import BlobFolder
 from nwx.engine.facet_store import CapturePlace
+from nwx.engine.work import Work, working
 from nwx.errors import EngineError
 from nwx.facets import counts
 from nwx.facets.codes import ARCHIVE_FILE
@@ -191,12 +192,14 @@ class _CurrentColumns:
     def read(self, state: _State) -> FacetColumns:
         """Return columns of all captures, made anew of what changed since the last build.
 
-        They are kept for other questions. Raises EngineError where that is too much.
+        They are kept for other questions, so that one that reaches its deadline
+        meanwhile has not read for nothing. Raises EngineError where that is too much.
         """
         with self._guard:
             if self._known.mark == state.mark and self._known.columns is not None:
                 return self._known.columns
-            columns = self._made()
+            with working(Work()):  # without the deadline of one question: it is for all
+                columns = self._made()
             self._known = replace(state, columns=columns)
             return columns
 

@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 
 from nwx.bulk.arrays import Array
+from nwx.engine.work import current_work
 from nwx.facets.criteria import CUBE, Criterion, grouping_name
 from nwx.facets.features import STORED_FEATURES, Feature, Features
 from nwx.facets.question import FacetCondition, FacetQuestion, FacetRow
@@ -144,7 +145,11 @@ class FacetColumns:
         return np.array([codes[derive(value)] for value in self.labels(criterion.source)])
 
     def select(self, allowed: AllowedCodes) -> Iterator[MonthRows]:
-        """Give the captures whose codes are all allowed, month by month."""
+        """Give the captures whose codes are all allowed, month by month.
+
+        Raises QuestionTimeoutError where the question is to stop, as all that counts does.
+        """
+        work = current_work()
         months = allowed.get(Criterion.MONTH)
         labels = self.labels(Criterion.MONTH)
         wanted = None if months is None else {labels[code] for code in np.flatnonzero(months)}
@@ -152,6 +157,7 @@ class FacetColumns:
         # The rarest comes first, so that little is left to look at.
         others.sort(key=lambda item: float(item[1].mean()))
         for month, columns in self.months.items():
+            work.check()
             if wanted is None or month in wanted:
                 rows = _rows(columns, others)
                 if rows is None or len(rows):

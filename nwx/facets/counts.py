@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeVar
@@ -10,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from nwx.bulk.arrays import Array
+from nwx.engine.work import current_work
 from nwx.facets.codes import check_bits
 from nwx.facets.columns import FacetColumns, MonthRows
 from nwx.facets.criteria import Criterion
@@ -29,6 +31,7 @@ Other = TypeVar("Other")
 
 def count_features(columns: FacetColumns, selected: Sequence[MonthRows]) -> Features:
     """Return the features of the selected captures."""
+    current_work().check()
     captures = sum(map(len, selected))
     documents, urls = _together(
         captures,
@@ -74,7 +77,8 @@ def _together(
     if captures < _MANY:
         return first(), second()
     with ThreadPoolExecutor(1) as pool:
-        later = pool.submit(second)
+        # In the context of this thread, so that both know the deadline of the question.
+        later = pool.submit(copy_context().run, second)
         return first(), later.result()
 
 
@@ -87,7 +91,9 @@ def _different(pieces: Sequence[Array], size: int) -> _Numbers:
     if sum(map(len, pieces)) < size * _MARKED_FROM:
         return _Numbers(None, np.unique(np.concatenate(pieces)) if pieces else none)
     marks = np.zeros(size, dtype=bool)
+    work = current_work()
     for numbers in pieces:
+        work.check()
         marks[numbers] = True
     return _Numbers(marks, none)
 
@@ -195,6 +201,7 @@ def _grouped(
     cards: Sequence[int],
 ) -> tuple[Array, dict[str, Array]]:
     """Return the keys of groups in order, and the features of each."""
+    current_work().check()
     different, groups, counts = _dense(_keys(columns, selected, by, cards), math.prod(cards))
     size = len(different)
     documents, (urls, added) = _together(
@@ -273,9 +280,11 @@ def _pairs(numbers: Array, groups: Array, highest: int, size: int) -> _Pairs:
     noted at a time, and what is in others is looked at again.
     """
     found = _Pairs([], [])
+    work = current_work()
     for _ in range(_OWNERS_LOOKED_AT):
         if len(numbers) < highest * _MARKED_FROM:
             break
+        work.check()
         owners = np.full(highest, -1, dtype=np.int32)
         owners[numbers] = groups
         seen = np.flatnonzero(owners >= 0)

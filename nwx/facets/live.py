@@ -19,6 +19,7 @@ from nwx.engine.selection import (
     Not,
     OneOf,
 )
+from nwx.engine.work import current_work
 from nwx.facets.codes import CAPTURE_SCHEMA, CaptureCodes, DenseNumbers, Labels, encode
 from nwx.facets.columns import FacetColumns
 from nwx.facets.criteria import KNOWN_SIZE, Criterion
@@ -98,7 +99,11 @@ def _fields(criteria: set[Criterion], sites: Sites | None, also: Sequence[str]) 
 
 def _frame(groups: Iterator[Groups], fields: Sequence[str]) -> pl.DataFrame:
     """Return groups as captures in bulk, each as often as it is there."""
-    pieces = [_spread(found, fields) for found in groups]
+    pieces = []
+    work = current_work()
+    for found in groups:
+        work.check()
+        pieces.append(_spread(found, fields))
     frame = pl.concat(pieces) if pieces else _spread(Groups((), ()), fields)
     missing = [
         pl.lit(None, kind).alias(name)

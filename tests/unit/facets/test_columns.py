@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from nwx.engine.work import Work, working
+from nwx.errors import QuestionTimeoutError
 from nwx.facets.columns import FacetColumns, candidate_rows
 from nwx.facets.criteria import Criterion
 from nwx.facets.features import STORED_FEATURES, Feature, Features
@@ -98,3 +100,12 @@ def test_rows_that_tie_with_the_last_are_kept() -> None:
     question = FacetQuestion(by=(Criterion.TYPE,), sort=Feature.BYTES, limit=2)
     columns = {"bytes": np.array([3, 9, 3, 1])}
     assert candidate_rows(question, columns, np.arange(4)).tolist() == [0, 1, 2]
+
+
+def test_selecting_stops_between_months_when_nobody_waits(columns: FacetColumns) -> None:
+    with working(Work()) as work:
+        found = columns.select({})
+        assert next(found).month == "2012-12"
+        work.cancel()
+        with pytest.raises(QuestionTimeoutError):
+            next(found)

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nwx.errors import EngineError
-from nwx.facets.columns import FacetColumns
+from nwx.engine.work import Work, working
+from nwx.errors import EngineError, QuestionTimeoutError
+from nwx.facets.columns import FacetColumns, MonthRows
 from nwx.facets.counts import count_features, count_groups, sums, varied_bytes
 from nwx.facets.criteria import Criterion
 from nwx.facets.features import Features
@@ -77,3 +78,24 @@ def test_sums_are_exact(rows: list[tuple[int, int]]) -> None:
 def test_documents_of_several_sizes_count_once_a_cell() -> None:
     cells, numbers, sizes = np.array([[0, 0, 1, 1], [5, 5, 5, 6], [3, 8, 2, 4]])
     assert varied_bytes(cells, numbers, sizes, 2).tolist() == [8, 6]
+
+
+@pytest.mark.parametrize("by", [(), (Criterion.MONTH,), (Criterion.TYPE,)], ids=str)
+def test_counting_stops_when_nobody_waits_for_the_answer(by: tuple[Criterion, ...]) -> None:
+    found = columns()
+    selected = list(found.select({}))
+    with working(Work()) as work:
+        work.cancel()
+        with pytest.raises(QuestionTimeoutError):
+            count_groups(found, selected, by) if by else count_features(found, selected)
+
+
+def test_both_halves_of_a_large_count_know_the_deadline() -> None:
+    many = columns()
+    month = {name: np.tile(one, 200_000) for name, one in many.months["2013-01"].items()}
+    large = FacetColumns({"2013-01": month}, many.sizes, {}, 2, many.labels)
+    with working(Work()):
+        found = count_features(large, list(large.select({})))
+    assert found.unique_urls == 2
+    with working(Work(0.0)), pytest.raises(QuestionTimeoutError):
+        count_features(large, [MonthRows("2013-01", month, None)])

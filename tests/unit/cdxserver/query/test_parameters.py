@@ -42,6 +42,20 @@ def test_an_impossible_moment_is_an_error(closest: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "date", ["20101332", "201013", "20100230", "2010010199", "20100101000060", "2010-01", "x"]
+)
+@pytest.mark.parametrize("name", ["from", "to"])
+def test_an_impossible_bound_is_an_error_that_names_it(name: str, date: str) -> None:
+    with pytest.raises(CdxQueryError, match=f"{name} is '{date}'"):
+        parameters_of(f"{name}={date}").date(name)
+
+
+@pytest.mark.parametrize("date", ["2", "201", "2010", "20101", "2010123", "20101231235959", "0"])
+def test_the_beginning_of_any_date_is_a_bound_as_wayback_clients_write_it(date: str) -> None:
+    assert parameters_of(f"from={date}").date("from") == date
+
+
+@pytest.mark.parametrize(
     "query",
     [
         "&".join(["a=b"] * (MOST_PARAMETERS + 1)),
