@@ -113,9 +113,14 @@ def load_settings(
 
 def build_folder(settings: ElasticSettings, address: str, index: str) -> Path:
     """Return the folder that keeps at hand what was built on a server: `facets`, `inlinks`."""
-    cache = Path(settings.cache) if settings.cache else Path.home() / ".cache"
     name = hashlib.blake2b(f"{address} {settings.prefix}".encode(), digest_size=8).hexdigest()
-    return cache / "nwx" / f"{index}-{name}"
+    return cache_folder(settings.cache) / f"{index}-{name}"
+
+
+def cache_folder(cache: str = "") -> Path:
+    """Return the folder for what can be made again: below `cache`, or else as set, or at home."""
+    named = cache or os.environ.get(VARIABLES["cache"]) or os.environ.get("XDG_CACHE_HOME")
+    return (Path(named) if named else Path.home() / ".cache") / "nwx"
 
 
 class _Texts:

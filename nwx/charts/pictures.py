@@ -1,21 +1,21 @@
-"""Pictures of charts, drawn by vl-convert in a process of its own.
+"""Pictures of charts, and the JavaScript by which browsers draw them.
 
-vl-convert runs Vega in a JavaScript engine: it takes a hundred megabytes and
-blocks other threads while it draws. So each picture is drawn in a process of
-its own, which ends afterwards and whose crash does not end the service. At
-most two draw at once.
+A picture depends on nothing but its specification, which carries the data: one
+that was drawn is kept for whoever asks for the same again. At most two are
+drawn at once.
 """
 
 import json
-import subprocess
-import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
-from importlib.metadata import version
+from hashlib import blake2b
 from threading import BoundedSemaphore
 from typing import Literal
 
+from cachetools import LRUCache
+
+from nwx.charts.drawing_processes import DRAWING_PROCESSES, TaskRefusedError, TaskTimeoutError
 from nwx.charts.fields import Spec
 from nwx.errors import NwxError
 
@@ -23,8 +23,13 @@ PictureFormat = Literal["svg", "png"]
 
 TIMEOUT_SECONDS = 60
 PNG_SCALE = 2.0
+KEPT_BYTES = 32_000_000
+"""Of the pictures that are kept for being asked for again, in each process."""
+
 _WAIT_SECONDS = 15
 _SLOTS = BoundedSemaphore(2)
+_KEPT: LRUCache[bytes, bytes] = LRUCache(KEPT_BYTES, getsizeof=len)
+_KEPT_GUARD = threading.Lock()
 
 
 class DrawingError(NwxError):
@@ -40,39 +45,30 @@ def draw_picture(spec: Spec, looks: Spec, form: PictureFormat) -> bytes:
 
     Raises DrawingError where it cannot be drawn, or not in time.
     """
-    return _ask({"task": form, "spec": spec, "config": looks})
+    task = {"task": form, "spec": spec, "config": looks, "scale": PNG_SCALE}
+    text = json.dumps(task, sort_keys=True)
+    key = blake2b(text.encode(), digest_size=32).digest()
+    with _KEPT_GUARD:
+        kept = _KEPT.get(key)
+    if kept is not None:
+        return kept
+    picture = _result_of(task)
+    with _KEPT_GUARD:
+        if len(picture) <= KEPT_BYTES:
+            _KEPT[key] = picture
+    return picture
 
 
-@cache
-def browser_bundle() -> bytes:
-    """Return the JavaScript by which browsers draw charts: `vegaEmbed`, Vega, Vega-Lite."""
-    return _ask({"task": "bundle"})
-
-
-def bundle_version() -> str:
-    """Return the version of the bundle; another version may differ in every byte."""
-    return version("vl-convert-python")
-
-
-def _ask(task: Spec) -> bytes:
+def _result_of(task: Spec) -> bytes:
     with _slot():
         try:
-            done = subprocess.run(
-                [sys.executable, "-m", "nwx.charts.pictures"],
-                # Half a surrogate pair is no text; the engine refuses it.
-                input=json.dumps(task, ensure_ascii=False).encode(errors="replace"),
-                capture_output=True,
-                timeout=TIMEOUT_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as error:
+            return DRAWING_PROCESSES.do(task, TIMEOUT_SECONDS)
+        except TaskTimeoutError as error:
             raise DrawingError(
                 f"a chart was not drawn within {TIMEOUT_SECONDS} s; ask for fewer values"
             ) from error
-    if done.returncode:
-        reason = done.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
-        raise DrawingError(f"a chart could not be drawn: {reason[-1][:300]}")
-    return done.stdout
+        except TaskRefusedError as error:
+            raise DrawingError(f"a chart could not be drawn: {error}") from error
 
 
 @contextmanager
@@ -84,30 +80,3 @@ def _slot() -> Iterator[None]:
         yield
     finally:
         _SLOTS.release()
-
-
-def _draw(task: Spec) -> bytes:
-    # Imported here: only the process that draws pays for it.
-    import vl_convert
-
-    if task["task"] == "bundle":
-        bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-        return bundle.encode()
-    spec, looks, svg = task["spec"], task["config"], task["task"] == "svg"
-    # No chart of ours loads anything; none of its data can make it.
-    nowhere: list[str] = []
-    if "marks" in spec:
-        whole = {**spec, "config": looks, "background": looks["background"]}
-        if svg:
-            return str(vl_convert.vega_to_svg(whole, allowed_base_urls=nowhere)).encode()
-        return bytes(vl_convert.vega_to_png(whole, scale=PNG_SCALE, allowed_base_urls=nowhere))
-    if svg:
-        made: str = vl_convert.vegalite_to_svg(spec, config=looks, allowed_base_urls=nowhere)
-        return made.encode()
-    return bytes(
-        vl_convert.vegalite_to_png(spec, config=looks, scale=PNG_SCALE, allowed_base_urls=nowhere)
-    )
-
-
-if __name__ == "__main__":
-    sys.stdout.buffer.write(_draw(json.load(sys.stdin)))

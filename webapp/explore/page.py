@@ -1,20 +1,20 @@
 """The explorer: how much of the archive is what, as charts and tables."""
 
 from dataclasses import dataclass, replace
-from functools import cache
-from gzip import compress
+from gzip import decompress
 from urllib.parse import urlencode
 
 from flask import Blueprint, Response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from nwx.charts import theme
+from nwx.charts.bundles import browser_bundle, bundle_version
 from nwx.charts.columns import OTHERS
-from nwx.charts.pictures import browser_bundle, bundle_version
 from nwx.errors import UsageError
 from nwx.facets.criteria import Criterion
 from nwx.facets.features import FEATURES
 from nwx.facets.question import FacetCondition
+from nwx.settings import cache_folder
 from webapp.explore.answers import gather, is_ordered
 from webapp.explore.backend import ask, captures_behind
 from webapp.explore.charts import TITLES, drawn
@@ -127,7 +127,8 @@ def captures() -> ResponseReturnValue:
 def vega() -> ResponseReturnValue:
     """Return the libraries that draw charts in browsers."""
     packed = request.accept_encodings["gzip"] > 0
-    response = Response(_packed() if packed else browser_bundle(), mimetype="text/javascript")
+    bundle = browser_bundle(cache_folder())
+    response = Response(bundle if packed else decompress(bundle), mimetype="text/javascript")
     if packed:
         response.content_encoding = "gzip"
     response.vary.add("Accept-Encoding")
@@ -135,11 +136,6 @@ def vega() -> ResponseReturnValue:
     response.cache_control.immutable = True
     response.add_etag()
     return response.make_conditional(request)
-
-
-@cache
-def _packed() -> bytes:
-    return compress(browser_bundle(), mtime=0)
 
 
 def _addresses(view: ExplorerView) -> ExplorerAddresses:

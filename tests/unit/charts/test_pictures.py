@@ -8,11 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from cachetools import LRUCache
 
 from nwx.charts import pictures, specs, theme, treemap
 from nwx.charts.columns import criterion_field, feature_field
 from nwx.charts.fields import Spec, drawable
-from nwx.charts.pictures import DrawingBusyError, DrawingError, browser_bundle, draw_picture
+from nwx.charts.pictures import DrawingBusyError, DrawingError, draw_picture
 from nwx.facets.criteria import Criterion
 from nwx.facets.features import Feature
 
@@ -119,22 +120,39 @@ def test_a_chart_that_makes_no_sense_is_told() -> None:
 
 
 def test_a_chart_that_takes_too_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures, "TIMEOUT_SECONDS", 0.01)
+    monkeypatch.setattr(pictures, "TIMEOUT_SECONDS", 0.0)
     with pytest.raises(DrawingError, match="not drawn within"):
-        draw_picture(_sized("bars", ROWS), theme.config("light"), "svg")
+        draw_picture(_sized("bars", ROWS[2:]), theme.config("light"), "svg")
 
 
 def test_whoever_would_wait_too_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures, "_WAIT_SECONDS", 0.01)
     with pictures._slot(), pictures._slot(), pytest.raises(DrawingBusyError, match="ask again"):
-        draw_picture(_sized("bars", ROWS), theme.config("light"), "svg")
+        draw_picture(_sized("bars", ROWS[3:]), theme.config("light"), "svg")
     assert draw_picture(_sized("bars", []), theme.config("light"), "svg")
 
 
-def test_browsers_get_what_draws() -> None:
-    bundle = browser_bundle()
-    assert b"window.vegaEmbed" in bundle
-    assert b"expressionInterpreter" in bundle
+def test_a_picture_that_was_drawn_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec, looks = _sized("bars", ROWS), theme.config("light", background=True)
+    first = draw_picture(spec, looks, "svg")
+    monkeypatch.setattr(pictures, "TIMEOUT_SECONDS", 0.0)
+    assert draw_picture(json.loads(json.dumps(spec)), looks, "svg") == first
+    with pytest.raises(DrawingError, match="not drawn within"):
+        draw_picture(_sized("bars", ROWS[1:]), looks, "svg")
+    with pytest.raises(DrawingError, match="not drawn within"):
+        draw_picture(spec, theme.config("light"), "svg")
+    with pytest.raises(DrawingError, match="not drawn within"):
+        draw_picture(spec, looks, "png")
+
+
+def test_the_pictures_that_are_kept_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: LRUCache[bytes, bytes] = LRUCache(30_000, getsizeof=len)
+    monkeypatch.setattr(pictures, "_KEPT", kept)
+    monkeypatch.setattr(pictures, "KEPT_BYTES", 30_000)
+    looks = theme.config("light", background=True)
+    sizes = [len(draw_picture(_sized(name, ROWS), looks, "svg")) for name in CHARTS]
+    assert sum(sizes) > 30_000
+    assert 0 < sum(map(len, kept.values())) <= 30_000
 
 
 def test_specifications_are_plain_json() -> None:
