@@ -74,6 +74,7 @@ def _filters(function: click.decorators.FC) -> click.decorators.FC:
 @click.option(
     "--page", type=click.IntRange(1), default=1, show_default=True, help="The page to show."
 )
+@click.option("--explain", is_flag=True, help="Show what the score of each result is made of.")
 @click.option("--scroll", is_flag=True, help="Stream all results, unordered, as JSON lines.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -84,6 +85,7 @@ def command(
     query: tuple[str, ...],
     limit: int | None,
     scroll: bool,
+    explain: bool,
     as_csv: bool,
     as_json: bool,
     **asked: Any,
@@ -106,10 +108,12 @@ def command(
             _stream(islice(engine.scroll(question), limit), as_csv=as_csv)
             return
         result = engine.search(question)
-    _print(result, question.offset, as_csv=as_csv, as_json=as_json)
+    _print(result, question.offset, explain=explain, as_csv=as_csv, as_json=as_json)
 
 
-def _print(result: SearchResult, offset: int, *, as_csv: bool, as_json: bool) -> None:
+def _print(
+    result: SearchResult, offset: int, *, explain: bool, as_csv: bool, as_json: bool
+) -> None:
     if as_json:
         from nwx.searching.answers import answer_to_json, search_answer
 
@@ -119,7 +123,7 @@ def _print(result: SearchResult, offset: int, *, as_csv: bool, as_json: bool) ->
     else:
         from nwx.cli.tables.hits import print_hits
 
-        print_hits(result, offset)
+        print_hits(result, offset, explain=explain)
 
 
 def _question(

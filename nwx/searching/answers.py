@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from nwx.engine.entries import document_entry
-from nwx.model import Dates, FacetValue, Hit, SearchResult, Total
+from nwx.model import Dates, FacetValue, FoundByLinks, Hit, ScoreParts, SearchResult, Total
 from nwx.query.question import FILTERS
 from nwx.searching.documents import Shown, UrlVersion
 
@@ -24,7 +24,11 @@ OptionalCount = Count | UnsetType
 
 @dataclass(frozen=True, slots=True)
 class HitAnswer:
-    """A document found; `snippet` is plain text, `highlights` its matching words."""
+    """A document found; `snippet` is plain text, `highlights` its matching words.
+
+    `score_parts` tells what the score is made of, `found_by_links` which
+    anchor text found a document whose own words do not match.
+    """
 
     id: str
     url: str
@@ -43,6 +47,8 @@ class HitAnswer:
     type: str
     language: str
     content_length: int | None
+    score_parts: ScoreParts | UnsetType = UNSET
+    found_by_links: FoundByLinks | UnsetType = UNSET
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +169,8 @@ def hit_answer(hit: Hit) -> HitAnswer:
         type=hit.content_type_norm,
         language=hit.content_language,
         content_length=hit.content_length,
+        score_parts=hit.score_parts or UNSET,
+        found_by_links=hit.found_by_links or UNSET,
     )
 
 

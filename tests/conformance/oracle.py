@@ -186,7 +186,7 @@ def fold(one: Shown, collapse: Collapse) -> str:
 
 def ordered(found: Iterable[Shown], sort: Sort, collapse: Collapse) -> list[Shown]:
     """Return documents by their oldest or newest date, the first of each fold only."""
-    newest = sort is Sort.NEWEST
+    newest = sort is not Sort.OLDEST  # by inlinks too, where links were not inverted
     pick = max if newest else min
     by_id = sorted(found, key=lambda one: one.id)
     by_date = sorted(by_id, key=lambda one: pick(date for date, _ in one.pairs), reverse=newest)

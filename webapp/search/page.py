@@ -10,6 +10,7 @@ from nwx.engine.document_index import RESULT_WINDOW
 from nwx.errors import QueryError, WindowError
 from nwx.model import Collapse, IndexName, SearchResult, Sort
 from nwx.query.question import FILTERS, Question
+from nwx.searching.explanations import found_by_words, score_words
 from webapp.search.addresses import FACETS, SearchAddresses, read_more, read_page
 from webapp.search.bars import year_bars
 from webapp.site import words
@@ -28,7 +29,12 @@ FACET_TITLES = {
     "status": "Status",
     "year": "Year",
 }
-SORTS = {Sort.RELEVANCE: "Best match", Sort.OLDEST: "Oldest", Sort.NEWEST: "Newest"}
+SORTS = {
+    Sort.RELEVANCE: "Best match",
+    Sort.OLDEST: "Oldest",
+    Sort.NEWEST: "Newest",
+    Sort.INLINKS: "Most linked",
+}
 COLLAPSES = {
     Collapse.URL: "One per URL",
     Collapse.SIMILAR: "Group similar",
@@ -127,6 +133,8 @@ def results() -> ResponseReturnValue:
         "results.html",
         addresses,
         result=result,
+        found_by_words=found_by_words,
+        score_words=score_words,
         bars=year_bars(counts.pop("year", {}), addresses.year, question.filters.get("year", ())),
         facets=_facets(addresses, counts, dict.fromkeys(FACETS)),
         pages=page_numbers(addresses.page_number, last_page(question, total)),

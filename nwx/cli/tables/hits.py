@@ -10,13 +10,17 @@ from nwx.cli.output import clean, counted, date_words
 from nwx.cli.tables.terminal_console import OneLine, console
 from nwx.model import Hit, SearchResult
 from nwx.query.question import FACET_FIELDS, FILTERS
+from nwx.searching.explanations import found_by_words, score_words
 
 
-def print_hits(result: SearchResult, offset: int) -> None:
-    """Print a page of hits that begins at `offset`, the facets and how many there are."""
+def print_hits(result: SearchResult, offset: int, *, explain: bool = False) -> None:
+    """Print a page of hits that begins at `offset`, the facets and how many there are.
+
+    `explain` prints what the score of each hit is made of too.
+    """
     shown = console()
     if result.hits:
-        shown.print(_table(result.hits, offset))
+        shown.print(_table(result.hits, offset, explain=explain))
     for name, table in _facet_tables(result):
         shown.print(Text(f"\n{name}", style="bold"))
         shown.print(table)
@@ -34,22 +38,29 @@ def _closing_words(result: SearchResult, offset: int) -> str:
     return f"{offset + 1:,}–{offset + len(result.hits):,} of {total} ({took})"
 
 
-def _table(hits: Iterable[Hit], offset: int) -> Table:
+def _table(hits: Iterable[Hit], offset: int, *, explain: bool) -> Table:
     table = Table(box=None, show_header=False, padding=(0, 2, 1, 0), expand=True)
     table.add_column(justify="right", style="dim", no_wrap=True)
     table.add_column(ratio=1, overflow="fold")
     table.add_column(no_wrap=True)
     for number, hit in enumerate(hits, offset + 1):
-        table.add_row(str(number), _hit_text(hit), _when_text(hit))
+        table.add_row(str(number), _hit_text(hit, explain=explain), _when_text(hit))
     return table
 
 
-def _hit_text(hit: Hit) -> Group:
+def _hit_text(hit: Hit, *, explain: bool) -> Group:
     title = Text(clean(hit.title) or "(no title)", style="bold")
     snippet = Text()
     for piece, matches in hit.snippet:
         snippet.append(clean(piece), style="bold yellow" if matches else "")
-    return Group(title, OneLine(hit.url, "cyan"), *([snippet] if hit.snippet else []))
+    lines: list[Text | OneLine] = [title, OneLine(hit.url, "cyan")]
+    if hit.snippet:
+        lines.append(snippet)
+    if hit.found_by_links:
+        lines.append(Text(clean(found_by_words(hit.found_by_links)), style="italic"))
+    if explain:
+        lines.append(Text(score_words(hit) or f"score {hit.score:.2f}", style="dim"))
+    return Group(*lines)
 
 
 def _when_text(hit: Hit) -> Text:
