@@ -11,6 +11,7 @@ from nwx.engine.base import Engine
 from nwx.engine.entries import capture_from_entry, document_from_entry
 from nwx.facets.checks import check_facets
 from nwx.keys import capture_key, document_id, document_key, makes_document, precedence
+from nwx.links.checks import check_inlinks
 from nwx.model import UNDEDUPLICATED, Capture, Collapse, IndexName
 from nwx.query.question import Question
 
@@ -62,6 +63,7 @@ def _findings(engine: Engine, progress: ShowProgress) -> Iterator[Disagreement]:
     yield from _captures(engine, held, progress)
     yield from _ledger(engine, held)
     yield from (_wrong("facets", IndexName.FACETS, *problem) for problem in check_facets(engine))
+    yield from (_wrong("inlinks", IndexName.INLINKS, *problem) for problem in check_inlinks(engine))
 
 
 def _state(engine: Engine) -> tuple[object, ...]:

@@ -31,6 +31,7 @@ GROUPS = {
         "facets": "Count captures, documents, URLs and bytes by any criteria.",
         "build-facets": "Build the columns and combinations that answer facet questions.",
         "invert-links": "Build the index of inlinks: who links to a URL, and with which words.",
+        "links": "Show who links to a URL or host, or what it links to.",
         "missing": "List what captured pages need and the archive lacks.",
         "kibana": "Print data views, charts and a dashboard for Kibana.",
     },

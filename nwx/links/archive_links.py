@@ -6,6 +6,7 @@ import polars as pl
 
 from nwx.engine.base import Engine
 from nwx.engine.inlinks import streams
+from nwx.engine.inlinks.host_inlinks import HostInlinks
 from nwx.engine.inlinks.links import target_links
 from nwx.engine.inlinks.table import inlink_table
 from nwx.errors import EngineError
@@ -13,7 +14,7 @@ from nwx.links.cell_graph import graph_of_cell
 from nwx.links.host_graph import HostGraph
 from nwx.links.host_links import host_links
 from nwx.links.link_frames import link_frames
-from nwx.model import AnchoredTarget, HostLinks, Inlink, LinkCell, LinkCounts, LinkRow
+from nwx.model import Anchor, AnchoredTarget, HostLinks, Inlink, LinkCell, LinkCounts, LinkRow
 
 ALL_LINKS = LinkCell()
 
@@ -44,6 +45,15 @@ class ArchiveLinks:
         """Stream the links to a URL in the order of the linking urlkey, kind and text."""
         links = target_links(self.table, urlkey)
         return iter(()) if links is None else links.inlinks(cell)
+
+    def anchors(self, urlkey: str, cell: LinkCell = ALL_LINKS) -> tuple[Anchor, ...]:
+        """Return the anchor texts of the links to a URL from all hosts, its own included."""
+        links = target_links(self.table, urlkey)
+        return () if links is None else links.anchors(cell)
+
+    def of_host(self, host: str) -> HostInlinks:
+        """Return the links from other hosts to all URLs of a host."""
+        return HostInlinks(self.table, host)
 
     def years(self) -> list[int]:
         """Return the years of captures that have links."""

@@ -33,7 +33,7 @@ class TargetLinks:
         if code is None:
             return LinkCounts()
         counting = np.flatnonzero((self._flags & SELF) == 0)
-        inside, first, last = _in_cell(self._table, self._document[counting], code)
+        inside, first, last = links_in_cell(self._table, self._document[counting], code)
         places = counting[inside]
         if not len(places):
             return LinkCounts()
@@ -73,6 +73,22 @@ class TargetLinks:
             found[group].append(Anchor(self._found.anchors[anchor], uses, hosts))
         return tuple(found[_OTHERS]), tuple(found[_OWN])
 
+    def anchors(self, cell: LinkCell) -> tuple[Anchor, ...]:
+        """Return the texts of links from all hosts, its own included, most frequent first."""
+        code = self._table.cell_codes.get(cell)
+        if code is None:
+            return ()
+        counting = np.flatnonzero((self._flags & SELF) == 0)
+        inside, _, _ = links_in_cell(self._table, self._document[counting], code)
+        places = counting[inside]
+        together = np.zeros(len(places), dtype=np.int64)
+        counted = count_anchors(
+            together, self._anchor[places], self._document[places], self._table.documents
+        )
+        best = most_frequent(counted, ANCHORS_KEPT)
+        rows = zip(best.anchor.tolist(), best.documents.tolist(), best.hosts.tolist(), strict=True)
+        return tuple(Anchor(self._found.anchors[text], uses, hosts) for text, uses, hosts in rows)
+
     def inlinks(self, cell: LinkCell, *, from_others: bool = False) -> Iterator[Inlink]:
         """Stream the links in a cell in the order of the linking urlkey, kind and text.
 
@@ -99,7 +115,7 @@ class TargetLinks:
         for begin in range(0, len(order), _AT_ONCE):
             stretch = order[begin : begin + _AT_ONCE]
             documents = self._document[stretch]
-            inside, first, _ = _in_cell(self._table, documents, code)
+            inside, first, _ = links_in_cell(self._table, documents, code)
             if from_others:
                 other = self._flags[stretch][inside] & OWN_HOST == 0
                 inside, first = inside[other], first[other]
@@ -114,7 +130,7 @@ class TargetLinks:
             )
 
 
-def _in_cell(table: InlinkTable, documents: Array, code: int) -> tuple[Array, Array, Array]:
+def links_in_cell(table: InlinkTable, documents: Array, code: int) -> tuple[Array, Array, Array]:
     """Return which of some documents are in a cell, and their first and last dates in it."""
     arrays = table.documents
     of, places = spread(arrays["cell_starts"], documents)

@@ -83,6 +83,11 @@ _KINDS_HELD = 1_000
 _KIND_CODES = _KindCodes()
 
 
+def kind_name(kind: str) -> str:
+    """Return the kind that a link of a document is counted as."""
+    return CODED_KINDS[_KIND_CODES[kind]]
+
+
 class PartDraft:
     """Documents with their links while they are gathered for one part."""
 

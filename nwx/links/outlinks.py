@@ -1,0 +1,87 @@
+"""The links of captured pages, and whether what they lead to was captured."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby, islice
+
+from nwx.engine.base import Engine
+from nwx.errors import UrlError
+from nwx.keys import capture_key, document_id
+from nwx.links.anchor_text import clean_anchor
+from nwx.links.asked_place import AskedPlace
+from nwx.model import Capture, LinkCell
+from nwx.values.link_places import head_of_host, host_of_urlkey
+from nwx.values.urlkeys import urlkey
+
+_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Outlink:
+    """A link of a page, and whether the linked URL was ever captured."""
+
+    page: str
+    timestamp: str
+    url: str
+    kind: str
+    text: str
+    captured: bool
+
+
+def outlinks_of(engine: Engine, place: AskedPlace, cell: LinkCell) -> Iterator[Outlink]:
+    """Stream the links of the newest capture of a URL, or of each URL of a host, in a cell.
+
+    Of a host, those to other hosts. In the order of pages, and of the links
+    on each.
+    """
+    for capture in _newest(engine, place, cell):
+        ids = [capture.document_id, document_id(capture_key(capture))]
+        held = engine.documents(ids)
+        found = iter([link for id in ids if id in held for link in held[id].extract.links])
+        while links := list(islice(found, _AT_ONCE)):
+            keys = [_urlkey(link.url) for link in links]
+            statuses: Mapping[str, int | None] = engine.statuses([key for key in keys if key])
+            for link, key in zip(links, keys, strict=True):
+                if place.is_host and host_of_urlkey(key) == place.host:
+                    continue
+                yield Outlink(
+                    capture.url,
+                    capture.timestamp,
+                    link.url,
+                    link.kind,
+                    clean_anchor(link.text),
+                    key in statuses,
+                )
+
+
+def _newest(engine: Engine, place: AskedPlace, cell: LinkCell) -> Iterator[Capture]:
+    """Yield the newest capture in a cell of each URL, of those that have a document."""
+    for _, captures in groupby(_captures(engine, place), key=lambda one: one.urlkey):
+        newest = None
+        for one in captures:
+            if one.document_id and _is_in(one, cell):
+                newest = one
+        if newest is not None:
+            yield newest
+
+
+def _captures(engine: Engine, place: AskedPlace) -> Iterator[Capture]:
+    if not place.is_host:
+        yield from engine.captures(place.urlkey)
+        return
+    head = head_of_host(place.host)
+    for sign in (")", ":"):
+        yield from engine.captures(f"{head}{sign}", f"{head}{chr(ord(sign) + 1)}")
+
+
+def _is_in(capture: Capture, cell: LinkCell) -> bool:
+    if cell.year is not None and int(capture.timestamp[:4]) != cell.year:
+        return False
+    return not cell.collection or capture.collection == cell.collection
+
+
+def _urlkey(url: str) -> str:
+    try:
+        return urlkey(url)
+    except UrlError:
+        return ""
