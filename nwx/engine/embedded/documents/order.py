@@ -24,7 +24,7 @@ class Ranking:
     """The query whose scores order documents, and steps that may find the best of them sooner."""
 
     query: Query
-    steps: Iterable[Step] = ()
+    steps: Sequence[Step] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +62,33 @@ def by_score(
     `allowed` tells which documents count, where not all that `ranking` finds do.
     """
     candidates = _Candidates(view, allowed, groups, wanted)
-    for step in ranking.steps:
-        if candidates.add(step):
-            return candidates.first(step.bound)
-    candidates = _Candidates(view, allowed, groups, wanted)
-    candidates.add(Step(ranking.query, 0.0))
-    return candidates.first(0.0)
+    for step in ranking.steps or (Step(ranking.query, 0.0),):
+        if candidates.are_enough_with(step):
+            break
+    return candidates.first()
+
+
+@dataclass(slots=True)
+class _Asked:
+    """The best documents of a query in order of their scores, of which there may be more."""
+
+    query: Query
+    size: int
+    scores: npt.NDArray[np.float64]
+    addresses: list[DocAddress]
+
+    @property
+    def last(self) -> float:
+        """The highest score that those that were not given may have, below 0 of none."""
+        return float(self.scores[-1]) if len(self.scores) == self.size else -1.0
+
+    def count_above(self, least: float) -> int:
+        """Return how many score more."""
+        return len(self.scores) - int(np.searchsorted(self.scores[::-1], least, side="right"))
 
 
 class _Candidates:
-    """Documents that steps found, each with its best score."""
+    """The best documents of the steps so far."""
 
     def __init__(
         self, view: ArchiveView, allowed: Bools | None, groups: Ints | None, wanted: int
@@ -80,56 +97,44 @@ class _Candidates:
         self._allowed = allowed
         self._groups = groups
         self._wanted = wanted
-        self._last = -1.0
-        self._best: dict[tuple[int, int], tuple[float, DocAddress]] = {}
+        self._asked: list[_Asked] = []
+        self._least = -1.0
 
-    def add(self, step: Step) -> bool:
-        """Add what a step finds, until enough are known or no more of it counts yet.
-
-        Tell whether enough are known.
-        """
-        size, last = max(_FIRST_TRY, 2 * self._wanted), self._last
+    def are_enough_with(self, step: Step) -> bool:
+        """Add what a step finds; tell whether the first documents are known then."""
+        self._asked.append(self._ask(step.query, max(_FIRST_TRY, 2 * self._wanted)))
+        bound = step.bound or -1.0
         while True:
-            current_work().check()
-            hits = self._view.searcher.search(step.query, size, count=False).hits
-            self._keep(hits)
-            # What scores as the last one may have equals that were not given.
-            end = hits[-1][0] if len(hits) == size else -1.0
-            self._last = max(last, end)
-            if self._has_enough(step.bound):
+            place = max(range(len(self._asked)), key=lambda one: self._asked[one].last)
+            cut = self._asked[place]
+            self._least = max(bound, cut.last)
+            sure = sum(one.count_above(self._least) for one in self._asked)
+            if sure >= self._wanted and len(self.first()) >= self._wanted:
                 return True
-            if end <= max(step.bound or -1.0, last):
+            if cut.last <= bound:
                 return False
-            size *= _FURTHER
+            self._asked[place] = self._ask(cut.query, cut.size * _FURTHER)
 
-    def _keep(self, hits: Sequence[tuple[float, DocAddress]]) -> None:
-        for score, address in hits:
-            place = address.segment_ord, address.doc
-            if place not in self._best or self._best[place][0] < score:
-                self._best[place] = score, address
+    def _ask(self, query: Query, size: int) -> _Asked:
+        current_work().check()
+        hits = self._view.searcher.search(query, size, count=False).hits
+        scores = np.array([score for score, _ in hits], dtype=np.float64)
+        return _Asked(query, size, scores, [address for _, address in hits])
 
-    def _has_enough(self, bound: float) -> bool:
-        least = self._least(bound)
-        sure = sum(score > least for score, _ in self._best.values())
-        return sure >= self._wanted and len(self.first(bound)) >= self._wanted
-
-    def _least(self, bound: float) -> float:
-        """Return the score that no document beats that is not known yet, below 0 of none."""
-        return max(bound, self._last) if bound else self._last
-
-    def first(self, bound: float) -> list[OrderedHits]:
+    def first(self) -> list[OrderedHits]:
         """Return the first in order, of those that score more than any other may."""
-        least = self._least(bound)
-        sure = [one for one in self._best.values() if one[0] > least]
-        found = tantivy_index.nums_of(self._view.searcher, [address for _, address in sure])
-        scores = np.array([score for score, _ in sure])
-        nums: Ints = np.array(found, dtype=np.int64)
+        above = [one.count_above(self._least) for one in self._asked]
+        pairs = list(zip(self._asked, above, strict=True))
+        scores = np.concatenate([one.scores[:count] for one, count in pairs])
+        addresses = [address for one, count in pairs for address in one.addresses[:count]]
+        nums: Ints = np.array(tantivy_index.nums_of(self._view.searcher, addresses), dtype=np.int64)
         chosen = np.arange(len(nums))
         if self._allowed is not None:
             chosen = chosen[nums < len(self._allowed)]
             chosen = chosen[self._allowed[nums[chosen]]]
         order = _order(self._view.columns, nums, scores, chosen).tolist()
-        listed = (OrderedHits(found[n], *sure[n]) for n in order)
+        # What several steps found comes first with its best score, and is one hit.
+        listed = (OrderedHits(int(nums[n]), float(scores[n]), addresses[n]) for n in order)
         return _firsts(listed, self._groups, self._wanted)
 
 

@@ -261,7 +261,7 @@ def _first(
     if not _is_ranked(question, found):
         sort = Sort.NEWEST if question.sort is Sort.RELEVANCE else question.sort
         return by_date(view.columns, found.nums, groups, wanted, sort)
-    ranking = Ranking(found.query, found.steps)
+    ranking = Ranking(found.query, list(found.steps))
     if not links.has_table:
         return by_score(view, ranking, found.allowed, groups, wanted)
     most = max(wanted, FACTOR_WINDOW)
