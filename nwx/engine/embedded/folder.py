@@ -51,7 +51,7 @@ class Folder:
         self.path = path
         self.documents = path / "documents"
         self.database = path / "archive.sqlite"
-        self.columns = path / "columns.npz"
+        self.columns = path / "columns.arrays"
         self.segments = path / "segments"
         self.numbers = self.segments / "numbers"
         self.format = FORMAT

@@ -161,12 +161,12 @@ class ArchiveWriter:
             try:
                 if self._broken is None:
                     # Imported here: readers of the archive know this module, and not NumPy.
-                    from nwx.engine.embedded.documents.stored_columns import save_columns_file
+                    from nwx.engine.embedded.documents.columns import keep_columns
 
                     self.commit()
                     with self._folder.our_errors():
                         self._texts.finish()
-                        save_columns_file(self._folder.columns, self.db)
+                        keep_columns(self._folder.columns, self.db)
             finally:
                 self._texts.drop()
                 self._folder.clear()

@@ -169,10 +169,10 @@ class DatesWriter:
         with closing(db), suppress(EngineBusyError):  # who is busy there sees to the file
             if columns is not None:
                 # Imported here: it takes NumPy, and reading dates does not.
-                from nwx.engine.embedded.documents.stored_columns import save_columns_file
+                from nwx.engine.embedded.documents.columns import keep_columns
 
                 with locked(self._folder, 0.0), self._folder.our_errors():
-                    save_columns_file(columns, db)
+                    keep_columns(columns, db)
 
 
 @contextmanager

@@ -4,84 +4,30 @@ The arrays are those of one moment.
 """
 
 import sqlite3
+import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from cachetools import LRUCache
 
+from nwx.bulk.arrays import narrow
 from nwx.engine.embedded.database import DOCUMENT_FACETS, count_rows
 from nwx.engine.embedded.dates.attached import Seen, merged_date_columns
-from nwx.engine.embedded.documents.stored_columns import Ints, StoredColumns
+from nwx.engine.embedded.documents.groups.folds import Folds
+from nwx.engine.embedded.documents.groups.sets import Sets
+from nwx.engine.embedded.documents.stored_columns import Ints, StoredColumns, save_columns_file
 from nwx.model import Collapse, IndexName
 
 Bools = npt.NDArray[np.bool_]
+_KEPT = 8
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 Others = Callable[[int, dict[str, int]], Sequence[Seen]]
 """What reads the dates of attached indices (`nwx.engine.embedded.dates.attached.Attached.read`)."""
-
-
-class Sets:
-    """A set of values for each number, where many numbers have the same set.
-
-    `codes` tells the set of each number, and `spread` what is in the sets.
-    """
-
-    def __init__(self, nums: Ints, values: Ints, size: int) -> None:
-        order = np.lexsort((values, nums))
-        nums, values = nums[order], values[order]
-        new = np.ones(len(nums), dtype=bool)
-        new[1:] = (nums[1:] != nums[:-1]) | (values[1:] != values[:-1])
-        nums = nums[new]
-        starts = np.searchsorted(nums, np.arange(size + 1))
-        # The sum of one mark a value stands for a set; marks are wide enough to tell sets apart.
-        self._values, self._kinds = np.unique(values[new], return_inverse=True)
-        kinds = len(self._values)
-        marks = np.random.default_rng(0).integers(1, 2**64 - 1, size=kinds, dtype=np.uint64)
-        sums = np.append(np.zeros(1, dtype=np.uint64), np.cumsum(marks[self._kinds]))
-        _, first, self.codes = np.unique(
-            sums[starts[1:]] - sums[starts[:-1]], return_index=True, return_inverse=True
-        )
-        self._starts: Ints = starts[first]
-        self._lengths: Ints = starts[first + 1] - self._starts
-        self.kinds = len(first)
-
-    def spread(self, codes: Ints, counts: Ints) -> tuple[Ints, Ints]:
-        """Return the values that are in sets, and how often, from the sets and how often."""
-        lengths = self._lengths[codes]
-        places = np.repeat(self._starts[codes] - np.cumsum(lengths) + lengths, lengths)
-        kinds = self._kinds[places + np.arange(len(places))]
-        sums = np.bincount(kinds, np.repeat(counts, lengths), minlength=len(self._values))
-        found = np.flatnonzero(sums)
-        return self._values[found], sums[found].astype(np.int64)
-
-
-class Folds:
-    """What folds documents into one hit: those of a group, of which most have one document."""
-
-    def __init__(self, groups: Ints) -> None:
-        self.groups = groups
-        sizes = np.bincount(groups)
-        self._single: Bools = sizes[groups] == 1
-
-    def count(self, nums: Ints) -> int:
-        """Return the number of groups that documents are in."""
-        single = self._single[nums]
-        alone = int(np.count_nonzero(single))
-        if alone == len(nums):
-            return alone
-        return alone + len(np.unique(self.groups[nums[~single]]))
-
-    def versions(self, shown: Sequence[int], nums: Ints) -> dict[int, int]:
-        """Return how many of the documents are in the group of each that is shown."""
-        several = [num for num in shown if not self._single[num]]
-        if not several:
-            return {}
-        groups = self.groups[nums[~self._single[nums]]]
-        kinds, counts = np.unique(groups, return_counts=True)
-        places = np.searchsorted(kinds, self.groups[several])
-        return dict(zip(several, counts[places].tolist(), strict=True))
 
 
 class DocumentColumns:
@@ -101,12 +47,14 @@ class DocumentColumns:
         seen = Seen(stored.seen_nums, stored.timestamps, stored.collections)
         further = others(self.size, self.collections) if others is not None else ()
         self._seen = merged_date_columns([seen, *further]) if further else seen
+        self._derived: Mapping[str, Any] = {} if further else stored.derived
         self.timestamps = self._seen.timestamps
         self.is_document: Bools = stored.documents["url_group"] > 0
-        self._starts: Ints = np.searchsorted(self._seen.nums, np.arange(self.size + 1))
         self.labels = _labels(db, before)
         self._totals: dict[str, tuple[Ints, Ints]] = {}
         self._values: dict[str, Mapping[str, int]] = {}
+        self._combined: LRUCache[tuple[str, ...], Ints] = LRUCache(_KEPT)
+        self._guard = threading.Lock()
 
     def folds(self, collapse: Collapse) -> Folds | None:
         """Return what folds documents, None where nothing is to be folded."""
@@ -141,7 +89,20 @@ class DocumentColumns:
     def kinds(self, facet: str) -> int:
         """Return how many codes a facet has."""
         sets = self.sets(facet)
-        return len(self.labels[facet]) if sets is None else sets.kinds
+        return len(self.labels[facet]) if sets is None else sets.count
+
+    def combined_codes(self, facets: tuple[str, ...]) -> Ints:
+        """Return one code for the values of several facets of documents, the last varying most."""
+        with self._guard:
+            known = self._combined.get(facets)
+        if known is None:
+            known = self.codes(facets[0]).astype(np.int64)
+            for facet in facets[1:]:
+                known = known * self.kinds(facet) + self.codes(facet)
+            known = narrow(known)
+            with self._guard:
+                self._combined[facets] = known
+        return known
 
     def has_value(self, facet: str, values: Collection[str], nums: Ints) -> Bools:
         """Tell of documents whether a facet that is their own has one of some values."""
@@ -157,23 +118,36 @@ class DocumentColumns:
     def totals(self, facet: str) -> tuple[Ints, Ints]:
         """Return the codes of the values that all documents have, and how often."""
         if facet not in self._totals:
-            codes = self.codes(facet)[self.is_document]
-            found, counts = np.unique(codes, return_counts=True)
+            every = np.bincount(self.codes(facet)[self.is_document], minlength=1)
+            found = np.flatnonzero(every)
+            counts = every[found]
             sets = self.sets(facet)
             self._totals[facet] = (found, counts) if sets is None else sets.spread(found, counts)
         return self._totals[facet]
 
     @cached_property
+    def _starts(self) -> Ints:
+        """Where the dates of each begin."""
+        starts: Ints | None = self._derived.get("starts")
+        if starts is None:
+            sizes = np.bincount(self._seen.nums, minlength=self.size)
+            starts = np.append(0, np.cumsum(sizes))
+        return starts
+
+    @cached_property
     def oldest(self) -> Ints:
         """The first date of each, a date after all others where there is none."""
-        return self._edge(self._starts[:-1], 10**14)
+        return self._edge("oldest", self._starts[:-1], 10**14)
 
     @cached_property
     def newest(self) -> Ints:
         """The last date of each, 0 where there is none."""
-        return self._edge(self._starts[1:] - 1, 0)
+        return self._edge("newest", self._starts[1:] - 1, 0)
 
-    def _edge(self, places: Ints, missing: int) -> Ints:
+    def _edge(self, name: str, places: Ints, missing: int) -> Ints:
+        known: Ints | None = self._derived.get(name)
+        if known is not None:
+            return known
         found = np.full(self.size, missing, dtype=np.int64)
         dated = self._starts[1:] > self._starts[:-1]
         found[dated] = self.timestamps[places[dated]]
@@ -182,12 +156,21 @@ class DocumentColumns:
     @cached_property
     def years(self) -> Sets:
         """The years of each."""
-        return Sets(self._seen.nums, self.timestamps // 10**10, self.size)
+        if self._derived:
+            return Sets.from_arrays(self._derived, "years")
+        return Sets.of(self._seen.nums, self.timestamps // 10**10, self.size)
 
     @cached_property
     def seen_collections(self) -> Sets:
         """The codes of the collections of each."""
-        return Sets(self._seen.nums, self._seen.collections, self.size)
+        if self._derived:
+            return Sets.from_arrays(self._derived, "collections")
+        return Sets.of(self._seen.nums, self._seen.collections, self.size)
+
+    def derived(self) -> dict[str, npt.NDArray[Any]]:
+        """Return what is computed from the dates of the archive's own index, to be kept."""
+        edges = {"starts": self._starts, "oldest": self.oldest, "newest": self.newest}
+        return edges | self.years.arrays("years") | self.seen_collections.arrays("collections")
 
     def seen_in(
         self, spans: Collection[tuple[int, int]] | None, collections: Collection[str]
@@ -241,6 +224,15 @@ class DocumentColumns:
     def collection_names(self) -> Mapping[int, str]:
         """The names of the codes of collections."""
         return {code: name for name, code in self.collections.items()}
+
+
+def keep_columns(file: Path, db: sqlite3.Connection) -> None:
+    """Bring an archive's file of columns up to date, where enough has come."""
+    save_columns_file(file, db, _derived)
+
+
+def _derived(db: sqlite3.Connection, stored: StoredColumns) -> dict[str, npt.NDArray[Any]]:
+    return DocumentColumns(db, stored).derived()
 
 
 def _labels(db: sqlite3.Connection, before: "DocumentColumns | None") -> dict[str, list[str]]:

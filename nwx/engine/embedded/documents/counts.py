@@ -1,5 +1,6 @@
 """Facets of a result, counted from the columns."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -15,6 +16,7 @@ DATED_FACETS = ("collection", "year")
 """The facets that look at all dates of a document."""
 
 _SPARSE = 16
+_COMBINATIONS = 4_096
 _MOST = 0.6
 """From this share on the documents that are not in a result are counted, and taken off."""
 
@@ -70,11 +72,21 @@ def read_facets(
 ) -> Mapping[str, tuple[FacetValue, ...]]:
     """Return the facets of documents: the most frequent values, ties by value; years in order."""
     usual = [facet for facet in facets if facet not in found.by_facet]
-    others = _left_out(columns, found.nums) if usual else None
-    counted = {facet: _facet(columns, found.nums, others, facet, size) for facet in usual}
+    counted = _facets(columns, found.nums, usual, size)
     for facet, nums in found.by_facet.items():
-        counted[facet] = _facet(columns, nums, _left_out(columns, nums), facet, size)
+        counted |= _facets(columns, nums, [facet], size)
     return {facet: counted[facet] for facet in facets}
+
+
+def _facets(
+    columns: DocumentColumns, nums: Ints, facets: Sequence[str], size: int
+) -> dict[str, tuple[FacetValue, ...]]:
+    others = _left_out(columns, nums) if facets else None
+    counts = _all_counts(columns, nums if others is None else others, facets)
+    if others is not None:
+        for facet, (codes, left) in counts.items():
+            counts[facet] = _taken_off(columns.totals(facet), codes, left)
+    return {facet: _values(columns, facet, *counts[facet], size) for facet in facets}
 
 
 def _left_out(columns: DocumentColumns, nums: Ints) -> Ints | None:
@@ -86,12 +98,9 @@ def _left_out(columns: DocumentColumns, nums: Ints) -> Ints | None:
     return np.flatnonzero(rest)
 
 
-def _facet(
-    columns: DocumentColumns, nums: Ints, others: Ints | None, facet: str, size: int
+def _values(
+    columns: DocumentColumns, facet: str, codes: Ints, counts: Ints, size: int
 ) -> tuple[FacetValue, ...]:
-    codes, counts = _counts(columns, nums if others is None else others, facet)
-    if others is not None:
-        codes, counts = _taken_off(columns.totals(facet), codes, counts)
     if facet == "year":
         pairs = zip(codes.tolist(), counts.tolist(), strict=True)
         return tuple(FacetValue(f"{year:04}", count) for year, count in pairs)
@@ -99,6 +108,38 @@ def _facet(
         return _most_frequent(codes, counts, columns.collection_names, size)
     there = codes > 0
     return _most_frequent(codes[there], counts[there], columns.labels[facet], size)
+
+
+def _all_counts(
+    columns: DocumentColumns, nums: Ints, facets: Sequence[str]
+) -> dict[str, tuple[Ints, Ints]]:
+    """Return the codes of the values that documents have, and how often, of each facet.
+
+    Facets with few values are counted together, by all their values at once.
+    """
+    together = _few_values(columns, facets)
+    found = {}
+    if len(together) > 1:
+        shape = [columns.kinds(facet) for facet in together]
+        every = np.bincount(columns.combined_codes(together)[nums], minlength=math.prod(shape))
+        table = every.reshape(shape)
+        for axis, facet in enumerate(together):
+            counts = table.sum(axis=tuple(n for n in range(len(shape)) if n != axis))
+            found[facet] = np.flatnonzero(counts), counts[counts > 0]
+    return found | {facet: _counts(columns, nums, facet) for facet in facets if facet not in found}
+
+
+def _few_values(columns: DocumentColumns, facets: Sequence[str]) -> tuple[str, ...]:
+    """Return those facets of documents that have few combinations of values."""
+    chosen: list[str] = []
+    combinations = 1
+    own = [facet for facet in facets if facet not in DATED_FACETS]
+    for facet in sorted(own, key=columns.kinds):
+        combinations *= columns.kinds(facet)
+        if combinations > _COMBINATIONS:
+            break
+        chosen.append(facet)
+    return tuple(chosen)
 
 
 def _counts(columns: DocumentColumns, nums: Ints, facet: str) -> tuple[Ints, Ints]:

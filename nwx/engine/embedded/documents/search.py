@@ -12,7 +12,7 @@ from tantivy import Query
 from nwx.engine.anchors.scores import FACTOR_WINDOW, FoundTargets
 from nwx.engine.document_index import RESULT_WINDOW
 from nwx.engine.embedded.documents import tantivy_index
-from nwx.engine.embedded.documents.columns import Bools, DocumentColumns, Folds
+from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
 from nwx.engine.embedded.documents.compile import Known, all_of, compile_node, values_query
 from nwx.engine.embedded.documents.conditions import (
     DateCondition,
@@ -26,6 +26,7 @@ from nwx.engine.embedded.documents.counts import (
     narrow_facets,
     read_facets,
 )
+from nwx.engine.embedded.documents.groups.folds import Folds
 from nwx.engine.embedded.documents.matches.steps import Step, steps
 from nwx.engine.embedded.documents.near import are_near, near_candidates
 from nwx.engine.embedded.documents.order import OrderedHits, Ranking, by_date, by_score

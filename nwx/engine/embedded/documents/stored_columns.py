@@ -1,9 +1,12 @@
-"""Columns of the archive's database as arrays, and the file that spares reading them anew."""
+"""Columns of the archive's database as arrays, and the file that spares reading them anew.
+
+The file is mapped into memory: what a question does not look at is not read.
+"""
 
 import os
 import sqlite3
-import zipfile
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -11,7 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nwx.bulk.arrays import narrow, read_arrays, write_arrays
 from nwx.engine.embedded.database import DOCUMENT_FACETS, count_rows
+from nwx.errors import BlobError
 
 Ints = npt.NDArray[np.int64]
 
@@ -20,6 +25,9 @@ _COLUMNS = (*_WIDE, *DOCUMENT_FACETS)
 _KEPT_NUMBERS = ("deletions", "seq", "seen", "stamp")
 _WORTH_KEEPING = 0.1
 
+Derive = Callable[[sqlite3.Connection, "StoredColumns"], Mapping[str, npt.NDArray[Any]]]
+"""What computes arrays from columns."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoredColumns:
@@ -27,6 +35,8 @@ class StoredColumns:
 
     `seq` and `seen` tell up to which rows of the database that is so, while
     nothing has been deleted since. `stamp` is the file's, 0 where there is none.
+    `derived` is what was computed from the dates and kept in the file, empty
+    where rows have come since.
     """
 
     deletions: int
@@ -37,6 +47,7 @@ class StoredColumns:
     seen_nums: Ints
     timestamps: Ints
     collections: Ints
+    derived: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -50,6 +61,10 @@ def read_columns(db: sqlite3.Connection, before: StoredColumns | None) -> Stored
     if before is None or before.deletions != deletions:
         before = _nothing(deletions)
     (size,) = db.execute("SELECT coalesce(max(num), 0) + 1 FROM ids").fetchone()
+    newest = db.execute("SELECT coalesce(max(seq), 0) FROM documents").fetchone()
+    last = db.execute("SELECT coalesce(max(rowid), 0) FROM seen").fetchone()
+    if (before.size, before.seq, before.seen) == (size, *newest, *last):
+        return before
     seq, documents = _documents(db, before, size)
     rows = _rows(
         db, "SELECT rowid, num, timestamp, collection FROM seen WHERE rowid > ?", before.seen
@@ -95,21 +110,29 @@ def _rows(db: sqlite3.Connection, command: str, last: int) -> Ints:
 def load_columns_file(file: Path, db: sqlite3.Connection) -> StoredColumns | None:
     """Return the columns of a file, None where it is of no use to this database."""
     try:
-        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as found:
-            arrays = dict(found)
+        arrays = read_arrays(file)
         kept = dict(zip(_KEPT_NUMBERS, arrays.pop("kept").tolist(), strict=True))
         dates = [arrays.pop(name) for name in ("seen_nums", "timestamps", "collections")]
-        documents = {name: arrays[name] for name in _COLUMNS}
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        documents = {name: arrays.pop(name) for name in _COLUMNS}
+    except (BlobError, ValueError, KeyError):
         return None
     if kept["stamp"] != count_rows(db, "stamp"):
         return None
-    return StoredColumns(**kept, documents=documents, seen_nums=dates[0], timestamps=dates[1],
-                  collections=dates[2])  # fmt: skip
+    return StoredColumns(
+        **kept,
+        documents=documents,
+        seen_nums=dates[0],
+        timestamps=dates[1],
+        collections=dates[2],
+        derived=arrays,
+    )
 
 
-def save_columns_file(file: Path, db: sqlite3.Connection) -> None:
-    """Write the columns to a file, where enough has come since that was last done."""
+def save_columns_file(file: Path, db: sqlite3.Connection, derive: Derive) -> None:
+    """Write the columns to a file, where enough has come since that was last done.
+
+    `derive` gives what is kept with them.
+    """
     before = load_columns_file(file, db)
     known = before.seq + before.seen if before is not None else 0
     (all_rows,) = db.execute(
@@ -122,14 +145,14 @@ def save_columns_file(file: Path, db: sqlite3.Connection) -> None:
     # Whoever reads the file trusts it only with the stamp that the database has.
     stamp = int.from_bytes(os.urandom(7), "big") or 1
     numbers = np.array([stored.deletions, stored.seq, stored.seen, stamp], dtype=np.int64)
-    new = file.with_suffix(".new.npz")
-    arrays: dict[str, Any] = {
-        "kept": numbers,
+    arrays: dict[str, npt.NDArray[Any]] = {
         "seen_nums": stored.seen_nums,
-        "timestamps": stored.timestamps,
         "collections": stored.collections,
         **stored.documents,
     }
-    np.savez(new, **arrays)
+    arrays = {name: narrow(array) for name, array in arrays.items()}
+    arrays |= {"kept": numbers, "timestamps": stored.timestamps, **derive(db, stored)}
+    new = file.with_name(f"{file.name}.new")
+    write_arrays(new, arrays)
     new.rename(file)
     db.execute("UPDATE counters SET value = ? WHERE name = 'stamp'", (stamp,))

@@ -45,7 +45,7 @@ def test_what_tantivy_says_of_damage_is_damage(tmp_path: Path) -> None:
     [
         (errno.EMFILE, "documents/meta.json", "ulimit -n"),
         (errno.EACCES, "documents/meta.json", "permissions"),
-        (errno.EROFS, "columns.npz", "can be written to"),
+        (errno.EROFS, "columns.arrays", "can be written to"),
         (errno.ENOENT, "documents/meta.json", "restore it from a copy"),
         (errno.ENOSPC, "/elsewhere/tmp/spill", "make room there"),
     ],
@@ -64,7 +64,7 @@ def test_errors_of_the_system_get_fitting_advice(
 
 def test_a_full_disk_is_full(tmp_path: Path) -> None:
     with pytest.raises(EngineFullError), Folder(tmp_path).our_errors():
-        raise OSError(errno.ENOSPC, "No space left on device", str(tmp_path / "columns.npz"))
+        raise OSError(errno.ENOSPC, "No space left on device", str(tmp_path / "columns.arrays"))
     with pytest.raises(EngineFullError), Folder(tmp_path).our_errors():
         raise TantivyError("An IO error occurred: 'No space left on device (os error 28)'")
 

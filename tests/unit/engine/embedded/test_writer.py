@@ -356,7 +356,7 @@ def assert_equal(one: DocumentColumns, other: DocumentColumns) -> None:
 
 @pytest.mark.parametrize("harm", [None, "old", "cut", "gone", "other"])
 def test_kept_columns_are_those_of_the_database(folder: Path, harm: str | None) -> None:
-    kept = folder / "columns.npz"
+    kept = folder / "columns.arrays"
     with EmbeddedEngine(folder) as engine:
         engine.write(batch(*map(page, range(50))))
     before = kept.read_bytes()
@@ -383,10 +383,10 @@ def test_kept_columns_are_those_of_the_database(folder: Path, harm: str | None) 
 def test_columns_are_not_written_anew_for_little(folder: Path) -> None:
     with EmbeddedEngine(folder) as engine:
         engine.write(batch(*map(page, range(50))))
-    before = (folder / "columns.npz").read_bytes()
+    before = (folder / "columns.arrays").read_bytes()
     with EmbeddedEngine(folder) as engine:
         engine.write(batch(page(50)))
-    assert (folder / "columns.npz").read_bytes() == before
+    assert (folder / "columns.arrays").read_bytes() == before
     with EmbeddedEngine(folder) as engine:
         assert numbers(engine) == list(range(51))
 

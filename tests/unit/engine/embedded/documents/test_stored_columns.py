@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from nwx.engine.embedded.database import connect, count_rows, make_tables
+from nwx.engine.embedded.documents.columns import keep_columns
 from nwx.engine.embedded.documents.stored_columns import (
     load_columns_file,
     read_columns,
-    save_columns_file,
 )
 from nwx.engine.embedded.registry import Registry
 from nwx.engine.embedded.stage.rows import dates_rows
@@ -43,9 +43,9 @@ def test_dates_are_in_the_order_of_number_and_time(db: sqlite3.Connection) -> No
 
 
 def test_a_file_spares_reading_them_anew(db: sqlite3.Connection, tmp_path: Path) -> None:
-    file = tmp_path / "columns.npz"
+    file = tmp_path / "columns.arrays"
     _add(db, "a", 20120101000000)
-    save_columns_file(file, db)
+    keep_columns(file, db)
     found = load_columns_file(file, db)
     assert found is not None
     assert found.timestamps.tolist() == [20120101000000]
@@ -55,10 +55,10 @@ def test_a_file_spares_reading_them_anew(db: sqlite3.Connection, tmp_path: Path)
 def test_a_file_of_another_state_or_a_damaged_one_is_of_no_use(
     db: sqlite3.Connection, tmp_path: Path
 ) -> None:
-    file = tmp_path / "columns.npz"
+    file = tmp_path / "columns.arrays"
     assert load_columns_file(file, db) is None
     _add(db, "a", 20120101000000)
-    save_columns_file(file, db)
+    keep_columns(file, db)
     db.execute("UPDATE counters SET value = 5 WHERE name = 'stamp'")
     assert load_columns_file(file, db) is None
     file.write_bytes(b"nonsense")
