@@ -8,7 +8,8 @@ from tantivy import Query
 from nwx.engine.embedded.documents.compile import any_field_query
 from nwx.engine.embedded.documents.matches import numbers
 from nwx.engine.embedded.documents.searcher import DocumentSearcher, ReadIndex
-from nwx.engine.embedded.documents.tantivy_index import Packer, TextWriter, schema
+from nwx.engine.embedded.documents.tantivy_index import Packer, schema
+from nwx.engine.embedded.text_writer import TextWriter
 from nwx.engine.entries import document_entry
 from tests.unit.engine.embedded.making import page
 
