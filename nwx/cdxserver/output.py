@@ -31,7 +31,7 @@ def pieces(selection: SelectedRows, query: CdxQuery, dialect: Dialect) -> Iterat
     """Stream an answer in the form that the question and the dialect want."""
     names, form = query.fields or dialect.fields, query.digest
     if query.output is OutputForm.TEXT:
-        return _lines(selection, _text_writer(names, form))
+        return _lines(selection, text_writer(names, form))
     if query.output is OutputForm.CDXJ:
         return _lines(selection, _cdxj_writer(query))
     if dialect.json_lines:
@@ -71,7 +71,8 @@ def _batches(rows: Iterable[CdxRow]) -> Iterator[list[CdxRow]]:
 
 
 @lru_cache(maxsize=256)
-def _text_writer(names: tuple[str, ...], form: DigestForm | None) -> RowWriter:
+def text_writer(names: tuple[str, ...], form: DigestForm | None) -> RowWriter:
+    """Return what writes rows as lines of these fields."""
     values = field_values(names, form)
     blanks = len(names) - 1
 

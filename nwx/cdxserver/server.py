@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from nwx.cdxserver.output import pieces
 from nwx.cdxserver.pages import blocks_of, of_page, page_count
+from nwx.cdxserver.plain_lines import plain_lines
 from nwx.cdxserver.query.dialects import Dialect
 from nwx.cdxserver.query.model import CdxQuery, OutputForm, Paging
 from nwx.cdxserver.query.parameters import Parameters
@@ -53,6 +54,9 @@ class CdxServer:
                 return _count(blocks, query.paging, dialect)
             page = of_page(query, query.paging, blocks, dialect)
             query = page if page is not None else replace(query, limit=0, paging=None)
+        lines = plain_lines(query, self.source, dialect)
+        if lines is not None:
+            return Answer(media_type, lines, query.urlkey)
         selection = SelectedRows(query, self.source, seen)
         return Answer(media_type, pieces(selection, query, dialect), query.urlkey)
 

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 
 from nwx.cdx.rows import CdxRow
-from nwx.engine.spans import CdxSpan
+from nwx.engine.spans import CdxBlock, CdxLineForm, CdxSpan
 from nwx.model import Capture
 
 
@@ -41,6 +41,15 @@ class CaptureIndex(ABC):
         Within one urlkey and timestamp they are in the order of file and
         offset; digests are in their normal form.
         """
+
+    def cdx_blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterator[CdxBlock] | None:
+        """Stream the same captures as lines that are put together already.
+
+        None where an engine has them no faster than as rows, and for spans
+        with the newest first.
+        """
+        del span, form
+        return None
 
     @abstractmethod
     def cdx_marks(self, span: CdxSpan, every: int) -> Iterator[str]:

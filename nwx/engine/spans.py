@@ -1,5 +1,6 @@
 """Stretches of captures in the order of a CDX."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nwx.cdx.rows import CdxRow
@@ -30,6 +31,23 @@ class CdxSpan:
         """Return whether a row comes after another's place, in the order of this span."""
         place = f"{row.urlkey} {row.timestamp} "
         return place < self.start if self.newest_first else place >= self.end
+
+
+@dataclass(frozen=True, slots=True)
+class CdxLineForm:
+    """What lines are made of: the places of fields in a `CdxRow`, and how digests are spelled."""
+
+    places: tuple[int, ...]
+    bare_digests: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CdxBlock:
+    """Some captures of a span: so many lines as one text, or rows where these are not plain."""
+
+    text: str = ""
+    number: int = 0
+    rows: Sequence[CdxRow] = ()
 
 
 def exactly(urlkey: str, since: str = "", until: str = "") -> CdxSpan:

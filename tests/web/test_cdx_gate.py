@@ -141,6 +141,9 @@ class Endless:
             place = (f"example,a)/{number:09}", "20100101000000", f"http://a.example/{number}")
             yield CdxRow(*place, "text/html", "200", "-", "-", "-", "1", str(number), "f", "web")
 
+    def blocks(self, span: CdxSpan, form: object) -> None:
+        """Return None: there are rows only."""
+
     def marks(self, span: CdxSpan) -> Iterator[str]:
         return iter(())
 

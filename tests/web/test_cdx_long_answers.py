@@ -42,6 +42,9 @@ class EndlessSource:
         finally:
             self.ended.set()
 
+    def blocks(self, span: CdxSpan, form: object) -> None:
+        """Return None: there are rows only."""
+
     def marks(self, span: CdxSpan) -> Iterator[str]:
         return iter(row.urlkey for row in self.rows(span))
 

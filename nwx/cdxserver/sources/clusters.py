@@ -5,7 +5,7 @@ from pathlib import Path
 
 from nwx.cdx.rows import CdxRow, row_parser
 from nwx.cdxserver.sources.sorted_lines import LineReader, backwards, in_order, place_of_line
-from nwx.engine.spans import CdxSpan
+from nwx.engine.spans import CdxBlock, CdxLineForm, CdxSpan
 from nwx.zipnum.cluster import open_cluster
 
 
@@ -26,6 +26,9 @@ class ClusterSource:
             return iter(())
         lines = self._lines(span)
         return self._reader.rows(backwards(lines) if span.newest_first else lines, span.revisits)
+
+    def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterator[CdxBlock] | None:
+        """Return None: lines are read as rows."""
 
     def marks(self, span: CdxSpan) -> Iterator[str]:
         """Stream the places of the first capture and of those that begin a block."""

@@ -10,7 +10,7 @@ from nwx.cdx.files import compression
 from nwx.cdx.layouts import Layout, parse_header
 from nwx.cdx.rows import CdxRow, row_parser
 from nwx.cdxserver.sources.sorted_lines import LineReader, backwards, in_order, place_of_line
-from nwx.engine.spans import CdxSpan
+from nwx.engine.spans import CdxBlock, CdxLineForm, CdxSpan
 from nwx.errors import CdxError, SourceError
 from nwx.values.urlkeys import urlkey
 
@@ -69,6 +69,9 @@ class CdxFileSource:
         if span.newest_first:
             lines = backwards(lines)
         return opened.reader.rows(lines, span.revisits)
+
+    def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterator[CdxBlock] | None:
+        """Return None: lines are read as rows."""
 
     def marks(self, span: CdxSpan) -> Iterator[str]:
         """Stream the place of the first capture, and of one about every 600,000 bytes."""

@@ -10,7 +10,7 @@ from typing import Protocol
 from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.rows import CdxRow, row_is_capture
 from nwx.engine.base import Engine
-from nwx.engine.spans import CdxSpan
+from nwx.engine.spans import CdxBlock, CdxLineForm, CdxSpan
 from nwx.engine.work import current_work
 from nwx.errors import CaptureIndexError, FormatError, SourceError
 
@@ -34,6 +34,9 @@ class RowSource(Protocol):
     def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
         """Stream the captures of a span in its order."""
 
+    def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterator[CdxBlock] | None:
+        """Stream the captures of a span as lines, None where rows are no slower."""
+
     def marks(self, span: CdxSpan) -> Iterator[str]:
         """Stream the places (`urlkey timestamp`) of captures about 3,000 apart, from the first."""
 
@@ -56,6 +59,10 @@ class EngineSource:
     def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
         """Stream the captures of a span in its order."""
         return self._engine.cdx_rows(span)
+
+    def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterator[CdxBlock] | None:
+        """Stream the captures of a span as lines, where the engine has them."""
+        return self._engine.cdx_blocks(span, form)
 
     def marks(self, span: CdxSpan) -> Iterator[str]:
         """Stream the place of every 3,000th capture."""
@@ -90,6 +97,13 @@ class Sources:
             return without_repeats(streams[0])
         return without_repeats(heapq.merge(*streams, key=cdx_place, reverse=span.newest_first))
 
+    def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterator[CdxBlock] | None:
+        """Stream the same captures as lines; None for several sources, which may repeat them."""
+        if len(self._sources) != 1:
+            return None
+        blocks = self._sources[0].blocks(span, form)
+        return None if blocks is None else _blocks(self._sources[0], blocks)
+
     def marks(self, span: CdxSpan) -> Iterator[str]:
         """Stream the marks of all sources, in order."""
         before = ""
@@ -116,6 +130,21 @@ def _rows(source: RowSource, span: CdxSpan) -> Iterator[CdxRow]:
         for number, row in enumerate(source.rows(span), 1):
             yield row
             if not number % ROWS_BETWEEN_CHECKS:
+                work.check()
+
+
+def _blocks(source: RowSource, blocks: Iterator[CdxBlock]) -> Iterator[CdxBlock]:
+    work = current_work()
+    read = 0
+    with _told(source):
+        for block in blocks:
+            if block.rows:
+                rows = tuple(filter(row_is_capture, block.rows))
+                block = CdxBlock(rows=rows)
+            yield block
+            read += block.number + len(block.rows)
+            while read >= ROWS_BETWEEN_CHECKS:
+                read -= ROWS_BETWEEN_CHECKS
                 work.check()
 
 

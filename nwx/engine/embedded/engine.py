@@ -12,7 +12,7 @@ from nwx.engine.base import Engine, EngineTraits, StagedBatch, check_deletable
 from nwx.engine.blob_folder import BlobFolder
 from nwx.engine.dates_index import DatesBuilder
 from nwx.engine.embedded import reader
-from nwx.engine.embedded.captures import by_digest, cdx_rows
+from nwx.engine.embedded.captures import by_digest, cdx_lines, cdx_rows
 from nwx.engine.embedded.captures.loader import Loader
 from nwx.engine.embedded.captures.statuses import lowest_statuses
 from nwx.engine.embedded.database import connect
@@ -26,7 +26,7 @@ from nwx.engine.embedded.stage.stager import Stager
 from nwx.engine.embedded.writer import ArchiveWriter
 from nwx.engine.entries import merged_dates, merged_entries
 from nwx.engine.inlinks.notes import count_inlinks, inlink_stats
-from nwx.engine.spans import CdxSpan
+from nwx.engine.spans import CdxBlock, CdxLineForm, CdxSpan
 from nwx.errors import EngineBusyError, EngineError
 from nwx.model import (
     MAIN_DATES,
@@ -150,13 +150,16 @@ class EmbeddedEngine(Engine):
 
     def cdx_rows(self, span: CdxSpan) -> Iterator[CdxRow]:
         """Stream the captures of a span as rows of a CDX, in its order."""
-        # Few rows, nearly always all, without a connection of their own.
         with self._reading() as db:
             first = cdx_rows.first_rows(db, span)
         yield from first
         if len(first) == cdx_rows.FIRST_ROWS:
             with self._streaming() as db:
                 yield from cdx_rows.rows_behind(db, span, first[-1])
+
+    def cdx_blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterator[CdxBlock] | None:
+        """Stream the captures of a span as lines, None for those with the newest first."""
+        return cdx_lines.line_blocks(self._reading, self._streaming, span, form)
 
     def cdx_marks(self, span: CdxSpan, every: int) -> Iterator[str]:
         """Stream the places of the first of every so many captures of a span."""

@@ -47,6 +47,9 @@ class ListSource:
             return False
         return span.start <= f"{one.urlkey} {one.timestamp} " < span.end
 
+    def blocks(self, span: CdxSpan, form: object) -> None:
+        """Return None: there are rows only."""
+
     def marks(self, span: CdxSpan) -> Iterator[str]:
         """Stream the place of every second capture."""
         return (f"{one.urlkey} {one.timestamp}" for one in list(self.rows(span))[::2])

@@ -2,8 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from itertools import dropwhile
-from typing import Any
+from itertools import dropwhile, islice
 
 from nwx.cdx.lines import REVISIT
 from nwx.cdx.rows import CdxRow
@@ -11,13 +10,24 @@ from nwx.engine.spans import CdxSpan
 
 FIRST_ROWS = 256
 
+ROW_COLUMNS = (
+    "urlkey",
+    "timestamp",
+    "url",
+    f"CASE WHEN record_type = 'revisit' THEN '{REVISIT}'"
+    " ELSE coalesce(nullif(content_type, ''), 'unk') END",
+    "coalesce(CAST(status_code AS TEXT), '-')",
+    "coalesce(nullif(digest, ''), '-')",
+    "coalesce(nullif(redirect_to, ''), '-')",
+    "'-'",
+    "coalesce(CAST(record_length AS TEXT), '-')",
+    "CAST(source_file_offset AS TEXT)",
+    "name",
+)
+"""The fields of a `CdxRow` before its collection, as SQLite makes them."""
+
 _ROW = f"""
-SELECT urlkey, timestamp, url,
-    CASE record_type WHEN 'revisit' THEN '{REVISIT}'
-        ELSE coalesce(nullif(content_type, ''), 'unk') END,
-    coalesce(CAST(status_code AS TEXT), '-'), coalesce(nullif(digest, ''), '-'),
-    coalesce(nullif(redirect_to, ''), '-'), '-', coalesce(CAST(record_length AS TEXT), '-'),
-    CAST(source_file_offset AS TEXT), name, collection,
+SELECT {", ".join(ROW_COLUMNS)}, collection,
     CASE method WHEN 'GET' THEN '' ELSE json_object('method', method) END
 """
 # CROSS JOIN: the captures come first, in the order of their index.
@@ -28,25 +38,31 @@ _ORDER = "urlkey {0}, timestamp {0}, name {0}, source_file_offset {0}, collectio
 
 def first_rows(db: sqlite3.Connection, span: CdxSpan) -> list[CdxRow]:
     """Return the first rows of a span, FIRST_ROWS at most."""
-    where, values = _where(span)
+    condition, values = where(span)
     # By the index alone, which saves SQLite from sorting what nearly never has to be.
     order = _INDEX_ORDER.format("DESC" if span.newest_first else "ASC")
-    found = db.execute(f"{_ROW}{_FROM}{where} ORDER BY {order} LIMIT {FIRST_ROWS}", values)
+    found = db.execute(f"{_ROW}{_FROM}{condition} ORDER BY {order} LIMIT {FIRST_ROWS}", values)
     rows = list(map(CdxRow._make, found.fetchall()))
     if len({row[:2] for row in rows}) == len(rows):
         return rows
     if len(rows) < FIRST_ROWS:
         return sorted(rows, key=_place, reverse=span.newest_first)
-    found = db.execute(f"{_ROW}{_FROM}{where} ORDER BY {_order(span)} LIMIT {FIRST_ROWS}", values)
-    return list(map(CdxRow._make, found.fetchall()))
+    return list(islice(all_rows(db, span), FIRST_ROWS))
+
+
+def all_rows(db: sqlite3.Connection, span: CdxSpan) -> Iterator[CdxRow]:
+    """Stream the rows of a span."""
+    condition, values = where(span)
+    found = db.execute(f"{_ROW}{_FROM}{condition} ORDER BY {_order(span)}", values)
+    return map(CdxRow._make, found)
 
 
 def rows_behind(db: sqlite3.Connection, span: CdxSpan, last: CdxRow) -> Iterator[CdxRow]:
     """Stream the rows of a span behind one of them."""
-    where, values = _where(span)
+    condition, values = where(span)
     behind = "<=" if span.newest_first else ">="
     found = db.execute(
-        f"{_ROW}{_FROM}{where} AND (urlkey, timestamp) {behind} (?, ?) ORDER BY {_order(span)}",
+        f"{_ROW}{_FROM}{condition} AND (urlkey, timestamp) {behind} (?, ?) ORDER BY {_order(span)}",
         [*values, last.urlkey, last.timestamp],
     )
     if span.newest_first:
@@ -56,13 +72,13 @@ def rows_behind(db: sqlite3.Connection, span: CdxSpan, last: CdxRow) -> Iterator
 
 def marks(db: sqlite3.Connection, span: CdxSpan, every: int) -> Iterator[str]:
     """Stream the urlkey and timestamp of the first of every so many captures of a span."""
-    where, values = _where(span)
+    condition, values = where(span)
     order = "ORDER BY urlkey, timestamp"
     # Without a collection to look for, the index alone tells.
     table = _FROM if span.collection else " FROM captures WHERE "
     found = db.execute(
         f"SELECT urlkey || ' ' || timestamp FROM (SELECT urlkey, timestamp,"
-        f" row_number() OVER ({order}) AS number{table}{where}) WHERE number % ? = ? {order}",
+        f" row_number() OVER ({order}) AS number{table}{condition}) WHERE number % ? = ? {order}",
         [*values, every, 1 % every],
     )
     return (mark for (mark,) in found)
@@ -74,14 +90,18 @@ def collections(db: sqlite3.Connection) -> list[str]:
     return [name for (name,) in found]
 
 
-def _where(span: CdxSpan) -> tuple[str, Sequence[Any]]:
+def where(span: CdxSpan) -> tuple[str, Sequence[str]]:
+    """Return the condition that selects the captures of a span, and its values."""
     first, since, last, until = span.bounds()
-    # The two on the urlkey alone let SQLite cut its index at both ends.
-    conditions = [
-        "urlkey >= ? AND urlkey <= ?",
-        "(urlkey, timestamp) >= (?, ?) AND (urlkey, timestamp) < (?, ?)",
-    ]
-    values: list[Any] = [first, last, first, since, last, until]
+    conditions = ["urlkey >= ? AND urlkey < ?"]
+    values = [first, last]
+    if since or until:
+        # The two on the urlkey alone let SQLite cut its index at both ends.
+        conditions = [
+            "urlkey >= ? AND urlkey <= ?",
+            "(urlkey, timestamp) >= (?, ?) AND (urlkey, timestamp) < (?, ?)",
+        ]
+        values += [first, since, last, until]
     if span.collection:
         conditions.append("collection = ?")
         values.append(span.collection)
