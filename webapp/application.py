@@ -17,6 +17,9 @@ from webapp.explore import api as facets
 from webapp.explore import exports as explorer_exports
 from webapp.explore import page as explorer
 from webapp.hosts import HostCheck
+from webapp.links import api as link_api
+from webapp.links import missing_page
+from webapp.links import page as links
 from webapp.replay import routes as replay
 from webapp.search import api, documents, exports
 from webapp.search import page as search
@@ -37,9 +40,12 @@ _MODULES = (
     exports,
     explorer,
     explorer_exports,
+    links,
+    missing_page,
     pages,
     api,
     facets,
+    link_api,
     cdx,
     memento,
     health,

@@ -74,6 +74,7 @@ def config(scheme: str, *, background: bool = False) -> Spec:
         },
         "title": {"color": ink, "fontSize": 15, "fontWeight": 600, "anchor": "start"},
         "view": {"stroke": None},
+        "text": {"color": ink},
         "bar": {"color": mark},
         "line": {"color": mark},
         "point": {"color": mark, "filled": True},

@@ -9,9 +9,12 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
 from nwx.errors import UsageError
+from nwx.links.resources import page_resources
 from nwx.model import Capture, Dates, Document
 from nwx.values.method_query import method_prefix
 from nwx.values.urlkeys import urlkey
+from webapp.links.backend import link_answers
+from webapp.links.inlinks import outlink_states, url_inlinks
 from webapp.search.bars import year_bars
 from webapp.search.calendar import busy_days, months_of
 from webapp.search.differences import difference
@@ -23,6 +26,7 @@ blueprint = Blueprint("documents", __name__, url_prefix="/documents")
 
 PART = 12_000
 MOST_LINKS = 300
+SHOWN_INLINKS = 20
 MOST_ORIGINALS = 10
 MOST_ANSWERS = 10_000
 """The most answers to requests with a body (POST, PUT) that are looked at."""
@@ -63,8 +67,30 @@ def show_document(document_id: str) -> ResponseReturnValue:
         part=text_part(
             document.extract.content, parameters.number_parameter(request.args, "part", 1, 1, 10**6)
         ),
-        links=document.extract.links[:MOST_LINKS],
+        outlinks=outlink_states(engine(), document.extract.links[:MOST_LINKS]),
+        resources=page_resources(engine(), document),
+        **_inlinks(document, document_id),
     )
+
+
+def _inlinks(document: Document, document_id: str) -> dict[str, object]:
+    """Return what the page shows of the links to a document's URL, nothing where unknown."""
+    links = link_answers().links()
+    if links is None:
+        return {"inlinks": None}
+    year = parameters.number_parameter(request.args, "links_year", 0, 0, 9999)
+    found = url_inlinks(links, document.capture.urlkey, year or None, 0, SHOWN_INLINKS)
+    bars = year_bars(
+        found.years,
+        lambda one: url_for(
+            ".show",
+            document_id=document_id,
+            links_year=None if int(one) == year else one,
+            _anchor="inlinks",
+        ),
+        [f"{year:04}"],
+    )
+    return {"inlinks": found, "links_year": year, "links_bars": bars}
 
 
 @blueprint.get("/compare")

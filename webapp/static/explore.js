@@ -11,6 +11,13 @@ const scheme = () => (chosen === "auto" ? (night.matches ? "dark" : "light") : c
 
 function lookCloser(event, item) {
   const values = item?.datum;
+  if (chart.dataset.centre) {
+    if (!values?.host) return;
+    const address = new URL(chart.dataset.centre, location.href);
+    address.searchParams.set("host", values.host);
+    location.assign(address);
+    return;
+  }
   // A line has the values of its first point only.
   if (!values || item.mark.marktype === "line" || !chart.dataset.refine) return;
   const address = new URL(chart.dataset.refine, location.href);
@@ -45,6 +52,13 @@ async function draw() {
 for (const link of document.querySelectorAll(".tiles [aria-current], .explore-tools [aria-current]")) {
   const row = link.closest(".tiles, .choices");
   row.scrollLeft = link.getBoundingClientRect().left - row.getBoundingClientRect().left - 48;
+}
+
+// The slider of years asks for its year when it is let go; the button does so without scripts.
+for (const slider of document.querySelectorAll("input[data-submit]")) {
+  const shown = slider.form.querySelector(`output[for="${slider.id}"]`);
+  slider.addEventListener("input", () => (shown.textContent = slider.value));
+  slider.addEventListener("change", () => slider.form.requestSubmit());
 }
 
 if (window.vegaEmbed) {

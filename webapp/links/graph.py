@@ -1,0 +1,108 @@
+"""The graph around a host, or of the most linked hosts, as it is shown and drawn."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from nwx.charts import theme
+from nwx.charts.fields import Spec, drawable
+from nwx.charts.link_graph import DIRECTIONS, GraphRow, link_graph, sized_link_graph
+from nwx.charts.pictures import PictureFormat, draw_picture
+from nwx.engine.base import Engine
+from nwx.links.neighbourhood import Neighbourhood
+from nwx.model import Collapse
+from nwx.query.question import Question
+from nwx.query.tree import Bool, Term
+
+PICTURE_WIDTH = 960
+_HERE, _AWAY, _BOTH, _OTHERS = DIRECTIONS
+_WWW = "www."
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnGraph:
+    """A neighbourhood with the documents that the archive has of each of its hosts."""
+
+    around: Neighbourhood
+    documents: Mapping[str, int]
+    by_inlinks: bool
+    spec: Spec
+
+    def page_spec(self) -> Spec:
+        """Return the specification for a page, as wide as its container."""
+        return sized_link_graph(self.spec, "container")
+
+    def picture(self, scheme: str, form: PictureFormat) -> bytes:
+        """Return a picture with a painted background; raises DrawingError."""
+        looks = theme.config(scheme, background=True)
+        return draw_picture(sized_link_graph(self.spec, PICTURE_WIDTH), looks, form)
+
+
+def drawn_graph(
+    around: Neighbourhood, documents: Mapping[str, int], *, by_inlinks: bool
+) -> DrawnGraph:
+    """Return what is drawn; points are as large as a host has inlinks or documents."""
+    title = "Hosts that link to it" if by_inlinks else "Documents"
+    hosts = [
+        {
+            "host": drawable(one.host),
+            "x": one.x,
+            "y": one.y,
+            "value": one.hosts_in if by_inlinks else documents.get(one.host, 0),
+            "captured": "captured" if documents.get(one.host) else "never captured",
+            "centre": one.host == around.centre,
+        }
+        for one in around.hosts
+    ]
+    spec = link_graph(hosts, list(_edges(around)), title)
+    return DrawnGraph(around, documents, by_inlinks, spec)
+
+
+def _edges(around: Neighbourhood) -> Iterator[GraphRow]:
+    """Yield the lines, those of two hosts that link to each other as one."""
+    links = {(source, target): count for source, target, count in around.edges}
+    for (source, target), count in links.items():
+        back = links.get((target, source), 0)
+        if back and source > target:
+            continue
+        ends = around.hosts[source], around.hosts[target]
+        yield {
+            "source": drawable(ends[0].host),
+            "target": drawable(ends[1].host),
+            "links": count + back,
+            "direction": _direction(around, source, target, back),
+            "x": ends[0].x,
+            "y": ends[0].y,
+            "x2": ends[1].x,
+            "y2": ends[1].y,
+        }
+
+
+def _direction(around: Neighbourhood, source: int, target: int, back: int) -> str:
+    if not around.centre or 0 not in (source, target):
+        return _OTHERS
+    if back:
+        return _BOTH
+    return _HERE if target == 0 else _AWAY
+
+
+def documents_by_host(archive: Engine, around: Neighbourhood, *, domains: bool) -> dict[str, int]:
+    """Return how many documents the archive has of the hosts, or domains, that are shown."""
+    names = [one.host for one in around.hosts if one.host]
+    if not names:
+        return {}
+    field = "domain" if domains else "host"
+    wanted = names if domains else [*names, *(f"{_WWW}{name}" for name in names)]
+    question = Question(
+        query=Bool(should=tuple(Term(field, name) for name in wanted)),
+        facets=(field,),
+        facet_size=len(wanted),
+        limit=0,
+        snippets=False,
+        collapse=Collapse.NONE,
+    )
+    found: dict[str, int] = {}
+    for one in archive.search(question).facets.get(field, ()):
+        name = one.value if domains else one.value.removeprefix(_WWW)
+        if name in names:
+            found[name] = found.get(name, 0) + one.count
+    return found

@@ -1,0 +1,132 @@
+"""The pages of links: the graph of hosts, and the links to a URL."""
+
+from flask import Blueprint, Response, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import NotFound
+
+from nwx.charts import theme
+from nwx.charts.pictures import bundle_version
+from nwx.errors import UsageError
+from nwx.links.neighbourhood import Neighbourhood, neighbourhood
+from nwx.model import LinkCell
+from nwx.values.link_places import domain_of_host
+from nwx.values.urlkeys import urlkey
+from webapp.explore.exports import FORMS
+from webapp.explore.page import extended, schemes
+from webapp.links.backend import GraphKey, LinkAnswers, link_answers
+from webapp.links.graph import DrawnGraph, documents_by_host, drawn_graph
+from webapp.links.inlinks import url_inlinks
+from webapp.links.view import (
+    TOPS,
+    Level,
+    LinksAddresses,
+    LinksView,
+    PointSize,
+    read_links_view,
+)
+from webapp.search.bars import year_bars
+from webapp.site import parameters
+from webapp.site.context import engine
+from webapp.site.question_limits import answer_facets
+
+blueprint = Blueprint("links", __name__, url_prefix="/links")
+
+LINKS_A_PAGE = 50
+MOST_PAGES = 10_000
+LEVELS = {Level.HOSTS: "Hosts", Level.DOMAINS: "Domains"}
+SIZES = {PointSize.INLINKS: "Inlinks", PointSize.DOCUMENTS: "Documents"}
+
+
+@blueprint.get("", endpoint="show")
+def show_links() -> ResponseReturnValue:
+    """Show the links to a URL, or the graph around a host."""
+    answers = link_answers()
+    links = answers.links()
+    if links is None:
+        return render_template("links.html", years=None)
+    if "url" in request.args:
+        return _url_page(parameters.url(request.args))
+    view = read_links_view(request.args)
+    to = LinksAddresses(url_for(".show"), view)
+    years = links.years()
+    return render_template(
+        "links.html",
+        view=view,
+        to=to,
+        years=years,
+        graph=_graph(answers, view),
+        current=links.is_current(),
+        levels=LEVELS,
+        sizes=SIZES,
+        tops=TOPS,
+        looks={scheme: theme.config(scheme) for scheme in theme.SCHEMES},
+        shown_schemes=schemes(),
+        extended=extended,
+        bundle_version=bundle_version(),
+    )
+
+
+@blueprint.get("/graph.<form>")
+def graph_picture(form: str) -> ResponseReturnValue:
+    """Return the graph as a picture."""
+    if form not in FORMS:
+        raise NotFound(f"graphs come as {' and '.join(FORMS)}, not as {form!r}")
+    scheme = parameters.text(request.args, "scheme", 10) or theme.SCHEMES[0]
+    if scheme not in theme.SCHEMES:
+        raise UsageError(f"scheme is {scheme!r}; choose one of {', '.join(theme.SCHEMES)}")
+    answers = link_answers()
+    if answers.links() is None:
+        raise NotFound("the links of this archive were never inverted")
+    wanted, mimetype = FORMS[form]
+    drawn = _graph(answers, read_links_view(request.args))
+    response = Response(drawn.picture(scheme, wanted), mimetype=mimetype)
+    response.headers["Content-Disposition"] = f'inline; filename="links.{form}"'
+    return response
+
+
+def _graph(answers: LinkAnswers, view: LinksView) -> DrawnGraph:
+    archive = engine()
+
+    def draw() -> DrawnGraph:
+        around = shown_neighbourhood(answers, view)
+        documents = documents_by_host(archive, around, domains=view.level is Level.DOMAINS)
+        return drawn_graph(around, documents, by_inlinks=view.size is PointSize.INLINKS)
+
+    return answer_facets(draw)
+
+
+def shown_neighbourhood(answers: LinkAnswers, view: LinksView) -> Neighbourhood:
+    """Return the part of the graph that a view shows."""
+    domains = view.level is Level.DOMAINS
+    graph = answers.graph(GraphKey(domains, LinkCell(view.year or None)))
+    host = domain_of_host(view.host) if domains and view.host else view.host
+    return neighbourhood(graph, host, view.top) if graph else Neighbourhood(host, (), (), 0)
+
+
+def _url_page(url: str) -> ResponseReturnValue:
+    if not url:
+        raise UsageError("url is missing; write /links?url=ADDRESS")
+    year = parameters.number_parameter(request.args, "year", 0, 0, 9999)
+    page = parameters.number_parameter(request.args, "page", 1, 1, MOST_PAGES)
+    links, archive, key = link_answers().links(), engine(), urlkey(url)
+    if links is None:
+        raise NotFound("the links of this archive were never inverted")
+    found = answer_facets(
+        lambda: url_inlinks(links, key, year or None, (page - 1) * LINKS_A_PAGE, LINKS_A_PAGE)
+    )
+    status = archive.statuses([key]).get(key)
+    bars = year_bars(
+        found.years,
+        lambda one: url_for(".show", url=url, year=None if int(one) == year else one),
+        [f"{year:04}"],
+    )
+    return render_template(
+        "url_links.html",
+        url=url,
+        year=year,
+        page=page,
+        found=found,
+        bars=bars,
+        status=status,
+        captured=status is not None,
+    )
