@@ -17,7 +17,7 @@ from nwx.values.csv_cells import csv_line
 from nwx.values.link_kinds import KINDS
 
 if TYPE_CHECKING:
-    from nwx.links.missing_urls import MissingQuestion, MissingUrl
+    from nwx.links.needs.missing_urls import MissingQuestion, MissingUrl
 
 _COLUMNS = ("url", "kind", "pages", "status")
 _GROUPS = ("embedded", "pages")
@@ -84,7 +84,7 @@ def command(settings: Settings, /, **given: Any) -> None:
         raise UsageError("--csv, --json and --seeds exclude each other")
     # Here and not above: what counts links takes a while to load.
     from nwx.links.archive_links import ArchiveLinks
-    from nwx.links.missing_urls import missing_urls
+    from nwx.links.needs.missing_urls import missing_urls
 
     question = _question(asked)
     with open_engine(settings, read_only=True) as engine:
@@ -98,8 +98,8 @@ def command(settings: Settings, /, **given: Any) -> None:
 
 
 def _question(asked: _Options) -> "MissingQuestion":
-    from nwx.links.missing_urls import KIND_GROUPS, MissingQuestion
-    from nwx.links.page_filter import PageFilter
+    from nwx.links.needs.missing_urls import KIND_GROUPS, MissingQuestion
+    from nwx.links.needs.page_filter import PageFilter
 
     kinds: set[str] = set()
     for name in asked.kinds or _GROUPS:

@@ -10,8 +10,8 @@ from nwx.engine.inlinks.host_inlinks import HostInlinks
 from nwx.engine.inlinks.links import target_links
 from nwx.engine.inlinks.table import inlink_table
 from nwx.errors import EngineError
-from nwx.links.cell_graph import graph_of_cell
-from nwx.links.host_graph import HostGraph
+from nwx.links.graphs.cell_graph import graph_of_cell
+from nwx.links.graphs.host_graph import HostGraph
 from nwx.links.host_links import host_links
 from nwx.links.link_frames import link_frames
 from nwx.model import Anchor, AnchoredTarget, HostLinks, Inlink, LinkCell, LinkCounts, LinkRow

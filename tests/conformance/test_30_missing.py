@@ -7,8 +7,8 @@ import pytest
 
 from nwx.engine.base import Engine
 from nwx.links.archive_links import ArchiveLinks
-from nwx.links.missing_urls import MissingQuestion, MissingUrl, missing_urls
-from nwx.links.page_filter import PageFilter
+from nwx.links.needs.missing_urls import MissingQuestion, MissingUrl, missing_urls
+from nwx.links.needs.page_filter import PageFilter
 from nwx.model import Batch, Link
 from nwx.values.link_kinds import CSS, EMBEDDED, IMG, NAVIGATIONAL, STYLESHEET, A
 from nwx.values.urlkeys import urlkey
@@ -129,6 +129,22 @@ def test_pages_need_what_their_style_sheets_load(engine: Engine, open_archive: O
     assert {one.url: one.pages for one in found(engine, some)} == {
         "http://a.test/sky.png": 3,
         "http://a.test/deep.png": 3,
+    }
+
+
+def test_every_style_sheet_of_many_is_known(engine: Engine, open_archive: Opener) -> None:
+    for number in range(25):
+        site = f"http://{(number * 7) % 25}.test"
+        sheet = Link(f"{site}/all.css", "", STYLESHEET)
+        for place in ("a", "z"):
+            engine.write(page(f"{site}/{place}", [sheet]))
+        engine.write(page(f"{site}/all.css", [Link(f"{site}/sky.png", "", CSS)]))
+        if number % 8 == 0:
+            build(engine, open_archive)
+    build(engine, open_archive)
+    answer = found(engine, MissingQuestion())
+    assert {one.url: one.pages for one in answer} == {
+        f"http://{number}.test/sky.png": 2 for number in range(25)
     }
 
 

@@ -1,6 +1,7 @@
 """Fixtures for the tests of the pages: a small archive, its application, a server, a browser."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from flask import Flask
@@ -9,6 +10,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
+from nwx.links.build import InlinkBuildOptions, invert_links
 from tests.web.archive import batch
 from tests.web.chromium import ARGUMENTS, find_browser
 from tests.web.serving import serving
@@ -20,10 +22,13 @@ REPLAY_PORT = 9_999
 @pytest.fixture(scope="session")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """An embedded engine that holds the small archive."""
-    with EmbeddedEngine(tmp_path_factory.mktemp("web") / "archive") as engine:
+    folder = tmp_path_factory.mktemp("web") / "archive"
+    with EmbeddedEngine(folder) as engine:
         engine.create()
         engine.write(batch())
         engine.refresh()
+        reopen = partial(EmbeddedEngine, folder, read_only=True)
+        invert_links(engine, reopen, InlinkBuildOptions(workers=1))
         yield engine
 
 

@@ -23,13 +23,14 @@ Json = dict[str, Any]
 PAGES = {"/", "/api", "/search", "/settings", "/help", "/explore", "/explore/change"}
 PAGES |= {"/explore/captures", "/opensearch.xml", "/robots.txt", "/favicon.ico"}
 PAGES |= {"/api/openapi.json", "/replay", "/replay/{asked}", "/static/{filename}"}
-PAGES |= {"/explore/vega.js"}
+PAGES |= {"/explore/vega.js", "/links", "/missing"}
 PAGES |= {"/documents/compare", "/documents/of", "/documents/{document_id}"}
 PAGES |= {"/documents/{document_id}/diff/{other_id}"}
 VALUES = {"document_id": FIRST, "suffix": "csv", "form": "svg", "variant": "ia"}
 VALUES |= {"collection": "default", "url": HOME}
 QUERIES = {
     "versions": f"url={HOME}",
+    "links": "url=http://www.example.org/about",
     "facetCaptures": "limit=2",
     "dedup": "digest=sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ",
 }

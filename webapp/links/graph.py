@@ -8,12 +8,12 @@ from nwx.charts.fields import Spec, drawable
 from nwx.charts.link_graph import DIRECTIONS, GraphRow, link_graph, sized_link_graph
 from nwx.charts.pictures import PictureFormat, draw_picture
 from nwx.engine.base import Engine
-from nwx.links.neighbourhood import Neighbourhood
+from nwx.links.graphs.neighbourhood import Neighbourhood
 from nwx.model import Collapse
 from nwx.query.question import Question
 from nwx.query.tree import Bool, Term
+from webapp.explore.charts import PICTURE_WIDTH
 
-PICTURE_WIDTH = 960
 _HERE, _AWAY, _BOTH, _OTHERS = DIRECTIONS
 _WWW = "www."
 

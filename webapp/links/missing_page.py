@@ -11,8 +11,8 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
 from nwx.errors import TimestampError, UsageError
-from nwx.links.missing_urls import KIND_GROUPS, MissingQuestion, MissingUrl, missing_urls
-from nwx.links.page_filter import PageFilter
+from nwx.links.needs.missing_urls import KIND_GROUPS, MissingQuestion, MissingUrl, missing_urls
+from nwx.links.needs.page_filter import PageFilter
 from nwx.query.dates import date_span
 from nwx.values.csv_cells import csv_line
 from nwx.values.link_kinds import KINDS

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import msgspec
 
 from nwx.charts.theme import SCHEMES
-from nwx.links.missing_urls import KIND_GROUPS
+from nwx.links.needs.missing_urls import KIND_GROUPS
 from nwx.searching.answers import Count, Timestamp
 from nwx.values.link_kinds import KINDS
-from webapp.links.view import TOPS, Level, PointSize
+from webapp.links.view import GRAPH_TOPS, Level, PointSize
 from webapp.site.openapi import COUNT, ERRORS, NOT_FOUND, Operation, Parameter
 
 
@@ -105,7 +105,7 @@ GRAPH_PARAMETERS = (
     Parameter("host", "the host or domain in the middle; the most linked ones without it"),
     Parameter("level", "what is linked", {"enum": list(Level), "default": "hosts"}),
     Parameter("year", "links of pages captured in this year", {**COUNT, "maximum": 9999}),
-    Parameter("top", "the most hosts", {"enum": list(TOPS), "default": TOPS[1]}),
+    Parameter("top", "the most hosts", {"enum": list(GRAPH_TOPS), "default": GRAPH_TOPS[1]}),
     Parameter("size", "what the size of a point tells", {"enum": list(PointSize)}),
 )
 _MISSING = (

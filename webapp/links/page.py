@@ -5,9 +5,9 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
 from nwx.charts import theme
-from nwx.charts.pictures import bundle_version
+from nwx.charts.bundles import bundle_version
 from nwx.errors import UsageError
-from nwx.links.neighbourhood import Neighbourhood, neighbourhood
+from nwx.links.graphs.neighbourhood import Neighbourhood, neighbourhood
 from nwx.model import LinkCell
 from nwx.values.link_places import domain_of_host
 from nwx.values.urlkeys import urlkey
@@ -17,7 +17,7 @@ from webapp.links.backend import GraphKey, LinkAnswers, link_answers
 from webapp.links.graph import DrawnGraph, documents_by_host, drawn_graph
 from webapp.links.inlinks import url_inlinks
 from webapp.links.view import (
-    TOPS,
+    GRAPH_TOPS,
     Level,
     LinksAddresses,
     LinksView,
@@ -32,7 +32,7 @@ from webapp.site.question_limits import answer_facets
 blueprint = Blueprint("links", __name__, url_prefix="/links")
 
 LINKS_A_PAGE = 50
-MOST_PAGES = 10_000
+_MOST_PAGES = 10_000
 LEVELS = {Level.HOSTS: "Hosts", Level.DOMAINS: "Domains"}
 SIZES = {PointSize.INLINKS: "Inlinks", PointSize.DOCUMENTS: "Documents"}
 
@@ -58,7 +58,7 @@ def show_links() -> ResponseReturnValue:
         current=links.is_current(),
         levels=LEVELS,
         sizes=SIZES,
-        tops=TOPS,
+        tops=GRAPH_TOPS,
         looks={scheme: theme.config(scheme) for scheme in theme.SCHEMES},
         shown_schemes=schemes(),
         extended=extended,
@@ -107,7 +107,7 @@ def _url_page(url: str) -> ResponseReturnValue:
     if not url:
         raise UsageError("url is missing; write /links?url=ADDRESS")
     year = parameters.number_parameter(request.args, "year", 0, 0, 9999)
-    page = parameters.number_parameter(request.args, "page", 1, 1, MOST_PAGES)
+    page = parameters.number_parameter(request.args, "page", 1, 1, _MOST_PAGES)
     links, archive, key = link_answers().links(), engine(), urlkey(url)
     if links is None:
         raise NotFound("the links of this archive were never inverted")

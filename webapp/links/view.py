@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 from webapp.site import parameters
 from webapp.site.parameters import Arguments
 
-TOPS = (20, 40, 80)
-_DEFAULT_TOP = TOPS[1]
+GRAPH_TOPS = (20, 40, 80)
+_DEFAULT_TOP = GRAPH_TOPS[1]
 
 
 class Level(StrEnum):
@@ -46,7 +46,7 @@ def read_links_view(arguments: Arguments) -> LinksView:
         level=parameters.choice(arguments, "level", Level.HOSTS),
         size=parameters.choice(arguments, "size", PointSize.INLINKS),
         year=parameters.number_parameter(arguments, "year", 0, 0, 9999),
-        top=parameters.one_of(arguments, "top", _DEFAULT_TOP, TOPS),
+        top=parameters.one_of(arguments, "top", _DEFAULT_TOP, GRAPH_TOPS),
     )
 
 

@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
 from nwx.errors import UsageError
-from nwx.links.resources import page_resources
+from nwx.links.needs.resources import page_resources
 from nwx.model import Capture, Dates, Document
 from nwx.values.method_query import method_prefix
 from nwx.values.urlkeys import urlkey

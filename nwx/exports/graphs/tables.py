@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 
 from nwx.bulk.whole_files import whole_file
-from nwx.links.centrality import Centrality
-from nwx.links.host_graph import HostGraph, reversed_host
+from nwx.links.graphs.centrality import Centrality
+from nwx.links.graphs.host_graph import HostGraph, reversed_host
 from nwx.values.csv_cells import csv_line
 
 _AT_ONCE = 50_000

@@ -12,8 +12,8 @@ from lxml import etree
 
 from nwx.exports.graphs.gexf import NAMESPACE, write_gexf
 from nwx.exports.graphs.tables import graph_tables
-from nwx.links.centrality import centrality
-from nwx.links.host_graph import host_graph
+from nwx.links.graphs.centrality import centrality
+from nwx.links.graphs.host_graph import host_graph
 
 DIGITS, NUMBER = r"\d+", r"-?\d+(\.\d+)?([eE][-+]?\d+)?"
 STRUCTURE: dict[str, tuple[list[str], dict[str, str], set[str]]] = {

@@ -6,8 +6,8 @@ from pathlib import Path
 import polars as pl
 
 from nwx.exports.graphs.tables import GraphTables, graph_tables, write_csv, write_parquet
-from nwx.links.centrality import centrality
-from nwx.links.host_graph import domain_graph, host_graph
+from nwx.links.graphs.centrality import centrality
+from nwx.links.graphs.host_graph import domain_graph, host_graph
 
 
 def small_tables(noun: str = "host") -> GraphTables:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from nwx.exports.graphs.tables import graph_tables
 from nwx.exports.graphs.web_graph import write_web_graph
-from nwx.links.centrality import centrality
-from nwx.links.host_graph import domain_graph, host_graph
+from nwx.links.graphs.centrality import centrality
+from nwx.links.graphs.host_graph import domain_graph, host_graph
 
 GRAPH = host_graph(
     [("b.example.org", "c.test", 4), ("a.example.org", "c.test", 1), ("c.test", "a.example.org", 1)]

@@ -6,7 +6,7 @@ import igraph
 import numpy as np
 
 from nwx.bulk.arrays import Array
-from nwx.links.host_graph import HostGraph
+from nwx.links.graphs.host_graph import HostGraph
 
 MOST_EXACT = 10_000_000_000
 """Up to this product of hosts and edges, harmonic centrality is exact; about ten seconds."""

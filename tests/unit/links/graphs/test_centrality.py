@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nwx.links import centrality as module
-from nwx.links.centrality import centrality
-from nwx.links.host_graph import HostGraph, host_graph
+from nwx.links.graphs import centrality as module
+from nwx.links.graphs.centrality import centrality
+from nwx.links.graphs.host_graph import HostGraph, host_graph
 
 DAMPING = 0.85
 NAMES = st.sampled_from(["a.test", "b.test", "c.test", "d.test", "e.test"])

@@ -8,7 +8,7 @@ import igraph
 import numpy as np
 
 from nwx.bulk.arrays import Array
-from nwx.links.host_graph import HostGraph, reversed_host
+from nwx.links.graphs.host_graph import HostGraph, reversed_host
 
 _MOST_STEPS = 1_000
 

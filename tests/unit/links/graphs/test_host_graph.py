@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nwx.links.host_graph import HostGraph, domain_graph, host_graph, reversed_host
+from nwx.links.graphs.host_graph import HostGraph, domain_graph, host_graph, reversed_host
 
 NAMES = st.sampled_from(["a.example.org", "b.example.org", "c.test", "d.c.test", "10.0.0.1", ""])
 PAIRS = st.lists(st.tuples(NAMES, NAMES, st.integers(1, 9)))

@@ -1,5 +1,6 @@
 """Linked URLs by the number of pages that need them."""
 
+from bisect import bisect_left
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -80,12 +81,31 @@ def _wanted(found: TargetRange, site: str) -> Array:
     return wanted
 
 
+class _SourceNumbers:
+    """The numbers of linking URLs by their urlkeys; later builds add theirs behind the others."""
+
+    def __init__(self, table: InlinkTable) -> None:
+        self._texts = table.sources
+        self._order: list[int] = np.argsort(table.documents["source_rank"]).tolist()
+
+    def find(self, key: str) -> int | None:
+        """Return the number of a linking URL, None where it is none."""
+        place = bisect_left(self._order, key.encode(), key=self._encoded)
+        if place < len(self._order) and self._texts[self._order[place]] == key:
+            return self._order[place]
+        return None
+
+    def _encoded(self, number: int) -> bytes:
+        return self._texts[number].encode("utf-8", "surrogatepass")
+
+
 class _Sheets:
     """The style sheets among the linking documents, and the pages that load each."""
 
     def __init__(self, table: InlinkTable, documents: Array) -> None:
         self._table = table
         self.documents = documents
+        numbers = _SourceNumbers(table)
         sources = table.documents["source"]
         self._loaders: dict[int, Array] = {}
         style = [code for code, name in enumerate(table.notes.kinds) if name == STYLESHEET]
@@ -96,7 +116,7 @@ class _Sheets:
             targets, begins = np.unique(targets_of_links(found)[links], return_index=True)
             of_targets = np.split(arrays["document"][links], begins[1:])
             for place, loaders in zip(targets.tolist(), of_targets, strict=False):
-                source = table.sources.find(found.keys[place])
+                source = numbers.find(found.keys[place])
                 if source is not None:
                     self._loaders[source] = loaders
         self.sources = np.array(sorted(self._loaders), dtype=np.int64)

@@ -11,8 +11,8 @@ from nwx.engine.inlinks.inlink_index import ID_BYTES
 from nwx.engine.inlinks.table import InlinkTable
 from nwx.errors import UrlError
 from nwx.links.archive_links import ArchiveLinks
-from nwx.links.needed_urls import NeededUrls, needed_urls
-from nwx.links.page_filter import PageFilter
+from nwx.links.needs.needed_urls import NeededUrls, needed_urls
+from nwx.links.needs.page_filter import PageFilter
 from nwx.values.link_kinds import EMBEDDED, NAVIGATIONAL
 from nwx.values.urlkeys import urlkey
 

@@ -1,12 +1,14 @@
 """The resources that one page needs to be shown, and those of them that the archive lacks."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
 from nwx.engine.base import Engine
 from nwx.errors import UrlError
-from nwx.links.missing_urls import LOWEST_ERROR
+from nwx.keys import is_browsed
+from nwx.links.needs.missing_urls import LOWEST_ERROR
 from nwx.model import Capture, Document, Link
 from nwx.values.link_kinds import EMBEDDED, STYLESHEET, present_kind
 from nwx.values.urlkeys import urlkey
@@ -57,12 +59,11 @@ def page_resources(engine: Engine, document: Document) -> PageResources:
 
 
 def link_keys(links: Iterable[Link]) -> Iterator[tuple[str, Link]]:
-    """Yield links with their urlkeys; what is no URL is left out."""
+    """Yield links with their urlkeys; what is no URL that people browse is left out."""
     for link in links:
-        try:
-            yield urlkey(link.url), link
-        except UrlError:
-            continue
+        if is_browsed(link.url):
+            with suppress(UrlError):
+                yield urlkey(link.url), link
 
 
 def _embedded(links: Iterable[Link]) -> Iterator[tuple[str, Link]]:

@@ -5,7 +5,7 @@ import polars as pl
 
 from nwx.bulk.arrays import Array
 from nwx.engine.inlinks.table import SELF, InlinkTable, TargetRange
-from nwx.links.host_graph import HostGraph, host_graph
+from nwx.links.graphs.host_graph import HostGraph, host_graph
 from nwx.links.link_frames import NEVER, first_dates, targets_of_links
 from nwx.model import LinkCell
 from nwx.values.link_places import host_of_urlkey

@@ -1,0 +1,1 @@
+"""Graphs of hosts and domains: built, ranked, and cut to what can be drawn."""

@@ -1,0 +1,1 @@
+"""What captured pages need, and what of it the archive lacks."""
