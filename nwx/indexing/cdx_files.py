@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from nwx.bulk.pool import Pool
+from nwx.bulk.gc_tuning import rare_collections
+from nwx.bulk.pool import Pool, keep_memory
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import processors, temporary_folder
 from nwx.bulk.sorted_runs import SortedRun, joined_runs, read_runs
@@ -197,7 +198,8 @@ def _index_one(
 ) -> tuple[int, list[ReadError]]:
     errors: list[ReadError] = []
     options = work.options
-    with work.tally.noting(number) as note:
+    keep_memory()
+    with rare_collections(), work.tally.noting(number) as note:
         lines = [
             line.encode("utf-8", "surrogateescape") + b"\n"
             for line in index_lines(source, options, errors, note)

@@ -17,6 +17,7 @@ _LOOSE_DATE = re.compile(
 )
 _DIGITS = re.compile(r"\d+", re.ASCII)
 _LOWEST = "00000101000000"
+_LONGEST_KNOWN = 32  # characters of a date
 _LENGTHS = (4, 6, 8, 10, 12, 14)
 
 
@@ -54,6 +55,11 @@ def normal_timestamp(text: str) -> str:
     no Z, one digit for two.
     Raises TimestampError on anything else, impossible dates included.
     """
+    # crawls have many records a second
+    return _known_timestamp(text) if len(text) <= _LONGEST_KNOWN else _timestamp(text)
+
+
+def _timestamp(text: str) -> str:
     found = _WARC_DATE.fullmatch(text)
     if found is None:
         text = text.strip()
@@ -61,6 +67,9 @@ def normal_timestamp(text: str) -> str:
     digits = "".join(found.groups())
     _check(digits, text)
     return digits
+
+
+_known_timestamp = lru_cache(maxsize=1024)(_timestamp)
 
 
 def _padded(text: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from urllib.parse import urljoin
 
-from nwx.captures import is_captured
+from nwx.captures import RECORD_TYPES, is_captured
 from nwx.errors import DigestError, FormatError, TimestampError, UrlError
 from nwx.keys import document_id, document_key
 from nwx.model import Capture
@@ -27,6 +27,8 @@ _UNTOLD_REQUEST_BYTES = 8192
 
 def is_capture(record: Record) -> bool:
     """Whether a record is a capture (`nwx.captures`)."""
+    if record.kind not in RECORD_TYPES:
+        return False
     fields = record.fields
     url = to_text(fields.get(b"warc-target-uri")).lstrip(" <")
     return is_captured(record.kind, to_text(fields.get(b"content-type")), url)

@@ -9,7 +9,8 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-from isal import igzip_lib
+from isal.igzip_lib import DECOMP_GZIP as _GZIP
+from isal.igzip_lib import IgzipDecompressor as _Decompressor
 
 from nwx.values.codings import INFLATE_ERRORS, salvage
 from nwx.warc.stored_bytes import BLOCK_BYTES, Fault, Raw
@@ -152,7 +153,7 @@ class GzipMembers(Members):
 
     def __init__(self, raw: Raw) -> None:
         super().__init__(raw)
-        self._decoder = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
+        self._decoder = _Decompressor(flag=_GZIP)
         self._taken = 0
 
     def next(self) -> bool:
@@ -162,7 +163,7 @@ class GzipMembers(Members):
         if raw.data[raw.pos : raw.pos + 3] != GZIP_MAGIC and not self._found():
             return False
         self._begin(raw.base + raw.pos)
-        self._decoder = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
+        self._decoder = _Decompressor(flag=_GZIP)
         self._taken = 0
         self.data = self._piece()
         return True
@@ -237,7 +238,7 @@ def starts_gzip_record(raw: Raw) -> bool:
     start = raw.peek(_PROBE_BYTES)
     if len(start) < 18 or not start.startswith(GZIP_MAGIC) or start[3] & 0xE0:
         return False
-    decoder = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
+    decoder = _Decompressor(flag=_GZIP)
     try:
         inflated = decoder.decompress(start, _FIRST_BYTES)
     except INFLATE_ERRORS:

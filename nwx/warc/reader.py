@@ -147,7 +147,8 @@ class ArchiveReader:
             if resume_at is None:
                 resume_at = max(members.raw.offset, group.last_offset + 1)
             found = self._capture(group, builder, resume_at)
-            yield from self._errors(scanner, resume_at)
+            if scanner.faults:
+                yield from self._errors(scanner, resume_at)
             if found is not None:
                 yield found
         yield from self._closing(scanner, members, empty=last < 0)
@@ -183,8 +184,6 @@ class ArchiveReader:
 
     def _errors(self, scanner: Scanner, before: int) -> Iterator[ReadError]:
         """Yield the faults of what lies before an offset, and forget them."""
-        if not scanner.faults:
-            return
         due = [fault for fault in scanner.faults if fault.offset < before]
         scanner.faults[:] = [fault for fault in scanner.faults if fault.offset >= before]
         yield from (self._error(fault) for fault in due if fault.offset >= self._start)

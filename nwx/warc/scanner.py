@@ -56,7 +56,36 @@ class Scanner:
         while self._ahead or members.next():
             self._ahead = False
             self._base = max(members.start, self._last + 1)
-            yield from self._member()
+            record = self._only_record()
+            if record is not None:
+                yield record
+            else:
+                yield from self._member()
+
+    def _only_record(self) -> Record | None:
+        """Return the record of a member that is at hand whole and holds one WARC record.
+
+        Nearly all members are so. Of all others nothing is said here.
+        """
+        members = self._members
+        data = members.data
+        if not (members.ended and members.coding and data.endswith(_RECORD_END)) or members.broken:
+            return None
+        if members.pos or members.inflated or not data.startswith(WARC_MAGIC):
+            return None
+        size = head_end(data)
+        head = warc_head(data, 0, size) if size > 0 else None
+        end = len(data) - len(_RECORD_END)
+        if head is None or head.length != end - size or head.length > self._keep:
+            return None
+        record = Record(head.kind, "warc", head.fields, self._base)
+        record.block = memoryview(data)[size:end]
+        record.block_length = head.length
+        record.length = members.end - members.start
+        self._format, self._last = "warc", self._base
+        self._passed += end
+        members.pos = end
+        return record
 
     def _member(self) -> Iterator[Record]:
         """Yield the records of a member, or of the members that one record runs over."""
