@@ -1,25 +1,35 @@
-"""Query latency of both engines on the same documents.
+"""Query latency of both engines on the same documents, and of the embedded one by size.
 
     python -m benchmarks.searching [--documents 100000] [--queries 300]
+    python -m benchmarks.searching --sweep 100000,300000,1000000 [--archive FOLDER]
 
 Asks queries of one to three words with facets, of each engine in turn,
 and prints the median and the 95th percentile in milliseconds and their
 ratio; then the same on Elasticsearch without and with the join of dates.
 Starts a server of its own.
+
+With `--sweep` it asks the embedded engine at several sizes, and tantivy
+alone for the best ten in titles and texts, and their number. Archives are kept in FOLDER and
+used again; a million documents take a quarter of an hour to write.
 """
 
 import argparse
+import multiprocessing
 import random
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+
+import tantivy
 
 from benchmarks.corpus import Words, batches
 from nwx.engine.base import Engine
 from nwx.engine.elastic import ElasticEngine
 from nwx.engine.embedded import EmbeddedEngine
+from nwx.engine.embedded.documents.analyzer import ANALYZER, text_analyzer
 from nwx.model import IndexName
 from nwx.query.question import Question
 from nwx.settings import ElasticSettings
@@ -27,6 +37,7 @@ from tests.elasticsearch.server import node
 
 FACETS = ("domain", "type", "status", "language", "year")
 WARM_UP = 30
+REPETITIONS = 5
 
 
 def main() -> None:
@@ -34,19 +45,125 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--documents", type=int, default=100_000)
     options.add_argument("--queries", type=int, default=300)
+    options.add_argument("--sweep", default="", metavar="SIZES")
+    options.add_argument("--archive", type=Path, metavar="FOLDER")
     given = options.parse_args()
+    with ExitStack() as stack:
+        folder = given.archive or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        if given.sweep:
+            sweep(folder, [int(size) for size in given.sweep.split(",")], given.queries)
+        else:
+            compare_engines(folder, given.documents, given.queries)
+
+
+def compare_engines(folder: Path, documents: int, queries: int) -> None:
+    """Print what both engines take for the same questions."""
     words = Words(50_000, random.Random(7))
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        node() as server,
-        EmbeddedEngine(Path(folder) / "archive") as embedded,
-        ElasticEngine(server, ElasticSettings()) as elastic,
-    ):
-        for engine in (embedded, elastic):
-            fill(engine, words, given.documents)
-        questions = draw(words, given.queries)
-        compare(embedded, elastic, questions)
+    questions = draw(words, queries)
+    with node() as server, ElasticEngine(server, ElasticSettings()) as elastic:
+        fill(elastic, words, documents)
+        with archive(folder, words, documents) as embedded:
+            compare(embedded, elastic, questions)
         compare_join(elastic, questions)
+
+
+def archive(folder: Path, words: Words, documents: int) -> EmbeddedEngine:
+    """Return the archive of so many documents, written where there is none yet."""
+    path = folder / str(documents)
+    if not path.exists():
+        with EmbeddedEngine(path.with_name("writing")) as engine:
+            fill(engine, words, documents)
+        path.with_name("writing").rename(path)
+    return EmbeddedEngine(path, read_only=True)
+
+
+def sweep(folder: Path, sizes: Sequence[int], queries: int) -> None:
+    """Print what searches take at several sizes, each in a process of its own."""
+    words = Words(50_000, random.Random(7))
+    for size in sizes:
+        archive(folder, words, size).close()
+    print("1-3 words, ms, clock (processor)     documents         median           95 %")
+    for size in sizes:
+        asking = multiprocessing.get_context("spawn").Process(
+            target=ask_size, args=(folder, size, queries)
+        )
+        asking.start()
+        asking.join()
+
+
+def ask_size(folder: Path, size: int, queries: int) -> None:
+    """Print what searches of one archive take, and its memory."""
+    words = Words(50_000, random.Random(7))
+    questions = draw(words, queries)
+    plain = [replace(question, facets=()) for question in questions]
+    began = time.perf_counter()
+    with archive(folder, words, size) as engine:
+        engine.search(questions[0])
+        opening = (time.perf_counter() - began) * 1000
+        once, first = [once_timed(engine.search, one) for one in questions], memory()
+        show("with facets, first time", size, once)
+        alone = tantivy_alone(folder / str(size) / "documents")
+        pairs = [(engine.search, questions), (engine.search, plain), (alone, plain)]
+        taken = interleaved(pairs)
+        for name, took in zip(
+            ("with facets", "without facets", "tantivy alone"), taken, strict=True
+        ):
+            show(name, size, took)
+    print(f"opening and the first question: {opening:.0f} ms; {first} after {queries} questions")
+
+
+def once_timed(ask: Callable[[Question], object], question: Question) -> tuple[float, float]:
+    """Return the milliseconds that a question took, by the clock and of the processor."""
+    clock, processor = time.perf_counter(), time.process_time()
+    ask(question)
+    return (time.perf_counter() - clock) * 1000, (time.process_time() - processor) * 1000
+
+
+def interleaved(
+    pairs: Sequence[tuple[Callable[[Question], object], Sequence[Question]]],
+) -> list[list[tuple[float, float]]]:
+    """Return for each pair the least that each question took, asking all in turn."""
+    taken = [[(1e9, 1e9)] * len(questions) for _, questions in pairs]
+    for _ in range(REPETITIONS):
+        for (ask, questions), best in zip(pairs, taken, strict=True):
+            for place, question in enumerate(questions):
+                clock, processor = once_timed(ask, question)
+                best[place] = min(clock, best[place][0]), min(processor, best[place][1])
+    return taken
+
+
+def tantivy_alone(folder: Path) -> Callable[[Question], object]:
+    """Return what asks tantivy for the best ten documents of words in titles and texts."""
+    index = tantivy.Index.open(str(folder))
+    index.register_tokenizer(ANALYZER, text_analyzer())
+    searcher = index.searcher()
+
+    def ask(question: Question) -> object:
+        query = index.parse_query(
+            question.text,
+            ["title", "content"],
+            field_boosts={"title": 3.0},
+            conjunction_by_default=True,
+        )
+        return searcher.search(query, 10)
+
+    return ask
+
+
+def show(name: str, size: int, took: Sequence[tuple[float, float]]) -> None:
+    """Print the median and the 95th percentile."""
+    (median, late), (own_median, own_late) = (
+        figures(sorted(one)) for one in zip(*took, strict=True)
+    )
+    print(f"{name:32} {size:13} {median:7.1f} ({own_median:5.1f}) {late:6.1f} ({own_late:5.1f})")
+
+
+def memory() -> str:
+    """Return the memory of this process, its own and mapped from files."""
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    sizes = dict(line.split(":", 1) for line in status.splitlines())
+    own, mapped = (int(sizes[name].split()[0]) / 1000 for name in ("RssAnon", "RssFile"))
+    return f"{own:.0f} MB own, {mapped:.0f} MB mapped"
 
 
 def fill(engine: Engine, words: Words, documents: int) -> None:

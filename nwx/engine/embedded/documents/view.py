@@ -62,24 +62,29 @@ class ArchiveView:
         words = words_in(node)
         if words is None:
             return self.remembered(node, query)
-        if not self._words.has(words):
-            total, nums = listed_numbers(self.searcher, query, _FEW)
-            if total <= _FEW:
-                return self.known(nums)
-        return self._words.matching(node)
+        if self._words.has(words):
+            return self._words.matching(node)
+        total, nums = listed_numbers(self.searcher, query, _FEW)
+        if total <= _FEW:
+            return self.known(nums)
+        if self._words.are_worth_reading(words):
+            return self._words.matching(node)
+        return self._large_result(query, total)
 
     def nums(self, query: Query) -> Ints:
         """Return the numbers of all documents of a query, in order."""
         total, nums = listed_numbers(self.searcher, query, _FEW)
-        if total <= _FEW:
-            return self.known(nums)
-        if total >= self.searcher.num_docs - _FEW:
-            without = Query.all_query().and_must_not_match(query)
-            _, others = listed_numbers(self.searcher, without, _FEW)
-            there = self.columns.is_document.copy()
-            there[others[others < len(there)]] = False
-            return np.flatnonzero(there)
-        return self.known(all_numbers(self.searcher, query, total, self.columns.size))
+        return self.known(nums) if total <= _FEW else self._large_result(query, total)
+
+    def _large_result(self, query: Query, total: int) -> Ints:
+        rest = self.searcher.num_docs - total
+        if rest >= total:
+            return self.known(all_numbers(self.searcher, query, total, self.columns.size))
+        without = Query.all_query().and_must_not_match(query)
+        others = all_numbers(self.searcher, without, rest, self.columns.size)
+        there = self.columns.is_document.copy()
+        there[others[others < len(there)]] = False
+        return np.flatnonzero(there)
 
     def all_nums(self) -> Ints:
         """Return the numbers of all documents, in order."""

@@ -15,6 +15,7 @@ Bits = npt.NDArray[np.uint64]
 """Documents by number, 64 in each."""
 
 _KEPT_BYTES = 64_000_000
+_ASKED = 10_000
 
 
 def bits_of(nums: Ints, size: int) -> Bits:
@@ -40,12 +41,24 @@ class WordSets:
         self._size = size
         self._everything = everything
         self._kept: LRUCache[str, Bits] = LRUCache(_KEPT_BYTES, getsizeof=lambda bits: bits.nbytes)
+        self._asked: LRUCache[str, None] = LRUCache(_ASKED)
         self._guard = threading.Lock()
 
     def has(self, words: Collection[str]) -> bool:
         """Tell whether the sets of all these words are kept."""
         with self._guard:
             return all(word in self._kept for word in words)
+
+    def are_worth_reading(self, words: Collection[str]) -> bool:
+        """Tell whether to read the sets of words that are not kept: only one, or all asked before.
+
+        One set takes as long to read as the result itself.
+        """
+        with self._guard:
+            missing = [word for word in words if word not in self._kept]
+            new = [word for word in missing if word not in self._asked]
+            self._asked.update(dict.fromkeys(new))
+        return len(missing) == 1 or not new
 
     def matching(self, node: Node) -> Ints:
         """Return the numbers of the documents of a tree of words (`words_in`), in order."""

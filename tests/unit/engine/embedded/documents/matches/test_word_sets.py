@@ -80,6 +80,15 @@ def test_sets_are_kept_up_to_a_number_of_bytes(monkeypatch: pytest.MonkeyPatch) 
     assert not sets.has({"by2", "by3", "by5"})
 
 
+def test_several_sets_are_read_for_words_that_are_asked_again() -> None:
+    sets = WordSets(Words(), EVERYTHING, SIZE)
+    assert sets.are_worth_reading({"by2"})
+    assert not sets.are_worth_reading({"by2", "by3", "by5"})
+    assert sets.are_worth_reading({"by3", "by5"})
+    sets.matching(Term("", "by3"))
+    assert sets.are_worth_reading({"by3", "by7"})
+
+
 @pytest.mark.parametrize(
     ("node", "words"),
     [
