@@ -57,10 +57,16 @@ class RankingSettings:
     `anchor_weight` is what the score of anchor texts is multiplied by, as a
     title's is by 3; at 0 anchors find nothing and do not count. A page's
     score is multiplied by 1 + `inlink_weight` * log10(1 + linking domains).
+    With both at 0 links take no part in the order.
     """
 
-    anchor_weight: float = 3.0
+    anchor_weight: float = 2.0
     inlink_weight: float = 0.1
+
+    @property
+    def are_set(self) -> bool:
+        """Tell whether links take part in the order of results."""
+        return self.anchor_weight > 0 or self.inlink_weight > 0
 
 
 @dataclass(frozen=True, slots=True)

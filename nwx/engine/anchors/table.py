@@ -6,7 +6,7 @@ are the most linked of it.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from nwx.bulk.arrays import Array, read_arrays
-from nwx.engine.inlinks.texts import Texts, spread
+from nwx.engine.inlinks.texts import Texts
 from nwx.model import Anchor
 
 NO_TARGET, UNKNOWN = -1, -2
 """What stands for the target of a document that nothing links to, and of one not known."""
 
-Numbers = npt.NDArray[np.int64]
+TargetNumbers = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]
 
 
@@ -55,7 +55,7 @@ class AnchorTable:
         """All terms, in the order of their bytes."""
         return self.terms.all()
 
-    def targets(self, urlkeys: Sequence[str]) -> Numbers:
+    def targets(self, urlkeys: Sequence[str]) -> TargetNumbers:
         """Return the targets that urlkeys are, NO_TARGET of others."""
         hashes = np.fromiter(map(key_hash, urlkeys), np.int64, len(urlkeys))
         known = self.arrays["key_hashes"]
@@ -65,7 +65,7 @@ class AnchorTable:
         found = self.arrays["key_targets"][places].astype(np.int64)
         return np.where(known[places] == hashes, found, NO_TARGET)
 
-    def document_targets(self, id_starts: Numbers) -> Numbers:
+    def document_targets(self, id_starts: TargetNumbers) -> TargetNumbers:
         """Return the targets of documents by the first 63 bits of their ids.
 
         They are NO_TARGET where nothing links to the document's URL, and
@@ -78,7 +78,7 @@ class AnchorTable:
         found = self.arrays["document_targets"][places].astype(np.int64)
         return np.where(known[places] == id_starts, found, UNKNOWN)
 
-    def urlkeys(self, targets: Numbers) -> list[str]:
+    def urlkeys(self, targets: TargetNumbers) -> list[str]:
         """Return the urlkeys of targets."""
         return self.keys.take(targets.tolist())
 
@@ -102,23 +102,13 @@ class AnchorTable:
         ].tolist()
         return found
 
-    def uses(self, targets: Numbers) -> tuple[Array, Array]:
-        """Return the uses of anchor texts by targets: which of the targets, and which use."""
-        return spread(self.arrays["use_starts"], targets)
-
-    def anchors(self, target: int) -> list[Anchor]:
-        """Return the anchor texts of a target, those of most hosts first.
-
-        The target's own host counts as one of them.
-        """
+    def anchor_texts(self, target: int) -> Iterator[tuple[int, int]]:
+        """Give the uses and the numbers of the anchor texts of a target, most hosts first."""
         starts = self.arrays["use_starts"]
-        return [
-            Anchor(self.texts[text], documents, hosts)
-            for text, documents, hosts in zip(
-                *(
-                    self.arrays[name][int(starts[target]) : int(starts[target + 1])].tolist()
-                    for name in ("use_texts", "use_documents", "use_hosts")
-                ),
-                strict=True,
-            )
-        ]
+        begin, end = int(starts[target]), int(starts[target + 1])
+        return zip(range(begin, end), self.arrays["use_texts"][begin:end].tolist(), strict=True)
+
+    def anchor(self, use: int) -> Anchor:
+        """Return an anchor text as a target has it; the target's own host counts as one."""
+        documents, hosts = self.arrays["use_documents"][use], self.arrays["use_hosts"][use]
+        return Anchor(self.texts[int(self.arrays["use_texts"][use])], int(documents), int(hosts))

@@ -11,7 +11,7 @@ import re2
 from rapidfuzz.distance import OSA
 
 from nwx.bulk.arrays import Array
-from nwx.engine.anchors.table import AnchorTable, Numbers, Scores
+from nwx.engine.anchors.table import AnchorTable, Scores, TargetNumbers
 from nwx.engine.work import current_work
 from nwx.query.leaves import Leaf, is_any
 from nwx.query.nearness import stand_near
@@ -37,9 +37,9 @@ class AnchorWords:
         self._table = table
         self._tokens = cache(lambda text: tuple(tokens(text)))
         self._fold = fold
-        self._leaves: dict[Leaf, tuple[Numbers, Scores]] = {}
+        self._leaves: dict[Leaf, tuple[Array, Array]] = {}
 
-    def targets(self, node: Node) -> Numbers:
+    def targets(self, node: Node) -> Array:
         """Return all targets whose anchors match, in order; every leaf is looked up in anchors."""
         match node:
             case All() | DateRange():
@@ -50,7 +50,7 @@ class AnchorWords:
                 return self._bool(node)
         return self._leaf(node)[0]
 
-    def scores(self, node: Node, targets: Numbers) -> Scores:
+    def scores(self, node: Node, targets: TargetNumbers) -> Scores:
         """Return how well targets match (BM25 of the weights), 0.0 of those that do not."""
         match node:
             case All() | DateRange():
@@ -64,11 +64,11 @@ class AnchorWords:
                 return sums
         return self._leaf_scores(node, targets)
 
-    def _every(self) -> Numbers:
+    def _every(self) -> TargetNumbers:
         return np.arange(self._table.size)
 
-    def _bool(self, node: Bool) -> Numbers:
-        found: Numbers | None = None
+    def _bool(self, node: Bool) -> Array:
+        found: Array | None = None
         for part in sorted(map(self.targets, node.must), key=len):
             found = part if found is None else _both(found, part, self._table.size)
         if found is None:
@@ -79,18 +79,17 @@ class AnchorWords:
             found = found[~there[found]]
         return found
 
-    def _any(self, nodes: Sequence[Node]) -> Numbers:
+    def _any(self, nodes: Sequence[Node]) -> Array:
         there = np.zeros(self._table.size, dtype=bool)
         for node in nodes:
             there[self.targets(node)] = True
         return np.flatnonzero(there)
 
-    def _leaf(self, leaf: Leaf) -> tuple[Numbers, Scores]:
+    def _leaf(self, leaf: Leaf) -> tuple[Array, Array]:
         """Return the targets of a leaf, in order, and the weight of what is asked in each."""
         if leaf not in self._leaves:
             current_work().check()
-            found, weights = self._looked_up(leaf)
-            self._leaves[leaf] = found.astype(np.int64), weights.astype(np.float64)
+            self._leaves[leaf] = self._looked_up(leaf)
         return self._leaves[leaf]
 
     def _looked_up(self, leaf: Leaf) -> tuple[Array, Array]:
@@ -114,7 +113,7 @@ class AnchorWords:
         return self._of_terms(self._fitting(leaf))
 
     def _fuzzy(self, leaf: Fuzzy) -> tuple[Array, Array]:
-        found: Numbers | None = None
+        found: Array | None = None
         weights = np.zeros(self._table.size)
         for word in self._tokens(leaf.text):
             targets, gained = self._of_terms(self._like(word, leaf.distance))
@@ -204,17 +203,19 @@ class AnchorWords:
         found = np.unique(targets)
         return found, weights[found]
 
-    def _leaf_scores(self, leaf: Leaf, targets: Numbers) -> Scores:
+    def _leaf_scores(self, leaf: Leaf, targets: TargetNumbers) -> Scores:
         found, weights = self._leaf(leaf)
         if not len(found):
             return np.zeros(len(targets))
-        places = np.minimum(np.searchsorted(found, targets), len(found) - 1)
+        # Of one type: else the long list would be converted.
+        places = np.searchsorted(found, targets.astype(found.dtype))
+        places = np.minimum(places, len(found) - 1)
         there: Scores = (found[places] == targets).astype(np.float64)
         if isinstance(leaf, Wildcard | Range):
             return there
         size, mean = self._table.size, self._table.mean_length or 1.0
         rarity = math.log(1 + (size - len(found) + 0.5) / (len(found) + 0.5))
-        weight = weights[places]
+        weight = weights[places].astype(np.float64)
         norm = _K1 * (1 - _B + _B * self._table.lengths[targets].astype(np.float64) / mean)
         scores: Scores = there * rarity * (_K1 + 1) * weight / (weight + norm)
         return scores

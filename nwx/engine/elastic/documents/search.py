@@ -87,7 +87,7 @@ class Searching:
         answer = self._ask(question, resolved, highlighting, order, links)
         hits = answer["hits"]["hits"]
         parts: Mapping[int, RankedHit | None] = {}
-        if question.limit and (order or links.table):
+        if question.limit and (order or links.ranks):
             page = self._page_scores(question, resolved.query, order, answer, links)
             hits, parts = self._fetched(question, list(page), links, highlighting), page
         folded = self._folded(question, resolved.query, answer, hits)
@@ -162,7 +162,7 @@ class Searching:
         if order and question.limit:
             body |= order.body(fold, question.offset + question.limit)
         elif question.limit:
-            if links.table:
+            if links.ranks:
                 body |= ranking_body(fold, question.offset + question.limit)
             else:
                 body |= self._page(question, highlighting)
@@ -294,7 +294,7 @@ def _with_link_parts(
     links: LinkedSearch,
 ) -> tuple[Hit, ...]:
     """Return hits with what links have to do with them; `hits` are scored by their own words."""
-    if not links.table:
+    if not links.ranks:
         return tuple(found)
     targets = links.targets([hit["_source"].get("urlkey", "") for hit in hits])
     given = []

@@ -98,7 +98,7 @@ class LinkedSearches:
                 wanted = [leaf.text for leaf in leaves if leaf.field in ("", ANCHOR)]
                 self._words.read(wanted)
             ranking = LinkRanking(table, self._weights, self._words.tokens, self._words.fold)
-        return LinkedSearch(query, table, ranking)
+        return LinkedSearch(query, table, ranking, ranks=self._weights.are_set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +114,15 @@ class LinkedSearch:
     """What links do in one search; `query` is the question with what they find."""
 
     def __init__(
-        self, query: DocumentQuery, table: AnchorTable | None, ranking: LinkRanking | None
+        self,
+        query: DocumentQuery,
+        table: AnchorTable | None,
+        ranking: LinkRanking | None,
+        *,
+        ranks: bool,
     ) -> None:
         self.table = table
+        self.ranks = ranks and table is not None
         self._ranking = ranking
         self._found = None if ranking is None else ranking.found(query.tree)
         levels = {} if self._found is None else _levels(self._found)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from nwx.engine.anchors.scores import linking_counts
-from nwx.engine.anchors.table import AnchorTable, Numbers
+from nwx.engine.anchors.table import AnchorTable, TargetNumbers
 from nwx.engine.elastic import limits
 from nwx.engine.elastic.dates.indices import ElasticDatesIndices
 from nwx.engine.elastic.documents.compile import Query
@@ -80,7 +80,7 @@ class InlinkOrder:
                     date = one["timestamp"][0]
                     yield _Linked(one[NUMBER][0], one[fold][0], one["id"][0], date, count)
 
-    def _counts(self, targets: Numbers) -> list[int]:
+    def _counts(self, targets: TargetNumbers) -> list[int]:
         found: list[int] = linking_counts(self._table, "documents", targets).tolist()
         return found
 

@@ -58,7 +58,7 @@ class _Found:
 
     `allowed` tells them apart where the query finds more. All scores are
     equal unless `scored`; `steps` may find the best of them sooner. `anchors`
-    found some of them, whatever their words.
+    found some of them, whatever their words; `by_words` are others and more.
     """
 
     query: Query
@@ -66,7 +66,8 @@ class _Found:
     allowed: Bools | None
     scored: bool
     steps: Iterable[Step]
-    anchors: FoundTargets | None = None
+    anchors: FoundTargets | None
+    by_words: Ints
 
     @property
     def nums(self) -> Ints:
@@ -150,6 +151,7 @@ def _find(
     for name, values in chosen.items():
         nums = nums[view.columns.has_value(name, values, nums)]
     anchors = links.found(query.tree)
+    by_words = nums
     if anchors is not None:
         nums = joined(nums, _linked_nums(view, links, anchors, chosen))
     allowed = links.meet_all(leaves, _all_seen(view.columns, conditions))
@@ -164,7 +166,7 @@ def _find(
         allowed = view.columns.is_document
     whole, own_filters = all_of([ranked, *filters.values()]), tuple(filters.values())
     best = steps(node, own_filters, view.searcher, len(numbers.nums))
-    return _Found(whole, numbers, allowed, scored, best, anchors)
+    return _Found(whole, numbers, allowed, scored, best, anchors, by_words)
 
 
 def _matching(view: ArchiveView, node: Node, query: Query) -> Ints:
@@ -263,7 +265,7 @@ def _first(
         sort = Sort.NEWEST if question.sort is Sort.RELEVANCE else question.sort
         return by_date(view.columns, found.nums, groups, wanted, sort)
     ranking = Ranking(found.query, list(found.steps))
-    if not links.has_table:
+    if not links.ranks:
         return by_score(view, ranking, found.allowed, groups, wanted)
     most = max(wanted, FACTOR_WINDOW)
     if found.scored:
@@ -271,7 +273,7 @@ def _first(
     else:
         listed = by_date(view.columns, found.nums, groups, most, Sort.NEWEST)
         listed = [replace(one, score=0.0) for one in listed]
-    return links.ranked(view.columns, listed, found.anchors, found.nums, groups)
+    return links.ranked(view.columns, listed, found.anchors, found.nums, groups, wanted)
 
 
 def _is_ranked(question: Question, found: _Found) -> bool:
@@ -288,9 +290,9 @@ def _with_link_parts(
 ) -> tuple[Hit, ...]:
     """Return hits with what links have to do with them."""
     query = found.query if found.scored else None
-    if not links.has_table or not (found.anchors or _is_ranked(question, found)):
+    if not links.ranks or not (found.anchors or _is_ranked(question, found)):
         return tuple(hit for _, hit in hits)
-    parts = links.score_parts(view, query, found.anchors, [one.num for one in page])
+    parts = links.score_parts(view, query, found.anchors, [one.num for one in page], found.by_words)
     return tuple(
         replace(
             hit,

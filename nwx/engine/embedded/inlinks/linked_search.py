@@ -1,7 +1,7 @@
 """Links in a search of a view: documents found by anchors, and the order that links make."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from tantivy import Occur, Query
@@ -44,13 +44,15 @@ class LinkedSearch:
 
     def __init__(self, documents: LinkedDocuments, weights: RankingSettings) -> None:
         self._documents = documents
+        self._texts: dict[int, float] = {}
+        self._weights = weights
         table = documents.table
         self._ranking = None if table is None else LinkRanking(table, weights, tokens, fold)
 
     @property
-    def has_table(self) -> bool:
-        """Tell whether links were inverted."""
-        return self._ranking is not None
+    def ranks(self) -> bool:
+        """Tell whether links take part in the order of results."""
+        return self._ranking is not None and self._weights.are_set
 
     def found(self, tree: Node) -> FoundTargets | None:
         """Return what anchors find of a query, None where they take no part in it."""
@@ -84,36 +86,41 @@ class LinkedSearch:
         found: FoundTargets | None,
         nums: Ints,
         groups: Ints | None,
+        wanted: int,
     ) -> list[OrderedHits]:
-        """Return hits in the order of their scores, those that anchors found among them.
+        """Return the first hits by their scores, those that anchors found among them.
 
         `listed` are the first hits by their own words, one of each group,
         FACTOR_WINDOW of them at least where there are so many. `nums` are
         all documents of the result.
         """
-        hits = {one.num: one for one in listed}
-        anchors = {} if found is None else self._anchor_scores(found, nums)
-        every = np.array([*hits, *(num for num in anchors if num not in hits)], dtype=np.int64)
-        texts = np.array([hits[num].score if num in hits else 0.0 for num in every.tolist()])
-        scores = np.maximum(texts, [anchors.get(num, 0.0) for num in every.tolist()])
-        order = _in_order(columns, every, scores)
-        first = _firsts(every, groups, order)
+        own = np.array([one.num for one in listed], dtype=np.int64)
+        further = self._further(found, own, nums)
+        every = np.concatenate([own, further])
+        texts = np.zeros(len(every))
+        texts[: len(own)] = [one.score for one in listed]
+        targets = self._documents.targets[every]
+        scores = texts.copy() if found is None else np.maximum(texts, found.scores_of(targets))
+        first = _firsts(every, groups, _in_order(columns, every, scores))
         window = first[:FACTOR_WINDOW]
         if self._ranking is not None:
-            scores[window] *= self._ranking.factors(self._documents.targets[every[window]])
+            scores[window] *= self._ranking.factors(targets[window])
         window = window[np.argsort(-scores[window], kind="stable")]
+        shown = np.concatenate([window, first[FACTOR_WINDOW:]])[:wanted]
+        self._texts = dict(zip(every[: len(own)].tolist(), texts.tolist(), strict=False))
+        known = {one.num: one.address for one in listed}
         return [
-            replace(hits[num], score=score) if num in hits else OrderedHits(num, score)
-            for num, score in (
-                (int(every[place]), float(scores[place]))
-                for place in (*window, *first[FACTOR_WINDOW:])
-            )
+            OrderedHits(num, score, known.get(num))
+            for num, score in zip(every[shown].tolist(), scores[shown].tolist(), strict=True)
         ]
 
-    def _anchor_scores(self, found: FoundTargets, nums: Ints) -> Mapping[int, float]:
-        documents, of = self._documents.nums(found.targets)
-        there = _among(documents, nums)
-        return dict(zip(documents[there].tolist(), found.scores[of[there]].tolist(), strict=True))
+    def _further(self, found: FoundTargets | None, listed: Ints, nums: Ints) -> Ints:
+        """Return the documents of a result that anchors found and that are not listed."""
+        if found is None:
+            return listed[:0]
+        documents, _ = self._documents.nums(found.targets)
+        documents = documents[_among(documents, nums)]
+        return documents[~np.isin(documents, listed)]
 
     def by_inlinks(
         self, columns: DocumentColumns, nums: Ints, groups: Ints | None, wanted: int
@@ -147,24 +154,29 @@ class LinkedSearch:
         query: Query | None,
         found: FoundTargets | None,
         nums: Sequence[int],
+        by_words: Ints,
     ) -> Mapping[int, "HitLinks"]:
         """Return what the scores of some hits are made of; `query` scores documents by their words.
 
-        A `query` of None scores none.
+        A `query` of None scores none. `by_words` are the documents that match
+        by their own words, in order.
         """
         if self._ranking is None:
             return {}
-        of_hits = np.array(nums, dtype=np.int64)
-        anchors = {} if found is None else self._anchor_scores(found, np.sort(of_hits))
-        texts = {} if query is None else _text_scores(view, query, nums)
-        targets = self._documents.targets[of_hits].astype(np.int64)
+        targets = self._documents.targets[np.array(nums, dtype=np.int64)]
+        anchors = np.zeros(len(nums)) if found is None else found.scores_of(targets)
+        texts = self._texts
+        listed = np.array([num for num in nums if num not in texts], dtype=np.int64)
+        if unknown := listed[_among(listed, by_words)].tolist():
+            texts = texts | ({} if query is None else _text_scores(view, query, unknown))
         domains, factors = self._ranking.domains(targets), self._ranking.factors(targets)
+        columns = (one.tolist() for one in (targets, anchors, factors, domains))
         return {
             num: HitLinks(
-                ScoreParts(texts.get(num, 0.0), anchors.get(num, 0.0), float(factor), int(count)),
-                self._found_by(found, int(target), num in anchors and num not in texts),
+                ScoreParts(texts.get(num, 0.0), anchor, factor, count),
+                self._found_by(found, target, anchor > 0 and not texts.get(num)),
             )
-            for num, target, factor, count in zip(nums, targets, factors, domains, strict=True)
+            for num, target, anchor, factor, count in zip(nums, *columns, strict=True)
         }
 
     def _found_by(
