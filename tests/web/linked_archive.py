@@ -12,7 +12,7 @@ STYLE = "http://hub.test/all.css"
 def linked_batches() -> list[Batch]:
     """Return pages of a hub and of five sites around it, in three years, and a style sheet."""
     hub = [
-        Link("http://site0.test/", "Site zero"),
+        Link("http://site3.test/", "Site three"),
         Link("http://never.test/page", "Never captured"),
         Link(f"http://{HOSTILE_HOST}/", HOSTILE_ANCHOR),
         Link(STYLE, "", "stylesheet"),

@@ -66,7 +66,7 @@ def test_outlinks_are_told_apart_by_what_was_captured(client: FlaskClient) -> No
     heads = ["Captured <", "Captured with errors alone <", "Never captured <", "Other <"]
     places = [section.index(f"<h3>{head}") for head in heads]
     assert places == sorted(places)
-    assert places[0] < section.index("site0.test") < places[1]
+    assert places[0] < section.index("site3.test") < places[1]
     assert places[1] < section.index("gone.png") < places[2]
     assert places[2] < section.index("never.test/page") < places[3]
     assert "<script>alert" not in text
@@ -139,7 +139,8 @@ def test_the_graph_by_the_api(client: FlaskClient) -> None:
     found = client.get("/api/links/graph?host=hub.test").get_json()
     by_host = {one["host"]: one for one in found["hosts"]}
     assert by_host["site3.test"]["links_to"] == 1
-    assert by_host["site0.test"]["links_from"] == 1
+    assert by_host["site0.test"]["links_from"] == 0
+    assert by_host["site3.test"]["links_from"] == 1
     assert by_host["never.test"]["documents"] == 0
     assert {"source": "site3.test", "target": "hub.test", "links": 1} in found["links"]
 
@@ -200,3 +201,23 @@ def test_pages_of_links_are_sound(client: FlaskClient, address: str) -> None:
 
 def test_a_document_with_links_is_sound(client: FlaskClient) -> None:
     assert Page(client.get(hub_page(client)).text).faults == []
+
+
+@pytest.mark.parametrize("order", ["pagerank", "harmonic"])
+def test_sites_are_listed_by_centrality(client: FlaskClient, order: str) -> None:
+    found = client.get(f"/explore/table.json?by=site&order={order}").get_json()
+    sites = [row["site"] for row in found["rows"]]
+    assert sites == [
+        "hub.test",
+        "site3.test",
+        "site0.test",
+        "site1.test",
+        "site2.test",
+        "site4.test",
+    ]
+    page = client.get(f"/explore?by=site&order={order}&top=10").text
+    assert "Harmonic centrality" in page
+    assert Page(page).faults == []
+    assert client.get(f"/explore?by=month&order={order}").status_code == 200
+    assert "Harmonic centrality" not in client.get("/explore?by=type").text
+    assert client.get(f"/explore/captures?order={order}").status_code == 200

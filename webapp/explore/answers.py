@@ -1,7 +1,7 @@
 """What the explorer asks to fill a page, and the answers as a grid."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nwx.charts.columns import ADDITIVE, OTHERS
 from nwx.facets.criteria import Criterion
@@ -13,6 +13,9 @@ MOST_LINES = 600
 """Lines of a criterion whose values have an order: fifty years of months."""
 
 MOST_COLUMNS = 8
+
+MOST_RANKED = 10_000
+"""So many sites are put in the order of their centrality."""
 
 Ask = Callable[[FacetQuestion], FacetAnswer]
 
@@ -55,8 +58,14 @@ class Grid:
         return tuple(dict.fromkeys(answer.answered_by for answer in self.answers))
 
 
-def gather(view: ExplorerView, ask: Ask) -> Grid:
-    """Return the answers that a view needs."""
+def gather(view: ExplorerView, ask: Ask, ranks: Mapping[str, float] | None = None) -> Grid:
+    """Return the answers that a view needs.
+
+    `ranks` are the centralities of sites for a list in their order: that of
+    the MOST_RANKED sites with most of the feature.
+    """
+    if view.by_centrality and not view.compares:
+        ask = _central_first(view, ask, ranks or {})
     if view.compares:
         return _compared(view, ask)
     if len(view.by) == 2:
@@ -64,6 +73,21 @@ def gather(view: ExplorerView, ask: Ask) -> Grid:
     listed = ask(_list_question(view, view.where, view.by[0]))
     lines = tuple(Line(row.values[0], row.features) for row in _in_order(listed, view.by[0]))
     return Grid(listed.total, lines, listed.found, answers=(listed,))
+
+
+def _central_first(view: ExplorerView, ask: Ask, ranks: Mapping[str, float]) -> Ask:
+    """Return what asks for lists of sites in the order of their ranks."""
+    wanted = _list_question(view, view.where, view.by[0])
+
+    def answer(question: FacetQuestion) -> FacetAnswer:
+        if question != wanted:
+            return ask(question)
+        found = ask(replace(question, sort=view.feature, reverse=False, limit=MOST_RANKED))
+        # The order is stable: sites without a rank stay in the order of the feature.
+        rows = sorted(found.rows, key=lambda row: -ranks.get(row.values[0], 0.0))
+        return replace(found, rows=tuple(rows[: view.top]))
+
+    return answer
 
 
 def is_ordered(criterion: Criterion) -> bool:

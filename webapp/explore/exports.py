@@ -14,7 +14,7 @@ from nwx.errors import UsageError
 from nwx.facets.features import Feature, Features, features_json
 from nwx.values.csv_cells import csv_line
 from webapp.explore.answers import Grid, gather
-from webapp.explore.backend import ask
+from webapp.explore.backend import ask, site_ranks
 from webapp.explore.charts import drawn
 from webapp.explore.labels import label_of
 from webapp.explore.view import ExplorerView, read_explorer_view
@@ -34,7 +34,7 @@ def table(suffix: str) -> ResponseReturnValue:
     if suffix not in ("csv", "json"):
         raise NotFound(f"tables come as csv and json, not as {suffix!r}")
     view = read_explorer_view(request.args)
-    grid = gather(view, ask)
+    grid = gather(view, ask, site_ranks(view))
     if suffix == "json":
         response = jsonify(_json(view, grid))
     else:
@@ -51,7 +51,7 @@ def picture(form: str) -> ResponseReturnValue:
     if scheme not in SCHEMES:
         raise UsageError(f"scheme is {scheme!r}; choose one of {', '.join(SCHEMES)}")
     view = read_explorer_view(request.args)
-    chart = drawn(view, gather(view, ask), label_of(view.other))
+    chart = drawn(view, gather(view, ask, site_ranks(view)), label_of(view.other))
     wanted, mimetype = FORMS[form]
     return _named(Response(chart.picture(scheme, wanted), mimetype=mimetype), view, form)
 

@@ -16,7 +16,7 @@ from nwx.facets.features import FEATURES
 from nwx.facets.question import FacetCondition
 from nwx.settings import cache_folder
 from webapp.explore.answers import gather, is_ordered
-from webapp.explore.backend import ask, captures_behind
+from webapp.explore.backend import ask, captures_behind, site_ranks
 from webapp.explore.charts import TITLES, drawn
 from webapp.explore.labels import (
     WAYS,
@@ -38,6 +38,7 @@ from webapp.explore.view import (
     read_explorer_view,
     refine,
 )
+from webapp.links.backend import link_answers
 from webapp.site import parameters
 from webapp.site.context import preferences
 from webapp.site.preferences import Theme
@@ -45,6 +46,10 @@ from webapp.site.preferences import Theme
 blueprint = Blueprint("explore", __name__, url_prefix="/explore")
 
 ORDERS = {ExplorerOrder.MOST: "Most", ExplorerOrder.LEAST: "Least", ExplorerOrder.NAME: "By name"}
+SITE_ORDERS = {
+    ExplorerOrder.PAGERANK: "PageRank",
+    ExplorerOrder.HARMONIC: "Harmonic centrality",
+}
 CAPTURES_A_PAGE = 50
 MOST_OFFSET = 10_000
 BUNDLE_SECONDS = 86_400 * 30
@@ -64,7 +69,7 @@ def show_explorer() -> ResponseReturnValue:
     """Show the chart and the table of a question."""
     view = read_explorer_view(request.args)
     to = _addresses(view)
-    grid = gather(view, ask)
+    grid = gather(view, ask, site_ranks(view))
     chart = drawn(view, grid, label_of(view.other))
     return render_template(
         "explore.html",
@@ -157,11 +162,18 @@ def _common(view: ExplorerView) -> dict[str, object]:
         "criteria": {one: one.definition for one in Criterion},
         "features": FEATURES,
         "kinds": TITLES,
-        "orders": ORDERS,
+        "orders": _orders(view),
         "tops": TOPS,
         "number": number_label,
         "readable": readable,
     }
+
+
+def _orders(view: ExplorerView) -> dict[ExplorerOrder, str]:
+    """Return the orders that a list can have; sites by centrality once links were inverted."""
+    if view.by[:1] != (Criterion.SITE,) or view.compares or link_answers().links() is None:
+        return ORDERS
+    return ORDERS | SITE_ORDERS
 
 
 def extended(address: str, **more: object) -> str:

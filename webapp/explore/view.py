@@ -41,11 +41,19 @@ class Chart(StrEnum):
 
 
 class ExplorerOrder(StrEnum):
-    """The orders of a list; the natural one is that of the values."""
+    """The orders of a list; the natural one is that of the values.
+
+    Sites can be in the order of their centrality in the graph of links too.
+    """
 
     MOST = "most"
     LEAST = "least"
     NAME = "name"
+    PAGERANK = "pagerank"
+    HARMONIC = "harmonic"
+
+
+CENTRAL_ORDERS = (ExplorerOrder.PAGERANK, ExplorerOrder.HARMONIC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +72,11 @@ class ExplorerView:
     chart: Chart | None = None
     order: ExplorerOrder = ExplorerOrder.MOST
     top: int = DEFAULT_TOP
+
+    @property
+    def by_centrality(self) -> bool:
+        """Tell whether sites are listed in the order of their centrality."""
+        return self.order in CENTRAL_ORDERS and self.by[0] is Criterion.SITE
 
     @property
     def compares(self) -> bool:
