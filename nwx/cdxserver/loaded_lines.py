@@ -9,6 +9,7 @@ from nwx.captures import names_capture
 from nwx.cdx.files import CdxParser
 from nwx.cdx.layouts import Layout
 from nwx.cdx.lines import CdxLine, is_revisit
+from nwx.cdxserver.plain_captures import plain_capture
 from nwx.engine.base import Engine
 from nwx.errors import CdxError, EngineBusyError, FormatError
 from nwx.keys import capture_id, check_collection, document_id, document_key
@@ -89,6 +90,11 @@ def _captures(
     parser = CdxParser(name)
     for number, line in enumerate(lines, 1):
         try:
+            # An unknown layout is that of the fields' number, and so usual for eleven.
+            if parser.layout is None and (plain := plain_capture(line, collection)):
+                loaded.lines += 1
+                yield plain
+                continue
             found = parser.parse(line, number)
             if found is None:
                 continue

@@ -12,6 +12,7 @@ from enum import StrEnum
 from nwx.errors import DigestError
 
 _NORMAL_SHA1 = re.compile(r"sha1:[A-Z2-7]{32}")
+_BARE_SHA1 = re.compile(r"[A-Z2-7]{32}")
 _BASE32 = re.compile(r"[A-Za-z2-7]+=*")
 _HEX = re.compile(r"[0-9A-Fa-f]+")
 _BASE64 = re.compile(r"[0-9A-Za-z+/_-]+=*")
@@ -40,6 +41,8 @@ def normal_digest(text: str) -> str:
     """
     if _NORMAL_SHA1.fullmatch(text):
         return text
+    if _BARE_SHA1.fullmatch(text):
+        return f"sha1:{text}"
     algorithm, value = _split(text.strip())
     return _spelled(algorithm, _bytes(algorithm, value, text))
 
