@@ -21,7 +21,7 @@ from nwx.values.timestamps import normal_timestamp
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import clean_url, url_parts
 
-_AT_ONCE = 1_000
+_AT_ONCE = 10_000
 _ERRORS_KEPT = 20
 _METHOD = "__wb_method="
 _LONGEST_METHOD = 20

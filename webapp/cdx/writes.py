@@ -1,6 +1,5 @@
 """Captures that crawlers hand in, and take back, in OutbackCDX's way."""
 
-import tempfile
 from collections.abc import Callable
 
 from flask import Response, request
@@ -15,8 +14,6 @@ from nwx.errors import CdxError, CdxQueryError
 from webapp.cdx.service import cdx_service
 from webapp.server.tokens import has_token
 
-_HELD_BYTES = 1 << 23
-_PIECE_BYTES = 1 << 20
 _GZIP = b"\x1f\x8b"
 MOST_NAME = 200
 
@@ -37,21 +34,16 @@ def _answer(collection: str, change: Callable[..., Loaded], word: str) -> Respon
         raise CdxQueryError(f"a collection cannot be named {collection[:40]!r}")
     skip_bad = _skips_bad_lines()
     _check_plain(request.headers.get("Content-Encoding", "identity").lower() != "identity")
-    with tempfile.SpooledTemporaryFile(_HELD_BYTES, prefix="nwx-post-") as spool:
-        # All of it first: a client that is slow must not keep others from writing.
-        while piece := request.stream.read(_PIECE_BYTES):
-            spool.write(piece)
-        spool.seek(0)
-        _check_plain(spool.read(len(_GZIP)) == _GZIP)
-        spool.seek(0)
-        lines = lines_of(spool)  # type: ignore[arg-type]  # it reads lines, which is all that is asked
-        try:
-            done = change(engine, lines, collection, skip_bad=skip_bad, name="the request")
-        except CdxError as error:
-            raise CdxQueryError(
-                f"line {error.line}: {error}; nothing was changed,"
-                " badLines=skip leaves such lines out"
-            ) from error
+    # The server has read all of it: a client that is slow must not keep others from writing.
+    body = request.environ["wsgi.input"]
+    _check_plain(body.read(len(_GZIP)) == _GZIP)
+    body.seek(0)
+    try:
+        done = change(engine, lines_of(body), collection, skip_bad=skip_bad, name="the request")
+    except CdxError as error:
+        raise CdxQueryError(
+            f"line {error.line}: {error}; nothing was changed, badLines=skip leaves such lines out"
+        ) from error
     number = done.lines if word == "Added" else done.changed
     return Response(f"{word} {number} records\n", mimetype="text/plain")
 
