@@ -209,6 +209,8 @@ def id_of(capture: Capture) -> str:
 
 def clean_text(text: str) -> str:
     """Return text that UTF-8 can hold: lone surrogates, which no engine stores, are replaced."""
+    if text.isascii():
+        return text
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -222,9 +224,16 @@ def _dated(timestamp: str) -> IndexEntry:
     return {"crawl_date": f"{day}T{time}Z", "crawl_year": int(timestamp[:4])}
 
 
+def _site(url: str) -> str:
+    """Return the beginning of a URL, its host included: most links of a page share a few."""
+    site = url[:8] + url[8:].partition("/")[0]
+    return url if site.endswith("/") else site
+
+
 def _links(links: Iterable[Link]) -> IndexEntry:
     links = tuple(links)
-    domains = {url_parts(link.url).domain for link in links} - {""}
+    sites = {_site(link.url) for link in links}
+    domains = {url_parts(site).domain for site in sites} - {""}
     return {
         "links": [clean_text(link.url) for link in links],
         "links_text": [clean_text(link.text) for link in links],

@@ -1,5 +1,7 @@
 """Records as entries, and back."""
 
+import pytest
+
 from nwx.engine.entries import (
     IndexEntry,
     capture_entry,
@@ -15,7 +17,8 @@ from nwx.engine.entries import (
     merged_entries,
     url_words,
 )
-from nwx.model import Dates, Link, SourceFile
+from nwx.model import Dates, Document, Extract, Link, SourceFile
+from nwx.values.urls import url_parts
 from tests.conformance.archive import capture, page
 
 KEY = "http://a.example/ sha1:AAAA"
@@ -91,3 +94,27 @@ def test_lone_surrogates_are_replaced() -> None:
     assert clean_text("a\ud800b") == "a\ufffdb"
     assert clean_text("\ud83d\ude00") == "😀"
     assert clean_text("schön") == "schön"
+
+
+@pytest.mark.parametrize(
+    ("url", "domain"),
+    [
+        ("http://www.a.example/x/y", "a.example"),
+        ("https://b.example", "b.example"),
+        ("http:////c.example/x", "c.example"),
+        ("https:///////d.example/x/y", "d.example"),
+        ("http:e.example/a/b", "e.example"),
+        ("ftp://f.example/a/b", "f.example"),
+        ("http://user:a@g.example:80/x", "g.example"),
+        ("http://h.example?q=/i.example/", "h.example"),
+        ("gopher:/j.example/x", "j.example"),
+        ("http://[::1]/x", "[::1]"),
+        ("mailto:a@k.example/x", None),
+        ("http://", None),
+    ],
+)
+def test_the_domains_of_links_are_those_of_their_hosts(url: str, domain: str | None) -> None:
+    assert url_parts(url).domain == (domain or "")
+    links = (Link(url), Link("http://z.example/"))
+    entry = document_entry(Document(capture("http://a/"), Extract(links=links)))
+    assert entry["links_domains"] == sorted({domain or "z.example", "z.example"})

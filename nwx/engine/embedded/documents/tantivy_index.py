@@ -78,6 +78,10 @@ class Packer:
             name: field.get("ignore_above")
             for name, field in mappings.properties(IndexName.DOCUMENTS).items()
         }
+        self._short = {
+            name: min(limit or _MAX_TERM_BYTES, _MAX_TERM_BYTES // 4)
+            for name, limit in self._limits.items()
+        }
 
     def document(self, num: int, entry: IndexEntry) -> tantivy.Document:
         """Return an entry as a document."""
@@ -108,7 +112,9 @@ class Packer:
         self, document: tantivy.Document, name: str, value: str | list[str]
     ) -> list[str]:
         values = [value] if isinstance(value, str) else value
-        kept = [one for one in values if self._fits(name, one)]
+        kept = values
+        if max(map(len, values), default=0) > self._short[name]:
+            kept = [one for one in values if self._fits(name, one)]
         for one in kept:
             document.add_text(name, one)
         return kept
@@ -125,12 +131,12 @@ class Packer:
             for name, value in entry.items()
             if name != "content" and name not in _LINK_FIELDS
         }
-        document.add_bytes(_HEAD, _json(head))
+        document.add_bytes(_HEAD, msgspec.json.encode(head))
         if content := entry.get("content"):
             document.add_bytes(_CONTENT, self._squeeze(content.encode()))
         if entry.get("links"):
             links = {name: entry[name] for name in _LINK_FIELDS if name in entry}
-            document.add_bytes(_LINKS, self._squeeze(_json(links)))
+            document.add_bytes(_LINKS, self._squeeze(msgspec.json.encode(links)))
 
 
 def _add_text(document: tantivy.Document, name: str, value: str | list[str]) -> list[str]:
@@ -240,10 +246,6 @@ def documents_by_num(
 def date_number(text: str) -> int:
     """Return the 14 digits of a date as the mapping has it, as a number."""
     return int("".join(filter(str.isdigit, text)))
-
-
-def _json(entry: IndexEntry) -> bytes:
-    return json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 class _OfThread(threading.local):
