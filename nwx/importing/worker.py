@@ -10,6 +10,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from types import TracebackType
 
+from nwx.bulk.allocation import return_large_blocks
 from nwx.bulk.gc_tuning import collect_rarely
 from nwx.bulk.retries import retry_unavailable
 from nwx.dedup.exclusion_lists import ListFiles, ListLookup
@@ -108,6 +109,7 @@ def _prepare(options: ImportOptions, log: Path) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     collect_rarely()
+    return_large_blocks()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
     limits = [options.item_bytes] if most == resource.RLIM_INFINITY else [options.item_bytes, most]

@@ -74,6 +74,10 @@ TABLES: dict[IndexName, tuple[str, ...]] = {
 """The tables that hold an index, the one with its entries first."""
 
 
+# The cache of the writer is part of the memory of every import, and fills as the archive grows.
+_READER_CACHE_KIB, _WRITER_CACHE_KIB = 64 << 10, 16 << 10
+
+
 def connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
     """Return a connection that begins no transactions of its own accord."""
     db = sqlite3.connect(
@@ -89,7 +93,7 @@ def connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
         _show_missing(db)
     db.execute(f"PRAGMA query_only = {int(read_only)}")
     db.execute("PRAGMA synchronous = FULL")
-    db.execute("PRAGMA cache_size = -65536")
+    db.execute(f"PRAGMA cache_size = -{_READER_CACHE_KIB if read_only else _WRITER_CACHE_KIB}")
     db.execute("PRAGMA mmap_size = 268435456")
     db.execute("PRAGMA journal_size_limit = 67108864")
     return db
