@@ -36,7 +36,7 @@ def extract_html(payload: ExtractPayload) -> Extract:
     about = outline.without_links()
     meta = _meta(about)
     resolver = Resolver(payload.url, _first(about, "base", "href"))
-    raw = chain(element_links(outline), inline_links(html))
+    raw = chain(element_links(outline), inline_links(outline))
     links, too_many = outlinks(raw, resolver, payload.limits.links)
     if too_many:
         problems.append(f"links: more than {payload.limits.links}, the rest was left out")

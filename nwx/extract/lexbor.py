@@ -1,15 +1,26 @@
 """The fast way through HTML: selectolax on the lexbor parser."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from nwx.extract.clean import BLOCK
-from nwx.extract.page import BLOCKS, CELLS, FORMATTING, HIDDEN, WANTED, Element, Outline
+from nwx.extract.page import (
+    BLOCKS,
+    CELLS,
+    FORMATTING,
+    HIDDEN,
+    STYLE_ATTRIBUTES,
+    STYLE_ELEMENT,
+    WANTED,
+    Element,
+    Outline,
+)
 
 _TEXT, _COMMENT, _BLOCK, _HIDDEN, _CELL, _WANTED, _FORMATTING = (1 << bit for bit in range(7))
 _TEXTS = _TEXT | _COMMENT
+_STYLED = 'style, [style*="("], [background]'
 _JOINED = _TEXTS | _FORMATTING
 
 
@@ -19,9 +30,23 @@ def read_lexbor(html: str) -> Outline:
     tree = LexborHTMLParser(html, scripting=True)
     pieces: list[str] = []
     elements: list[tuple[str, Element]] = []
+    styles: list[tuple[str, str]] = []
     if tree.root is not None:
-        _empty(_walk(tree.root, pieces, elements))
-    return Outline("".join(pieces), elements, tree)
+        silent = _walk(tree.root, pieces, elements)
+        styles = list(_styles(tree))
+        _empty(silent)
+    return Outline("".join(pieces), elements, tree, styles)
+
+
+def _styles(tree: LexborHTMLParser) -> Iterator[tuple[str, str]]:
+    """Yield the inline styles and backgrounds; attributes only where they may hold a URL."""
+    for node in tree.css(_STYLED):
+        if node.tag == "style":
+            yield STYLE_ELEMENT, node.text()
+        attributes = node.attributes
+        for place in STYLE_ATTRIBUTES:
+            if value := attributes.get(place):
+                yield place, value
 
 
 @cache

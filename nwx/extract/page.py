@@ -20,12 +20,14 @@ class Element(Protocol):
 class Outline:
     """A page as read: its visible text with `BLOCK` between blocks, and named elements in order.
 
-    `tree` keeps the elements alive.
+    `styles` are inline styles and backgrounds: pairs of where (`STYLE_ELEMENT`, an attribute)
+    and what is there. `tree` keeps the elements alive.
     """
 
     text: str
     elements: Sequence[tuple[str, Element]]
     tree: object
+    styles: Sequence[tuple[str, str]] = ()
 
     def named(self, name: str) -> list[Element]:
         """Return the elements of a name, in order."""
@@ -57,6 +59,9 @@ FORMATTING = names_of(
     "abbr acronym b bdi bdo big code del dfn em font i ins kbd mark nobr s samp small strike "
     "strong sub sup tt u var wbr"
 )
+
+STYLE_ELEMENT = "element"
+STYLE_ATTRIBUTES = ("style", "background")
 
 WITH_LINKS = names_of(
     "a area audio bgsound body embed form frame iframe img input link object script source track "

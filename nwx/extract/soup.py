@@ -14,7 +14,17 @@ from bs4 import (
 from bs4.element import NavigableString
 
 from nwx.extract.clean import BLOCK
-from nwx.extract.page import BLOCKS, CELLS, FORMATTING, HIDDEN, WANTED, Element, Outline
+from nwx.extract.page import (
+    BLOCKS,
+    CELLS,
+    FORMATTING,
+    HIDDEN,
+    STYLE_ATTRIBUTES,
+    STYLE_ELEMENT,
+    WANTED,
+    Element,
+    Outline,
+)
 
 _MOST_EVENTS = 200  # below an element whose text is asked for; broken pages nest links
 
@@ -41,17 +51,28 @@ def read_soup(html: str) -> Outline:
         warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)
         soup = BeautifulSoup(html, "lxml", multi_valued_attributes=None)
     elements: list[tuple[str, Element]] = []
+    styles: list[tuple[str, str]] = []
     pieces = []
     for event, node in _events(soup):
         if isinstance(node, Tag):
             pieces.append(_mark(node.name))
             if event == "open":
                 pieces.append(_space(node))
+                styles += _styles(node)
                 if node.name in WANTED:
                     elements.append((node.name, _SoupElement(node)))
         else:
             pieces.append(str(node))
-    return Outline("".join(pieces), elements, soup)
+    return Outline("".join(pieces), elements, soup, styles)
+
+
+def _styles(node: Tag) -> Iterator[tuple[str, str]]:
+    """Yield the style that an element is or has, and its background."""
+    if node.name == "style":
+        yield STYLE_ELEMENT, node.string or ""
+    for place in STYLE_ATTRIBUTES:
+        if value := node.get(place):
+            yield place, str(value)
 
 
 def _mark(name: str) -> str:

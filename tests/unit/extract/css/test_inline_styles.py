@@ -4,6 +4,8 @@ import pytest
 
 from nwx.extract import PARSERS, extract
 from nwx.extract.css.inline_styles import inline_links
+from nwx.extract.lexbor import read_lexbor
+from nwx.extract.soup import read_soup
 
 
 @pytest.mark.parametrize(
@@ -23,7 +25,8 @@ from nwx.extract.css.inline_styles import inline_links
     ],
 )
 def test_inline_links(html: str, found: list[tuple[str, str]]) -> None:
-    assert [(kind, url) for kind, url, _ in inline_links(html)] == found
+    for read in (read_lexbor, read_soup):
+        assert [(kind, url) for kind, url, _ in inline_links(read(html))] == found
 
 
 @pytest.mark.parametrize("parser", PARSERS)
