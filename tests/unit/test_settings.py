@@ -5,7 +5,14 @@ from pathlib import Path
 import pytest
 
 from nwx.errors import SettingsError
-from nwx.settings import DEFAULT_ENGINE, VARIABLES, ElasticSettings, build_folder, load_settings
+from nwx.settings import (
+    DEFAULT_ENGINE,
+    VARIABLES,
+    ElasticSettings,
+    RankingSettings,
+    build_folder,
+    load_settings,
+)
 
 
 def test_options_go_before_the_environment_and_that_before_the_defaults() -> None:
@@ -49,3 +56,14 @@ def test_each_archive_has_a_folder_of_its_own_for_facets(tmp_path: Path) -> None
     }
     assert len(folders) == 3
     assert all(folder.is_relative_to(tmp_path) for folder in folders)
+
+
+def test_the_weights_of_links_are_numbers_from_0_on() -> None:
+    assert load_settings({}, {}).ranking == RankingSettings(2.0, 0.1)
+    assert RankingSettings().are_set
+    found = load_settings({}, {"NWX_ANCHOR_WEIGHT": "0", "NWX_INLINK_WEIGHT": "0"}).ranking
+    assert found == RankingSettings(0.0, 0.0)
+    assert not found.are_set
+    for value in ("-1", "much", "nan", "1e9"):
+        with pytest.raises(SettingsError, match="NWX_ANCHOR_WEIGHT"):
+            load_settings({}, {"NWX_ANCHOR_WEIGHT": value})
