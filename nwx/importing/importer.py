@@ -10,6 +10,7 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import TypeVar
 
+from nwx.bulk.allocation import return_large_blocks
 from nwx.bulk.gc_tuning import rare_collections
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.resources import temporary_folder
@@ -55,6 +56,7 @@ def import_files(
     later: what was written until then stays.
     """
     warm_up(settings)
+    return_large_blocks()
     with _scratch() as folder, rare_collections():
         run = _Run(engine, settings, options, stopping, folder, excluded)
         try:
