@@ -14,13 +14,13 @@ from nwx.links.builds.document_table import living
 from nwx.links.builds.parts import batches, kind_name
 from nwx.values.urlkeys import urlkey
 
-Problem = tuple[str, str]
+InlinkProblem = tuple[str, str]
 """The id of an entry, `*` of none, and what is wrong."""
 
 _AT_ONCE = 1_000
 
 
-def check_inlinks(engine: Engine) -> Iterator[Problem]:
+def check_inlinks(engine: Engine) -> Iterator[InlinkProblem]:
     """Yield what is wrong with the inlinks of an archive, nothing where there are none.
 
     All cells are counted again from the links. Where nothing was written
@@ -39,7 +39,7 @@ def check_inlinks(engine: Engine) -> Iterator[Problem]:
         yield "*", f"the inlinks cannot be read ({error}); run `nwx invert-links --anew`"
 
 
-def _range_problems(table: InlinkTable, found: TargetRange) -> Iterator[Problem]:
+def _range_problems(table: InlinkTable, found: TargetRange) -> Iterator[InlinkProblem]:
     arrays = found.arrays
     targets = np.repeat(np.arange(len(found.keys)), np.diff(arrays["link_starts"]))
     counting = (arrays["flags"] & SELF) == 0
@@ -64,7 +64,7 @@ def _stored(found: TargetRange) -> CellCounts:
     return CellCounts(target=target, **columns)
 
 
-def _document_problems(index: InlinkIndex, table: InlinkTable) -> Iterator[Problem]:
+def _document_problems(index: InlinkIndex, table: InlinkTable) -> Iterator[InlinkProblem]:
     """Compare the documents of a build, and how many links each has, with those of now."""
     known = living(table.documents)
     links = np.zeros(len(table.documents["alive"]), dtype=np.int64)

@@ -14,6 +14,7 @@ from nwx.values.link_places import head_of_host, host_of_urlkey
 from nwx.values.urlkeys import urlkey
 
 _AT_ONCE = 500
+_OK, _REDIRECTION = 200, 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +56,15 @@ def outlinks_of(engine: Engine, place: AskedPlace, cell: LinkCell) -> Iterator[O
 
 
 def _newest(engine: Engine, place: AskedPlace, cell: LinkCell) -> Iterator[Capture]:
-    """Yield the newest capture in a cell of each URL, of those that have a document."""
+    """Yield the newest capture in a cell of each URL, of those that have a document.
+
+    Redirects and errors are taken only where there is nothing else: those of
+    `http` and `https` and with and without `www` are captures of one urlkey.
+    """
     for _, captures in groupby(_captures(engine, place), key=lambda one: one.urlkey):
-        newest = None
-        for one in captures:
-            if one.document_id and _is_in(one, cell):
-                newest = one
-        if newest is not None:
-            yield newest
+        wanted = [one for one in captures if one.document_id and _is_in(one, cell)]
+        pages = [one for one in wanted if (one.status_code or _OK) < _REDIRECTION]
+        yield from (pages or wanted)[-1:]
 
 
 def _captures(engine: Engine, place: AskedPlace) -> Iterator[Capture]:
