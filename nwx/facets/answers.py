@@ -13,11 +13,12 @@ from nwx.engine.blob_folder import BlobFolder
 from nwx.engine.facet_store import CapturePlace
 from nwx.engine.work import Work, working
 from nwx.errors import EngineError
-from nwx.facets import counts
 from nwx.facets.codes import ARCHIVE_FILE
 from nwx.facets.columns import AllowedCodes, FacetColumns, candidate_rows
+from nwx.facets.counts import count_features
 from nwx.facets.criteria import Criterion
 from nwx.facets.features import Features
+from nwx.facets.groups import count_groups
 from nwx.facets.live import PLACE_FIELDS, estimate, look_up
 from nwx.facets.question import AnsweredBy, FacetAnswer, FacetCondition, FacetQuestion, FacetRow
 from nwx.facets.sites import Sites
@@ -132,12 +133,20 @@ def _counted(
     total: Features | None,
     listed: _Listed | None,
 ) -> tuple[Features, _Listed]:
-    """Return the total and the list of a question, counted where they are not known."""
-    selected = list(columns.select(allowed))
+    """Return the total and the list of a question, counted where they are not known.
+
+    What is counted is kept: lists are asked for again in another order or form.
+    """
+    key = tuple(sorted((name, fits.tobytes()) for name, fits in allowed.items()))
     if total is None:
-        total = counts.count_features(columns, selected)
+        total = columns.kept.get(
+            key, lambda: count_features(columns, list(columns.select(allowed)))
+        )
     if listed is None:
-        groups = counts.count_groups(columns, selected, question.by)
+        groups = columns.kept.get(
+            (key, question.by),
+            lambda: count_groups(columns, list(columns.select(allowed)), question.by),
+        )
         places = candidate_rows(question, groups.features, np.arange(len(groups)))
         listed = groups.rows(columns, places), len(groups)
     return total, listed

@@ -11,9 +11,10 @@ from nwx.bulk.arrays import Array
 from nwx.engine.base import Engine
 from nwx.engine.facet_store import CAPTURE_ROW_FIELDS
 from nwx.facets.columns import FacetColumns
-from nwx.facets.counts import count_features, count_groups
+from nwx.facets.counts import count_features
 from nwx.facets.criteria import Criterion
 from nwx.facets.features import STORED_FEATURES, Features
+from nwx.facets.groups import count_groups
 from nwx.facets.question import FacetCondition
 from nwx.facets.stored_build import with_fetched
 

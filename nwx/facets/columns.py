@@ -10,6 +10,7 @@ from nwx.bulk.arrays import Array
 from nwx.engine.work import current_work
 from nwx.facets.criteria import CUBE, Criterion, grouping_name
 from nwx.facets.features import STORED_FEATURES, Feature, Features
+from nwx.facets.kept_counts import KeptCounts
 from nwx.facets.question import FacetCondition, FacetQuestion, FacetRow
 from nwx.facets.revisits import MonthColumns
 from nwx.facets.stored_build import VARIED_ROWS, Build
@@ -46,6 +47,7 @@ class FacetColumns:
     those whose captures differ; the rows of these are `varied` by month.
     `urls` is how many numbers of URLs there are. `groupings` have the
     combinations of at least `min_captures` captures, columns by grouping.
+    `kept` are counts of the columns, by conditions and lists.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class FacetColumns:
         self.months, self.sizes, self.urls = months, sizes, urls
         self.groupings, self.min_captures = groupings or {}, min_captures
         self._varied, self._read_labels = varied, read_labels
+        self.kept = KeptCounts()
         self._labels: dict[str, list[str]] = {}
         self._codes: dict[Criterion, dict[str, int]] = {}
 

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from nwx.engine.work import Work, working
 from nwx.errors import EngineError, QuestionTimeoutError
 from nwx.facets.columns import FacetColumns, MonthRows
-from nwx.facets.counts import count_features, count_groups, sums, varied_bytes
+from nwx.facets.counts import count_features, sums, varied_bytes
 from nwx.facets.criteria import Criterion
 from nwx.facets.features import Features
+from nwx.facets.groups import count_groups
 
 
 def columns(labels: dict[str, list[str]] | None = None) -> FacetColumns:
