@@ -13,6 +13,8 @@ from nwx.errors import EngineError
 _PAGE = 1_000
 UNREAD = "unread"
 """The name of aggregations that only others look at: their values are not sent."""
+
+_WITHOUT_UNREAD = f"-aggregations.{UNREAD},-aggregations.**.{UNREAD}"
 _KEEP_ALIVE = "5m"
 _OK = 200
 _ATTEMPTS, _LONGEST_PAUSE = 12, 4
@@ -64,7 +66,7 @@ def search_page(server: Server, index: str, body: Body) -> Body:
         "POST",
         f"/{quoted(index)}/_search",
         body,
-        params={"allow_partial_search_results": "false", "filter_path": f"-aggregations.{UNREAD}"},
+        params={"allow_partial_search_results": "false", "filter_path": _WITHOUT_UNREAD},
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
+import msgspec
 from elastic_transport import ConnectionError as TransportConnectionError
 from elastic_transport import ConnectionTimeout, TransportError
 from elasticsearch import ApiError, Elasticsearch, UnsupportedProductError
@@ -115,7 +116,11 @@ def pause(attempt: int) -> None:
 
 def to_json(body: object) -> bytes:
     """Return JSON that every server takes: what UTF-8 cannot hold becomes a question mark."""
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    try:
+        return msgspec.json.encode(body)
+    except UnicodeEncodeError:
+        text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+        return text.encode("utf-8", "replace")
 
 
 def to_lines(bodies: Iterable[object]) -> bytes:

@@ -79,7 +79,7 @@ def flat(aggregations: Body) -> Body:
 
 def _flat(aggregations: Body) -> Iterator[tuple[str, Body]]:
     for name, found in aggregations.items():
-        if "buckets" in found or "value" in found:
+        if "buckets" in found or "value" in found or "count" in found:
             yield name, found
         elif isinstance(found, dict):
             inside = {key: one for key, one in found.items() if isinstance(one, dict)}

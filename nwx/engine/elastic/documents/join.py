@@ -30,6 +30,7 @@ _Joiner = Callable[[DateCondition, bool], Query]
 class Resolved:
     """A question's query in the index of documents; not `whole` where it finds a part only.
 
+    `most` is a number of documents that it does not find more of, if known.
     Where facets leave out their own filters, `apart` has those, `asked` is
     the query without any of them, and `counted` the query of the documents
     that a facet of dates counts.
@@ -37,9 +38,18 @@ class Resolved:
 
     query: Query
     whole: bool = True
+    most: int | None = None
     apart: FacetFilters | None = None
     asked: Query = field(default_factory=dict)
     counted: Mapping[str, Query] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Met:
+    """The documents that meet each condition; a question has at most `most`, if that is known."""
+
+    found: _Found
+    most: int | None = None
 
 
 class Join:
@@ -61,9 +71,9 @@ class Join:
         """
         conditions = all_conditions(query)
         known = self._lists(conditions)
-        found = self._meeting(query, conditions, known)
-        if found is not None:
-            return Resolved(joined_query(query, found))
+        met = self._meeting(query, conditions, known)
+        if met is not None:
+            return Resolved(joined_query(query, met.found), most=met.most)
         return self._walk(query, superset_query(query, known), sort, wanted)
 
     def resolve_apart(self, query: DocumentQuery, facets: Sequence[str]) -> Resolved | None:
@@ -76,9 +86,10 @@ class Join:
             broad = broad.without(facet)
         others = {one: query.without(one) for one in facets if one in DATED_FACETS}
         conditions = _unique(map(all_conditions, (query, *others.values())))
-        found = self._meeting(broad, conditions, self._lists(conditions))
-        if found is None:
+        met = self._meeting(broad, conditions, self._lists(conditions))
+        if met is None:
             return None
+        found = met.found
         apart = FacetFilters(
             {one: _filter(one, query.filters[one]) for one in facets if one not in others},
             _dates_query(query, found) if others else None,
@@ -86,6 +97,7 @@ class Join:
         )
         return Resolved(
             joined_query(query, found),
+            most=met.most,
             apart=apart,
             asked=joined_query(broad, found),
             counted={facet: joined_query(one, found) for facet, one in others.items()},
@@ -93,7 +105,7 @@ class Join:
 
     def _meeting(
         self, query: DocumentQuery, conditions: Sequence[DateCondition], known: Lists
-    ) -> _Found | None:
+    ) -> "_Met | None":
         """Return the documents that meet each condition, of a query's at least; None of too many.
 
         `known` are the lists of documents that are short enough to be had.
@@ -102,11 +114,13 @@ class Join:
         if len(known) < len(conditions) or longest > limits.SHORT_LIST:
             few = self._candidates(query, {}, limits.SHORT_LIST)
             if few is not None:
-                return self._among(conditions, few, known)
+                return _Met(self._among(conditions, few, known), len(few))
         if len(known) == len(conditions):
-            return known
+            return _Met(known)
         candidates = self._candidates(query, known, limits.MAX_IDS)
-        return None if candidates is None else self._among(conditions, candidates, known)
+        if candidates is None:
+            return None
+        return _Met(self._among(conditions, candidates, known), len(candidates))
 
     def _lists(self, conditions: Sequence[DateCondition]) -> Lists:
         return {one: found for one in conditions if (found := self._found(one)) is not None}

@@ -90,7 +90,7 @@ class Searching:
         if question.limit and (order or links.ranks):
             page = self._page_scores(question, resolved.query, order, answer, links)
             hits, parts = self._fetched(question, list(page), links, highlighting), page
-        folded = self._folded(question, resolved.query, answer, hits)
+        folded = self._folded(question, resolved, answer, hits)
         documents = Total(answer["hits"]["total"]["value"])
         counted = self._facet_values(question, query, resolved, answer)
         found = self._hits(hits, _FOLDS[question.collapse], folded, highlighting)
@@ -152,6 +152,8 @@ class Searching:
         groups: Body = {}
         if question.collapse is not Collapse.NONE:
             groups = {"groups": {"cardinality": {"field": fold, **_PRECISE}}}
+            if _is_small(resolved):
+                groups = _count_of_values(fold)
         body: Body = {"query": resolved.query, "size": 0, "track_total_hits": True}
         if resolved.apart is None:
             body["aggs"] = terms_of(facets, question.facet_size) | groups
@@ -232,22 +234,26 @@ class Searching:
         )
 
     def _folded(
-        self, question: Question, query: Query, answer: Body, hits: Sequence[Body]
+        self, question: Question, resolved: Resolved, answer: Body, hits: Sequence[Body]
     ) -> Folded:
         """Count what is folded: all of it, and into each of the hits of a page."""
         documents: int = answer["hits"]["total"]["value"]
         if question.collapse is Collapse.NONE or documents == 0:
             return Folded(Total(documents))
         fold = _FOLDS[question.collapse]
+        counted = flat(answer["aggregations"])
+        known = counted["values"]["count"] if "values" in counted else None
+        if known == documents:
+            return Folded(Total(documents))  # nothing is folded
         folds = {"terms": {fold: [hit["fields"][fold][0] for hit in hits]}}
-        groups = flat(answer["aggregations"])["groups"]["value"]
-        surely_more = groups > RESULT_WINDOW * _SURELY_MORE
-        body: Body = {"query": query, "size": 0, "track_total_hits": False}
-        if surely_more:
-            body |= {"query": {"bool": {"must": [query], "filter": [folds]}}}
-        body["aggs"] = _versions(fold, folds) | ({} if surely_more else _count_of_values(fold))
+        if known is None and counted["groups"]["value"] > RESULT_WINDOW * _SURELY_MORE:
+            known = RESULT_WINDOW + 1
+        body: Body = {"query": resolved.query, "size": 0, "track_total_hits": False}
+        if known is not None:
+            body |= {"query": {"bool": {"must": [resolved.query], "filter": [folds]}}}
+        body["aggs"] = _versions(fold, folds) | (_count_of_values(fold) if known is None else {})
         found = search_page(self._server, self._documents, body)["aggregations"]
-        total = RESULT_WINDOW + 1 if surely_more else found["values"]["count"]
+        total = found["values"]["count"] if known is None else known
         return Folded(
             Total(total) if total <= RESULT_WINDOW else Total(RESULT_WINDOW, "gte"),
             {one["key"]: one["doc_count"] for one in found["hits"]["values"]["buckets"]},
@@ -313,6 +319,11 @@ def _with_link_parts(
 def _filtered_facets(question: Question, query: DocumentQuery) -> list[str]:
     """Return the facets that a filter is about."""
     return [facet for facet in facet_fields(question) if query.filters_facet(facet)]
+
+
+def _is_small(resolved: Resolved) -> bool:
+    """Tell whether all folds of a result can be counted with the search itself."""
+    return resolved.most is not None and resolved.most <= RESULT_WINDOW
 
 
 def _at_least(total: Total) -> Total:

@@ -12,7 +12,7 @@ from nwx.engine.elastic import server as server_module
 from nwx.engine.elastic.bulk import Action, send
 from nwx.engine.elastic.refusals import IndexMissingError, RefusedError
 from nwx.engine.elastic.schema import Schema, index_body
-from nwx.engine.elastic.server import Server
+from nwx.engine.elastic.server import Server, to_json
 from nwx.engine.work import Work, working
 from nwx.errors import (
     EngineError,
@@ -318,3 +318,11 @@ def test_an_unknown_certificate_is_taken_on_request(secure: FakeServer) -> None:
     server = Server(f"https://{secure.address}", ElasticSettings(verify=False))
     assert server.request("GET", "/x") == {"a": 1}
     server.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "written"), [("Zürich", b'"Z\xc3\xbcrich"'), ("\ud800", b'"?"'), ('"', b'"\\""')]
+)
+def test_json_has_what_utf_8_can_hold(text: str, written: bytes) -> None:
+    assert to_json(text) == written
+    assert to_json({"numbers": [1, 2]}) == b'{"numbers":[1,2]}'
