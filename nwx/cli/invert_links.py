@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def command(
     settings: Settings, anew: bool, workers: int | None, as_json: bool, quiet: bool
 ) -> None:
-    """Build the index of inlinks: which pages link to a URL, and with which words.
+    """Build the index of inlinks: who links to a URL, and with which words.
 
     Counts the links of all documents by linked URL, year and collection. Only
     documents that are new, or were captured again since the last run, are

@@ -19,7 +19,7 @@ GROUPS = {
         "stats": "Show the size of each index.",
         "check": "Check that the indices agree with each other and with the import ledger.",
         "dump": "Write an index as JSON lines, ordered by id.",
-        "export": "Write captures or links to files for other programs.",
+        "export": "Write captures, or links, to files for other programs.",
         "wacz": "Pack a selection of captures into a WACZ file.",
     },
     "Search": {
