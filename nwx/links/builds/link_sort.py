@@ -12,6 +12,8 @@ from nwx.links.builds.parts import LinkPart
 
 RANGE_LINKS = 1 << 20
 _SAMPLES = 8
+_GOLDEN = (5**0.5 - 1) / 2
+"""Multiples of it are spread evenly between whole numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +33,17 @@ class KeyedLinks:
 
 def range_starts(parts: Sequence[LinkPart], links: int = RANGE_LINKS) -> list[str]:
     """Return the first urlkeys of ranges of about so many links each; the first is ""."""
-    step = max(1, links // _SAMPLES)
     sampled: list[tuple[str, float]] = []
-    for part in parts:
+    for number, part in enumerate(parts):
         targets, ends = part.table("targets"), part.link_starts()[1:]
         if not len(ends):
             continue
-        own_step = min(step, max(1, int(ends[-1]) // _SAMPLES))
-        marks = ends // own_step
-        places = np.flatnonzero(np.diff(marks, prepend=0))
-        weights = np.diff(marks, prepend=0)[places] * own_step
+        step = min(max(1, links // _SAMPLES), max(1, int(ends[-1]) // _SAMPLES))
+        # Parts are alike: at the same places in each, the samples would lie at a few places in all.
+        offset = int(number * _GOLDEN % 1 * step)
+        marks = np.diff((ends + offset) // step, prepend=0)
+        places = np.flatnonzero(marks)
+        weights = marks[places] * step
         sampled += zip(targets["key"].gather(places).to_list(), weights.tolist(), strict=True)
     sampled.sort()
     starts, passed = [""], 0.0
