@@ -57,7 +57,7 @@ def main() -> None:
         for number, (name, checkout) in enumerate(versions.items()):
             archive = folder / str(number)
             command = [sys.executable, "-c", FILL, str(archive), str(given.documents)]
-            subprocess.run(command, check=True, env=_environment(checkout))
+            subprocess.run(command, check=True, env=_environment(checkout), cwd=checkout)
             servers[name] = stack.enter_context(_serving(checkout, archive))
         for _ in range(given.rounds):
             for target, address in TARGETS.items():

@@ -141,8 +141,8 @@ class WsgiAnswer:
         """Return bytes of the body as they go over the connection, behind the head at first."""
         head = b""
         if not self._head_sent:
-            self._head_sent = True
             head = self._head(len(data) if last else None)
+            self._head_sent = True
         if self._is_head or self._status.startswith(_BODILESS):
             return head
         if self._chunked:

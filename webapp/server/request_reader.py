@@ -66,7 +66,7 @@ class RequestReader:
 
     def _reset(self) -> None:
         self.begun = self.in_body = self.sends_much = self.wants_continue = False
-        self._read = self._body_bytes = 0
+        self._read = self._head_bytes = self._body_bytes = 0
         self._most_bytes = MOST_BODY_BYTES
         self._target = b""
         self._headers: dict[str, str] = {}
@@ -99,10 +99,12 @@ class RequestReader:
 
     def on_url(self, target: bytes) -> None:
         """Take a part of the target."""
+        self._count_head(len(target))
         self._target += target
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header; those behind a body, and names with `_`, are dropped."""
+        self._count_head(len(name) + len(value))
         key = _environ_key(name)
         if not key or self.in_body:
             return
@@ -111,6 +113,11 @@ class RequestReader:
             joint = "; " if key == "HTTP_COOKIE" else ", "
             text = f"{self._headers[key]}{joint}{text}"
         self._headers[key] = text
+
+    def _count_head(self, size: int) -> None:
+        self._head_bytes += size
+        if self._head_bytes > MOST_HEAD_BYTES:
+            self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
 
     def on_headers_complete(self) -> None:
         """Decide by its head how much of a request is read."""

@@ -1,0 +1,267 @@
+"""HTTP as our server speaks it: requests of any form, and answers of any kind."""
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from webapp.server import http_connection, http_server
+from webapp.server.http_server import HttpServer, make_server
+from webapp.server.request_reader import MOST_BODY_BYTES, MOST_HEAD_BYTES
+from webapp.server.sockets import listen, port_of
+
+TOKEN = "secret"
+Start = Callable[..., Any]
+
+
+class App:
+    """An application with an address for each kind of answer."""
+
+    def __init__(self) -> None:
+        self.closed = threading.Semaphore(0)
+        self.may_end = threading.Event()
+        self.has_begun = threading.Event()
+
+    def __call__(self, environ: dict[str, Any], start: Start) -> Iterator[bytes] | list[bytes]:
+        path = environ["PATH_INFO"]
+        kind = getattr(self, path.strip("/"), None)
+        return kind(environ, start) if callable(kind) else self.echo(environ, start)
+
+    def echo(self, environ: dict[str, Any], start: Start) -> list[bytes]:
+        """Give method, path, query, an odd header and the body."""
+        names = ("REQUEST_METHOD", "PATH_INFO", "QUERY_STRING", "HTTP_X_A", "CONTENT_LENGTH")
+        told = " ".join(str(environ.get(name, "")) for name in names)
+        body = told.encode("latin-1") + b"|" + environ["wsgi.input"].read()
+        start("200 OK", [("Content-Length", str(len(body)))])
+        return [body]
+
+    def pieces(self, environ: dict[str, Any], start: Start) -> Iterator[bytes]:
+        start("200 OK", [("Content-Type", "text/plain")])
+        try:
+            yield from (b"one", b"", b"two")
+        finally:
+            self.closed.release()
+
+    def nothing(self, environ: dict[str, Any], start: Start) -> list[bytes]:
+        start("204 No Content", [])
+        return []
+
+    def short(self, environ: dict[str, Any], start: Start) -> list[bytes]:
+        start("200 OK", [("Content-Length", "9")])
+        return [b"short"]
+
+    def fails(self, environ: dict[str, Any], start: Start) -> list[bytes]:
+        raise ValueError("no")
+
+    def fails_later(self, environ: dict[str, Any], start: Start) -> Iterator[bytes]:
+        start("200 OK", [])
+        yield b"one"
+        raise ValueError("no")
+
+    def injects(self, environ: dict[str, Any], start: Start) -> list[bytes]:
+        start("200 OK", [("X-A", "a\r\nSet-Cookie: b")])
+        return []
+
+    def writes(self, environ: dict[str, Any], start: Start) -> list[bytes]:
+        start("200 OK", [("Content-Length", "6")])(b"one")
+        return [b"two"]
+
+    def waits(self, environ: dict[str, Any], start: Start) -> list[bytes]:
+        self.has_begun.set()
+        self.may_end.wait(60)
+        return self.echo(environ, start)
+
+    def endless(self, environ: dict[str, Any], start: Start) -> Iterator[bytes]:
+        start("200 OK", [])
+        try:
+            while True:
+                yield b"x" * 65_536
+        finally:
+            self.closed.release()
+
+
+@pytest.fixture
+def app() -> App:
+    return App()
+
+
+@pytest.fixture
+def server(app: App) -> Iterator[HttpServer]:
+    server = make_server(app, listen("127.0.0.1", 0), 2, TOKEN)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    yield server
+    app.may_end.set()
+    server.close()
+    thread.join(20)
+
+
+@pytest.fixture
+def port(server: HttpServer) -> int:
+    return server.place[1]
+
+
+def exchange(port: int, sent: bytes, *, ends: bool = True) -> bytes:
+    """Return all that the server answers until it closes the connection."""
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(sent)
+        if ends:
+            connection.shutdown(socket.SHUT_WR)
+        answer = b""
+        while piece := connection.recv(65_536):
+            answer += piece
+    return answer
+
+
+def get(path: str, *headers: str, method: str = "GET", version: str = "1.1") -> bytes:
+    """Return a request without a body."""
+    return "\r\n".join([f"{method} {path} HTTP/{version}", "Host: a", *headers, "", ""]).encode()
+
+
+def test_requests_that_come_together_are_answered_in_order(port: int) -> None:
+    answer = exchange(port, b"".join(get(f"/{number}") for number in range(20)))
+    places = [answer.index(b"GET /%d " % number) for number in range(20)]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("sent", "found"),
+    [
+        (get("/a%20b%C3%A9?q=%20#part"), "GET /a bÃ© q=%20".encode("latin-1")),
+        (get("http://a.example:80/b?c"), b"GET /b c "),
+        (get("/", "X-A: one", "X_A: two", "X-A: three"), b"GET /  one, three"),
+        (get("/", "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c"), b"GET / "),
+        (get("/", version="1.0"), b"Connection: close"),
+        (get("/", "Connection: keep-alive", version="1.0"), b"Connection: keep-alive"),
+        (get("/", "Connection: close"), b"Connection: close"),
+        (get("/nothing"), b"HTTP/1.1 204 No Content"),
+        (get("/writes"), b"\r\n\r\nonetwo"),
+        (get("/pieces"), b"3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n"),
+        (get("/pieces", version="1.0"), b"\r\n\r\nonetwo"),
+        (get("/fails"), b"HTTP/1.1 500 Internal Server Error"),
+        (get("/injects"), b"HTTP/1.1 500 Internal Server Error"),
+        (b"nonsense\r\n\r\n", b"HTTP/1.1 400 Bad Request"),
+        (get("nowhere"), b"HTTP/1.1 400 Bad Request"),
+        (get("/", "Content-Length: x"), b"HTTP/1.1 400 Bad Request"),
+        (get("/", "Content-Length: 3", "Transfer-Encoding: chunked"), b"HTTP/1.1 400 Bad Request"),
+        (get("/", "X: " + "x" * MOST_HEAD_BYTES), b"HTTP/1.1 431 "),
+        (get("/" + "x" * MOST_HEAD_BYTES), b"HTTP/1.1 431 "),
+        (get("/", f"Content-Length: {MOST_BODY_BYTES + 1}"), b"HTTP/1.1 413 "),
+        (get("/", f"Content-Length: {10**17}"), b"HTTP/1.1 413 "),
+    ],
+)
+def test_each_request_has_its_answer(port: int, sent: bytes, found: bytes) -> None:
+    assert found in exchange(port, sent)
+    assert b"GET /next" in exchange(port, get("/next"))
+
+
+def test_what_follows_a_good_request_is_refused_behind_its_answer(port: int) -> None:
+    answer = exchange(port, get("/first") + b"nonsense\r\n\r\n")
+    assert answer.index(b"GET /first") < answer.index(b"400 Bad Request")
+
+
+def test_the_answer_to_head_has_no_body(port: int) -> None:
+    for path in ("/echo", "/pieces"):
+        head, _, body = exchange(port, get(path, method="HEAD")).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 200 OK")
+        assert body == b""
+
+
+@pytest.mark.parametrize("path", ["/short", "/fails_later"])
+def test_an_answer_that_ends_too_early_ends_the_connection(port: int, path: str) -> None:
+    answer = exchange(port, get(path) + get("/next"), ends=False)
+    assert b"200 OK" in answer
+    assert b"/next" not in answer
+    assert not answer.endswith(b"0\r\n\r\n")
+
+
+def test_who_waits_to_be_told_is_told_to_go_on(port: int) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(get("/", "Content-Length: 3", "Expect: 100-continue", method="POST"))
+        assert connection.recv(65_536) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(b"abc")
+        assert connection.recv(65_536).endswith(b"|abc")
+
+
+def test_large_bodies_are_taken_with_the_token_only(port: int) -> None:
+    size = 10 * MOST_BODY_BYTES
+    head = get("/", f"Content-Length: {size}", f"Authorization: Bearer {TOKEN}", method="POST")
+    answer = exchange(port, head + b"x" * size)
+    assert answer.partition(b"|")[2] == b"x" * size
+    chunks = b"%x\r\n%b\r\n" % (size, b"x" * size)
+    head = get("/", "Transfer-Encoding: chunked", method="POST")
+    assert exchange(port, head + chunks, ends=False).startswith(b"HTTP/1.1 413 ")
+
+
+def test_trailers_without_an_end_are_refused(port: int) -> None:
+    head = get("/", "Transfer-Encoding: chunked", method="POST")
+    trailers = b"3\r\nabc\r\n0\r\nX: " + b"x" * (MOST_HEAD_BYTES + 65_536)
+    assert b"HTTP/1.1 431 " in exchange(port, head + trailers, ends=False)
+
+
+def test_who_leaves_ends_what_is_made_for_him(port: int, app: App) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(get("/endless"))
+        assert connection.recv(65_536)
+    assert app.closed.acquire(timeout=30)
+
+
+def test_an_answer_that_is_not_read_takes_no_thread(
+    port: int, app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_connection, "BUFFERED_BYTES", 1 << 16)
+    readers = [socket.create_connection(("127.0.0.1", port), timeout=30) for _ in range(6)]
+    for reader in readers:
+        reader.sendall(get("/endless"))
+    for reader in readers:
+        assert reader.recv(10)
+    assert b"GET /next" in exchange(port, get("/next"))
+    for reader in readers:
+        reader.close()
+    for _ in readers:
+        assert app.closed.acquire(timeout=30)
+
+
+def test_answers_that_are_under_way_come_before_the_end(server: HttpServer, app: App) -> None:
+    port = server.place[1]
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(get("/waits"))
+        assert app.has_begun.wait(30)
+        server.close()
+        time.sleep(0.1)
+        app.may_end.set()
+        assert b"GET /waits" in connection.recv(65_536)
+        assert connection.recv(65_536) == b""
+
+
+def test_short_answers_come_at_once_unless_they_are_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[str] = []
+    slow = threading.Event()
+
+    def answer(environ: dict[str, Any], start: Start) -> list[bytes] | None:
+        threads.append(threading.current_thread().name)
+        if slow.is_set():
+            time.sleep(0.05)
+        if environ["PATH_INFO"] == "/long":
+            return None
+        start("200 OK", [("Content-Length", "2")])
+        return [b"ok"]
+
+    listening = listen("127.0.0.1", 0)
+    server = make_server(App(), listening, 2, at_once=answer)
+    thread = threading.Thread(target=server.run, daemon=True, name="loop")
+    thread.start()
+    port = port_of(listening)
+    monkeypatch.setattr(http_server, "SLOW_SECONDS", 60.0)
+    assert exchange(port, get("/a") + get("/b")).count(b"\r\n\r\nok") == 2
+    assert threads == ["loop", "loop"]
+    assert b"GET /long" in exchange(port, get("/long"))
+    monkeypatch.setattr(http_server, "SLOW_SECONDS", 0.02)
+    slow.set()
+    assert exchange(port, get("/a")).endswith(b"ok")
+    assert b"GET /b" in exchange(port, get("/b"))
+    server.close()
+    thread.join(20)
