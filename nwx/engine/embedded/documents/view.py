@@ -5,7 +5,6 @@ import threading
 from collections.abc import Hashable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 from cachetools import LRUCache
 from tantivy import Query
 
@@ -15,7 +14,13 @@ from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.columns import DocumentColumns
 from nwx.engine.embedded.documents.compile import any_field_query
 from nwx.engine.embedded.documents.matches.numbers import all_numbers, listed_numbers
-from nwx.engine.embedded.documents.matches.word_sets import WordSets, words_in
+from nwx.engine.embedded.documents.matches.word_sets import (
+    Bits,
+    WordSets,
+    bits_of,
+    numbers_of,
+    words_in,
+)
 from nwx.engine.embedded.documents.searcher import DocumentSearcher, ReadIndex
 from nwx.engine.embedded.documents.stored_columns import Ints, load_columns_file, read_columns
 from nwx.engine.embedded.folder import Folder
@@ -33,7 +38,7 @@ class ArchiveView:
     def __init__(self, searcher: DocumentSearcher, columns: DocumentColumns) -> None:
         self.searcher = searcher
         self.columns = columns
-        self._large: LRUCache[Hashable, npt.NDArray[np.uint8]] = LRUCache(_KEPT)
+        self._large: LRUCache[Hashable, Bits] = LRUCache(_KEPT)
         self._guard = threading.Lock()
         self._words = WordSets(self._having, self.all_nums(), columns.size)
 
@@ -45,13 +50,11 @@ class ArchiveView:
         with self._guard:
             kept = self._large.get(key)
         if kept is not None:
-            return np.flatnonzero(np.unpackbits(kept))
+            return numbers_of(kept)
         nums = self.nums(query)
         if len(nums) > _FEW:
-            there = np.zeros(self.columns.size, dtype=bool)
-            there[nums] = True
             with self._guard:
-                self._large[key] = np.packbits(there)
+                self._large[key] = bits_of(nums, self.columns.size)
         return nums
 
     def matching(self, node: Node, query: Query) -> Ints:

@@ -27,7 +27,8 @@ def bits_of(nums: Ints, size: int) -> Bits:
 
 def numbers_of(bits: Bits) -> Ints:
     """Return the numbers of a set, in order."""
-    return np.flatnonzero(np.unpackbits(bits.view(np.uint8), bitorder="little"))
+    # NumPy finds what is true in an array of bools several times as fast as in one of numbers.
+    return np.flatnonzero(np.unpackbits(bits.view(np.uint8), bitorder="little").view(np.bool_))
 
 
 class WordSets:
