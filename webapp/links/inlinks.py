@@ -44,7 +44,7 @@ def url_inlinks(
 
 
 @dataclass(frozen=True, slots=True)
-class Outlink:
+class OutlinkState:
     """A link of a document: whether what it leads to was captured.
 
     `state` is `captured`, `error` (captured with errors alone), `never`, or
@@ -57,7 +57,7 @@ class Outlink:
     state: str
 
 
-def outlink_states(engine: Engine, links: Sequence[Link]) -> list[Outlink]:
+def outlink_states(engine: Engine, links: Sequence[Link]) -> list[OutlinkState]:
     """Return links with what became of the URLs that they lead to."""
     keys = {link: key for key, link in link_keys(links)}
     statuses = engine.statuses(list(dict.fromkeys(keys.values())))
@@ -71,5 +71,5 @@ def outlink_states(engine: Engine, links: Sequence[Link]) -> list[Outlink]:
             state = "never"
         else:
             state = "captured" if status < LOWEST_ERROR else "error"
-        found.append(Outlink(link.url, link.text, present_kind(link.kind), state))
+        found.append(OutlinkState(link.url, link.text, present_kind(link.kind), state))
     return found
