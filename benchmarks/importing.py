@@ -6,15 +6,16 @@ the loop in as many processes as nwx has, each into a new embedded archive,
 and prints captures and MB of WARC a second, the share of the one process
 that writes, the ratios, the most memory of all processes together for one
 file and for many, the time for what is imported already, and the size of
-the index beside that of the text. With `--elastic` it imports into
-Elasticsearch instead, and prints the share of the server's processor time.
+the index beside that of the text. With `--elastic` it imports into both
+engines instead, and prints what the server takes of the processors.
 
     python -m benchmarks.importing --files 8 --pages 150
     python -m benchmarks.importing /data/*.warc.gz
-    python -m benchmarks.importing --elastic http://localhost:9200
+    python -m benchmarks.importing --elastic
 """
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -25,12 +26,13 @@ from pathlib import Path
 
 from benchmarks.made_pages import made_files
 from benchmarks.plain_loop import run_loop, run_loops
-from benchmarks.process_family import FamilyWatch, worked_seconds
+from benchmarks.process_family import FamilyWatch, family_seconds
 from nwx.engine.open import open_engine
 from nwx.importing import ImportOptions, ImportReport, import_files, import_report_json
 from nwx.model import IndexName
 from nwx.settings import ElasticSettings, Settings
 from nwx.warc.sources import expand
+from tests.elasticsearch.server import node
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,8 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory(prefix="nwx-bench-") as folder:
         if options.elastic:
-            _compare_engines(options, Path(folder))
+            with node() as server:
+                _compare_engines(options, Path(folder), server)
         else:
             _compare(options, Path(folder))
 
@@ -68,8 +71,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--memory-files", type=int, default=100, help="many files, for memory")
     parser.add_argument("--memory-pages", type=int, default=300, help="pages in each of them")
     parser.add_argument("--only-memory", action="store_true")
-    parser.add_argument("--elastic", metavar="URL", help="beside the embedded engine")
-    parser.add_argument("--server", type=int, metavar="PID", help="process of that server")
+    parser.add_argument("--elastic", action="store_true", help="into both engines")
     parser.add_argument("--run", choices=RUNS, help=argparse.SUPPRESS)
     parser.add_argument("--archive", help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -155,20 +157,20 @@ def _print_memory(folder: Path, options: argparse.Namespace) -> None:
     )
 
 
-def _compare_engines(options: argparse.Namespace, folder: Path) -> None:
+def _compare_engines(options: argparse.Namespace, folder: Path, server: str) -> None:
     """Import into both engines in turn."""
     warcs = options.warcs or made_files(folder, options.files, options.pages)
     size = sum(Path(warc).stat().st_size for warc in warcs)
     found: dict[str, Figure] = {}
     for turn in range(options.repeat):
-        for name, archive in (("embedded", str(folder / str(turn))), ("elastic", options.elastic)):
-            before = worked_seconds(options.server)
+        for name, archive in (("embedded", str(folder / str(turn))), ("elastic", server)):
+            before = family_seconds(os.getpid())
             figure = _measured("nwx", archive, warcs, options)
-            server = worked_seconds(options.server) - before
+            served = family_seconds(os.getpid()) - before
             _print_figure(replace(figure, name=name), size)
             if name == "elastic":
-                cores = server / figure.seconds
-                print(f"{server:.2f} s of processor of the server, {cores:.2f} cores")
+                share = served / (served + figure.processor)
+                print(f"{served:.2f} s of processor of the server, {share:.0%} of all")
             if name not in found or figure.seconds < found[name].seconds:
                 found[name] = figure
     ratio = found["elastic"].seconds / found["embedded"].seconds

@@ -32,8 +32,13 @@ class FamilyWatch:
     def _look(self) -> None:
         while not self._over.wait(0.05):
             family = list(_family(self._pid))
-            self._worked |= {pid: worked for pid in family if (worked := worked_seconds(pid))}
+            self._worked |= {pid: worked for pid in family if (worked := _worked_seconds(pid))}
             self.memory = max(self.memory, sum(map(_held, family)))
+
+
+def family_seconds(pid: int) -> float:
+    """Return the processor seconds of a process and its descendants that still run."""
+    return sum(map(_worked_seconds, _family(pid)))
 
 
 def _family(pid: int) -> Iterator[int]:
@@ -47,8 +52,7 @@ def _family(pid: int) -> Iterator[int]:
         yield from _family(int(child))
 
 
-def worked_seconds(pid: int | None) -> float:
-    """Return the processor seconds that a process and its threads took, 0 of none."""
+def _worked_seconds(pid: int) -> float:
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
