@@ -245,8 +245,8 @@ class _Run:
 
     def _close(self, job: _Job, verdict: Verdict) -> None:
         self._tally.close(job.source, verdict)
-        if self._namesakes[job.source.name]:
-            source = self._namesakes[job.source.name].pop(0)
+        if namesakes := self._namesakes.get(job.source.name):
+            source = namesakes.pop(0)
             self._waiting.append(_Job(source, source.path, job.entry))
 
     def _requeue(self, worker: Worker) -> None:

@@ -13,7 +13,7 @@ from nwx.engine.embedded.stage.segments import adopt_segments
 MERGED_SEGMENTS = 8
 """From so many segments on tantivy may merge some."""
 
-_HEAP_BYTES = 192_000_000
+_HEAP_BYTES = 32_000_000  # most documents come in segments that others made
 _NOBODY = 0  # numbers of documents begin at 1
 
 
