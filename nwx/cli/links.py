@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nwx.engine.base import Engine
     from nwx.links.archive_links import ArchiveLinks
     from nwx.links.asked_place import AskedPlace
-    from nwx.links.outlinks import Outlink
+    from nwx.links.outlinks import PageOutlink
 
 _ANCHORS_SHOWN = 10
 _IN_COLUMNS = ("url", "timestamp", "kind", "text", "target")
@@ -182,7 +182,7 @@ def _print_outlinks(engine: "Engine", place: "AskedPlace", cell: LinkCell, asked
         click.echo(f"  {mark} {one.kind:10} {clean(one.url)}  {clean(one.text)}".rstrip())
 
 
-def _write_outlinks_json(place: str, rows: "Iterable[Outlink]") -> None:
+def _write_outlinks_json(place: str, rows: "Iterable[PageOutlink]") -> None:
     click.echo(f'{json_text({"url": place})[:-1]}, "to": [', nl=False)
     separator = "\n"
     for one in rows:

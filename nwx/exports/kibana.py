@@ -33,6 +33,7 @@ _DATA_VIEWS = (
     ("documents", "documents", "crawl_date"),
     ("dates", "dates of documents", "dates"),
     ("facets", "facets", None),
+    ("inlinks", "inlinks", "last"),
 )
 
 

@@ -6,7 +6,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -164,6 +164,8 @@ class _Build:
     def finish(self) -> tuple[InlinkNotes, StoredBuild]:
         """Write the build and make it the current one."""
         parts = self._parts()
+        if self._base is not None and not parts and self._is_same(self._base):
+            return self._kept(self._base)
         draft = InlinkDraft(self._folder / _DRAFT, self._base, _number(self._index))
         table = draft.write_documents(parts, self._states)
         ranges = draft.write_ranges(parts, table, self._workers, self._progress)
@@ -183,6 +185,21 @@ class _Build:
         stored = self._publish(notes, draft)
         for part in parts:
             part.remove()
+        return notes, stored
+
+    def _is_same(self, base: InlinkTable) -> bool:
+        """Tell whether a build has the documents of now."""
+        known = living(base.documents)
+        there = known.join(self._states, on=["id", "state"], how="semi")
+        return len(there) == len(known)
+
+    def _kept(self, base: InlinkTable) -> tuple[InlinkNotes, StoredBuild]:
+        """Return the build before, noted to be that of now."""
+        if base.notes.stamp == self._stamp:
+            return base.notes, base.stored
+        notes = replace(base.notes, stamp=self._stamp)
+        stored = StoredBuild(base.stored.blobs, notes.as_json())
+        self._index.swap(stored, self._index.version())
         return notes, stored
 
     def _publish(self, notes: InlinkNotes, draft: InlinkDraft) -> StoredBuild:

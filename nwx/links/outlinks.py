@@ -18,7 +18,7 @@ _OK, _REDIRECTION = 200, 300
 
 
 @dataclass(frozen=True, slots=True)
-class Outlink:
+class PageOutlink:
     """A link of a page, and whether the linked URL was ever captured."""
 
     page: str
@@ -29,7 +29,7 @@ class Outlink:
     captured: bool
 
 
-def outlinks_of(engine: Engine, place: AskedPlace, cell: LinkCell) -> Iterator[Outlink]:
+def outlinks_of(engine: Engine, place: AskedPlace, cell: LinkCell) -> Iterator[PageOutlink]:
     """Stream the links of the newest capture of a URL, or of each URL of a host, in a cell.
 
     Of a host, those to other hosts. In the order of pages, and of the links
@@ -45,7 +45,7 @@ def outlinks_of(engine: Engine, place: AskedPlace, cell: LinkCell) -> Iterator[O
             for link, key in zip(links, keys, strict=True):
                 if place.is_host and host_of_urlkey(key) == place.host:
                     continue
-                yield Outlink(
+                yield PageOutlink(
                     capture.url,
                     capture.timestamp,
                     link.url,
