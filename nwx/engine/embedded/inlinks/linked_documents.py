@@ -34,13 +34,13 @@ class LinkedDocuments:
         size = 0 if self.table is None else self.table.size
         return np.searchsorted(self.targets[self._order], np.arange(size + 1))
 
-    def nums(self, targets: Ints) -> tuple[Ints, Ints]:
-        """Return the documents of targets, and which of the targets each is of."""
+    def nums(self, targets: Ints) -> Ints:
+        """Return the documents of targets."""
         begins = self._starts[targets]
         lengths = self._starts[targets + 1] - begins
-        of = np.repeat(np.arange(len(targets)), lengths)
-        places = np.arange(len(of)) + np.repeat(begins - np.cumsum(lengths) + lengths, lengths)
-        return self._order[places], of
+        firsts = np.repeat(begins - np.cumsum(lengths) + lengths, lengths)
+        found: Ints = self._order[np.arange(len(firsts)) + firsts]
+        return found
 
     def meet(self, wanted: TargetSet) -> Bools:
         """Tell of each number whether its target is in a set."""

@@ -45,6 +45,7 @@ class LinkedSearch:
     def __init__(self, documents: LinkedDocuments, weights: RankingSettings) -> None:
         self._documents = documents
         self._texts: dict[int, float] = {}
+        self._found_nums: Ints = np.zeros(0, dtype=np.int64)
         self._weights = weights
         table = documents.table
         self._ranking = None if table is None else LinkRanking(table, weights, tokens, fold)
@@ -76,8 +77,8 @@ class LinkedSearch:
 
     def nums(self, found: FoundTargets) -> Ints:
         """Return the documents of found targets, in order."""
-        nums, _ = self._documents.nums(found.targets)
-        return np.sort(nums)
+        self._found_nums = np.sort(self._documents.nums(found.targets))
+        return self._found_nums
 
     def ranked(
         self,
@@ -118,9 +119,8 @@ class LinkedSearch:
         """Return the documents of a result that anchors found and that are not listed."""
         if found is None:
             return listed[:0]
-        documents, _ = self._documents.nums(found.targets)
-        documents = documents[_among(documents, nums)]
-        return documents[~np.isin(documents, listed)]
+        new = self._found_nums[~_among(self._found_nums, np.sort(listed))]
+        return new[_among(new, nums)]
 
     def by_inlinks(
         self, columns: DocumentColumns, nums: Ints, groups: Ints | None, wanted: int
