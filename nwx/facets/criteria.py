@@ -330,8 +330,12 @@ class Criterion(StrEnum):
     @property
     def source(self) -> "Criterion":
         """The criterion that this one is derived from, itself where it is not."""
-        return Criterion.named(self.definition.derived_from or self.value)
+        # Asked of each condition of each question: without a look at all criteria.
+        derived_from = self.definition.derived_from
+        return _CRITERIA[derived_from] if derived_from else self
 
+
+_CRITERIA = {one.value: one for one in Criterion}
 
 COLUMN_CRITERIA = tuple(one for one in Criterion if one.source is one)
 """The criteria that captures have columns of; the others are derived from these."""

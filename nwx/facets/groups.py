@@ -18,12 +18,11 @@ from nwx.bulk.arrays import Array
 from nwx.engine.work import current_work
 from nwx.facets.codes import check_bits
 from nwx.facets.columns import FacetColumns, MonthRows
-from nwx.facets.counts import MARKED_FROM, count_features, sums, together, varied_bytes
+from nwx.facets.counts import MARKED_FROM, PIECE, count_features, sums, together, varied_bytes
 from nwx.facets.criteria import Criterion
 from nwx.facets.features import STORED_FEATURES, Features
 from nwx.facets.question import FacetRow
 
-_PIECE = 1 << 16
 _COUNTED_AT_ONCE = 1 << 22
 _NOTED_FROM = 0.6
 """Where there are fewer captures for each number, notes for all numbers do not pay."""
@@ -162,7 +161,7 @@ class _Groups:
         work = current_work()
         for one in self.months:
             work.check()
-            yield from one.pieces(name, max(_PIECE, self.size))
+            yield from one.pieces(name, max(PIECE, self.size))
 
 
 def _many_groups(
@@ -345,7 +344,7 @@ def _others(noted: Array, pieces: Iterable[_Piece]) -> Iterator[_Piece]:
 
 
 def _cut(first: Array, second: Array, size: int) -> Iterator[_Piece]:
-    length = max(_PIECE, size)
+    length = max(PIECE, size)
     for start in range(0, len(first), length):
         yield first[start : start + length], second[start : start + length]
 

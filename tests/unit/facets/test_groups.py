@@ -86,7 +86,7 @@ def test_each_group_is_counted_as_plain_python_does(
     documents: int,
     sites: int,
 ) -> None:
-    monkeypatch.setattr(groups, "_PIECE", 64)
+    monkeypatch.setattr(groups, "PIECE", 64)
     columns = by_chance(captures + documents, captures, documents, sites)
     where = [] if status is None else [parse_condition("status=redirection")]
     selected = list(columns.select(columns.allowed(where)))
