@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 import numpy as np
-import re2
-from rapidfuzz.distance import OSA
 
 from nwx.bulk.arrays import Array
 from nwx.engine.anchors.table import AnchorTable, Scores, TargetNumbers
@@ -136,6 +134,9 @@ class AnchorWords:
         ]
 
     def _following(self, pattern: str) -> list[int]:
+        # Imported here: only patterns need it.
+        import re2
+
         pieces = [self._expression(piece) for piece in _PIECE.findall(pattern)]
         options = re2.Options()
         options.dot_nl = True
@@ -162,6 +163,9 @@ class AnchorWords:
         return _escaped(self._fold(piece[1:] if piece[0] == "\\" and len(piece) == 2 else piece))
 
     def _like(self, word: str, distance: int) -> list[int]:
+        # Imported here: only misspelt words (`~`) need it.
+        from rapidfuzz.distance import OSA
+
         return [
             number
             for number, term in enumerate(self._table.all_terms)
@@ -222,6 +226,8 @@ class AnchorWords:
 
 
 def _escaped(text: str) -> str:
+    import re2
+
     escaped: str = re2.escape(text)
     return escaped
 
