@@ -15,7 +15,7 @@ from nwx.values.link_places import domain_of_host
 from webapp.site.context import engine
 
 _EXTENSION = "nwx-links"
-_GRAPHS = 6
+_GRAPHS, _RANKED = 6, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,50 +31,55 @@ class LinkAnswers:
 
     def __init__(self, archive: Engine) -> None:
         self._archive = archive
-        self._lock = Lock()
+        # Of their own, so that whoever asks for the links of a URL waits for no graph.
+        self._opening, self._counting = Lock(), Lock()
         self._version = ""
         self._links: ArchiveLinks | None = None
-        self._graphs: LRUCache[GraphKey, HostGraph] = LRUCache(_GRAPHS)
-        self._central: LRUCache[GraphKey, Centrality] = LRUCache(2)
+        self._graphs: LRUCache[tuple[str, GraphKey], HostGraph] = LRUCache(_GRAPHS)
+        self._central: LRUCache[tuple[str, GraphKey], Centrality] = LRUCache(_RANKED)
 
     def links(self) -> ArchiveLinks | None:
         """Return the current build, None where links were never inverted."""
+        _, links = self._current()
+        return links
+
+    def _current(self) -> tuple[str, ArchiveLinks | None]:
         version = self._archive.inlink_index().version()
-        with self._lock:
+        with self._opening:
             if version != self._version:
                 self._links = ArchiveLinks(self._archive) if version else None
-                self._graphs.clear()
-                self._central.clear()
                 self._version = version
-            return self._links
+            return self._version, self._links
 
     def graph(self, key: GraphKey) -> HostGraph | None:
         """Return a graph, None where links were never inverted; others wait meanwhile."""
-        links = self.links()
+        version, links = self._current()
         if links is None:
             return None
-        with self._lock:
-            return self._graph(links, key)
+        with self._counting:
+            return self._graph(version, links, key)
 
-    def _graph(self, links: ArchiveLinks, key: GraphKey) -> HostGraph:
-        found = self._graphs.get(key)
+    def _graph(self, version: str, links: ArchiveLinks, key: GraphKey) -> HostGraph:
+        found = self._graphs.get((version, key))
         if found is None:
             if key.domains:
-                found = domain_graph(self._graph(links, GraphKey(False, key.cell)), domain_of_host)
+                hosts = self._graph(version, links, GraphKey(False, key.cell))
+                found = domain_graph(hosts, domain_of_host)
             else:
                 found = links.host_graph(key.cell)
-            self._graphs[key] = found
+            self._graphs[version, key] = found
         return found
 
     def central(self, key: GraphKey) -> tuple[HostGraph, Centrality] | None:
         """Return a graph with the centralities of its hosts."""
-        graph = self.graph(key)
-        if graph is None:
+        version, links = self._current()
+        if links is None:
             return None
-        with self._lock:
-            found = self._central.get(key)
+        with self._counting:
+            graph = self._graph(version, links, key)
+            found = self._central.get((version, key))
             if found is None:
-                found = self._central[key] = centrality(graph)
+                found = self._central[version, key] = centrality(graph)
             return graph, found
 
 

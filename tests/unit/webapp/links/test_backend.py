@@ -1,0 +1,36 @@
+"""The inverted links that the application holds."""
+
+from functools import partial
+from pathlib import Path
+
+from nwx.engine.embedded import EmbeddedEngine
+from nwx.links.build import InlinkBuildOptions, invert_links
+from tests.links import page
+from webapp.links.backend import GraphKey, LinkAnswers
+
+
+def test_answers_follow_the_current_build(tmp_path: Path) -> None:
+    folder = tmp_path / "archive"
+    reopen = partial(EmbeddedEngine, folder, read_only=True)
+    with EmbeddedEngine(folder) as engine:
+        engine.write(page("http://a.test/", ["http://b.test/"]))
+        engine.refresh()
+        answers = LinkAnswers(engine)
+        key = GraphKey(domains=False)
+        assert answers.links() is None
+        assert answers.graph(key) is None
+        assert answers.central(key) is None
+        invert_links(engine, reopen, InlinkBuildOptions(workers=1))
+        first = answers.graph(key)
+        assert first is not None
+        assert list(first.hosts) == ["a.test", "b.test"]
+        assert answers.graph(key) is first
+        engine.write(page("http://c.test/", ["http://b.test/"]))
+        engine.refresh()
+        assert answers.graph(key) is first
+        invert_links(engine, reopen, InlinkBuildOptions(workers=1))
+        found = answers.central(key)
+        assert found is not None
+        graph, central = found
+        assert list(graph.hosts) == ["a.test", "b.test", "c.test"]
+        assert central.harmonic.tolist() == [0.0, 2.0, 0.0]
