@@ -1,6 +1,7 @@
 """Answers that are lines as an engine puts them together, without rows in between."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from nwx.cdx.field_names import CDX_FIELDS
 from nwx.cdxserver.output import RowWriter, text_writer
@@ -19,14 +20,21 @@ _SPELLINGS = {None: False, DigestForm.NORMAL: False, DigestForm.BARE: True}
 def plain_lines(query: CdxQuery, source: RowSource, dialect: Dialect) -> Iterator[bytes] | None:
     """Return the pieces of an answer in text; None where it has to be made of rows."""
     names = query.fields or dialect.fields
-    places = tuple(column_of(name) for name in names)
-    if not _is_plain(query) or any(place is None or place >= len(CDX_FIELDS) for place in places):
+    form = _form(names, query.digest) if _is_plain(query) else None
+    if form is None:
         return None
-    form = CdxLineForm(tuple(place or 0 for place in places), _SPELLINGS[query.digest])
     blocks = source.blocks(narrowed(query), form)
     if blocks is None:
         return None
     return _pieces(blocks, text_writer(names, query.digest), query.limit)
+
+
+@lru_cache(1_000)
+def _form(names: tuple[str, ...], digest: DigestForm | None) -> CdxLineForm | None:
+    """Return the form of lines of these fields, None where rows of a CDX lack one of them."""
+    places = [column_of(name) for name in names]
+    known = tuple(place for place in places if place is not None and place < len(CDX_FIELDS))
+    return CdxLineForm(known, _SPELLINGS[digest]) if len(known) == len(places) else None
 
 
 def _is_plain(query: CdxQuery) -> bool:

@@ -75,7 +75,7 @@ def _as_blocks(
 
 def _first_lines(db: sqlite3.Connection, span: CdxSpan, form: CdxLineForm) -> list[_KeyedLine]:
     """Return the first lines of a span, _FIRST_LINES at most."""
-    question, values = _question(db, span, form)
+    question, values = _question(span, form)
     found: list[_KeyedLine] = db.execute(f"{question} LIMIT {_FIRST_LINES}", values).fetchall()
     return found
 
@@ -84,7 +84,9 @@ def _line_groups(
     db: sqlite3.Connection, span: CdxSpan, form: CdxLineForm
 ) -> Iterator[list[_KeyedLine]]:
     """Stream the lines of a span by the thousand; all of a urlkey and timestamp come together."""
-    found = db.execute(*_question(db, span, form))
+    if _is_only(db, span.collection):
+        span = replace(span, collection="")
+    found = db.execute(*_question(span, form))
     rest: list[_KeyedLine] = []
     while lines := found.fetchmany(_AT_ONCE):
         lines = rest + lines
@@ -110,15 +112,10 @@ def _plain_text(lines: list[_KeyedLine], form: CdxLineForm) -> str:
     return "\n".join([line for _, _, line in lines]) + "\n"
 
 
-def _question(
-    db: sqlite3.Connection, span: CdxSpan, form: CdxLineForm
-) -> tuple[str, Sequence[str]]:
+def _question(span: CdxSpan, form: CdxLineForm) -> tuple[str, Sequence[str]]:
     """Return the SQL that gives the lines of a span, and its values."""
     condition, values = where(span)
-    table = _ALL
-    if not span.collection or _is_only(db, span.collection):
-        condition, values = where(replace(span, collection=""))
-        table = _ALL if _FILENAME in form.places else _CAPTURES
+    table = _ALL if span.collection or _FILENAME in form.places else _CAPTURES
     return f"{_select(form)}{table}{condition} ORDER BY urlkey, timestamp", values
 
 
