@@ -35,7 +35,7 @@ def range_starts(parts: Sequence[LinkPart], links: int = RANGE_LINKS) -> list[st
     """Return the first urlkeys of ranges of about so many links each; the first is ""."""
     sampled: list[tuple[str, float]] = []
     for number, part in enumerate(parts):
-        targets, ends = part.table("targets"), part.link_starts()[1:]
+        ends = part.arrays["link_starts"][1:]
         if not len(ends):
             continue
         step = min(max(1, links // _SAMPLES), max(1, int(ends[-1]) // _SAMPLES))
@@ -44,7 +44,7 @@ def range_starts(parts: Sequence[LinkPart], links: int = RANGE_LINKS) -> list[st
         marks = np.diff((ends + offset) // step, prepend=0)
         places = np.flatnonzero(marks)
         weights = marks[places] * step
-        sampled += zip(targets["key"].gather(places).to_list(), weights.tolist(), strict=True)
+        sampled += zip(part.keys.take(places.tolist()), weights.tolist(), strict=True)
     sampled.sort()
     starts, passed = [""], 0.0
     for key, weight in sampled:
@@ -69,16 +69,16 @@ def gathered_links(
         begin, end = part.span(first, last)
         if begin == end:
             continue
-        starts = part.link_starts()[begin : end + 1]
-        links = part.table("links")[int(starts[0]) : int(starts[-1])]
-        found = of_part[links["document"].to_numpy()]
+        starts = part.arrays["link_starts"][begin : end + 1]
+        links = slice(int(starts[0]), int(starts[-1]))
+        found = of_part[part.arrays["document"][links]]
         there = found != NO_DOCUMENT
-        keys.append(part.table("targets")["key"][begin:end])
+        keys.append(pl.Series(part.keys.between(begin, end), dtype=pl.String))
         target.append((np.repeat(np.arange(end - begin), np.diff(starts)) + held_keys)[there])
         document.append(found[there])
-        kind.append(links["kind"].to_numpy()[there])
-        used, local = np.unique(links["anchor"].to_numpy()[there], return_inverse=True)
-        texts.append(part.table("anchors")["text"].gather(used))
+        kind.append(part.arrays["kind"][links][there])
+        used, local = np.unique(part.arrays["anchor"][links][there], return_inverse=True)
+        texts.append(pl.Series(part.anchors(used), dtype=pl.String))
         anchor.append(local + held_texts)
         held_keys += end - begin
         held_texts += len(used)

@@ -8,15 +8,17 @@ on behind it, and a later build reads only what no part has.
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from nwx.bulk.arrays import Array, read_arrays, write_arrays
 from nwx.bulk.whole_files import writing
 from nwx.engine.inlinks.inlink_index import LinkingDocument
+from nwx.engine.inlinks.texts import Texts, chosen_texts, packed_texts
 from nwx.errors import UrlError
 from nwx.links.anchor_text import clean_anchor
 from nwx.values.link_kinds import KINDS, present_kind
@@ -30,6 +32,7 @@ NO_URLKEY = -1
 
 _Ints = npt.NDArray[np.int64]
 _UNFINISHED = ".unfinished"
+_LINKS = "links.arrays"
 OTHER_KIND = "other"
 CODED_KINDS = (OTHER_KIND, *KINDS)
 """The kinds of links by their codes; others are counted as OTHER_KIND."""
@@ -122,12 +125,22 @@ class PartDraft:
         self.characters += sum(map(len, document.links)) + sum(map(len, document.texts))
 
     def frames(self) -> dict[str, pl.DataFrame]:
-        """Return the tables of the part."""
+        """Return the tables of the part: documents, and their dates."""
+        target = np.array(self._target_codes, dtype=np.int64)
+        document = np.repeat(np.arange(len(self._counts)), self._counts)
+        refused = np.bincount(document[target == NO_URLKEY], minlength=len(self))
+        schema = {"document": pl.UInt32, "timestamp": pl.Int64, "collection": pl.String}
+        return {
+            "documents": self._document_frame(refused),
+            "dates": pl.DataFrame(self._dates, schema=schema, orient="row"),
+        }
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the links of the part in the order of their targets, and texts."""
         target = np.array(self._target_codes, dtype=np.int64)
         document = np.repeat(np.arange(len(self._counts)), self._counts)
         kind = np.array(self._kind_codes, dtype=np.uint8)
         anchor = np.array(self._anchor_codes, dtype=np.uint32)
-        refused = np.bincount(document[target == NO_URLKEY], minlength=len(self))
         keys, places = self._sorted_keys()
         there = np.flatnonzero(target != NO_URLKEY)
         target = places[target[there]]
@@ -136,23 +149,13 @@ class PartDraft:
         target, there = target[order], there[order]
         document, kind, anchor = document[there], kind[there], anchor[there]
         kept = ~_repeated(target, document, anchor.astype(np.int64) << 8 | kind)
-        counts = np.bincount(target[kept], minlength=len(keys))
         return {
-            "documents": self._document_frame(refused),
-            "dates": pl.DataFrame(
-                self._dates,
-                schema={"document": pl.UInt32, "timestamp": pl.Int64, "collection": pl.String},
-                orient="row",
-            ),
-            "targets": pl.DataFrame({"key": keys, "links": counts.astype(np.uint32)}),
-            "anchors": pl.DataFrame({"text": list(self._anchors.texts)}),
-            "links": pl.DataFrame(
-                {
-                    "document": document[kept].astype(np.uint32),
-                    "anchor": anchor[kept],
-                    "kind": kind[kept],
-                }
-            ),
+            **packed_texts(keys.to_list(), "key"),
+            **packed_texts(list(self._anchors.texts), "anchor"),
+            "link_starts": np.searchsorted(target[kept], np.arange(len(keys) + 1)),
+            "document": document[kept].astype(np.uint32),
+            "anchor": anchor[kept],
+            "kind": kind[kept],
         }
 
     def _sorted_keys(self) -> tuple[pl.Series, _Ints]:
@@ -183,34 +186,35 @@ def _repeated(target: _Ints, document: _Ints, link: _Ints) -> npt.NDArray[np.boo
     return repeated
 
 
-@dataclass(frozen=True, slots=True)
 class LinkPart:
-    """A part on disk."""
+    """A part on disk, whose links are mapped into memory."""
 
-    folder: Path
-    _frames: dict[str, pl.DataFrame] = field(default_factory=dict)
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
 
     def table(self, name: str) -> pl.DataFrame:
-        """Return a table of the part, mapped into memory."""
-        if name not in self._frames:
-            path = self.folder / f"{name}.arrow"
-            self._frames[name] = pl.read_ipc(path)
-        return self._frames[name]
+        """Return the table `documents` or `dates`, read anew."""
+        return pl.read_ipc(self.folder / f"{name}.arrow")
 
-    def link_starts(self) -> npt.NDArray[np.int64]:
-        """Return where the links of each target begin, and the end of all."""
-        if "starts" not in self._frames:
-            counts = self.table("targets")["links"].to_numpy().astype(np.int64)
-            starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-            self._frames["starts"] = pl.DataFrame({"starts": starts})
-        return self._frames["starts"]["starts"].to_numpy()
+    @cached_property
+    def arrays(self) -> dict[str, Array]:
+        """The columns of the links, where those to each target begin, and packed texts."""
+        return read_arrays(self.folder / _LINKS)
+
+    @cached_property
+    def keys(self) -> Texts:
+        """The urlkeys of the targets, in order."""
+        return Texts(self.arrays, "key")
 
     def span(self, first: str, last: str | None) -> tuple[int, int]:
         """Return which targets are from a urlkey up to and without another; (0, 0) is none."""
-        keys = self.table("targets")["key"]
-        begin = int(keys.search_sorted(first)) if first else 0
-        end = len(keys) if last is None else int(keys.search_sorted(last))
+        begin = self.keys.place(first) if first else 0
+        end = len(self.keys) if last is None else self.keys.place(last)
         return (begin, end) if begin < end else (0, 0)
+
+    def anchors(self, numbers: Array) -> list[str]:
+        """Return the anchor texts of some numbers."""
+        return Texts(chosen_texts(self.arrays, numbers, "anchor"), "anchor").all()
 
     def remove(self) -> None:
         """Delete the part."""
@@ -230,21 +234,22 @@ def write_parts(
         draft.add(document, states[document.id])
         count += 1
         if draft.is_full():
-            write_part(folder, draft.frames())
+            write_part(folder, draft.frames(), draft.arrays())
             draft = PartDraft()
     if len(draft):
-        write_part(folder, draft.frames())
+        write_part(folder, draft.frames(), draft.arrays())
     return count
 
 
-def write_part(folder: Path, frames: dict[str, pl.DataFrame]) -> LinkPart:
-    """Write tables as a part of a new name, whole or not at all."""
+def write_part(folder: Path, frames: dict[str, pl.DataFrame], arrays: dict[str, Array]) -> LinkPart:
+    """Write tables and links as a part of a new name, whole or not at all."""
     name = os.urandom(8).hex()
     unfinished = folder / f"{name}{_UNFINISHED}"
     with writing(unfinished):
         unfinished.mkdir(parents=True)
         for table, frame in frames.items():
             frame.write_ipc(unfinished / f"{table}.arrow", compression="uncompressed")
+        write_arrays(unfinished / _LINKS, arrays)
         unfinished.rename(folder / name)
     return LinkPart(folder / name)
 
