@@ -1,6 +1,5 @@
 """What writes to the tantivy index of an archive."""
 
-import os
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
@@ -13,7 +12,8 @@ from nwx.engine.embedded.stage.segments import adopt_segments
 MERGED_SEGMENTS = 8
 """From so many segments on tantivy may merge some."""
 
-_HEAP_BYTES = 32_000_000  # most documents come in segments that others made
+_HEAP_BYTES = 20_000_000
+"""For one thread: most documents come in segments that others made. tantivy wants 15 MB."""
 _NOBODY = 0  # numbers of documents begin at 1
 
 
@@ -106,8 +106,7 @@ class TextWriter:
 
     def _open_writer(self) -> tantivy.IndexWriter:
         if self._writer is None:
-            threads = max(1, min(4, (os.cpu_count() or 1) // 2))
-            self._writer = self._index.writer(_HEAP_BYTES, num_threads=threads)
+            self._writer = self._index.writer(_HEAP_BYTES, num_threads=1)
             # Files of a killed writer would be in the way of new ones of the same name.
             self._writer.garbage_collect_files()
             # tantivy gives a new writer's first operation the stamp of the last commit over
