@@ -221,3 +221,13 @@ def test_sites_are_listed_by_centrality(client: FlaskClient, order: str) -> None
     assert client.get(f"/explore?by=month&order={order}").status_code == 200
     assert "Harmonic centrality" not in client.get("/explore?by=type").text
     assert client.get(f"/explore/captures?order={order}").status_code == 200
+
+
+def test_a_result_says_why_it_is_here(client: FlaskClient) -> None:
+    found = client.get("/search?q=the+hub").text
+    assert "found by links: “The hub” from 5 hosts" in found
+    assert "Why here?" in found
+    assert "the higher of text 0.00 and anchors" in found
+    (hit,) = client.get("/api/search?q=the+hub").json["hits"]  # type: ignore[index]
+    assert hit["found_by_links"] == {"anchor": "The hub", "hosts": 5}
+    assert client.get("/search?q=&sort=inlinks").status_code == 200
