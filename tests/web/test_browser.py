@@ -148,14 +148,42 @@ def test_a_slash_in_the_box_is_a_slash(page: Page, server: str) -> None:
     expect(page.get_by_role("searchbox")).to_have_value("a/b")
 
 
-def test_no_page_is_wider_than_a_phone(browser: Browser, server: str) -> None:
-    page = _open(browser, viewport=PHONE)
+@pytest.mark.parametrize("width", [360, 320])
+def test_no_page_is_wider_than_a_phone(browser: Browser, server: str, width: int) -> None:
+    page = _open(browser, viewport={**PHONE, "width": width})
     widths = {}
     for name, address in ADDRESSES.items():
         page.goto(server + address)
         widths[name] = page.evaluate("document.documentElement.scrollWidth")
     page.context.close()
-    assert {name: width for name, width in widths.items() if width > PHONE["width"]} == {}
+    assert {name: found for name, found in widths.items() if found > width} == {}
+
+
+_OVERHANGING = """
+[...document.querySelectorAll(".top *, .box, .box *")]
+  .filter(one => one.checkVisibility() && !one.matches(".skip, .skip *, .hidden"))
+  .map(one => ({
+    name: one.outerHTML.slice(0, 60),
+    box: one.getBoundingClientRect(),
+    around: one.parentElement.getBoundingClientRect(),
+  }))
+  .filter(({ box }) => box.width)
+  .filter(({ box, around }) => box.left < around.left - 0.5 || box.right > around.right + 0.5)
+  .map(({ name, box }) => `${name} ${box.left} ${box.right}`)
+"""
+
+
+@pytest.mark.parametrize("width", [360, 320])
+def test_the_search_box_and_the_links_at_the_top_fit_a_phone(
+    browser: Browser, server: str, width: int
+) -> None:
+    page = _open(browser, viewport={**PHONE, "width": width})
+    overhanging = {}
+    for name, address in ADDRESSES.items():
+        page.goto(server + address)
+        overhanging[name] = page.evaluate(_OVERHANGING)
+    page.context.close()
+    assert {name: found for name, found in overhanging.items() if found} == {}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

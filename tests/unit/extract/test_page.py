@@ -1,6 +1,12 @@
-"""The text and the elements of a page, as read by `soup`."""
+"""The text and the elements of a page are the same, whichever parser reads it."""
+
+from collections.abc import Callable
+
+import pytest
 
 from nwx.extract.clean import BLOCK, clean_blocks
+from nwx.extract.lexbor import read_lexbor
+from nwx.extract.page import Outline
 from nwx.extract.soup import read_soup
 
 PAGE = """<html><head><title>The quarry</title><style>p {}</style></head><body>
@@ -8,14 +14,20 @@ PAGE = """<html><head><title>The quarry</title><style>p {}</style></head><body>
 <ul><li><a href="/a">First</a></li><li><a href="/b">Second</a></li></ul>
 <img src="x.png" alt="A"></body>"""
 
+Read = Callable[[str], Outline]
 
-def test_visible_text_is_read_block_by_block() -> None:
-    text, _ = clean_blocks(read_soup(PAGE).text, 1000)
+both = pytest.mark.parametrize("read", [read_lexbor, read_soup])
+
+
+@both
+def test_visible_text_is_read_block_by_block(read: Read) -> None:
+    text, _ = clean_blocks(read(PAGE).text, 1000)
     assert text.split("\n") == ["The old quarry", "Stone is cut here.", "First", "Second"]
 
 
-def test_wanted_elements_come_in_order() -> None:
-    outline = read_soup(PAGE)
+@both
+def test_wanted_elements_come_in_order(read: Read) -> None:
+    outline = read(PAGE)
     links = outline.named("a")
     assert [link.attributes["href"] for link in links] == ["/a", "/b"]
     assert [link.text().strip() for link in links] == ["First", "Second"]
@@ -23,5 +35,6 @@ def test_wanted_elements_come_in_order() -> None:
     assert "hidden" not in outline.text
 
 
-def test_an_empty_page_has_no_text() -> None:
-    assert read_soup("").text.replace(BLOCK, "").strip() == ""
+@both
+def test_an_empty_page_has_no_text(read: Read) -> None:
+    assert read("").text.replace(BLOCK, "").strip() == ""
