@@ -4,6 +4,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from nwx.engine.base import Engine
+from nwx.engine.elastic import ElasticEngine
 from nwx.errors import EngineUnavailableError, EngineVersionError
 from tests.web.addresses import FIRST, SECOND
 from tests.web.html import Page
@@ -17,7 +18,7 @@ def _engine(error: Exception) -> Engine:
         raise error
 
     methods = dict.fromkeys(Engine.__abstractmethods__, fail)
-    kind = type("FailingEngine", (Engine,), methods)
+    kind = type("FailingEngine", (Engine,), {**methods, "traits": ElasticEngine.traits})
     engine: Engine = kind()
     return engine
 
