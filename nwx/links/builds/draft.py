@@ -31,7 +31,8 @@ from nwx.links.builds.ranges import (
 )
 
 _NUMBERS = "numbers.arrays"
-_FEW_RANGES = 4
+_MANY_RANGES = 16
+"""So many are worth the start of processes; few are where nearly nothing is new."""
 _CROWDED = 2
 """A range with so many times RANGE_LINKS is made two."""
 
@@ -74,7 +75,9 @@ class InlinkDraft:
         for number, (first, last) in enumerate(zip(starts, [*starts[1:], None], strict=True)):
             name = f"range-{number:05d}.{self._mark}.arrays"
             work.append((*place, name, first, last, self._covering(first)))
-        with Pool(workers if len(work) >= _FEW_RANGES else 1) as pool:
+        links = sum(len(part.arrays["document"]) for part in parts)
+        is_large = len(work) >= _MANY_RANGES or links > RANGE_LINKS
+        with Pool(workers if is_large else 1) as pool:
             found = list(pool.map_shown(_write_one, work, progress, "counting"))
         return [notes for notes in found if notes is not None]
 
