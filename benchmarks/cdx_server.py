@@ -349,7 +349,7 @@ class Client:
 
 def prefix(name: str, port: int, address: str, lines: int, pid: int) -> None:
     """Stream the captures of a host and print how fast, and what memory the server took."""
-    before = peak_megabytes(pid)
+    before, busy = peak_megabytes(pid), tree_seconds(pid)
     started = time.perf_counter()
     with Client(port) as client:
         found = sum(
@@ -358,8 +358,10 @@ def prefix(name: str, port: int, address: str, lines: int, pid: int) -> None:
         )
     took = time.perf_counter() - started
     assert found == lines, (found, lines)
+    busy = tree_seconds(pid) - busy
     print(
-        f"{name}: prefix query, {found / took:,.0f} lines/s;"
+        f"{name}: prefix query, {found / took:,.0f} lines/s,"
+        f" {busy / found * 1e6:.2f} µs of the processor each;"
         f" memory {before:.0f} MB before, {peak_megabytes(pid):.0f} MB at most"
     )
 
@@ -371,13 +373,14 @@ def post(name: str, port: int, captures: int, pid: int) -> None:
         for number in range(captures)
     )
     body = "".join(lines).encode()
-    started = time.perf_counter()
+    started, busy = time.perf_counter(), tree_seconds(pid)
     with Client(port) as client:
         answer = client.post("/posted", body)
-    took = time.perf_counter() - started
+    took, busy = time.perf_counter() - started, tree_seconds(pid) - busy
     assert answer == b"Added %d records\n" % captures, answer
     print(
-        f"{name}: POST, {captures / took:,.0f} captures/s;"
+        f"{name}: POST, {captures / took:,.0f} captures/s,"
+        f" {busy / captures * 1e6:.1f} µs of the processor each;"
         f" memory {peak_megabytes(pid):.0f} MB at most"
     )
 
