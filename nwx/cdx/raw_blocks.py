@@ -8,7 +8,7 @@ from nwx.cdx.files import MAX_LINE_BYTES
 from nwx.cdx.inputs import FilePiece
 from nwx.errors import SourceError
 
-_BLOCK_BYTES = 1 << 20
+_BLOCK_BYTES = 2 << 20
 PAD_BYTES = 1024
 """Zeros behind a block, so that wide loads may reach over its end."""
 LONGEST_RUN_BYTES = 16 << 20
