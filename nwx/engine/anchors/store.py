@@ -1,6 +1,8 @@
 """The anchors of the current build, from the blobs of the inlinks."""
 
+import math
 import threading
+import time
 
 from nwx.engine.anchors.table import AnchorTable
 from nwx.engine.facet_store import BlobStore
@@ -9,10 +11,15 @@ from nwx.errors import BlobError
 
 
 class AnchorBlobs:
-    """What gives the anchors of now; shared by threads."""
+    """What gives the anchors of now; shared by threads.
 
-    def __init__(self, store: BlobStore) -> None:
+    Whether another build is current is asked every `seconds` at most.
+    """
+
+    def __init__(self, store: BlobStore, seconds: float = 0.0) -> None:
         self._store = store
+        self._seconds = seconds
+        self._asked = -math.inf
         self._guard = threading.Lock()
         self._version: str | None = None
         self._table: AnchorTable | None = None
@@ -20,9 +27,12 @@ class AnchorBlobs:
     def table(self) -> AnchorTable | None:
         """Return the anchors of the current build, None where links were never inverted."""
         with self._guard:
+            if time.monotonic() < self._asked + self._seconds:
+                return self._table
             version = self._store.version()
             if version != self._version:
                 self._table, self._version = self._read(), version
+            self._asked = time.monotonic()
             return self._table
 
     def _read(self) -> AnchorTable | None:

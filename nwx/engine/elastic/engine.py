@@ -46,6 +46,7 @@ from nwx.query.question import Question
 from nwx.settings import ElasticSettings, RankingSettings
 
 _ANCHORS = "anchors"
+_KEPT_SECONDS = 1.0
 _EVERYTHING: Body = {"match_all": {}}
 _OF_ALL_VERSIONS = (
     IndexName.DOCUMENTS,
@@ -83,7 +84,7 @@ class ElasticEngine(Engine):
             LinkedSearches(
                 self._server,
                 self._name(IndexName.DOCUMENTS),
-                AnchorBlobs(self._inlink_index(_ANCHORS)),
+                AnchorBlobs(self._inlink_index(_ANCHORS), _KEPT_SECONDS),
                 ranking or RankingSettings(),
             ),
         )
