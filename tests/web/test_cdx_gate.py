@@ -17,6 +17,7 @@ from webapp import create_app
 from webapp.cdx import streams
 from webapp.cdx.gate import Gate
 from webapp.cdx.origins import origins_of
+from webapp.cdx.routes import at_once_of
 from webapp.cdx.service import CDX_EXTENSION, CdxService
 from webapp.cdx.streams import WHOLE_BYTES
 from webapp.server.cdx_alone import create_cdx_app
@@ -170,3 +171,35 @@ def test_no_more_is_read_than_is_sent(
         assert sum(len(next(pieces)) for _ in range(5))
         least_bytes_of_a_line = 60
         assert 0 < source.taken * least_bytes_of_a_line < most_bytes
+
+
+@pytest.mark.parametrize(
+    ("address", "at_once"),
+    [
+        (f"/cdx/ia?{HOME}&limit=-1&fl=timestamp", True),
+        (f"/default/cdx?{HOME}&filter=status:200", True),
+        ("/cdx/ia?url=*.example.org", False),
+        ("/cdx/ia?url=%2a.example.org", False),
+        ("/cdx/ia?url=http://www.example.org/*", False),
+        ("/cdx/ia?url=http://www.example.org/%2A%20", False),
+        (f"/cdx/ia?{HOME}&matchType=prefix", False),
+        (f"/cdx/ia?{HOME}&collapse=urlkey", False),
+        (f"/cdx/ia?{HOME}&showNumPages=true", False),
+        (f"/cdx/ia?{HOME}&limit=x", False),
+    ],
+)
+def test_only_questions_for_one_url_are_answered_at_once(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, address: str, at_once: bool
+) -> None:
+    for is_local in (True, False):
+        app = create_app(engine)
+        usual = app.test_client().get(address)
+        monkeypatch.setattr(app.extensions[CDX_EXTENSION].server.source, "is_local", is_local)
+        path, _, query = address.partition("?")
+        environ = {"REQUEST_METHOD": "GET", "PATH_INFO": path, "QUERY_STRING": query}
+        environ["HTTP_HOST"] = "localhost"
+        told: list[str] = []
+        found = at_once_of(app)(environ, lambda status, _, told=told: told.append(status))
+        assert (found is not None) is (at_once and is_local)
+        if found is not None:
+            assert (told, b"".join(found)) == ([usual.status], usual.data)
