@@ -37,13 +37,14 @@ def write_anchor_table(table: InlinkTable, path: Path, tokens: Tokens) -> None:
     `tokens` gives the words of a text.
     """
     sources = pl.Series(table.sources.all(), dtype=pl.String)
+    captured = sources.sort()
     keys: list[str] = []
     texts: dict[str, int] = {}
     counts: list[Array] = []
     uses: list[_Uses] = []
     for number in range(len(table.notes.ranges)):
         found = table.range(number)
-        places = _captured_places(found, sources)
+        places = _captured_places(found, captured)
         uses.append(_uses_of(table, found, places, len(keys), texts))
         counts.append(_counts(found, places))
         keys += found.keys.take(places.tolist())
@@ -69,14 +70,20 @@ def write_anchor_table(table: InlinkTable, path: Path, tokens: Tokens) -> None:
     write_arrays(path, arrays)
 
 
-def _captured_places(found: TargetRange, sources: pl.Series) -> Array:
+def _captured_places(found: TargetRange, captured: pl.Series) -> Array:
     """Return the places of the targets of a range that were captured, and are linked from others.
 
-    What is linked by itself alone has no counts.
+    `captured` are the urlkeys of all documents, in order, as those of a
+    range are. What is linked by itself alone has no counts.
     """
     keys = pl.Series(found.keys.all(), dtype=pl.String)
+    if not len(keys):
+        return np.zeros(0, dtype=np.int64)
+    begin = captured.search_sorted(keys[0], "left")
+    end = captured.search_sorted(keys[-1], "right")
     linked = np.diff(found.arrays["count_starts"]) > 0
-    return np.flatnonzero(keys.is_in(sources.implode()).to_numpy() & linked)
+    of_range = captured.slice(begin, end - begin)
+    return np.flatnonzero(keys.is_in(of_range.implode()).to_numpy() & linked)
 
 
 def _counts(found: TargetRange, places: Array) -> Array:

@@ -1,6 +1,7 @@
 """The indices on the server: their names, settings and versions."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,11 +86,12 @@ class Schema:
         Raises EngineVersionError where one was made by a newer version of nwx.
         """
         found = self._checked()
-        for index in IndexName:
-            if index not in found:
-                self._create(index)
-            elif found[index].version < mappings.version(index):
-                self._bring_forward(index, found[index])
+        for index, made in found.items():
+            if made.version < mappings.version(index):
+                self._bring_forward(index, made)
+        missing = [index for index in IndexName if index not in found]
+        with ThreadPoolExecutor(len(IndexName)) as pool:  # the server makes several at once
+            list(pool.map(self._create, missing))
         self._is_checked = True
 
     def check(self) -> None:

@@ -33,8 +33,8 @@ def new_archive(folder: Path, request: pytest.FixtureRequest) -> Iterator[Callab
 def remove_indices(settings: Settings) -> None:
     """Remove the indices of a prefix that a test made."""
     server = Server(settings.engine, settings.elastic)
-    for name in server.request("GET", f"/{settings.elastic.prefix}-*"):
-        server.request("DELETE", f"/{quoted(name)}")
+    if names := list(server.request("GET", f"/{settings.elastic.prefix}-*")):
+        server.request("DELETE", f"/{quoted(','.join(names))}")
     server.close()
 
 
