@@ -1,8 +1,11 @@
 """Threads that do one task after the other."""
 
+import logging
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
+
+_logger = logging.getLogger("nwx.server")
 
 
 class TaskThreads:
@@ -18,7 +21,7 @@ class TaskThreads:
             thread.start()
 
     def submit(self, task: Callable[[], None]) -> None:
-        """Have a task done, which sees to its errors itself."""
+        """Have a task done; an error that it raises is logged, and the thread goes on."""
         self._tasks.put(task)
 
     def end(self) -> None:
@@ -28,4 +31,7 @@ class TaskThreads:
 
     def _work(self) -> None:
         while (task := self._tasks.get()) is not None:
-            task()
+            try:
+                task()
+            except Exception:
+                _logger.exception("a task of %s failed", threading.current_thread().name)

@@ -140,10 +140,9 @@ class WorkerPool:
         for key, _ in self._selector.select(_LOOK_SECONDS):
             if key.data is None:
                 self._accept()
-            elif (error := self._read(key.data)) is not None:
+            elif key.data in self._workers and (error := self._read(key.data)) is not None:
                 _logger.error("a server process ended and is started again: %s", error)
-                if key.data.replaces is None:
-                    self._due.append(time.monotonic() + self._next_pause(key.data))
+                self._restart(key.data)
         self._leaving = [one for one in self._leaving if one.process.poll() is None]
         while self._due and self._due[0] <= time.monotonic():
             self._due.pop(0)
@@ -211,6 +210,14 @@ class WorkerPool:
             error: NwxError = pickle.loads(told[len(FAILED) :])
             return error
         return SettingsError(f"a server process ended (exit code {worker.process.returncode})")
+
+    def _restart(self, worker: _Worker) -> None:
+        """Start a worker that has ended again, unless another is or comes in its place."""
+        coming = [one for one in self._workers if one.replaces is worker]
+        for one in coming:
+            one.replaces = None
+        if not coming and worker.replaces is None:
+            self._due.append(time.monotonic() + self._next_pause(worker))
 
     def _let_leave(self, worker: _Worker) -> None:
         if worker in self._workers:
