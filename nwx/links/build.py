@@ -1,11 +1,8 @@
 """Inverting links: from the documents of an archive to the inlinks of all URLs."""
 
-import fcntl
-import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,12 +12,13 @@ import polars as pl
 from nwx.bulk.pool import Pool
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import processors
+from nwx.bulk.work_folder import locked_folder
 from nwx.engine.base import Engine
 from nwx.engine.facet_store import StoredBuild
 from nwx.engine.inlinks.inlink_index import ID_BYTES, InlinkIndex
 from nwx.engine.inlinks.notes import INLINKS_FORMAT, InlinkNotes, inlink_notes
 from nwx.engine.inlinks.table import InlinkTable, inlink_table
-from nwx.errors import BlobError, EngineBusyError, EngineError, EngineVersionError
+from nwx.errors import BlobError, EngineVersionError
 from nwx.links.builds.document_table import living
 from nwx.links.builds.draft import InlinkDraft
 from nwx.links.builds.parts import CODED_KINDS, LinkPart, batches, found_parts, write_parts
@@ -79,7 +77,7 @@ def invert_links(
     """
     began = time.monotonic()
     index = engine.inlink_index()
-    with _locked(index.folder / _WORK) as folder:
+    with locked_folder(index.folder / _WORK, "inverts links") as folder:
         build = _Build(index, folder, options, progress)
         build.read(open_engine)
         notes, stored = build.finish()
@@ -92,25 +90,6 @@ def invert_links(
         bytes=sum(stored.blobs.values()),
         seconds=time.monotonic() - began,
     )
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[Path]:
-    """Give a folder to work in, which no other process has at the same time."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    except OSError as error:
-        raise EngineError(f"{folder} cannot be written ({error.strerror})") from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield folder
-    except BlockingIOError as error:
-        raise EngineBusyError(
-            f"another process inverts links in {folder}; wait for it to end"
-        ) from error
-    finally:
-        os.close(handle)
 
 
 class _Build:

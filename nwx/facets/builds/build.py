@@ -1,10 +1,8 @@
 """Building facets: columns of captures by month, and stored combinations."""
 
-import fcntl
 import os
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +12,10 @@ import polars as pl
 
 from nwx.bulk.arrays import narrow
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.bulk.work_folder import locked_folder
 from nwx.engine.base import Engine
 from nwx.engine.facet_store import BlobStore
-from nwx.errors import EngineBusyError, EngineError, EngineVersionError, UsageError
+from nwx.errors import EngineVersionError, UsageError
 from nwx.facets.builds.combinations import store_combinations
 from nwx.facets.builds.parts import NUMBERED, CaptureParts
 from nwx.facets.builds.sources import ArchiveCaptures, CaptureSource, ParquetSource
@@ -101,7 +100,7 @@ def build_facets(
     if options.min_captures < 1:
         raise UsageError(f"combinations have at least 1 capture, not {options.min_captures}")
     began = time.monotonic()
-    with _locked(store.folder / _WORK) as folder:
+    with locked_folder(store.folder / _WORK, "builds facets") as folder:
         base = None if options.anew else _usable_base(store, options.sites)
         if base is not None and base.notes.sites:
             options = replace(options, sites=Sites(base.notes.sites))
@@ -144,25 +143,6 @@ def _unchanged(build: Build, began: float) -> FacetBuildReport:
     return FacetBuildReport(
         build, known.captures, 0, len(known.months), known.combinations, seconds
     )
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[Path]:
-    """Give a folder to work in, which no other process has at the same time."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    except OSError as error:
-        raise EngineError(f"{folder} cannot be written ({error.strerror})") from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield folder
-    except BlockingIOError as error:
-        raise EngineBusyError(
-            f"another process builds facets in {folder}; wait for it to end"
-        ) from error
-    finally:
-        os.close(handle)
 
 
 class _Builder:

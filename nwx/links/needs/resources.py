@@ -11,6 +11,7 @@ from nwx.keys import is_browsed
 from nwx.links.needs.missing_urls import LOWEST_ERROR
 from nwx.model import Capture, Document, Link
 from nwx.values.link_kinds import EMBEDDED, STYLESHEET, present_kind
+from nwx.values.timestamps import parse_timestamp
 from nwx.values.urlkeys import urlkey
 
 MOST_RESOURCES = 2_000
@@ -86,5 +87,7 @@ def _style_sheets(engine: Engine, document: Document, links: dict[str, Link]) ->
     yield from engine.documents(found).values()
 
 
-def _distance(capture: Capture, page: Capture) -> int:
-    return abs(int(capture.timestamp) - int(page.timestamp))
+def _distance(capture: Capture, page: Capture) -> float:
+    """Return the seconds between two captures."""
+    apart = parse_timestamp(capture.timestamp) - parse_timestamp(page.timestamp)
+    return abs(apart.total_seconds())
