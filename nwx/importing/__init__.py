@@ -8,7 +8,7 @@ what became of exclusion lists.
 """
 
 from nwx.importing.exclusion_report import ExclusionReport, report_exclusion
-from nwx.importing.importer import import_files
+from nwx.importing.importer import ListenerOfPages, import_files
 from nwx.importing.options import ImportOptions
 from nwx.importing.report import ImportReport, Outcome, import_report_json, report_of_errors
 from nwx.importing.worker_process import warm_up
@@ -19,6 +19,7 @@ __all__ = [
     "ExclusionReport",
     "ImportOptions",
     "ImportReport",
+    "ListenerOfPages",
     "Outcome",
     "import_files",
     "import_report_json",

@@ -17,6 +17,7 @@ from nwx.importing.messages import FilePart, FileTask, Verdict
 from nwx.importing.options import ImportOptions
 from nwx.importing.report import Outcome
 from nwx.model import EXCLUDED, UNDEDUPLICATED, UNREADABLE, Batch, ReadError, SourceFile
+from nwx.page_places import page_places
 from nwx.warc.contents import Contents, contents_of
 from nwx.warc.reader import ArchiveReader
 from nwx.warc.sources import ArchiveSource
@@ -57,7 +58,16 @@ def import_file(
     else:
         new = replace(new, checksum=contents.checksum)
         collector = Collector(known, options, guard, task.without_text, memory, listed)
-        yield from _Import(source, entry or new, collector, options, moved, contents).parts()
+        parts = _Import(source, entry or new, collector, options, moved, contents).parts()
+        yield from map(_with_pages, parts) if task.with_pages else parts
+
+
+def _with_pages(message: FilePart | Verdict) -> FilePart | Verdict:
+    """Return a part with the places of its new pages."""
+    if not isinstance(message, FilePart) or not isinstance(message.batch, Batch):
+        return message
+    captures = (document.capture for document in message.batch.documents)
+    return replace(message, pages=tuple(page_places(captures)))
 
 
 def _unreadable(file: SourceFile, message: str, *, is_new: bool) -> Iterator[FilePart | Verdict]:

@@ -26,10 +26,14 @@ from nwx.importing.report import ErrorLog, ImportReport, Outcome
 from nwx.importing.separate_documents import Separated, Write
 from nwx.importing.worker_process import Worker, warm_up
 from nwx.model import EXCLUDED, STANDARD_INPUT, Batch, IndexName, ReadError, SourceFile
+from nwx.page_places import PagePlace
 from nwx.settings import Settings
 from nwx.warc.sources import ArchiveSource, FileError
 
 _T = TypeVar("_T")
+
+ListenerOfPages = Callable[[ArchiveSource, Sequence[PagePlace]], object]
+"""Told of new pages of a file that are in the archive now; must return at once, and not raise."""
 
 _LOOK_SECONDS = 0.25
 _DEATHS_IN_PLACE = 2
@@ -44,21 +48,23 @@ def import_files(
     progress: ShowProgress = no_progress,
     stopping: Callable[[], bool] = lambda: False,
     excluded: ExclusionList | None = None,
+    on_documents: ListenerOfPages | None = None,
 ) -> ImportReport:
     """Import files into an archive; what it holds of them already is left as it is.
 
     Of captures that are `excluded` only the dates are kept. `settings`
     lead to `engine`, for the processes that read. `progress` is called a
-    few times a second. Once `stopping` says so, the import ends after the
-    current write, and the report is marked interrupted; another import
-    goes on from there.
+    few times a second. `on_documents` is told of new pages after they were
+    written. Once `stopping` says so, the import ends after the current
+    write, and the report is marked interrupted; another import goes on
+    from there.
     Raises EngineError when the archive cannot be written, at the start or
     later: what was written until then stays.
     """
     warm_up(settings)
     return_large_blocks()
     with _scratch() as folder, rare_collections():
-        run = _Run(engine, settings, options, stopping, folder, excluded)
+        run = _Run(engine, settings, options, stopping, folder, excluded, on_documents)
         try:
             run.take(sources)
             run.work(progress)
@@ -83,8 +89,9 @@ class _Job:
         self.without_text: dict[int, str] = {}
         self.deaths = 0
 
-    def task(self, *, staged: bool) -> FileTask:
-        return FileTask(self.source, self.path, self.entry, dict(self.without_text), staged)
+    def task(self, *, staged: bool, with_pages: bool) -> FileTask:
+        without_text = dict(self.without_text)
+        return FileTask(self.source, self.path, self.entry, without_text, staged, with_pages)
 
 
 class _Run:
@@ -96,8 +103,10 @@ class _Run:
         stopping: Callable[[], bool],
         folder: Path,
         excluded: ExclusionList | None,
+        on_documents: ListenerOfPages | None,
     ) -> None:
         self._excluded = excluded.files if excluded else None
+        self._on_documents = on_documents
         self._separated = Separated(engine)
         self._engine, self._settings, self._options = engine, settings, options
         self._stopping, self._folder = stopping, folder
@@ -187,7 +196,8 @@ class _Run:
         while self._waiting and len(self._busy) < self._options.processes:
             try:
                 worker = self._free_worker()
-                worker.give(self._waiting[0].task(staged=self._staged))
+                told = self._on_documents is not None
+                worker.give(self._waiting[0].task(staged=self._staged, with_pages=told))
             except (OSError, EOFError) as error:
                 # The server of processes is gone, as when the whole group is told to end.
                 if self._stopping():
@@ -227,6 +237,8 @@ class _Run:
         if part.batch.files:
             job.entry, job.deaths = part.batch.files[-1], 0
         self._tally.add(part, documents)
+        if part.pages and self._on_documents is not None:
+            self._on_documents(job.source, part.pages)
 
     @property
     def _staged(self) -> bool:

@@ -10,6 +10,7 @@ from nwx.engine.base import StagedBatch
 from nwx.errors import NwxError
 from nwx.importing.report import Outcome
 from nwx.model import Batch, Capture, Extract, Link, ReadError, SourceFile
+from nwx.page_places import PagePlace
 from nwx.warc.sources import ArchiveSource
 
 
@@ -20,7 +21,8 @@ class FileTask:
     `entry` is what the ledger knows of it. `without_text` maps offsets of
     records that are not to be extracted to the reason in words.
     `path` is where the file lies as its owner knows it. Parts of it are
-    to be `staged` unless the parent has to look at their documents.
+    to be `staged` unless the parent has to look at their documents. The
+    places of new pages are told `with_pages`.
     """
 
     source: ArchiveSource
@@ -28,11 +30,15 @@ class FileTask:
     entry: SourceFile | None
     without_text: Mapping[int, str] = field(default_factory=dict)
     staged: bool = True
+    with_pages: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """A stretch of a file, ready to be written, and what it adds to the report."""
+    """A stretch of a file, ready to be written, and what it adds to the report.
+
+    `pages` are the new pages of the batch, where their places were asked for.
+    """
 
     batch: Batch | StagedBatch
     errors: tuple[ReadError, ...]
@@ -41,6 +47,7 @@ class FilePart:
     candidates: int
     excluded: int
     bytes: int
+    pages: tuple[PagePlace, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Imports with real worker processes, of documents that kill them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from nwx.engine.open import open_engine
 from nwx.errors import EngineFullError, EngineUnavailableError
 from nwx.importing import ImportOptions, ImportReport, Outcome, import_files
 from nwx.model import IndexName, Written
+from nwx.page_places import PagePlace
 from nwx.settings import Settings
 from nwx.warc.sources import ArchiveSource, expand
 from tests.hostile import CRASH, FAIL, HANG, HOARD, hostile_extract
@@ -195,3 +196,20 @@ def test_progress_ends_with_everything(tmp_path: Path) -> None:
     assert last.counts["capture"] == report.captures
     assert last.counts["document"] == report.documents
     assert [progress.done for progress in told] == sorted(progress.done for progress in told)
+
+
+def test_new_pages_are_told_after_they_were_written(tmp_path: Path) -> None:
+    told: list[tuple[str, str, str, int]] = []
+
+    def listen(source: ArchiveSource, pages: Sequence[PagePlace]) -> None:
+        told.extend((source.path, page.url, page.source_file, page.offset) for page in pages)
+
+    path = write_warc(tmp_path / "a.warc.gz", many_pages(12))
+    report = run(tmp_path, path, on_documents=listen)
+    assert report.documents == len(told) == 12
+    assert {(place, name) for place, _, name, _ in told} == {(str(path), "a.warc.gz")}
+    assert {url for _, url, _, _ in told} == {f"http://www.example.org/{n}" for n in range(12)}
+    told.clear()
+    again = write_warc(tmp_path / "b.warc.gz", many_pages(13))
+    run(tmp_path, again, on_documents=listen)
+    assert "http://www.example.org/12" in {url for _, url, _, _ in told}
