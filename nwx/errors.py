@@ -16,6 +16,7 @@ NwxError
 └── EngineError                an engine that cannot do what was asked
     ├── EngineUnavailableError it is away, or does not answer in time
     ├── EngineBusyError        another writer holds it
+    ├── EngineConflictError    what was to be replaced was replaced by somebody else
     ├── EngineVersionError     its index was made by another version of nwx
     ├── EngineFullError        no space left to write
     ├── QuestionTimeoutError   an answer that takes longer than a question may
@@ -109,6 +110,10 @@ class EngineUnavailableError(EngineError):
 
 class EngineBusyError(EngineError):
     """An engine that another writer holds."""
+
+
+class EngineConflictError(EngineError):
+    """Somebody else replaced what was to be replaced."""
 
 
 class EngineVersionError(EngineError):

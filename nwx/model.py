@@ -40,6 +40,7 @@ class IndexName(StrEnum):
     CAPTURES = "captures"
     FACETS = "facets"
     INLINKS = "inlinks"
+    CRAWLS = "crawls"
     FILES = "files"
 
 

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any, ClassVar, Self
 
 from nwx.engine.capture_index import CaptureIndex
+from nwx.engine.crawls.crawl_index import CrawlIndex
 from nwx.engine.dates_index import DatesIndex
 from nwx.engine.document_index import DocumentIndex
 from nwx.engine.facet_store import FacetStore
@@ -45,10 +46,15 @@ class StagedBatch:
 
 
 def check_deletable(index: IndexName) -> None:
-    """Raise UsageError for an index that is built, whose entries cannot be deleted one by one."""
+    """Raise UsageError for an index whose entries cannot be deleted one by one."""
     if index in (IndexName.FACETS, IndexName.INLINKS):
         raise UsageError(
             f"entries of the index {index} cannot be deleted; a build replaces all of them"
+        )
+    if index is IndexName.CRAWLS:
+        raise UsageError(
+            "entries of the index crawls cannot be deleted one by one; "
+            "`nwx crawls remove` removes a crawl specification with its scores"
         )
 
 
@@ -107,7 +113,7 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
     def delete(self, index: IndexName, ids: Collection[str]) -> int:
         """Delete entries, of dates those of the main index; return how many there were.
 
-        Raises UsageError for facets and inlinks, which are replaced as a whole.
+        Raises UsageError for facets, inlinks and crawls.
         """
 
     @abstractmethod
@@ -117,6 +123,10 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
     @abstractmethod
     def inlink_index(self) -> InlinkIndex:
         """Return the documents with their links in bulk, and the store of the inlinks of these."""
+
+    @abstractmethod
+    def crawl_index(self) -> CrawlIndex:
+        """Return the crawl specifications and the scores of documents and links."""
 
     @abstractmethod
     def stats(self) -> dict[IndexName, IndexStats]:

@@ -41,6 +41,7 @@ TESTED_ELSEWHERE = {
     "nwx/engine/anchors": "tests/conformance/test_28_linked_search.py",
     "nwx/engine/base.py": "tests/conformance",
     "nwx/engine/capture_index.py": "tests/conformance",
+    "nwx/engine/crawls": "tests/conformance/test_31_crawls.py",
     "nwx/engine/dates_index.py": "tests/conformance",
     "nwx/engine/document_index.py": "tests/conformance",
     "nwx/engine/facet_store.py": "tests/conformance",

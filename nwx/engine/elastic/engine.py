@@ -14,6 +14,7 @@ from nwx.engine.elastic.captures import cdx_rows, store
 from nwx.engine.elastic.captures.by_digest import captures_by_digest
 from nwx.engine.elastic.captures.ranges import captures_between
 from nwx.engine.elastic.captures.statuses import lowest_statuses
+from nwx.engine.elastic.crawls.index import ElasticCrawlIndex
 from nwx.engine.elastic.dates.indices import ElasticDatesIndices
 from nwx.engine.elastic.dates.store import DatesStore
 from nwx.engine.elastic.documents.search import Searching
@@ -236,6 +237,9 @@ class ElasticEngine(Engine):
     def facet_store(self) -> ElasticFacetStore:
         captures, facets = self._name(IndexName.CAPTURES), self._name(IndexName.FACETS)
         return ElasticFacetStore(self._server, captures, facets, self._settings)
+
+    def crawl_index(self) -> ElasticCrawlIndex:
+        return ElasticCrawlIndex(self._server, self._schema)
 
     def inlink_index(self) -> ElasticInlinkIndex:
         return self._inlink_index()

@@ -25,6 +25,9 @@ FOLD_URL = "fold_url"
 FOLD_SIMILAR = "fold_similar"
 """A number that stands for the signature, or for the id where there is none."""
 
+WRITTEN = "written"
+"""When an entry of crawls was written, in microseconds."""
+
 YEARS = "years"
 COLLECTIONS = "collections"
 
@@ -35,6 +38,7 @@ _OWN_FIELDS: dict[IndexName, dict[str, Any]] = {
         YEARS: {"type": "integer"},
         COLLECTIONS: {"type": "keyword", "ignore_above": 8_191},
     },
+    IndexName.CRAWLS: {WRITTEN: {"type": "long"}},
 }
 OWN_FIELDS = sorted({name for fields in _OWN_FIELDS.values() for name in fields})
 """Fields of this engine alone, worked out from those of the mappings."""
@@ -170,8 +174,8 @@ def index_body(index: IndexName, settings: ElasticSettings) -> dict[str, Any]:
         "number_of_replicas": settings.replicas,
     }
     fields = {name: _bounded(field) for name, field in mappings.properties(index).items()}
-    if index is IndexName.DOCUMENTS:
-        # A deleted document may come back at once: its version must not be remembered.
+    if index in (IndexName.DOCUMENTS, IndexName.CRAWLS):
+        # A deleted entry may come back at once: its version must not be remembered.
         limits["gc_deletes"] = "0s"
     return {
         "settings": source.get("settings", {}) | {"index": limits},

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from nwx.cdx.rows import CdxRow
 from nwx.engine.base import Engine, EngineTraits, StagedBatch, check_deletable
-from nwx.engine.blob_folder import BlobFolder
 from nwx.engine.dates_index import DatesBuilder
 from nwx.engine.embedded import reader
 from nwx.engine.embedded.captures import by_digest, cdx_lines, cdx_rows
@@ -20,12 +19,12 @@ from nwx.engine.embedded.dates.folder import DatesWriter
 from nwx.engine.embedded.dates.indices import EmbeddedDatesIndices
 from nwx.engine.embedded.facets.store import EmbeddedFacetStore
 from nwx.engine.embedded.folder import Folder
+from nwx.engine.embedded.separate_indices import SEPARATE, SeparateIndices
 from nwx.engine.embedded.shared_connection import SharedConnection
 from nwx.engine.embedded.stage.rows import batch_rows
 from nwx.engine.embedded.stage.stager import Stager
 from nwx.engine.embedded.writer import ArchiveWriter
 from nwx.engine.entries import merged_dates, merged_entries
-from nwx.engine.inlinks.notes import count_inlinks, inlink_stats
 from nwx.engine.spans import CdxBlock, CdxLineForm, CdxSpan
 from nwx.errors import EngineBusyError, EngineError
 from nwx.model import (
@@ -46,6 +45,7 @@ from nwx.query.question import Question
 from nwx.settings import RankingSettings
 
 if TYPE_CHECKING:
+    from nwx.engine.crawls.crawl_index import CrawlIndex
     from nwx.engine.embedded.documents.view import ArchiveView, ArchiveViews
     from nwx.engine.embedded.inlinks.index import EmbeddedInlinkIndex
     from nwx.engine.embedded.inlinks.linked_documents import DocumentJoin
@@ -83,6 +83,9 @@ class EmbeddedEngine(Engine):
         self._parallel = EmbeddedDatesIndices(self._folder, self._reading, self._altering)
         self._ranking = ranking or RankingSettings()
         self._linked: DocumentJoin | None = None
+        self._separate = SeparateIndices(
+            self._folder, self._streaming, self._make_archive, read_only=read_only
+        )
         if read_only:
             self._folder.check()
 
@@ -189,8 +192,7 @@ class EmbeddedEngine(Engine):
                 raise EngineError(f"the archive at {self.address} was opened for reading only")
             if self._writer is not None:
                 raise EngineBusyError(f"an import into {self.address} is not closed yet")
-            if not self._folder.exists():
-                ArchiveWriter(self._folder).close()
+            self._make_archive()
         # The folder's lock is enough: whoever reads need not wait.
         with closing(Loader(self._folder, _APPEND_WAIT_SECONDS)) as loader:
             yield loader
@@ -199,8 +201,7 @@ class EmbeddedEngine(Engine):
         """Add to the dates known; return how many (timestamp, collection) pairs were new."""
         with self._guard:
             self._check_writable()
-            if self._writer is None and not self._folder.exists():
-                ArchiveWriter(self._folder, _APPEND_WAIT_SECONDS).close()
+            self._make_archive()
             if into != MAIN_DATES:
                 return self._parallel.append(into, dates)
             if self._writer is not None:
@@ -257,25 +258,18 @@ class EmbeddedEngine(Engine):
 
         with self._views_guard:
             if self._linked is None:
-                self._linked = DocumentJoin(AnchorBlobs(self._inlink_blobs()))
+                self._linked = DocumentJoin(AnchorBlobs(self._separate.inlink_blobs()))
         return LinkedSearch(self._linked.documents(view), self._ranking)
 
     def count(self, index: IndexName) -> int:
-        if index is IndexName.FACETS:
-            return self.facet_store().count()
-        if index is IndexName.INLINKS:
-            return count_inlinks(self._inlink_blobs())
+        if index in SEPARATE:
+            return self._separate.count(index)
         with self._reading() as db:
             return reader.entries(db, index)
 
     def scan(self, index: IndexName) -> Iterator[Mapping[str, Any]]:
-        if index is IndexName.FACETS:
-            yield from self.facet_store().entries()
-            return
-        if index is IndexName.INLINKS:
-            from nwx.engine.inlinks.entries import inlink_entries
-
-            yield from inlink_entries(self._inlink_blobs())
+        if index in SEPARATE:
+            yield from self._separate.scan(index)
             return
         with self._streaming() as db:
             if index is IndexName.DOCUMENTS:
@@ -296,10 +290,10 @@ class EmbeddedEngine(Engine):
             return reader.files(db)
 
     def facet_store(self) -> EmbeddedFacetStore:
-        return EmbeddedFacetStore(self._folder.path / "facets", self._streaming)
+        return self._separate.facet_store()
 
-    def _inlink_blobs(self) -> BlobFolder:
-        return BlobFolder(self._folder.path / "inlinks")
+    def crawl_index(self) -> "CrawlIndex":
+        return self._separate.crawl_index()
 
     def inlink_index(self) -> "EmbeddedInlinkIndex":
         from nwx.engine.embedded.inlinks.index import EmbeddedInlinkIndex
@@ -322,12 +316,9 @@ class EmbeddedEngine(Engine):
                     reader.entries(db, index), reader.stored_bytes(db, self._folder, index)
                 )
                 for index in IndexName
-                if index not in (IndexName.FACETS, IndexName.INLINKS)
+                if index not in SEPARATE
             }
-        return stats | {
-            IndexName.FACETS: self.facet_store().stats(),
-            IndexName.INLINKS: inlink_stats(self._inlink_blobs()),
-        }
+        return stats | self._separate.stats()
 
     def refresh(self) -> None:
         self._commit()
@@ -340,6 +331,7 @@ class EmbeddedEngine(Engine):
                     writer.close()
                 self._main_dates.close(self._folder.columns)
                 self._parallel.close()
+                self._separate.close()
                 if not self._read_only:
                     from nwx.engine.embedded.dates.attached import keep_joined
 
@@ -356,6 +348,10 @@ class EmbeddedEngine(Engine):
             if self._writer is None:
                 self._writer = ArchiveWriter(self._folder)
             return self._writer
+
+    def _make_archive(self) -> None:
+        if not self._folder.exists():
+            ArchiveWriter(self._folder, _APPEND_WAIT_SECONDS).close()
 
     def _check_writable(self) -> None:
         if self._read_only:

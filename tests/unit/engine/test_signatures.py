@@ -8,12 +8,15 @@ import pytest
 
 from nwx.engine import base
 from nwx.engine.capture_index import CaptureIndex
+from nwx.engine.crawls.crawl_index import CrawlIndex
 from nwx.engine.dates_index import DatesBuilder, DatesIndex
 from nwx.engine.document_index import DocumentIndex
+from nwx.engine.elastic.crawls.index import ElasticCrawlIndex
 from nwx.engine.elastic.dates.builder import IndexBuilder
 from nwx.engine.elastic.engine import ElasticEngine
 from nwx.engine.elastic.facets.live import ElasticLiveSelection
 from nwx.engine.elastic.facets.store import ElasticFacetStore
+from nwx.engine.embedded.crawls.index import EmbeddedCrawlIndex
 from nwx.engine.embedded.dates.folder import FolderBuilder
 from nwx.engine.embedded.engine import EmbeddedEngine
 from nwx.engine.embedded.facets.store import EmbeddedFacetStore
@@ -25,6 +28,7 @@ CAPABILITIES = (DocumentIndex, CaptureIndex, DatesIndex, Ledger)
 KEPT: dict[type[ABC], tuple[type, ...]] = {
     base.Engine: (EmbeddedEngine, ElasticEngine),
     FacetStore: (EmbeddedFacetStore, ElasticFacetStore),
+    CrawlIndex: (EmbeddedCrawlIndex, ElasticCrawlIndex),
     DatesBuilder: (FolderBuilder, IndexBuilder),
     LiveSelection: (ElasticLiveSelection,),
 }

@@ -1,0 +1,1 @@
+"""Where an engine keeps crawl specifications, and the scores of documents and links."""

@@ -1,0 +1,139 @@
+"""What an engine does for crawls: specifications and their versions, scores by them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class LinkScore(NamedTuple):
+    """The relevance of a link, in [0, 1], or None: blacklisted.
+
+    `role` is the role of the link on its page. `parts` are what the
+    relevance is made of, by name; `reason` says in words what decided.
+    """
+
+    url: str
+    relevance: float | None
+    role: str = ""
+    parts: Mapping[str, float] = {}
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentScore:
+    """What the analysis of a document found, by one version of a crawl's specification.
+
+    `entities` are names of the specification's entities, and how often each is there.
+    """
+
+    crawl: str
+    version: str
+    document_id: str
+    url: str
+    timestamp: str
+    score: float
+    site_type: str = ""
+    links: tuple[LinkScore, ...] = ()
+    entities: tuple[tuple[str, int], ...] = ()
+
+
+class ScoredLink(NamedTuple):
+    """The highest relevance that links to a URL have, or None: blacklisted.
+
+    `via` is the URL of the document with that link.
+    """
+
+    url: str
+    relevance: float | None
+    role: str
+    parts: Mapping[str, float]
+    reason: str
+    via: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSpecification:
+    """A specification as it was saved, in TOML; `number` counts what was saved under its name.
+
+    `version` is that of the analysis (`CrawlSpecification.version`): several
+    saved ones may have the same. `saved` is a timestamp.
+    """
+
+    name: str
+    version: str
+    text: str
+    saved: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysedVersion:
+    """How many documents were analysed at a version, and how many URLs their links lead to."""
+
+    version: str
+    documents: int
+    urls: int
+
+
+class CrawlIndex(ABC):
+    """The index crawls of an engine; it may be written to while an import runs.
+
+    What was written is seen at once. Methods that read scores take the
+    version of the specification; "" is the one that scores were put for last.
+    """
+
+    @abstractmethod
+    def specifications(self) -> list[StoredSpecification]:
+        """Return the last saved specification of each crawl, by name."""
+
+    @abstractmethod
+    def specification(
+        self, name: str, version: str = "", number: int | None = None
+    ) -> StoredSpecification | None:
+        """Return the last saved specification of a crawl, or that of a version or number."""
+
+    @abstractmethod
+    def save_specification(
+        self, name: str, version: str, text: str, expected: int | None = None
+    ) -> StoredSpecification:
+        """Save a specification behind those of its name, unless the last one has this text.
+
+        `expected` is the number of the one that it takes the place of, 0
+        where there is none. Raises EngineConflictError where the last one
+        has another number.
+        """
+
+    @abstractmethod
+    def versions(self, name: str) -> list[StoredSpecification]:
+        """Return all saved specifications of a crawl, the last first."""
+
+    @abstractmethod
+    def remove_specification(self, name: str) -> bool:
+        """Remove a crawl, all that was saved of it and its scores; return whether it was there."""
+
+    @abstractmethod
+    def analysed(self, crawl: str, version: str, ids: Collection[str]) -> set[str]:
+        """Return those of these documents that have scores of a version."""
+
+    @abstractmethod
+    def analysed_versions(self, crawl: str) -> list[AnalysedVersion]:
+        """Return the versions that have scores, the one that scores were put for last first."""
+
+    @abstractmethod
+    def put_scores(self, scores: Sequence[DocumentScore]) -> None:
+        """Store scores; a document that has scores of a version keeps them."""
+
+    @abstractmethod
+    def document_scores(self, crawl: str, version: str = "") -> Iterator[DocumentScore]:
+        """Stream the scores of all documents, by the documents' ids."""
+
+    @abstractmethod
+    def best_links(
+        self, crawl: str, limit: int, offset: int = 0, host: str = "", version: str = ""
+    ) -> list[ScoredLink]:
+        """Return linked URLs, each once: the most relevant first, blacklisted ones at the end.
+
+        A URL is blacklisted where one of the links to it is. `host` asks for
+        the URLs of one host.
+        """

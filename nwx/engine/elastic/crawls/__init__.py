@@ -1,0 +1,1 @@
+"""The index crawls on a server."""

@@ -1,0 +1,206 @@
+"""The index crawls of an archive in a folder."""
+
+import sqlite3
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+from nwx.engine.crawls.crawl_index import (
+    AnalysedVersion,
+    CrawlIndex,
+    DocumentScore,
+    ScoredLink,
+    StoredSpecification,
+)
+from nwx.engine.crawls.entries import specification_entry, specification_id
+from nwx.engine.embedded.crawls import scores as score_rows
+from nwx.engine.embedded.crawls.database import FILE, open_database
+from nwx.engine.embedded.folder import Folder
+from nwx.engine.entries import IndexEntry
+from nwx.errors import EngineConflictError, EngineError
+from nwx.model import IndexStats
+from nwx.values.timestamps import to_timestamp
+
+_SPECIFICATION = "SELECT name, version, text, saved, number FROM specifications "
+_LAST = "number = (SELECT max(number) FROM specifications AS other WHERE other.name = {}.name)"
+
+
+class EmbeddedCrawlIndex(CrawlIndex):
+    """The index crawls in a file beside that of the archive, so that no import is in its way.
+
+    Threads may share it, processes open their own. A write waits for that of
+    another process. `make_archive` is called before the file is made.
+    """
+
+    def __init__(
+        self, folder: Folder, make_archive: Callable[[], None], *, read_only: bool
+    ) -> None:
+        self._folder = folder
+        self._path = folder.path / FILE
+        self._make_archive = make_archive
+        self._read_only = read_only
+        self._guard = threading.RLock()
+        self._db: sqlite3.Connection | None = None
+
+    def specifications(self) -> list[StoredSpecification]:
+        return self._specifications(f"WHERE {_LAST.format('specifications')} ORDER BY name")
+
+    def specification(
+        self, name: str, version: str = "", number: int | None = None
+    ) -> StoredSpecification | None:
+        found = self._specifications(
+            "WHERE name = ? AND ? IN ('', version) AND coalesce(?, number) = number"
+            " ORDER BY number DESC LIMIT 1",
+            (name, version, number),
+        )
+        return found[0] if found else None
+
+    def versions(self, name: str) -> list[StoredSpecification]:
+        return self._specifications("WHERE name = ? ORDER BY number DESC", (name,))
+
+    def _specifications(
+        self, condition: str, values: Sequence[object] = ()
+    ) -> list[StoredSpecification]:
+        with self._reading() as db:
+            rows = db.execute(_SPECIFICATION + condition, values) if db else ()
+            return [StoredSpecification(*row) for row in rows]
+
+    def save_specification(
+        self, name: str, version: str, text: str, expected: int | None = None
+    ) -> StoredSpecification:
+        with self._writing() as db:
+            last = self.specification(name)
+            number = last.number if last else 0
+            if expected is not None and expected != number:
+                raise EngineConflictError(
+                    f"the specification {name} was saved by somebody else meanwhile "
+                    f"(number {number}, expected {expected}); look at it and save again"
+                )
+            if last and (last.version, last.text) == (version, text):
+                return last
+            saved = StoredSpecification(
+                name, version, text, to_timestamp(datetime.now(UTC)), number + 1
+            )
+            db.execute(
+                "INSERT INTO specifications (name, version, text, saved, number)"
+                " VALUES (?, ?, ?, ?, ?)",
+                (saved.name, saved.version, saved.text, saved.saved, saved.number),
+            )
+            return saved
+
+    def remove_specification(self, name: str) -> bool:
+        with self._writing() as db:
+            removed = db.execute("DELETE FROM specifications WHERE name = ?", (name,)).rowcount
+            codes = score_rows.analysis_codes(db, name)
+            score_rows.forget_analyses(db, codes)
+        for code in codes:
+            while self._remove_scores(code):
+                pass
+        return bool(removed or codes)
+
+    def _remove_scores(self, code: int) -> int:
+        """Delete some of the scores that nobody can find any more; return how many."""
+        with self._writing() as db:
+            return score_rows.delete_some(db, code)
+
+    def analysed(self, crawl: str, version: str, ids: Collection[str]) -> set[str]:
+        with self._reading() as db:
+            return score_rows.analysed(db, crawl, version, ids) if db else set()
+
+    def analysed_versions(self, crawl: str) -> list[AnalysedVersion]:
+        with self._reading() as db:
+            return score_rows.analysed_versions(db, crawl) if db else []
+
+    def put_scores(self, scores: Sequence[DocumentScore]) -> None:
+        if scores:
+            with self._writing() as db:
+                score_rows.put_scores(db, scores)
+
+    def document_scores(self, crawl: str, version: str = "") -> Iterator[DocumentScore]:
+        after = ""
+        while True:
+            with self._reading() as db:
+                page = score_rows.document_scores(db, crawl, version, after) if db else []
+            yield from page
+            if len(page) < score_rows.PAGE:
+                return
+            version, after = page[-1].version, page[-1].document_id
+
+    def best_links(
+        self, crawl: str, limit: int, offset: int = 0, host: str = "", version: str = ""
+    ) -> list[ScoredLink]:
+        with self._reading() as db:
+            if db is None:
+                return []
+            return score_rows.best_links(db, crawl, version, limit, offset, host)
+
+    def count(self) -> int:
+        """Return the number of entries of the index."""
+        with self._reading() as db:
+            if db is None:
+                return 0
+            (saved,) = db.execute("SELECT count(*) FROM specifications").fetchone()
+            return int(saved) + score_rows.count_scores(db)
+
+    def stats(self) -> IndexStats:
+        """Return the size of the index."""
+        files = self._folder.path.glob(f"{FILE}*")
+        return IndexStats(self.count(), sum(file.stat().st_size for file in files))
+
+    def entries(self) -> Iterator[IndexEntry]:
+        """Stream all entries, as in the mapping, in the order of their ids."""
+        with self._reading() as db:
+            analyses = score_rows.analyses(db) if db else []
+        yield from self._pages(analyses, score_rows.link_entries)
+        yield from self._pages(analyses, score_rows.score_entries)
+        saved = self._specifications("")
+        for stored in sorted(saved, key=lambda one: specification_id(one.name, one.number)):
+            yield specification_entry(stored)
+
+    def _pages(
+        self, analyses: Sequence[score_rows.Analysis], read: score_rows.EntryPage
+    ) -> Iterator[IndexEntry]:
+        for analysis in analyses:
+            after: str | bytes | None = None
+            while True:
+                with self._reading() as db:
+                    page, after = read(db, analysis, after) if db else ([], None)
+                yield from page
+                if after is None:
+                    break
+
+    def close(self) -> None:
+        """Let go of the database; what is asked later opens it again."""
+        with self._guard:
+            if self._db is not None:
+                self._db.close()
+            self._db = None
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection | None]:
+        """Give the connection to one thread at a time, None where nothing was written yet."""
+        with self._guard, self._folder.our_errors():
+            if self._db is None and self._path.exists():
+                self._folder.check(writing=True)
+                self._db = open_database(self._path, read_only=self._read_only)
+            yield self._db
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """Give the connection for one change, all of it or nothing."""
+        with self._guard, self._folder.our_errors():
+            if self._read_only:
+                raise EngineError(f"the archive at {self._folder.path} was opened for reading only")
+            if self._db is None:
+                self._make_archive()
+                self._folder.check(writing=True)
+                self._db = open_database(self._path, read_only=False)
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise

@@ -1,0 +1,239 @@
+"""Scores in the SQLite file of the index crawls: rows of documents, and the best link to a URL."""
+
+import sqlite3
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from nwx.engine.crawls.crawl_index import AnalysedVersion, DocumentScore, LinkScore, ScoredLink
+from nwx.engine.crawls.entries import best_of, link_entry, link_id, link_key, score_entry
+from nwx.engine.entries import IndexEntry
+from nwx.values.urls import url_parts
+
+PAGE = 500
+_IDS_AT_ONCE = 500
+_DELETED_AT_ONCE = 20_000
+_BLACKLISTED = -1.0
+_FAST_COMPRESSION = 1
+_LINK = "url, host, relevance, role, parts, reason, via"
+_SCORE = "document_id, url, timestamp, score, content"
+_PUT_LINK = "INSERT OR IGNORE INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_BETTER_LINK = """
+UPDATE links SET relevance = ?5, role = ?6, parts = ?7, reason = ?8, via = ?9
+WHERE analysis = ?1 AND key = ?2 AND relevance >= 0 AND (?5 < 0 OR ?5 > relevance)"""
+
+
+class Analysis(NamedTuple):
+    """A version of a crawl that has scores."""
+
+    code: int
+    crawl: str
+    version: str
+
+
+EntryPage = Callable[
+    [sqlite3.Connection, Analysis, Any], tuple[list[IndexEntry], str | bytes | None]
+]
+"""What reads entries behind a mark, and gives the mark of the last, None at the end."""
+
+
+def put_scores(db: sqlite3.Connection, scores: Iterable[DocumentScore]) -> None:
+    """Store the scores of documents that have none of their version yet."""
+    by_analysis: dict[tuple[str, str], dict[str, DocumentScore]] = defaultdict(dict)
+    for score in scores:
+        by_analysis[score.crawl, score.version].setdefault(score.document_id, score)
+    for (crawl, version), found in by_analysis.items():
+        known = analysed(db, crawl, version, found)
+        new = [score for id, score in found.items() if id not in known]
+        code = _touched(db, crawl, version)
+        db.executemany(
+            "INSERT INTO scores VALUES (?, ?, ?, ?, ?, ?)", (_score_row(code, one) for one in new)
+        )
+        urls = _put_links(db, code, best_of(new).values())
+        db.execute(
+            "UPDATE analyses SET documents = documents + ?, urls = urls + ? WHERE code = ?",
+            (len(new), urls, code),
+        )
+
+
+def _touched(db: sqlite3.Connection, crawl: str, version: str) -> int:
+    """Return the code of an analysis, which becomes the one that was written to last."""
+    last = "(SELECT coalesce(max(last), 0) + 1 FROM analyses)"
+    (code,) = db.execute(
+        f"INSERT INTO analyses (crawl, version, last, documents, urls) VALUES (?, ?, {last}, 0, 0)"
+        f" ON CONFLICT (crawl, version) DO UPDATE SET last = {last} RETURNING code",
+        (crawl, version),
+    ).fetchone()
+    return int(code)
+
+
+def _put_links(db: sqlite3.Connection, code: int, links: Iterable[ScoredLink]) -> int:
+    """Keep the better ones of these and those known; return how many URLs are new."""
+    rows = [_link_row(code, link) for link in links]
+    new = db.executemany(_PUT_LINK, rows).rowcount if rows else 0
+    if new < len(rows):
+        db.executemany(_BETTER_LINK, rows)
+    return new
+
+
+def _link_row(code: int, link: ScoredLink) -> tuple[object, ...]:
+    return (
+        code,
+        link_key(link.url),
+        link.url,
+        url_parts(link.url).host,
+        _BLACKLISTED if link.relevance is None else link.relevance,
+        link.role,
+        msgspec.json.encode(link.parts).decode(),
+        link.reason,
+        link.via,
+    )
+
+
+def _score_row(code: int, score: DocumentScore) -> tuple[object, ...]:
+    content = msgspec.json.encode((score.site_type, score.links, score.entities))
+    packed = zlib.compress(content, _FAST_COMPRESSION)
+    return code, score.document_id, score.url, score.timestamp, score.score, packed
+
+
+def analysed(db: sqlite3.Connection, crawl: str, version: str, ids: Collection[str]) -> set[str]:
+    """Return those of these documents that have scores of a version."""
+    found: set[str] = set()
+    analysis = _analysis(db, crawl, version) if version else None
+    if analysis is None:
+        return found
+    wanted = list(ids)
+    for start in range(0, len(wanted), _IDS_AT_ONCE):
+        chunk = wanted[start : start + _IDS_AT_ONCE]
+        marks = ", ".join("?" * len(chunk))
+        command = f"SELECT document_id FROM scores WHERE analysis = ? AND document_id IN ({marks})"
+        found.update(id for (id,) in db.execute(command, (analysis.code, *chunk)))
+    return found
+
+
+def analysed_versions(db: sqlite3.Connection, crawl: str) -> list[AnalysedVersion]:
+    """Return the versions that have scores, the one that was written to last first."""
+    command = "SELECT version, documents, urls FROM analyses WHERE crawl = ? ORDER BY last DESC"
+    return [AnalysedVersion(*row) for row in db.execute(command, (crawl,))]
+
+
+def analyses(db: sqlite3.Connection) -> list[Analysis]:
+    """Return all that has scores, in the order of their entries' ids."""
+    found = [Analysis(*row) for row in db.execute("SELECT code, crawl, version FROM analyses")]
+    return sorted(found, key=lambda one: link_id(one.crawl, one.version))
+
+
+def _analysis(db: sqlite3.Connection, crawl: str, version: str) -> Analysis | None:
+    """Return what has the scores of a version, "" is the one that was written to last."""
+    row = db.execute(
+        "SELECT code, crawl, version FROM analyses WHERE crawl = ? AND ? IN ('', version)"
+        " ORDER BY last DESC LIMIT 1",
+        (crawl, version),
+    ).fetchone()
+    return None if row is None else Analysis(*row)
+
+
+def document_scores(
+    db: sqlite3.Connection, crawl: str, version: str, after: str
+) -> list[DocumentScore]:
+    """Return the scores of the next PAGE documents behind an id."""
+    analysis = _analysis(db, crawl, version)
+    return [] if analysis is None else _scores(db, analysis, after)
+
+
+def _scores(db: sqlite3.Connection, analysis: Analysis, after: str) -> list[DocumentScore]:
+    command = (
+        f"SELECT {_SCORE} FROM scores WHERE analysis = ? AND document_id > ?"
+        " ORDER BY document_id LIMIT ?"
+    )
+    return [_score(analysis, row) for row in db.execute(command, (analysis.code, after, PAGE))]
+
+
+def _score(analysis: Analysis, row: Sequence[Any]) -> DocumentScore:
+    document_id, url, timestamp, score, packed = row
+    site_type, links, entities = msgspec.json.decode(zlib.decompress(packed))
+    return DocumentScore(
+        analysis.crawl,
+        analysis.version,
+        document_id,
+        url,
+        timestamp,
+        score,
+        site_type,
+        tuple(LinkScore(*link) for link in links),
+        tuple((name, count) for name, count in entities),
+    )
+
+
+def best_links(
+    db: sqlite3.Connection, crawl: str, version: str, limit: int, offset: int, host: str
+) -> list[ScoredLink]:
+    """Return linked URLs of a version, the most relevant first."""
+    analysis = _analysis(db, crawl, version)
+    if analysis is None:
+        return []
+    values: list[object] = [analysis.code, *([host] if host else []), limit, offset]
+    command = (
+        f"SELECT {_LINK} FROM links WHERE analysis = ? {'AND host = ?' if host else ''}"
+        " ORDER BY relevance DESC, key LIMIT ? OFFSET ?"
+    )
+    return [_scored_link(row) for row in db.execute(command, values)]
+
+
+def _scored_link(row: Sequence[Any]) -> ScoredLink:
+    url, _, relevance, role, parts, reason, via = row
+    known = None if relevance < 0 else relevance
+    return ScoredLink(url, known, role, msgspec.json.decode(parts), reason, via)
+
+
+def count_scores(db: sqlite3.Connection) -> int:
+    """Return the number of entries of documents and linked URLs."""
+    (number,) = db.execute("SELECT coalesce(sum(documents + urls), 0) FROM analyses").fetchone()
+    return int(number)
+
+
+def link_entries(
+    db: sqlite3.Connection, analysis: Analysis, after: bytes | None
+) -> tuple[list[IndexEntry], bytes | None]:
+    """Return entries of the next linked URLs behind a key, and the last key."""
+    command = f"SELECT {_LINK}, key FROM links WHERE analysis = ? AND key > ? ORDER BY key LIMIT ?"
+    rows = db.execute(command, (analysis.code, after or b"", PAGE)).fetchall()
+    entries = [
+        link_entry(analysis.crawl, analysis.version, _scored_link(row[:-1]), row[1]) for row in rows
+    ]
+    return entries, rows[-1][-1] if len(rows) == PAGE else None
+
+
+def score_entries(
+    db: sqlite3.Connection, analysis: Analysis, after: str | None
+) -> tuple[list[IndexEntry], str | None]:
+    """Return entries of the next documents behind an id, and the last id."""
+    scores = _scores(db, analysis, after or "")
+    last = scores[-1].document_id if len(scores) == PAGE else None
+    return [score_entry(score) for score in scores], last
+
+
+def analysis_codes(db: sqlite3.Connection, crawl: str) -> list[int]:
+    """Return the codes of all that has scores of a crawl."""
+    rows = db.execute("SELECT code FROM analyses WHERE crawl = ?", (crawl,))
+    return [code for (code,) in rows]
+
+
+def forget_analyses(db: sqlite3.Connection, codes: Iterable[int]) -> None:
+    """Let nobody find the scores of these codes any more, which are never given anew."""
+    db.executemany("DELETE FROM analyses WHERE code = ?", ((code,) for code in codes))
+
+
+def delete_some(db: sqlite3.Connection, code: int) -> int:
+    """Delete some of the rows of a code, so that others can write in between; return how many."""
+    return sum(
+        db.execute(
+            f"DELETE FROM {table} WHERE rowid IN"
+            f" (SELECT rowid FROM {table} WHERE analysis = ? LIMIT ?)",
+            (code, _DELETED_AT_ONCE),
+        ).rowcount
+        for table in ("scores", "links")
+    )

@@ -1,0 +1,84 @@
+"""The indices of a folder that lie in files of their own, beside that of the archive."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from nwx.engine.blob_folder import BlobFolder
+from nwx.engine.embedded.facets.store import Connect, EmbeddedFacetStore
+from nwx.engine.embedded.folder import Folder
+from nwx.engine.inlinks.notes import count_inlinks, inlink_stats
+from nwx.model import IndexName, IndexStats
+
+if TYPE_CHECKING:
+    from nwx.engine.embedded.crawls.index import EmbeddedCrawlIndex
+
+SEPARATE = (IndexName.FACETS, IndexName.INLINKS, IndexName.CRAWLS)
+"""The indices that this module knows; the others are in `archive.sqlite` and in tantivy."""
+
+
+class SeparateIndices:
+    """Facets, inlinks and crawls; `make_archive` makes the archive where there is none."""
+
+    def __init__(
+        self,
+        folder: Folder,
+        connect: Connect,
+        make_archive: Callable[[], None],
+        *,
+        read_only: bool,
+    ) -> None:
+        self._folder = folder
+        self._connect = connect
+        self._make_archive = make_archive
+        self._read_only = read_only
+        self._crawls: EmbeddedCrawlIndex | None = None
+
+    def facet_store(self) -> EmbeddedFacetStore:
+        """Return the store of facets."""
+        return EmbeddedFacetStore(self._folder.path / "facets", self._connect)
+
+    def inlink_blobs(self) -> BlobFolder:
+        """Return the blobs of inlinks."""
+        return BlobFolder(self._folder.path / "inlinks")
+
+    def crawl_index(self) -> "EmbeddedCrawlIndex":
+        """Return the index crawls, the same each time."""
+        # Imported here: an archive is searched and imported into without.
+        from nwx.engine.embedded.crawls.index import EmbeddedCrawlIndex
+
+        if self._crawls is None:
+            self._crawls = EmbeddedCrawlIndex(
+                self._folder, self._make_archive, read_only=self._read_only
+            )
+        return self._crawls
+
+    def count(self, index: IndexName) -> int:
+        """Return the number of entries of one of these indices."""
+        if index is IndexName.FACETS:
+            return self.facet_store().count()
+        if index is IndexName.INLINKS:
+            return count_inlinks(self.inlink_blobs())
+        return self.crawl_index().count()
+
+    def scan(self, index: IndexName) -> Iterator[Mapping[str, Any]]:
+        """Stream the entries of one of these indices, in the order of their ids."""
+        if index is IndexName.FACETS:
+            return self.facet_store().entries()
+        if index is IndexName.INLINKS:
+            from nwx.engine.inlinks.entries import inlink_entries
+
+            return inlink_entries(self.inlink_blobs())
+        return self.crawl_index().entries()
+
+    def stats(self) -> dict[IndexName, IndexStats]:
+        """Return the sizes of these indices."""
+        return {
+            IndexName.FACETS: self.facet_store().stats(),
+            IndexName.INLINKS: inlink_stats(self.inlink_blobs()),
+            IndexName.CRAWLS: self.crawl_index().stats(),
+        }
+
+    def close(self) -> None:
+        """Let go of their files."""
+        if self._crawls is not None:
+            self._crawls.close()

@@ -1,0 +1,1 @@
+"""Link rules of a crawl specification, compiled."""
