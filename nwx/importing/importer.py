@@ -264,7 +264,7 @@ class _Run:
     def _requeue(self, worker: Worker) -> None:
         """Go on after the death of a worker, without the record that it died of."""
         job = self._busy.pop(worker)
-        offset, cause = worker.pulse.extracting, worker.cause_of_death()
+        offset, cause = worker.pulse.item, worker.cause_of_death()
         worker.end()
         if offset is not None:
             job.without_text[offset] = f"extraction {cause}"

@@ -5,16 +5,15 @@ all memory), the parent learns at which record it died, and starts another
 process that leaves the text of that record out.
 """
 
-import signal
 from multiprocessing import forkserver, get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from nwx.bulk.guarded_process import Pulse, cause_of_death
 from nwx.dedup.exclusion_lists import ListFiles
 from nwx.engine.open import engine_package
 from nwx.importing.messages import FileTask, Message
 from nwx.importing.options import ImportOptions
-from nwx.importing.pulse import Pulse
 from nwx.settings import Settings
 
 # A fork of a server that has the libraries loaded starts in milliseconds,
@@ -57,13 +56,7 @@ class Worker:
 
     def cause_of_death(self) -> str:
         """Return in words why the process ended."""
-        self._process.join()
-        code = self._process.exitcode or 0
-        if code == -signal.SIGALRM:
-            return f"took longer than {self._options.item_seconds:g} s"
-        if code < 0:
-            return f"crashed ({signal.Signals(-code).name})"
-        return f"failed: {_last_line(self._log)}"
+        return cause_of_death(self._process, self._options.item_seconds, self._log)
 
     def end(self) -> None:
         """End the process at once."""
@@ -71,15 +64,6 @@ class Worker:
         self._process.join()
         self._process.close()
         self.connection.close()
-
-
-def _last_line(log: Path) -> str:
-    """Return what a process said last, fit for a message."""
-    with log.open("rb") as file:
-        file.seek(max(0, log.stat().st_size - 4096))
-        lines = file.read().decode("utf-8", "replace").strip().splitlines()
-    line = lines[-1] if lines else "no reason given"
-    return "".join(sign if sign.isprintable() else "?" for sign in line)[:200]
 
 
 def _work(
