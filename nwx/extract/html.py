@@ -1,6 +1,7 @@
 """HTML and XHTML: title, text, headings, description, author, language, links."""
 
 import re
+from collections.abc import Mapping
 from itertools import chain, islice
 
 from selectolax.lexbor import SelectolaxError
@@ -28,8 +29,8 @@ _EMPTY_ELEMENT = re.compile(
 def extract_html(payload: ExtractPayload) -> Extract:
     """Return what a page says."""
     html = decode(payload.data, payload.content_type, payload.charset)
-    html, problems = disarm(_repaired(html, payload.content_type), payload.limits)
-    outline = _outline(html, payload, problems)
+    html, problems = disarm(repaired_html(html, payload.content_type), payload.limits)
+    outline = outline_of(html, payload, problems)
     content, cut = clean_blocks(outline.text, payload.limits.characters)
     if cut:
         problems.append(f"text: cut after {payload.limits.characters} characters")
@@ -44,19 +45,21 @@ def extract_html(payload: ExtractPayload) -> Extract:
     if late:
         problems.append(f"time: more than {payload.limits.seconds} seconds")
     return Extract(
-        title=_title(about) or meta.get("og:title", ""),
+        title=page_title(about) or meta.get("og:title", ""),
         content=content,
         headings=_headings(about, payload.limits.headings),
         description=meta.get("description", "") or meta.get("og:description", ""),
         author=meta.get("author", "") or meta.get("dc.creator", ""),
-        content_language="" if late else language_of(prose(content), _declared(about, meta)),
+        content_language=""
+        if late
+        else language_of(prose(content), declared_language(about, meta)),
         links=tuple(links),
         signature="" if late else signature_of(content),
         problems=tuple(problems),
     )
 
 
-def _repaired(html: str, content_type: str) -> str:
+def repaired_html(html: str, content_type: str) -> str:
     """Return XHTML as an HTML parser can take it: `<title/>` would swallow the page."""
     if "\x00" in html:
         html = html.replace("\x00", "")
@@ -65,24 +68,29 @@ def _repaired(html: str, content_type: str) -> str:
     return html
 
 
-def _outline(html: str, payload: ExtractPayload, problems: list[str]) -> Outline:
+def outline_of(html: str, payload: ExtractPayload, problems: list[str], mark: str = "") -> Outline:
+    """Return the outline of markup that `disarm` made harmless.
+
+    `mark` is put into the text in front of each link (`a` and `area`).
+    """
     if payload.parser == "bs4":
-        return soup.read_soup(html)
+        return soup.read_soup(html, mark)
     if crowded(html):
         problems.append("markup: a tag of more than 1000 attributes, read by the careful parser")
-        return soup.read_soup(html)
+        return soup.read_soup(html, mark)
     try:
-        return lexbor.read_lexbor(html)
+        return lexbor.read_lexbor(html, mark)
     except (SelectolaxError, UnicodeError) as error:
         problems.append(f"markup: {error}, read by the careful parser")
-        return soup.read_soup(html)
+        return soup.read_soup(html, mark)
 
 
 def _field(text: str | None) -> str:
     return clean_line(text[:_LONGEST_FIELD]) if text else ""
 
 
-def _title(outline: Outline) -> str:
+def page_title(outline: Outline) -> str:
+    """Return the first title of a page that is not empty, "" if none."""
     titles = (_field(element.text()) for element in outline.named("title"))
     return next(filter(None, titles), "")
 
@@ -109,6 +117,6 @@ def _meta(outline: Outline) -> dict[str, str]:
     return meta
 
 
-def _declared(outline: Outline, meta: dict[str, str]) -> str:
+def declared_language(outline: Outline, meta: Mapping[str, str]) -> str:
     """Return the language that the page names, "" if none."""
     return _first(outline, "html", "lang", "xml:lang") or meta.get("content-language", "")

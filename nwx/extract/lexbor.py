@@ -11,6 +11,7 @@ from nwx.extract.page import (
     CELLS,
     FORMATTING,
     HIDDEN,
+    LINKED,
     STYLE_ATTRIBUTES,
     STYLE_ELEMENT,
     WANTED,
@@ -24,15 +25,18 @@ _STYLED = 'style, [style*="("], [background]'
 _JOINED = _TEXTS | _FORMATTING
 
 
-def read_lexbor(html: str) -> Outline:
-    """Return the text of a page, its blocks set apart, and the elements that say something."""
+def read_lexbor(html: str, mark: str = "") -> Outline:
+    """Return the text of a page, its blocks set apart, and the elements that say something.
+
+    `mark` is put into the text in front of each of LINKED.
+    """
     # With scripting on, <noscript> is one raw text that is easily left out.
     tree = LexborHTMLParser(html, scripting=True)
     pieces: list[str] = []
     elements: list[tuple[str, Element]] = []
     styles: list[tuple[str, str]] = []
     if tree.root is not None:
-        silent = _walk(tree.root, pieces, elements)
+        silent = _walk(tree.root, pieces, elements, mark)
         styles = list(_styles(tree))
         _empty(silent)
     return Outline("".join(pieces), elements, tree, styles)
@@ -70,7 +74,7 @@ def _kinds() -> dict[int, int]:
 
 
 def _walk(
-    root: LexborNode, pieces: list[str], elements: list[tuple[str, Element]]
+    root: LexborNode, pieces: list[str], elements: list[tuple[str, Element]], mark: str
 ) -> list[LexborNode]:
     """Collect texts, with marks between them, and wanted elements; return what is not shown."""
     add, kind_of = pieces.append, _kinds().get
@@ -107,6 +111,8 @@ def _walk(
                 silent.append(node)
             if kind & _WANTED:
                 elements.append((node.tag, node))  # type: ignore[arg-type]
+                if mark and node.tag in LINKED:
+                    add(mark)
     return silent
 
 

@@ -9,6 +9,18 @@ class Element(Protocol):
     """An element of a page; of equal attributes the first counts."""
 
     @property
+    def tag(self) -> str | None:
+        """The name, in lower case."""
+
+    @property
+    def mem_id(self) -> int:
+        """A number that no other element of the page has."""
+
+    @property
+    def parent(self) -> Self | None:
+        """The element around this one, None at the outermost."""
+
+    @property
     def attributes(self) -> Mapping[str, str | None]:
         """The values by name; None of an attribute without a value."""
 
@@ -67,4 +79,7 @@ WITH_LINKS = names_of(
     "a area audio bgsound body embed form frame iframe img input link object script source track "
     "video"
 )
+LINKED = names_of("a area")
+"""Elements that lead to another page."""
+
 WANTED = HEADINGS | WITH_LINKS | names_of("html title meta base")

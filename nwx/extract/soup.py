@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
+from typing import Self
 
 from bs4 import (
     BeautifulSoup,
@@ -19,6 +20,7 @@ from nwx.extract.page import (
     CELLS,
     FORMATTING,
     HIDDEN,
+    LINKED,
     STYLE_ATTRIBUTES,
     STYLE_ELEMENT,
     WANTED,
@@ -36,6 +38,19 @@ class _SoupElement:
     node: Tag
 
     @property
+    def tag(self) -> str:
+        return self.node.name
+
+    @property
+    def mem_id(self) -> int:
+        return id(self.node)
+
+    @property
+    def parent(self) -> Self | None:
+        parent = self.node.parent
+        return None if parent is None else type(self)(parent)
+
+    @property
     def attributes(self) -> Mapping[str, str]:
         return {name: str(value) for name, value in self.node.attrs.items()}
 
@@ -44,8 +59,11 @@ class _SoupElement:
         return "".join(str(node) for event, node in near if event == "text")
 
 
-def read_soup(html: str) -> Outline:
-    """Return the text of a page, its blocks set apart, and the elements that say something."""
+def read_soup(html: str, mark: str = "") -> Outline:
+    """Return the text of a page, its blocks set apart, and the elements that say something.
+
+    `mark` is put into the text in front of each of LINKED.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MarkupResemblesLocatorWarning)
         warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)
@@ -61,6 +79,8 @@ def read_soup(html: str) -> Outline:
                 styles += _styles(node)
                 if node.name in WANTED:
                     elements.append((node.name, _SoupElement(node)))
+                if node.name in LINKED:
+                    pieces.append(mark)
         else:
             pieces.append(str(node))
     return Outline("".join(pieces), elements, soup, styles)

@@ -1,0 +1,18 @@
+"""The language model that every installation has: lemmas by dictionaries, names by rules."""
+
+from nwx.steering.analysis.language_model import LanguageModel, Name, TextReading
+from nwx.steering.analysis.lemmas import lemmas_of, word_pattern
+
+
+class DictionaryModel(LanguageModel):
+    """Lemmas by the dictionaries of simplemma; words themselves in languages without one."""
+
+    def read(self, text: str, language: str) -> TextReading:
+        lemmas = lemmas_of(language)
+        pattern = word_pattern(text)
+        starts = [match.start() for match in pattern.finditer(text)]
+        of = lemmas.of
+        return TextReading(starts, [of(word) for word in pattern.findall(text)], lemmas.closed)
+
+    def names(self, text: str, language: str) -> list[Name]:
+        return []

@@ -1,0 +1,71 @@
+"""Words and lemmas by dictionaries, without regard to case and accents."""
+
+import re
+from collections.abc import Callable
+from functools import cache
+
+from nwx.steering.analysis.closed_words import CLOSED_WORDS
+from nwx.steering.analysis.folded_text import fold
+
+_LONGEST_WORD = 40  # characters, beyond which no dictionary has a word
+_MOST_KNOWN = 100_000  # words of a language whose lemmas are kept
+
+# Thai, Lao, Burmese, Khmer, Chinese, Japanese: words are written without spaces.
+UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff"
+)
+"""The scripts without spaces between words, as ranges of a regular expression."""
+
+# Vowels and other marks within words that are no letters to Python.
+_MARKS = (
+    "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
+    "\u200c\u200d"
+)
+_SIMPLE = re.compile(r"[^\W_]+")
+_WORD = re.compile(rf"(?:[^\W_{UNSPACED}]|[{_MARKS}])+|[{UNSPACED}]")
+_OTHER_SCRIPTS = re.compile(f"[{UNSPACED}{_MARKS}]")
+
+
+def word_pattern(text: str) -> re.Pattern[str]:
+    """Return what finds the words of a text; each character is one in scripts without spaces."""
+    return _SIMPLE if text.isascii() or not _OTHER_SCRIPTS.search(text) else _WORD
+
+
+class Lemmas:
+    """The lemmas of the words of one language, and the closed classes among them."""
+
+    def __init__(self, language: str) -> None:
+        self._lemma = _lemmatizer(language)
+        self._known: dict[str, str] = {}
+        words = CLOSED_WORDS.get(language, "").split()
+        self.closed = frozenset((*map(fold, words), *map(self.of, words)))
+
+    def of(self, word: str) -> str:
+        """Return the lemma of a word, folded; the word itself where none is known."""
+        found = self._known.get(word)
+        if found is None:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            found = self._known[word] = self._look_up(word)
+        return found
+
+    def _look_up(self, word: str) -> str:
+        if len(word) > _LONGEST_WORD:
+            return fold(word[:_LONGEST_WORD])
+        return fold(self._lemma(word))
+
+
+@cache
+def lemmas_of(language: str) -> Lemmas:
+    """Return the lemmas of a language; words themselves where there is no dictionary for it."""
+    return Lemmas(language)
+
+
+def _lemmatizer(language: str) -> Callable[[str], str]:
+    # Imported here: the dictionaries take a while to load.
+    from simplemma import lemmatize
+    from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES
+
+    if language not in SUPPORTED_LANGUAGES:
+        return str
+    return lambda word: lemmatize(word, language)

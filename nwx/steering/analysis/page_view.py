@@ -1,0 +1,208 @@
+"""A captured page as analysis sees it: text, links with what is around them, and metadata."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from nwx.extract.charset import decode
+from nwx.extract.clean import clean_blocks, clean_line, prose
+from nwx.extract.guard import disarm
+from nwx.extract.html import declared_language, outline_of, page_title, repaired_html
+from nwx.extract.language import language_of
+from nwx.extract.limits import MIB, ExtractLimits, ExtractPayload
+from nwx.extract.links import Resolver
+from nwx.extract.page import HEADINGS, LINKED, Element, Outline
+from nwx.model import Document
+from nwx.steering.analysis.link_surroundings import Surroundings, words_around
+from nwx.values import link_kinds as kinds
+
+LIMITS = ExtractLimits(bytes=4 * MIB, characters=200_000, links=5_000, tags=200_000)
+"""How much of a page is analysed."""
+
+_MARK = "\ue5a7"  # for private use; stands in front of the text of a link
+_LONGEST_TEXT = 500  # characters of an anchor, heading or metadata value
+_MOST_METADATA = 200  # values
+_FOLLOWED = {"frame": ("src", kinds.FRAME), "iframe": ("src", kinds.FRAME)}
+
+
+class PageLink(NamedTuple):
+    """A link to another page, with what is near it.
+
+    `around` has the anchor and some 20 words on each side of it in the
+    visible text, `heading` is the nearest one above. `classes` are the
+    names, ids, classes and roles of the elements around the link, from the
+    outermost in, then its own, and its `rel` as `rel:next`. `place` is where
+    the anchor begins in the content, `start` and `end` where `around` does,
+    in characters; -1 where that is not known.
+    """
+
+    url: str
+    text: str
+    kind: str
+    around: str = ""
+    heading: str = ""
+    classes: str = ""
+    place: int = -1
+    start: int = -1
+    end: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class PageView:
+    """A page as analysis sees it, bounded by LIMITS.
+
+    `links` are those that lead to other pages, in order; a URL may be there
+    several times. `metadata` has the values of `<meta>` by name, in lower
+    case. `html` is what was captured, b"" where only the text of the index
+    is at hand; `charset` is that of the HTTP header. `problems` says what
+    limits or faults cut.
+    """
+
+    url: str
+    timestamp: str
+    title: str = ""
+    content: str = ""
+    language: str = ""
+    links: tuple[PageLink, ...] = ()
+    generator: str = ""
+    metadata: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    body_classes: str = ""
+    html: bytes = b""
+    charset: str = ""
+    problems: tuple[str, ...] = ()
+
+
+def page_view(html: bytes, url: str, timestamp: str, charset: str = "") -> PageView:
+    """Return what analysis sees of the payload of a page; no bytes raise an error."""
+    data = html[: LIMITS.bytes]
+    payload = ExtractPayload(data, url, "", charset, "fast", LIMITS, math.inf)
+    text = decode(data, "", charset).replace(_MARK, " ")
+    markup, problems = disarm(repaired_html(text, ""), LIMITS)
+    outline = outline_of(markup, payload, problems, _MARK)
+    content, places = _content(outline, problems)
+    about = outline.without_links()
+    metadata = _metadata(about)
+    first = {name: values[0] for name, values in metadata.items()}
+    bodies = outline.named("body")
+    return PageView(
+        url=url,
+        timestamp=timestamp,
+        title=page_title(about) or first.get("og:title", ""),
+        content=content,
+        language=language_of(prose(content), declared_language(about, first)),
+        links=tuple(_links(outline, url, content, places, problems)),
+        generator=first.get("generator", ""),
+        metadata=metadata,
+        body_classes=_names(bodies[0]) if bodies else "",
+        html=data,
+        charset=charset,
+        problems=tuple(problems),
+    )
+
+
+def page_view_of_document(document: Document) -> PageView:
+    """Return what analysis sees of a document whose record cannot be read.
+
+    What is near a link is not known then, but its text is.
+    """
+    extract, capture = document.extract, document.capture
+    links = (
+        PageLink(link.url, link.text[:_LONGEST_TEXT], kinds.present_kind(link.kind))
+        for link in extract.links[: LIMITS.links]
+    )
+    followed = kinds.NAVIGATIONAL | {kinds.FRAME}
+    return PageView(
+        url=capture.url,
+        timestamp=capture.timestamp,
+        title=extract.title,
+        content=extract.content[: LIMITS.characters],
+        language=extract.content_language,
+        links=tuple(link for link in links if link.kind in followed),
+        metadata={"description": (extract.description,)} if extract.description else {},
+    )
+
+
+def _content(outline: Outline, problems: list[str]) -> tuple[str, list[int]]:
+    """Return the visible text, and where in it the text of each link begins."""
+    marks = sum(tag in LINKED for tag, _ in outline.elements)
+    text = outline.text
+    if text.count(_MARK) != marks:  # the page writes it as a character reference
+        text = text.replace(_MARK, "")
+    marked, cut = clean_blocks(text, LIMITS.characters)
+    if cut:
+        problems.append(f"text: cut after {LIMITS.characters} characters")
+    first, *pieces = marked.split(_MARK)
+    places = []
+    length = len(first)
+    for piece in pieces:
+        places.append(length + len(piece) - len(piece.lstrip()))
+        length += len(piece)
+    return "".join((first, *pieces)), places
+
+
+def _links(
+    outline: Outline, url: str, content: str, places: list[int], problems: list[str]
+) -> Iterator[PageLink]:
+    bases = (element.attributes.get("href") for element in outline.named("base"))
+    resolver = Resolver(url, next(filter(None, bases), ""))
+    surroundings = Surroundings()
+    heading = ""
+    count = 0
+    starts = iter(places)
+    for tag, element in outline.elements:
+        if tag in HEADINGS:
+            heading = _field(element.text())
+        place = next(starts, -1) if tag in LINKED else -1
+        found = _target(tag, element, resolver)
+        if found is None:
+            continue
+        count += 1
+        if count > LIMITS.links:
+            problems.append(f"links: more than {LIMITS.links}, the rest was left out")
+            return
+        target, kind, text = found
+        start, end = words_around(content, place, len(text))
+        around = content[start:end] if place >= 0 else ""
+        classes = surroundings.of(element)
+        yield PageLink(target, text, kind, around, heading, classes, place, start, end)
+
+
+def _target(tag: str, element: Element, resolver: Resolver) -> tuple[str, str, str] | None:
+    """Return URL, kind and text of an element that leads to another page."""
+    if tag in LINKED:
+        attributes = element.attributes
+        reference = attributes.get("href")
+        url = resolver.absolute(reference) if reference else ""
+        if not url:
+            return None
+        text = _field(element.text()) if tag == "a" else ""
+        return url, tag, text or _field(attributes.get("title") or attributes.get("alt") or "")
+    if tag in _FOLLOWED:
+        name, kind = _FOLLOWED[tag]
+        url = resolver.absolute(element.attributes.get(name) or "")
+        return (url, kind, _field(element.attributes.get("title") or "")) if url else None
+    return None
+
+
+def _metadata(about: Outline) -> dict[str, tuple[str, ...]]:
+    """Return the contents of the named `<meta>` elements, all of each name."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for element in about.named("meta")[:_MOST_METADATA]:
+        attributes = element.attributes
+        name = attributes.get("name") or attributes.get("property") or attributes.get("http-equiv")
+        content = _field(attributes.get("content") or "")
+        if name and content:
+            found[name[:_LONGEST_TEXT].strip().lower()].append(content)
+    return {name: tuple(values) for name, values in found.items()}
+
+
+def _names(element: Element) -> str:
+    """Return the id and the classes of an element."""
+    attributes = element.attributes
+    return _field(f"{attributes.get('id') or ''} {attributes.get('class') or ''}")
+
+
+def _field(text: str) -> str:
+    return clean_line(text[:_LONGEST_TEXT])

@@ -1,0 +1,167 @@
+"""The terms of a specification in a text: keywords by their lemmas, entities by their letters."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nwx.steering.analysis.folded_text import fold, folded_text
+from nwx.steering.analysis.language_model import TextReading
+from nwx.steering.analysis.lemmas import UNSPACED, lemmas_of, word_pattern
+from nwx.steering.specifications.specification import CrawlSpecification, Keyword
+
+if TYPE_CHECKING:
+    import ahocorasick
+
+MOST_MATCHES = 20_000
+"""In one text; what follows is not looked at."""
+
+_LONGEST_TERM = 200  # characters
+_MOST_LANGUAGES = 8  # whose forms of the keywords are kept
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+
+_Forms = dict[str, Any]
+
+
+class TermMatch(NamedTuple):
+    """A term in a text; `term` is its place in the keywords and then entities."""
+
+    term: int
+    start: int
+    end: int
+
+
+class TermMatcher:
+    """All terms of a specification, ready to be found."""
+
+    def __init__(self, specification: CrawlSpecification) -> None:
+        self._keywords = [
+            (place, keyword)
+            for place, keyword in enumerate(specification.keywords)
+            if not _UNSPACED.search(keyword.text)
+        ]
+        self._trees: dict[str, _KeywordTree] = {}
+        self._entities = _automaton(_patterns(specification))
+
+    def matches(self, text: str, reading: TextReading, language: str) -> list[TermMatch]:
+        """Return the terms in a text, by their places; at most MOST_MATCHES."""
+        found = self._tree(language).find(reading)
+        found += _found_letters(self._entities, text)
+        found.sort(key=_place)
+        return found[:MOST_MATCHES]
+
+    def _tree(self, language: str) -> "_KeywordTree":
+        tree = self._trees.get(language)
+        if tree is None:
+            while len(self._trees) >= _MOST_LANGUAGES:
+                del self._trees[next(iter(self._trees))]
+            tree = self._trees[language] = _KeywordTree(self._keywords, language)
+        return tree
+
+
+def _place(match: TermMatch) -> int:
+    return match.start
+
+
+class _KeywordTree:
+    """The keywords as the lemmas of a language, in a tree of words."""
+
+    def __init__(self, keywords: Sequence[tuple[int, Keyword]], language: str) -> None:
+        self._root: _Forms = {}
+        for place, keyword in keywords:
+            text = unicodedata.normalize("NFC", keyword.text[:_LONGEST_TERM])
+            words = word_pattern(text).findall(text)
+            forms: list[Callable[[str], str]] = [fold, lemmas_of(language).of]
+            if keyword.language:
+                forms.append(lemmas_of(keyword.language).of)
+            for form in forms:
+                self._add([form(word) for word in words], place)
+
+    def _add(self, lemmas: list[str], place: int) -> None:
+        if not lemmas:
+            return
+        node = self._root
+        for lemma in lemmas:
+            node = node.setdefault(lemma, {})
+        node.setdefault("", place)
+
+    def find(self, reading: TextReading) -> list[TermMatch]:
+        """Return the keywords in a text, the longest at each place."""
+        root, lemmas, starts = self._root, reading.lemmas, reading.starts
+        found = []
+        free = 0
+        for index in [index for index, lemma in enumerate(lemmas) if lemma in root]:
+            if index < free:
+                continue
+            node, end, term = root, index, None
+            while end < len(lemmas) and (following := node.get(lemmas[end])) is not None:
+                node = following
+                end += 1
+                if "" in node:
+                    term, free = node[""], end
+            if term is not None:
+                last = free - 1
+                found.append(TermMatch(term, starts[index], starts[last] + len(lemmas[last])))
+                if len(found) >= MOST_MATCHES:
+                    break
+        return found
+
+
+def _patterns(specification: CrawlSpecification) -> Iterator[tuple[str, int]]:
+    """Yield what is found by its letters: names and aliases, keywords without word boundaries."""
+    for place, keyword in enumerate(specification.keywords):
+        if _UNSPACED.search(keyword.text):
+            yield keyword.text, place
+    first = len(specification.keywords)
+    for place, entity in enumerate(specification.entities):
+        for name in (entity.name, *entity.aliases):
+            yield name, first + place
+
+
+def _automaton(patterns: Iterator[tuple[str, int]]) -> "ahocorasick.Automaton | None":
+    # Imported here, as all of analysis is: other commands do without.
+    import ahocorasick
+
+    automaton = ahocorasick.Automaton()
+    for name, place in patterns:
+        pattern = fold(" ".join(unicodedata.normalize("NFC", name[:_LONGEST_TERM]).split()))
+        if pattern and pattern not in automaton:
+            automaton.add_word(pattern, (place, len(pattern)))
+    if not len(automaton):
+        return None
+    automaton.make_automaton()
+    return automaton
+
+
+def _found_letters(automaton: "ahocorasick.Automaton | None", text: str) -> list[TermMatch]:
+    if automaton is None:
+        return []
+    folded = folded_text(text.replace("\n", " "))
+    candidates = []
+    for last, (term, length) in automaton.iter(folded.text):
+        first = last + 1 - length
+        if _is_bounded(folded.text, first, last):
+            candidates.append((first, -length, term))
+            if len(candidates) >= MOST_MATCHES:
+                break
+    found = []
+    free = 0
+    for first, negative, term in sorted(candidates):
+        if first >= free:
+            free = first - negative
+            found.append(TermMatch(term, folded.place(first), folded.place(free - 1) + 1))
+    return found
+
+
+def _is_bounded(text: str, first: int, last: int) -> bool:
+    """Return whether a word begins at `first` and one ends at `last`."""
+    return _is_edge(text, first, first - 1) and _is_edge(text, last, last + 1)
+
+
+def _is_edge(text: str, inside: int, outside: int) -> bool:
+    if not 0 <= outside < len(text):
+        return True
+    inner, outer = text[inside], text[outside]
+    if not (inner.isalnum() and outer.isalnum()):
+        return True
+    return bool(_UNSPACED.match(inner) or _UNSPACED.match(outer))

@@ -1,0 +1,43 @@
+"""Pages analysed by a specification."""
+
+import pytest
+
+from nwx.engine.crawls.crawl_index import DocumentScore
+from nwx.steering.analysis.analyzer import Analyzer
+from nwx.steering.analysis.page_view import page_view
+from nwx.steering.analysis.term_statistics import TermStatistics
+from nwx.steering.specifications.specification import CrawlSpecification, Entity, Keyword
+
+SPECIFICATION = CrawlSpecification(
+    name="floods",
+    keywords=(Keyword("flood"), Keyword("Hochwasser"), Keyword("洪水")),
+    entities=(Entity("Elbe"), Entity("Jane Doe", aliases=("J. Doe",))),
+)
+URL = "http://site.example/"
+
+
+def analysed(body: str, specification: CrawlSpecification = SPECIFICATION) -> DocumentScore:
+    page = page_view(f"<html lang=en><body>{body}".encode(), URL, "20200101000000", "utf-8")
+    return Analyzer(specification, TermStatistics()).analyse(page, "id")
+
+
+def test_a_page_of_the_subject_scores_higher_than_another() -> None:
+    subject = analysed("<p>The floods of the Elbe were higher than any flood before.")
+    other = analysed("<p>The goals of the match were finer than any goal before.")
+    assert other.score == 0
+    assert 0.3 < subject.score <= 1
+    assert subject.entities == (("Elbe", 1),)
+
+
+def test_a_link_near_the_subject_is_more_relevant() -> None:
+    links = analysed(
+        "<p><a href=/1>The flood of 2002</a></p>"
+        + "<p>Some other words.</p>" * 20
+        + "<p><a href=/2>The match</a></p>"
+    ).links
+    assert [link.url for link in links] == [f"{URL}1", f"{URL}2"]
+    assert links[0].relevance is not None
+    assert links[1].relevance is not None
+    assert links[0].relevance > links[1].relevance
+    for link in links:
+        assert sum(link.parts.values()) == pytest.approx(link.relevance)

@@ -1,0 +1,69 @@
+"""A page as analysis sees it: text, links, and what is around them."""
+
+from nwx.steering.analysis.page_view import LIMITS, PageView, page_view
+
+URL = "http://site.example/a/b.html"
+
+
+def view(body: str, head: str = "") -> PageView:
+    html = f"<html lang=en><head>{head}</head><body class='home blog'>{body}</body></html>"
+    return page_view(html.encode(), URL, "20200101000000", "utf-8")
+
+
+def test_a_link_has_its_text_and_the_words_around_it() -> None:
+    page = view("<h2>Rivers</h2><p>The water rose when <a href=/x>the dam</a> broke at night.</p>")
+    (link,) = page.links
+    assert link.url == "http://site.example/x"
+    assert link.text == "the dam"
+    assert link.heading == "Rivers"
+    assert link.around == "Rivers\nThe water rose when the dam broke at night."
+    assert page.content[link.place :].startswith("the dam broke")
+    assert page.content[link.start : link.end] == link.around
+
+
+def test_words_around_a_link_are_some_twenty_on_each_side() -> None:
+    words = " ".join(f"word{number}" for number in range(300))
+    (link,) = view(f"<p>{words} <a href=x>anchor</a> {words}</p>").links
+    before, after = link.around.split("anchor")
+    assert 15 <= len(before.split()) <= 25
+    assert 15 <= len(after.split()) <= 25
+    assert before.split()[0].startswith("word")
+
+
+def test_the_place_of_an_anchor_is_that_of_its_first_word() -> None:
+    page = view("<p>one</p> <a href=1> <div> two </div></a><ul><li><a href=2>\n three</a></ul>")
+    assert [page.content[link.place :].split()[0] for link in page.links if link.text] == [
+        "two",
+        "three",
+    ]
+
+
+def test_classes_name_the_elements_around_a_link() -> None:
+    (link,) = view(
+        "<nav id=Top class='Menu wide'><div><a rel='next nofollow' href=x>x</a></nav>"
+    ).links
+    assert link.classes.split() == ["nav", "top", "menu", "wide", "a", "rel:next", "rel:nofollow"]
+
+
+def test_metadata_keeps_all_values_of_a_name() -> None:
+    head = (
+        "<meta name=Generator content='WordPress 6.1'><meta property=article:tag content=one>"
+        "<meta property=article:tag content=two><title>Title</title>"
+    )
+    page = view("", head)
+    assert page.generator == "WordPress 6.1"
+    assert page.metadata["article:tag"] == ("one", "two")
+    assert page.title == "Title"
+    assert page.body_classes == "home blog"
+
+
+def test_a_page_that_writes_the_mark_loses_places_only() -> None:
+    page = view("<p>&#xe5a7; text \ue5a7 <a href=x>anchor</a></p>")
+    assert page.content == "text anchor"
+    assert [(link.text, link.place, link.around) for link in page.links] == [("anchor", -1, "")]
+
+
+def test_links_are_bounded_and_the_rest_is_told() -> None:
+    page = view("<a href=x>y</a> " * (LIMITS.links + 5))
+    assert len(page.links) == LIMITS.links
+    assert page.problems == (f"links: more than {LIMITS.links}, the rest was left out",)
