@@ -4,7 +4,8 @@ NwxError
 ├── UsageError                 a wrong option, value or combination (exit code 2)
 │   ├── SettingsError          a wrong value in the environment or a configuration file
 │   ├── QueryError             a query that cannot be parsed; knows the place
-│   └── CdxQueryError          a parameter of the CDX server that makes no sense
+│   ├── CdxQueryError          a parameter of the CDX server that makes no sense
+│   └── ProtocolError          a request to a crawler's queue that makes no sense; knows the item
 ├── FormatError                bytes that do not follow their format; knows file and offset
 │   ├── TimestampError
 │   ├── DigestError
@@ -54,6 +55,18 @@ class QueryError(UsageError):
 
 class CdxQueryError(UsageError):
     """A parameter of the CDX server that makes no sense."""
+
+
+class ProtocolError(UsageError):
+    """A request to a crawler's queue that makes no sense.
+
+    `item` is the place of the item that is wrong, from 0, or None where no
+    single one is.
+    """
+
+    def __init__(self, message: str, item: int | None = None) -> None:
+        super().__init__(message)
+        self.item = item
 
 
 class FormatError(NwxError):

@@ -41,6 +41,7 @@ class IndexName(StrEnum):
     FACETS = "facets"
     INLINKS = "inlinks"
     CRAWLS = "crawls"
+    QUEUE = "queue"
     FILES = "files"
 
 

@@ -23,6 +23,7 @@ VARIABLES = {
     "insecure": "NWX_INSECURE",
     "timeout": "NWX_TIMEOUT",
     "cdx_token": "NWX_CDX_TOKEN",
+    "queue_token": "NWX_QUEUE_TOKEN",
     "cache": "NWX_CACHE",
     "search_seconds": "NWX_SEARCH_SECONDS",
     "anchor_weight": "NWX_ANCHOR_WEIGHT",
@@ -73,13 +74,15 @@ class RankingSettings:
 class Settings:
     """Where the archive lives: a folder, or an http(s) address.
 
-    Whoever has `cdx_token` may write captures through a CDX server; "" lets nobody.
+    Whoever has `cdx_token` may write captures through a CDX server, whoever has
+    `queue_token` may write to the crawler's queue and lease from it; "" lets nobody.
     A search of the pages and the API may take `search_seconds`.
     """
 
     engine: str = DEFAULT_ENGINE
     elastic: ElasticSettings = ElasticSettings()
     cdx_token: str = field(default="", repr=False)
+    queue_token: str = field(default="", repr=False)
     search_seconds: float = DEFAULT_SEARCH_SECONDS
     ranking: RankingSettings = RankingSettings()
 
@@ -109,6 +112,7 @@ def load_settings(
         texts.text("engine", DEFAULT_ENGINE),
         elastic,
         cdx_token=texts.text("cdx_token", ""),
+        queue_token=texts.text("queue_token", ""),
         search_seconds=texts.seconds("search_seconds", DEFAULT_SEARCH_SECONDS),
         ranking=RankingSettings(
             texts.weight("anchor_weight", ranking.anchor_weight),

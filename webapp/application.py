@@ -9,6 +9,7 @@ import nwx
 from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sources.merged import EngineSource, RowSource
 from nwx.engine.base import Engine
+from nwx.engine.queue.crawl_queue import LimitsOf, no_limits
 from webapp.cdx import dedup, memento
 from webapp.cdx import routes as cdx
 from webapp.cdx.origins import origins_of
@@ -20,6 +21,8 @@ from webapp.hosts import HostCheck
 from webapp.links import api as link_api
 from webapp.links import missing_page
 from webapp.links import page as links
+from webapp.queue.routes import prepare_queue
+from webapp.queue.service import QueueService
 from webapp.replay import routes as replay
 from webapp.search import api, documents, exports
 from webapp.search import page as search
@@ -77,6 +80,8 @@ def create_app(
     cdx_sources: Sequence[RowSource] = (),
     cdx_token: str = "",
     cdx_origins: Iterable[str] = (),
+    queue_token: str = "",
+    queue_limits: LimitsOf = no_limits,
     search_url: str = "",
     title: str = DEFAULT_TITLE,
     limits: QuestionLimits = USUAL_LIMITS,
@@ -92,9 +97,10 @@ def create_app(
     `places` is told which files are about to be played, `playback` tells
     whether it runs. `cdx_sources` are asked for captures beside the engine;
     with `cdx_token`, whoever has it may write captures. Pages of
-    `cdx_origins` may read what the CDX server answers. `limits` bounds what
-    is answered at once. The engine is used by several threads at once and
-    stays open: whoever opened it closes it.
+    `cdx_origins` may read what the CDX server answers. With `queue_token`,
+    whoever has it may send URLs to the crawler's queue and lease them, within
+    `queue_limits`. `limits` bounds what is answered at once. The engine is
+    used by several threads at once and stays open: whoever opened it closes it.
     """
     app = Flask(__name__)
     app.config["SEND_FILE_MAX_AGE_DEFAULT"] = STATIC_SECONDS
@@ -121,6 +127,7 @@ def create_app(
     )
     cdx.prepare_cdx(app, captures)
     dedup.prepare_dedup(app, engine, places)
+    prepare_queue(app, QueueService(engine, queue_token, queue_limits))
     question_limits.prepare_limits(app, limits)
     _register_pages(app)
     return app

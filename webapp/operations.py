@@ -3,6 +3,13 @@
 from webapp.cdx.operations import CDX_OPERATIONS
 from webapp.explore.operations import FACET_OPERATIONS
 from webapp.links.operations import LINK_OPERATIONS
+from webapp.queue.operations import QUEUE_OPERATIONS
 from webapp.search.operations import SEARCH_OPERATIONS
 
-ALL_OPERATIONS = (*SEARCH_OPERATIONS, *FACET_OPERATIONS, *LINK_OPERATIONS, *CDX_OPERATIONS)
+ALL_OPERATIONS = (
+    *SEARCH_OPERATIONS,
+    *FACET_OPERATIONS,
+    *LINK_OPERATIONS,
+    *CDX_OPERATIONS,
+    *QUEUE_OPERATIONS,
+)

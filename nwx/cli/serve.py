@@ -27,6 +27,7 @@ class _Options:
     cdx_sources: tuple[str, ...]
     cdx_token: str
     cdx_origins: tuple[str, ...]
+    queue_token: str
     create: bool
     search_seconds: float | None
     title: str
@@ -97,6 +98,12 @@ _HANDED_ON = (
     help="Let pages of this origin read /cdx, as https://replay.example; * for all.",
 )
 @click.option(
+    "--queue-token",
+    default="",
+    metavar="TEXT",
+    help="Token that allows using the crawler's queue at /urls.  [NWX_QUEUE_TOKEN]",
+)
+@click.option(
     "--search-seconds",
     type=click.FloatRange(0, min_open=True),
     metavar="SECONDS",
@@ -138,6 +145,7 @@ def command(settings: Settings, /, **given: Any) -> None:
     service = ServiceSettings(
         workers=asked.workers or usual_workers(),
         cdx_token=asked.cdx_token or settings.cdx_token,
+        queue_token=asked.queue_token or settings.queue_token,
         search_seconds=asked.search_seconds or settings.search_seconds,
         title=asked.title or DEFAULT_TITLE,
         **{name: getattr(asked, name) for name in _HANDED_ON},

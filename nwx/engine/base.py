@@ -13,6 +13,7 @@ from nwx.engine.document_index import DocumentIndex
 from nwx.engine.facet_store import FacetStore
 from nwx.engine.inlinks.inlink_index import InlinkIndex
 from nwx.engine.ledger import Ledger
+from nwx.engine.queue.crawl_queue import CrawlQueue, Outbox
 from nwx.errors import UsageError
 from nwx.model import Batch, IndexName, IndexStats, SourceFile, Written
 
@@ -50,6 +51,10 @@ def check_deletable(index: IndexName) -> None:
     if index in (IndexName.FACETS, IndexName.INLINKS):
         raise UsageError(
             f"entries of the index {index} cannot be deleted; a build replaces all of them"
+        )
+    if index is IndexName.QUEUE:
+        raise UsageError(
+            "entries of the index queue cannot be deleted; `nwx queue blacklist` takes a URL out"
         )
     if index is IndexName.CRAWLS:
         raise UsageError(
@@ -113,7 +118,7 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
     def delete(self, index: IndexName, ids: Collection[str]) -> int:
         """Delete entries, of dates those of the main index; return how many there were.
 
-        Raises UsageError for facets, inlinks and crawls.
+        Raises UsageError for facets, inlinks, crawls and queue.
         """
 
     @abstractmethod
@@ -127,6 +132,14 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
     @abstractmethod
     def crawl_index(self) -> CrawlIndex:
         """Return the crawl specifications and the scores of documents and links."""
+
+    @abstractmethod
+    def crawl_queue(self) -> CrawlQueue:
+        """Return the queue of URLs for crawlers; others may use it while an import writes."""
+
+    @abstractmethod
+    def outbox(self) -> Outbox:
+        """Return the updates that are to be sent to queues elsewhere."""
 
     @abstractmethod
     def stats(self) -> dict[IndexName, IndexStats]:

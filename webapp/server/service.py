@@ -32,8 +32,8 @@ class ServiceSettings:
     where those differ, as behind a reverse proxy; `replay_host` is a host
     name of this machine for playback alone. Each of the `workers` answers
     `threads` requests at once. `cdx_sources` are named as `open_sources`
-    wants them; `cdx_token` and `cdx_origins` are those of `create_app`. A
-    search may take `search_seconds`.
+    wants them; `cdx_token`, `cdx_origins` and `queue_token` are those of
+    `create_app`. A search may take `search_seconds`.
     """
 
     host: str = "127.0.0.1"
@@ -50,6 +50,12 @@ class ServiceSettings:
     cdx_token: str = ""
     search_seconds: float = DEFAULT_SEARCH_SECONDS
     cdx_origins: tuple[str, ...] = ()
+    queue_token: str = ""
+
+    @property
+    def writes(self) -> bool:
+        """Whether there is a token with which something may be written."""
+        return bool(self.cdx_token or self.queue_token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +89,7 @@ class PagesMaker:
         sources = open_sources(settings.cdx_sources)
         for source in sources:
             stack.callback(source.close)
-        engine = stack.enter_context(open_engine(self.archive, read_only=not settings.cdx_token))
+        engine = stack.enter_context(open_engine(self.archive, read_only=not settings.writes))
         app = create_app(
             engine,
             replay_url=settings.replay_url if playing else None,
@@ -98,6 +104,7 @@ class PagesMaker:
             cdx_token=settings.cdx_token,
             limits=limits_for(settings.threads, settings.search_seconds),
             cdx_origins=settings.cdx_origins,
+            queue_token=settings.queue_token,
         )
         return OpenedApplication(app, at_once_of(app))
 
@@ -114,7 +121,7 @@ def serve_pages(
         stack.enter_context(ended_by_sigterm())
         listening = stack.enter_context(listen(settings.host, settings.port))
         search = address_of(listening)
-        if settings.cdx_token:
+        if settings.writes:
             prepare_archive(archive)
         replay = playing = None
         if settings.replay:

@@ -68,7 +68,7 @@ def _http(error: HTTPException) -> Response | HTTPException:
 
 def error_answer(status: int, message: str, heading: str = "", **details: Any) -> Response:
     """Return an error in the form that fits the address asked for."""
-    if request.path.startswith("/api/") or request.path == "/health":
+    if request.path.startswith(("/api/", "/urls")) or request.path == "/health":
         response = jsonify(answer_to_json(ErrorAnswer(ErrorDetails(status, message, **details))))
     elif request.path.startswith("/cdx"):
         response = Response(f"{message}\n", mimetype="text/plain")

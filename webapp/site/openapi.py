@@ -20,12 +20,13 @@ _SCHEMAS = "#/components/schemas/{name}"
 
 @dataclass(frozen=True, slots=True)
 class ErrorDetails:
-    """The HTTP status, a message, and for a query the place of the error in it."""
+    """The HTTP status and a message; the place of the error in a query, or the item that is bad."""
 
     status: int
     message: str
     query: str | UnsetType = UNSET
     position: int | UnsetType | None = UNSET
+    item: int | UnsetType = UNSET
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,9 @@ from nwx.engine.elastic.schema import Schema
 from nwx.engine.elastic.server import Body, Server, quoted
 from nwx.engine.entries import file_entry, file_from_entry, merged_entries
 from nwx.engine.inlinks.entries import inlink_entries
+from nwx.engine.queue.crawl_queue import CrawlQueue, Outbox
 from nwx.engine.spans import CdxSpan
+from nwx.errors import EngineError
 from nwx.keys import document_key
 from nwx.model import (
     MAIN_DATES,
@@ -247,6 +249,12 @@ class ElasticEngine(Engine):
     def _inlink_index(self, copies: str = "") -> ElasticInlinkIndex:
         """Return the inlinks, whose blobs are copied to a folder of this name within their own."""
         return ElasticInlinkIndex(self._server, self._name, self._parallel, self._settings, copies)
+
+    def crawl_queue(self) -> CrawlQueue:
+        raise EngineError("the crawler's queue needs an archive in a folder")
+
+    def outbox(self) -> Outbox:
+        raise EngineError("the outbox needs an archive in a folder")
 
     def stats(self) -> dict[IndexName, IndexStats]:
         return {

@@ -17,9 +17,8 @@ from nwx.engine.embedded.captures.statuses import lowest_statuses
 from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.dates.folder import DatesWriter
 from nwx.engine.embedded.dates.indices import EmbeddedDatesIndices
-from nwx.engine.embedded.facets.store import EmbeddedFacetStore
 from nwx.engine.embedded.folder import Folder
-from nwx.engine.embedded.separate_indices import SEPARATE, SeparateIndices
+from nwx.engine.embedded.separate_indices import SEPARATE, SeparateCapabilities, SeparateIndices
 from nwx.engine.embedded.shared_connection import SharedConnection
 from nwx.engine.embedded.stage.rows import batch_rows
 from nwx.engine.embedded.stage.stager import Stager
@@ -45,7 +44,6 @@ from nwx.query.question import Question
 from nwx.settings import RankingSettings
 
 if TYPE_CHECKING:
-    from nwx.engine.crawls.crawl_index import CrawlIndex
     from nwx.engine.embedded.documents.view import ArchiveView, ArchiveViews
     from nwx.engine.embedded.inlinks.index import EmbeddedInlinkIndex
     from nwx.engine.embedded.inlinks.linked_documents import DocumentJoin
@@ -54,7 +52,7 @@ if TYPE_CHECKING:
 _APPEND_WAIT_SECONDS = 10.0
 
 
-class EmbeddedEngine(Engine):
+class EmbeddedEngine(SeparateCapabilities, Engine):
     """The archive in a folder; threads may share it.
 
     `create`, or the first write, takes the place of the one writer, which
@@ -288,12 +286,6 @@ class EmbeddedEngine(Engine):
         """Return the import ledger, by collection and name."""
         with self._reading() as db:
             return reader.files(db)
-
-    def facet_store(self) -> EmbeddedFacetStore:
-        return self._separate.facet_store()
-
-    def crawl_index(self) -> "CrawlIndex":
-        return self._separate.crawl_index()
 
     def inlink_index(self) -> "EmbeddedInlinkIndex":
         from nwx.engine.embedded.inlinks.index import EmbeddedInlinkIndex

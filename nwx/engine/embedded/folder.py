@@ -151,27 +151,30 @@ class Folder:
         return shutil.disk_usage(self.path).free < _SPARE_BYTES
 
     @contextmanager
-    def our_errors(self) -> Iterator[None]:
-        """Raise what tantivy, SQLite and the system say of the folder as an EngineError."""
+    def our_errors(self, database: Path | None = None) -> Iterator[None]:
+        """Raise what tantivy, SQLite and the system say of the folder as an EngineError.
+
+        `database` is the file of SQLite where it is not the archive's main one.
+        """
         try:
             yield
         except sqlite3.Error as error:
-            raise self._of_database(error) from error
+            raise self._of_database(error, database or self.database) from error
         except TantivyError as error:
             raise self._of_documents(str(error)) from error
         except OSError as error:
             raise self._of_system(error) from error
 
-    def _of_database(self, error: sqlite3.Error) -> EngineError:
+    def _of_database(self, error: sqlite3.Error, database: Path) -> EngineError:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and self.is_full()):
             return self.full_error()
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            return EngineBusyError(f"another process holds {self.database}; try again later")
+            return EngineBusyError(f"another process holds {database}; try again later")
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-            return EngineError(f"{self.database} is damaged ({error}); restore it from a copy")
+            return EngineError(f"{database} is damaged ({error}); restore it from a copy")
         limit = exceeded_limit()
-        return EngineError(f"{self.database}: {error}" + (f"; {limit}" if limit else ""))
+        return EngineError(f"{database}: {error}" + (f"; {limit}" if limit else ""))
 
     def _of_documents(self, text: str) -> EngineError:
         code = _SYSTEM_ERROR.search(text)

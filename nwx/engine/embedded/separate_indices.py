@@ -1,5 +1,6 @@
 """The indices of a folder that lie in files of their own, beside that of the archive."""
 
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +12,16 @@ from nwx.model import IndexName, IndexStats
 
 if TYPE_CHECKING:
     from nwx.engine.embedded.crawls.index import EmbeddedCrawlIndex
+    from nwx.engine.embedded.queue.database import QueueDatabase
+    from nwx.engine.embedded.queue.outbox import EmbeddedOutbox
+    from nwx.engine.embedded.queue.queue import EmbeddedCrawlQueue
 
-SEPARATE = (IndexName.FACETS, IndexName.INLINKS, IndexName.CRAWLS)
+SEPARATE = (IndexName.FACETS, IndexName.INLINKS, IndexName.CRAWLS, IndexName.QUEUE)
 """The indices that this module knows; the others are in `archive.sqlite` and in tantivy."""
 
 
 class SeparateIndices:
-    """Facets, inlinks and crawls; `make_archive` makes the archive where there is none."""
+    """Facets, inlinks, crawls and queue; `make_archive` makes the archive where there is none."""
 
     def __init__(
         self,
@@ -31,7 +35,9 @@ class SeparateIndices:
         self._connect = connect
         self._make_archive = make_archive
         self._read_only = read_only
+        self._guard = threading.Lock()
         self._crawls: EmbeddedCrawlIndex | None = None
+        self._queue: QueueDatabase | None = None
 
     def facet_store(self) -> EmbeddedFacetStore:
         """Return the store of facets."""
@@ -52,12 +58,36 @@ class SeparateIndices:
             )
         return self._crawls
 
+    def crawl_queue(self) -> "EmbeddedCrawlQueue":
+        """Return the queue of URLs for crawlers."""
+        from nwx.engine.embedded.queue.queue import EmbeddedCrawlQueue
+
+        return EmbeddedCrawlQueue(self._queue_database())
+
+    def outbox(self) -> "EmbeddedOutbox":
+        """Return what is to be sent to queues elsewhere."""
+        from nwx.engine.embedded.queue.outbox import EmbeddedOutbox
+
+        return EmbeddedOutbox(self._queue_database())
+
+    def _queue_database(self) -> "QueueDatabase":
+        from nwx.engine.embedded.queue.database import QueueDatabase
+
+        with self._guard:
+            if self._queue is None:
+                self._queue = QueueDatabase(
+                    self._folder, self._make_archive, read_only=self._read_only
+                )
+            return self._queue
+
     def count(self, index: IndexName) -> int:
         """Return the number of entries of one of these indices."""
         if index is IndexName.FACETS:
             return self.facet_store().count()
         if index is IndexName.INLINKS:
             return count_inlinks(self.inlink_blobs())
+        if index is IndexName.QUEUE:
+            return self.crawl_queue().counts().total
         return self.crawl_index().count()
 
     def scan(self, index: IndexName) -> Iterator[Mapping[str, Any]]:
@@ -68,6 +98,8 @@ class SeparateIndices:
             from nwx.engine.inlinks.entries import inlink_entries
 
             return inlink_entries(self.inlink_blobs())
+        if index is IndexName.QUEUE:
+            return self.crawl_queue().entries()
         return self.crawl_index().entries()
 
     def stats(self) -> dict[IndexName, IndexStats]:
@@ -76,9 +108,36 @@ class SeparateIndices:
             IndexName.FACETS: self.facet_store().stats(),
             IndexName.INLINKS: inlink_stats(self.inlink_blobs()),
             IndexName.CRAWLS: self.crawl_index().stats(),
+            IndexName.QUEUE: IndexStats(
+                self.count(IndexName.QUEUE), self._queue_database().stored_bytes()
+            ),
         }
 
     def close(self) -> None:
         """Let go of their files."""
         if self._crawls is not None:
             self._crawls.close()
+        if self._queue is not None:
+            self._queue.close()
+
+
+class SeparateCapabilities:
+    """What an engine does with the indices that lie in files of their own."""
+
+    _separate: SeparateIndices
+
+    def facet_store(self) -> EmbeddedFacetStore:
+        """Return the captures in bulk, and the store of the facets built from them."""
+        return self._separate.facet_store()
+
+    def crawl_index(self) -> "EmbeddedCrawlIndex":
+        """Return the crawl specifications and the scores of documents and links."""
+        return self._separate.crawl_index()
+
+    def crawl_queue(self) -> "EmbeddedCrawlQueue":
+        """Return the queue of URLs for crawlers."""
+        return self._separate.crawl_queue()
+
+    def outbox(self) -> "EmbeddedOutbox":
+        """Return the updates that are to be sent to queues elsewhere."""
+        return self._separate.outbox()

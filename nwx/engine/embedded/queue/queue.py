@@ -1,0 +1,116 @@
+"""A queue in SQLite."""
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from nwx.engine.embedded.queue.database import QueueDatabase
+from nwx.engine.embedded.queue.leases import choose_urls
+from nwx.engine.embedded.queue.rows import EntriesById, entries_of, entries_where, write_entries
+from nwx.engine.queue.crawl_queue import (
+    LEASE_SECONDS,
+    CrawlQueue,
+    LimitsOf,
+    PutCounts,
+    QueueCounts,
+    QueuedUrl,
+    UrlUpdate,
+    no_limits,
+)
+from nwx.engine.queue.entries import QueueEntry, UpdateBatch, id_of_lease, url_entry
+
+_EXPIRED_AT_ONCE = 10_000
+
+
+class EmbeddedCrawlQueue(CrawlQueue):
+    """The queue in the file `queue.db` of an archive; each method is one transaction."""
+
+    def __init__(self, database: QueueDatabase) -> None:
+        self._database = database
+
+    def put(
+        self, updates: Sequence[UrlUpdate], sender: str = "", orders: Sequence[int] = ()
+    ) -> PutCounts:
+        batch = UpdateBatch(updates, sender, orders)
+        with self._database.writing() as db:
+            known = entries_of(db, batch.ids)
+            new, counts = batch.apply(known)
+            write_entries(db, known, new)
+        return counts
+
+    def lease(
+        self,
+        count: int,
+        host: str = "",
+        crawl: str = "",
+        seconds: float = LEASE_SECONDS,
+        limits: LimitsOf = no_limits,
+    ) -> list[QueuedUrl]:
+        if not self._database.path.exists():
+            return []
+        with self._database.writing() as db:
+            now = time.time()
+            _end_leases(db, now)
+            known = entries_of(db, ids := choose_urls(db, count, host, crawl, now, limits))
+            leased = {id: known[id].leased(now + seconds) for id in ids}
+            write_entries(db, known, leased)
+            hosts = [(now, one) for one in {entry.host for entry in leased.values()}]
+            db.executemany("UPDATE hosts SET leased_at = ? WHERE host = ?", hosts)
+        return [entry.queued() for entry in leased.values()]
+
+    def finish(self, leases: Sequence[str]) -> int:
+        return self._end(leases, QueueEntry.finished)
+
+    def release(self, leases: Sequence[str]) -> int:
+        return self._end(leases, QueueEntry.released)
+
+    def _end(self, leases: Sequence[str], ended: Callable[[QueueEntry, str], QueueEntry]) -> int:
+        by_id = {id_of_lease(lease): lease for lease in leases}
+        if not by_id or not self._database.path.exists():
+            return 0
+        with self._database.writing() as db:
+            known = entries_of(db, list(by_id))
+            new = {id: ended(entry, by_id[id]) for id, entry in known.items()}
+            new = {id: entry for id, entry in new.items() if entry is not known[id]}
+            write_entries(db, known, new)
+        return len(new)
+
+    def counts(self, crawl: str = "") -> QueueCounts:
+        with self._database.reading() as db:
+            if db is None:
+                return QueueCounts()
+            row = db.execute(
+                "SELECT sum(waiting), sum(leased), sum(done), sum(blacklisted) FROM crawls"
+                " WHERE name = ifnull(?, name)",
+                (crawl or None,),
+            ).fetchone()
+        return QueueCounts(*(number or 0 for number in row))
+
+    def scan(self, crawl: str = "") -> Iterator[QueuedUrl]:
+        with self._database.reading() as db:
+            if db is not None:
+                order = "WHERE crawls.name = ifnull(?, crawls.name) ORDER BY urls.num"
+                for _, entry in entries_where(db, order, (crawl or None,)):
+                    yield entry.queued()
+
+    def entries(self) -> Iterator[Mapping[str, Any]]:
+        """Stream the entries of the index queue in the order of their ids."""
+        with self._database.reading() as db:
+            if db is not None:
+                for id, entry in entries_where(db, "ORDER BY urls.id", ()):
+                    yield url_entry(id, entry)
+
+    def crawls(self) -> list[str]:
+        with self._database.reading() as db:
+            if db is None:
+                return []
+            return [name for (name,) in db.execute("SELECT name FROM crawls ORDER BY name")]
+
+
+def _end_leases(db: sqlite3.Connection, now: float) -> None:
+    """Let the URLs wait again whose leases have ended."""
+    condition = "WHERE state = 'leased' AND leased_until < ? ORDER BY leased_until LIMIT ?"
+    while known := dict(entries_where(db, condition, (now, _EXPIRED_AT_ONCE))):
+        ended: EntriesById = {id: entry.expired() for id, entry in known.items()}
+        write_entries(db, known, ended)

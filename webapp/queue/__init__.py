@@ -1,0 +1,1 @@
+"""The crawler's queue over HTTP (docs/steering-protocol.md)."""
