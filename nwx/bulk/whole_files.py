@@ -1,6 +1,8 @@
 """Files that appear whole or not at all, and what is said where they cannot be written."""
 
 import json
+import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,6 +40,35 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     finally:
         if not direct:
             unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_folder(path: Path) -> Iterator[Path]:
+    """Give a new folder that becomes `path` in the end, by a rename, and goes when anything fails.
+
+    What processes that were killed left beside it goes too. Raises
+    SourceError where `path` is there already, unless it is an empty folder,
+    and where it cannot be written.
+    """
+    try:
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise SourceError(f"{path} is there already; name a new folder")
+        remove_leftovers(path.parent)
+        new = unfinished_path(path)
+        shutil.rmtree(new, ignore_errors=True)
+        new.mkdir(parents=True)
+        descriptor = os.open(new, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise SourceError(f"{path} cannot be written: {error.strerror or error}") from error
+    try:
+        hold(descriptor)
+        yield new
+        new.replace(path)
+    except OSError as error:
+        raise SourceError(f"{path} cannot be written: {error.strerror or error}") from error
+    finally:
+        os.close(descriptor)
+        shutil.rmtree(new, ignore_errors=True)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from nwx.cdxserver.sources.merged import RowSource
 from nwx.engine.spans import CdxSpan
 from nwx.errors import CdxQueryError
 from nwx.values.digests import DigestForm
-from nwx.values.timestamps import parse_timestamp
+from nwx.values.timestamps import seconds_between
 
 MEDIA_TYPE = "application/xml"
 MOST_RESULTS = 10_000
@@ -114,17 +114,14 @@ def _captures(rows: Iterator[CdxRow], asked: _Asked) -> Iterator[str]:
     looking = bool(asked.date)
     for row in rows:
         if before is not None:
-            closest = looking and _distance(before, asked.date) <= _distance(row, asked.date)
+            closest = looking and seconds_between(before.timestamp, asked.date) <= seconds_between(
+                row.timestamp, asked.date
+            )
             looking = looking and not closest
             yield _capture(before, closest=closest)
         before = row
     if before is not None:
         yield _capture(before, closest=looking)
-
-
-def _distance(row: CdxRow, date: str) -> float:
-    digits = row.timestamp + "00000101000000"[len(row.timestamp) :]
-    return abs((parse_timestamp(digits) - parse_timestamp(date)).total_seconds())
 
 
 def _capture(row: CdxRow, *, closest: bool) -> str:

@@ -1,7 +1,6 @@
 """Writing indices out for other programs: captures as Parquet."""
 
 import json
-import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.bulk.whole_files import whole_folder
 from nwx.engine.base import Engine
-from nwx.errors import SourceError
 from nwx.facets.builds.sources import EXPORT_NOTE, to_table
 from nwx.facets.criteria import Criterion
 from nwx.model import IndexName
@@ -38,13 +37,8 @@ def export_captures(
     The folder is there when all of it is. Raises SourceError where it is
     there already, or cannot be written.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise SourceError(f"{folder} is there already; name a new folder")
     began = time.monotonic()
-    new = folder.with_name(f"{folder.name}.new")
-    try:
-        shutil.rmtree(new, ignore_errors=True)
-        new.mkdir(parents=True)
+    with whole_folder(folder) as new:
         writer = _Writer(new)
         store = engine.facet_store()
         # The stamp comes first: what is written meanwhile is not in the export for certain.
@@ -56,9 +50,6 @@ def export_captures(
         writer.finish()
         note["captures"] = writer.captures
         (new / EXPORT_NOTE).write_text(json.dumps(note), encoding="utf-8")
-        new.replace(folder)
-    except OSError as error:
-        raise SourceError(f"{folder} cannot be written ({error.strerror})") from error
     size = sum(path.stat().st_size for path in folder.rglob("*.parquet"))
     seconds = time.monotonic() - began
     return ExportReport(

@@ -1,6 +1,5 @@
 """Writing links out for other programs: all of them as Parquet, and graphs of hosts and domains."""
 
-import shutil
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -8,8 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.bulk.whole_files import whole_folder
 from nwx.engine.base import Engine
-from nwx.errors import SourceError
 from nwx.exports.graphs.gexf import write_gexf
 from nwx.exports.graphs.tables import GraphTables, graph_tables, write_csv, write_parquet
 from nwx.exports.graphs.web_graph import write_web_graph
@@ -52,20 +51,12 @@ def export_links(
     there already, or cannot be written, and EngineError where links were
     never inverted.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise SourceError(f"{folder} is there already; name a new folder")
     began = time.monotonic()
     links = ArchiveLinks(engine)
-    new = folder.with_name(f"{folder.name}.new")
-    try:
-        shutil.rmtree(new, ignore_errors=True)
-        new.mkdir(parents=True)
+    with whole_folder(folder) as new:
         export = _Export(links, new, frozenset(formats), cell, progress)
         count = export.links()
         hosts, domains = export.graphs()
-        new.replace(folder)
-    except OSError as error:
-        raise SourceError(f"{folder} cannot be written ({error.strerror})") from error
     files = [path for path in folder.rglob("*") if path.is_file()]
     return LinkExportReport(
         links=count,

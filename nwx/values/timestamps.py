@@ -1,5 +1,6 @@
 """Timestamps: the 14 digits of CDX, and the W3C-ISO8601 dates of WARC."""
 
+import math
 import re
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -38,6 +39,14 @@ def parse_timestamp(text: str) -> datetime:
         int(digits[12:]),
         tzinfo=UTC,
     )
+
+
+def seconds_between(first: str, second: str) -> float:
+    """Return the seconds between two CDX timestamps, infinity where one is no timestamp."""
+    try:
+        return abs((parse_timestamp(first) - parse_timestamp(second)).total_seconds())
+    except TimestampError:
+        return math.inf
 
 
 def to_timestamp(instant: datetime) -> str:

@@ -3,6 +3,8 @@
 import os
 import shutil
 
+from playwright.sync_api import Locator, Page, expect
+
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = (
     "--no-sandbox",
@@ -25,3 +27,11 @@ def find_browser() -> str:
             " or set NWX_TEST_BROWSER to the path of a Chromium or Chrome"
         )
     return found
+
+
+def drawn_chart(page: Page, address: str) -> Locator:
+    """Return the chart of a page, once it is drawn."""
+    page.goto(address)
+    chart = page.locator("#chart[data-drawn]")
+    expect(chart).to_be_visible(timeout=20_000)
+    return chart

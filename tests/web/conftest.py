@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
@@ -59,3 +59,17 @@ def browser() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page whose console has to stay silent: the policy of our pages forbids much."""
+    context = browser.new_context(viewport={"width": 1200, "height": 900})
+    page = context.new_page()
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("dialog", lambda dialog: pytest.fail(f"a script ran: {dialog.message}"))
+    yield page
+    context.close()
+    assert said == []

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from nwx.engine.embedded import EmbeddedEngine
+from tests.web.chromium import drawn_chart
 from tests.web.holdings import HOSTILE_SITE, batch
 from tests.web.serving import serving
 from tests.web.test_browser import CONTRAST
@@ -41,30 +42,9 @@ def explorer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             yield address
 
 
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A page whose console has to stay silent: the policy of the page forbids much."""
-    context = browser.new_context(viewport={"width": 1200, "height": 900})
-    page = context.new_page()
-    said: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("dialog", lambda dialog: pytest.fail(f"a script ran: {dialog.message}"))
-    yield page
-    context.close()
-    assert said == []
-
-
-def _drawn(page: Page, address: str) -> Locator:
-    page.goto(address)
-    chart = page.locator("#chart[data-drawn]")
-    expect(chart).to_be_visible(timeout=20_000)
-    return chart
-
-
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_every_chart_is_drawn(page: Page, explorer: str, name: str) -> None:
-    chart = _drawn(page, explorer + QUESTIONS[name])
+def test_every_chart_isdrawn_chart(page: Page, explorer: str, name: str) -> None:
+    chart = drawn_chart(page, explorer + QUESTIONS[name])
     marks = chart.locator(".role-mark path")
     assert marks.count() >= 3
     box = chart.locator("svg").bounding_box()
@@ -74,7 +54,7 @@ def test_every_chart_is_drawn(page: Page, explorer: str, name: str) -> None:
 
 
 def test_a_bar_refines_and_the_way_leads_back(page: Page, explorer: str) -> None:
-    chart = _drawn(page, f"{explorer}/explore?by=type&top=10")
+    chart = drawn_chart(page, f"{explorer}/explore?by=type&top=10")
     chart.locator(".mark-rect.role-mark path").first.click()
     page.wait_for_url("**where=type*")
     expect(page.locator("figcaption")).to_have_text("Captures by month")
@@ -86,7 +66,7 @@ def test_a_bar_refines_and_the_way_leads_back(page: Page, explorer: str) -> None
 
 def test_a_cell_of_a_treemap_with_a_hostile_name_refines(page: Page, explorer: str) -> None:
     query = "by=site&feature=bytes&chart=treemap&where=month%3D2014-01&where=type%3Dhtml&top=10"
-    chart = _drawn(page, f"{explorer}/explore?{query}")
+    chart = drawn_chart(page, f"{explorer}/explore?{query}")
     assert chart.locator(".mark-rect path").count() >= 2
     page.goto(f"{explorer}/explore?by=site&top=100")
     page.get_by_role("link", name=HOSTILE_SITE.split(",")[0]).first.click()
@@ -95,7 +75,7 @@ def test_a_cell_of_a_treemap_with_a_hostile_name_refines(page: Page, explorer: s
 
 
 def test_what_is_pointed_at_is_told(page: Page, explorer: str) -> None:
-    chart = _drawn(page, f"{explorer}/explore?by=month,status")
+    chart = drawn_chart(page, f"{explorer}/explore?by=month,status")
     chart.locator(".mark-rect.role-mark path[aria-label*='Status: ok']").last.hover()
     told = page.locator("#vg-tooltip-element.visible")
     expect(told).to_contain_text("Captures")
@@ -110,7 +90,7 @@ def test_what_is_pointed_at_is_told(page: Page, explorer: str) -> None:
 
 def test_the_chart_follows_day_and_night(browser: Browser, explorer: str) -> None:
     page = browser.new_context(color_scheme="light").new_page()
-    _drawn(page, f"{explorer}/explore")
+    drawn_chart(page, f"{explorer}/explore")
     colour = "document.querySelector('#chart .role-axis-label text').getAttribute('fill')"
     light = page.evaluate(colour)
     page.emulate_media(color_scheme="dark")
@@ -124,7 +104,7 @@ def test_words_of_charts_stand_out_too(browser: Browser, explorer: str, scheme: 
     page = browser.new_context(color_scheme=scheme).new_page()
     faults = {}
     for name, address in QUESTIONS.items():
-        _drawn(page, explorer + address)
+        drawn_chart(page, explorer + address)
         faults[name] = page.evaluate(CONTRAST)["faults"]
         texts = page.evaluate(CHART_CONTRAST)
         assert texts["seen"] >= 3
@@ -168,7 +148,7 @@ def test_no_question_is_wider_than_a_phone(browser: Browser, explorer: str) -> N
     page = browser.new_context(viewport=PHONE).new_page()
     widths = {}
     for name, address in QUESTIONS.items():
-        _drawn(page, explorer + address)
+        drawn_chart(page, explorer + address)
         chart = page.locator("#chart svg").bounding_box()
         assert chart
         assert chart["width"] <= PHONE["width"]
@@ -216,7 +196,7 @@ def test_without_its_library_the_chart_says_so(browser: Browser, explorer: str) 
 
 
 def test_keys_lead_to_the_forms_and_the_table(page: Page, explorer: str) -> None:
-    _drawn(page, f"{explorer}/explore?by=type")
+    drawn_chart(page, f"{explorer}/explore?by=type")
     page.get_by_text("Narrow…").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Narrow")).to_be_visible()

@@ -5,10 +5,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.links.build import InlinkBuildOptions, invert_links
+from tests.web.chromium import drawn_chart
 from tests.web.linked_archive import linked_batches
 from tests.web.serving import serving
 from tests.web.test_browser import CONTRAST
@@ -39,29 +40,8 @@ def linked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             yield address
 
 
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A page whose console has to stay silent."""
-    context = browser.new_context(viewport={"width": 1200, "height": 900})
-    page = context.new_page()
-    said: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("dialog", lambda dialog: pytest.fail(f"a script ran: {dialog.message}"))
-    yield page
-    context.close()
-    assert said == []
-
-
-def _drawn(page: Page, address: str) -> Locator:
-    page.goto(address)
-    chart = page.locator("#chart[data-drawn]")
-    expect(chart).to_be_visible(timeout=20_000)
-    return chart
-
-
 def test_a_point_is_put_in_the_middle(page: Page, linked: str) -> None:
-    chart = _drawn(page, f"{linked}/links")
+    chart = drawn_chart(page, f"{linked}/links")
     points = chart.locator(".mark-symbol.role-mark path")
     assert points.count() >= 7
     points.first.click()
@@ -70,7 +50,7 @@ def test_a_point_is_put_in_the_middle(page: Page, linked: str) -> None:
 
 
 def test_the_slider_works_by_keyboard(page: Page, linked: str) -> None:
-    _drawn(page, f"{linked}/links?host=hub.test&year=2010")
+    drawn_chart(page, f"{linked}/links?host=hub.test&year=2010")
     page.locator("#links-year").focus()
     with page.expect_navigation():
         page.keyboard.press("ArrowRight")

@@ -10,6 +10,7 @@ from pywb.warcserver.index.indexsource import BaseIndexSource
 
 from nwx.errors import UrlError
 from nwx.values.method_query import method_prefix
+from nwx.values.timestamps import seconds_between
 from nwx.values.urlkeys import urlkey
 from webapp.replay.stored_records import file_key
 
@@ -85,7 +86,7 @@ class NwxIndex(BaseIndexSource):  # type: ignore[misc]
             found = self._captures([*asked, ("filter", f"=timestamp:{closest}")], CLOSEST_LIMIT)
         if not found and any_time:
             found = self._captures(asked, MOST_CAPTURES)
-        return sorted(found, key=lambda one: _distance(one["timestamp"], closest))
+        return sorted(found, key=lambda one: seconds_between(one["timestamp"], closest))
 
     def _resolved_elsewhere(self, captures: list[CDXObject], wanted: bool) -> list[CDXObject]:
         """Return captures with the originals of the first revisits that have theirs at another URL.
@@ -151,10 +152,3 @@ def _refer(revisit: CDXObject, original: CDXObject) -> None:
     revisit["status"] = original.get("status", "-")
     for field in ("length", "offset", "filename"):
         revisit[f"orig.{field}"] = original.get(field, "-")
-
-
-def _distance(timestamp: str, closest: str) -> int:
-    """Return a number that grows with the time between two timestamps."""
-    if not (timestamp.isdigit() and closest.isdigit()):
-        return 0
-    return abs(int(timestamp.ljust(14, "0")) - int(closest.ljust(14, "0")))

@@ -9,9 +9,9 @@ from nwx.engine.base import Engine
 from nwx.errors import UrlError
 from nwx.keys import is_browsed
 from nwx.links.needs.missing_urls import LOWEST_ERROR
-from nwx.model import Capture, Document, Link
+from nwx.model import Document, Link
 from nwx.values.link_kinds import EMBEDDED, STYLESHEET, present_kind
-from nwx.values.timestamps import parse_timestamp
+from nwx.values.timestamps import seconds_between
 from nwx.values.urlkeys import urlkey
 
 MOST_RESOURCES = 2_000
@@ -79,15 +79,9 @@ def _style_sheets(engine: Engine, document: Document, links: dict[str, Link]) ->
         captures = islice(engine.captures(key), _MOST_CAPTURES)
         close = min(
             (one for one in captures if one.document_id),
-            key=lambda one: _distance(one, document.capture),
+            key=lambda one: seconds_between(one.timestamp, document.capture.timestamp),
             default=None,
         )
         if close:
             found.append(close.document_id)
     yield from engine.documents(found).values()
-
-
-def _distance(capture: Capture, page: Capture) -> float:
-    """Return the seconds between two captures."""
-    apart = parse_timestamp(capture.timestamp) - parse_timestamp(page.timestamp)
-    return abs(apart.total_seconds())

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.bulk.whole_files import done_once, whole_file, writing
+from nwx.bulk.whole_files import done_once, whole_file, whole_folder, writing
 from nwx.errors import SourceError
 
 
@@ -53,3 +53,35 @@ def test_a_step_that_failed_is_done_again(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError):
         done_once(report, lambda: 1 // 0)
     assert done_once(report, lambda: 2) == 2
+
+
+def test_a_folder_appears_when_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "parents" / "folder"
+    with whole_folder(path) as new:
+        (new / "file").write_bytes(b"new")
+        assert not path.exists()
+    assert (path / "file").read_bytes() == b"new"
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_nothing_of_a_folder_is_left_when_something_fails(tmp_path: Path) -> None:
+    path = tmp_path / "folder"
+    with pytest.raises(ValueError, match="no"), whole_folder(path) as new:
+        (new / "file").write_bytes(b"new")
+        raise ValueError("no")
+    with pytest.raises(SourceError, match="No space left"), whole_folder(path):
+        raise OSError(28, "No space left on device")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_takes_the_place_of_an_empty_one_only(tmp_path: Path) -> None:
+    path = tmp_path / "folder"
+    path.mkdir()
+    with whole_folder(path) as new:
+        (new / "file").write_bytes(b"first")
+    with (
+        pytest.raises(SourceError, match="there already; name a new"),
+        whole_folder(path),
+    ):
+        pass
+    assert (path / "file").read_bytes() == b"first"

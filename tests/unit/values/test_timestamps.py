@@ -1,11 +1,17 @@
 """Timestamps and dates."""
 
+import math
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
 from nwx.errors import TimestampError
-from nwx.values.timestamps import normal_timestamp, parse_timestamp, to_timestamp
+from nwx.values.timestamps import (
+    normal_timestamp,
+    parse_timestamp,
+    seconds_between,
+    to_timestamp,
+)
 
 
 @pytest.mark.parametrize(
@@ -81,3 +87,9 @@ def test_instants_are_written_in_utc() -> None:
     there = timezone(timedelta(hours=2))
     assert to_timestamp(datetime(2014, 1, 1, 1, 0, 0, tzinfo=there)) == "20131231230000"
     assert to_timestamp(datetime(814, 1, 1, 1, 0, 0)) == "08140101010000"
+
+
+def test_the_time_between_timestamps_is_in_seconds() -> None:
+    assert seconds_between("20191231235959", "20200101000001") == 2
+    assert seconds_between("2020", "20200101000100") == 60
+    assert seconds_between("", "2020") == math.inf
