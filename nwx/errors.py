@@ -14,6 +14,8 @@ NwxError
 ├── SourceError                a file, folder or address that cannot be opened or read
 │   ├── SourceConflictError    another file of the same name is already in the archive
 │   └── CaptureIndexError      a served index of captures that cannot be read; names no paths
+├── CrawlerError               a crawler's queue that refuses what it is sent; knows the item
+│   └── CrawlerUnavailableError it is away, or busy: the same can be sent later
 └── EngineError                an engine that cannot do what was asked
     ├── EngineUnavailableError it is away, or does not answer in time
     ├── EngineBusyError        another writer holds it
@@ -111,6 +113,26 @@ class SourceConflictError(SourceError):
 
 class CaptureIndexError(SourceError):
     """An index of captures that is served and cannot be read; its message names no paths."""
+
+
+class CrawlerError(NwxError):
+    """A crawler's queue that refuses what it is sent.
+
+    `item` is the place of the item that it refuses, from 0, or None where it
+    names none.
+    """
+
+    def __init__(self, message: str, item: int | None = None) -> None:
+        super().__init__(message)
+        self.item = item
+
+
+class CrawlerUnavailableError(CrawlerError):
+    """A crawler's queue that is away or busy; `retry_seconds` after which it asks to come back."""
+
+    def __init__(self, message: str, retry_seconds: float = 0.0) -> None:
+        super().__init__(message)
+        self.retry_seconds = retry_seconds
 
 
 class EngineError(NwxError):

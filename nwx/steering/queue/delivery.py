@@ -1,0 +1,163 @@
+"""Updates brought from the outbox to the queue of a crawler: in order, at least once, none lost."""
+
+import random
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Protocol
+
+from nwx.engine.queue.crawl_queue import CrawlQueue, Outbox, OutboxEntry, UrlUpdate
+from nwx.errors import (
+    CrawlerError,
+    CrawlerUnavailableError,
+    EngineBusyError,
+    EngineUnavailableError,
+    NwxError,
+)
+from nwx.steering.queue.protocol import MOST_REQUEST_BYTES
+
+MOST_AT_ONCE = 500
+_OWN_BYTES = 200
+"""What an item takes beside its URLs; a character of these may take four bytes."""
+
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.5, 60.0
+_LOOK_SECONDS = 0.5
+
+
+class UpdateTarget(Protocol):
+    """A queue that updates are brought to."""
+
+    def put(self, updates: Sequence[UrlUpdate], sender: str, orders: Sequence[int]) -> object:
+        """Take updates with their numbers, as `CrawlQueue.put` does."""
+
+
+@dataclass(slots=True)
+class DeliveryReport:
+    """What was delivered: updates that were taken, those that were refused, failed attempts."""
+
+    delivered: int = 0
+    refused: int = 0
+    failures: int = 0
+
+
+Tell = Callable[[NwxError], object]
+
+
+def deliver_updates(
+    outbox: Outbox,
+    queue: str,
+    token: str = "",
+    stopping: threading.Event | None = None,
+    *,
+    own: CrawlQueue | None = None,
+    until_empty: bool = False,
+    tell: Tell = lambda error: None,
+) -> DeliveryReport:
+    """Bring what waits for a queue there until `stopping` is set, or with `until_empty` until done.
+
+    `queue` is an http(s) address; "" is the archive's own queue, which is
+    then given as `own`. While the queue is away, sending is tried again
+    after longer and longer pauses, and `tell` is told of each failure.
+    An update that the queue refuses is told, counted and left out. Raises
+    CrawlerError where the queue takes nothing at all, as without its token:
+    what waits stays in the outbox.
+    """
+    ending = stopping or threading.Event()
+    if not queue and own is not None:
+        return _Delivery(outbox, queue, own, ending, tell).run(until_empty=until_empty)
+    # Imported here: whoever writes to the archive's own queue does without.
+    from nwx.steering.queue.client import QueueClient
+
+    with QueueClient(queue, token) as client:
+        return _Delivery(outbox, queue, client, ending, tell).run(until_empty=until_empty)
+
+
+class _Delivery:
+    """What brings the updates of an outbox to one queue."""
+
+    def __init__(
+        self,
+        outbox: Outbox,
+        queue: str,
+        target: UpdateTarget,
+        ending: threading.Event,
+        tell: Tell,
+    ) -> None:
+        self._outbox = outbox
+        self._queue = queue
+        self._target = target
+        self._ending = ending
+        self._tell = tell
+        self._sender = ""
+        self._report = DeliveryReport()
+        self._pause = _FIRST_PAUSE_SECONDS
+
+    def run(self, *, until_empty: bool) -> DeliveryReport:
+        """Deliver until the end is wanted."""
+        while not self._ending.is_set():
+            try:
+                found = self._step()
+            except (CrawlerUnavailableError, EngineUnavailableError, EngineBusyError) as error:
+                self._wait(error)
+            else:
+                self._pause = _FIRST_PAUSE_SECONDS
+                if not found and until_empty:
+                    break
+                if not found:
+                    self._ending.wait(_LOOK_SECONDS)
+        return self._report
+
+    def _step(self) -> bool:
+        """Deliver a batch; return whether there was one."""
+        batch = _that_fits(self._outbox.pending(self._queue, MOST_AT_ONCE))
+        if batch:
+            self._deliver(batch)
+        return bool(batch)
+
+    def _deliver(self, batch: list[OutboxEntry]) -> None:
+        """Send a batch; what is refused of it is left out."""
+        self._sender = self._sender or self._outbox.sender()
+        numbers = [entry.number for entry in batch]
+        try:
+            self._target.put([entry.update for entry in batch], self._sender, numbers)
+        except CrawlerUnavailableError:
+            raise
+        except CrawlerError as error:
+            if error.item is None or not 0 <= error.item < len(batch):
+                raise
+            self._leave_out(batch, error.item, error)
+        else:
+            self._outbox.delivered(self._queue, numbers[-1])
+            self._report.delivered += len(batch)
+
+    def _wait(self, error: NwxError) -> None:
+        """Wait before the next attempt, longer each time."""
+        self._report.failures += 1
+        self._tell(error)
+        asked = error.retry_seconds if isinstance(error, CrawlerUnavailableError) else 0.0
+        self._ending.wait(max(asked, self._pause * random.uniform(0.5, 1.0)))
+        self._pause = min(2 * self._pause, _LONGEST_PAUSE_SECONDS)
+
+    def _leave_out(self, batch: list[OutboxEntry], item: int, error: CrawlerError) -> None:
+        """Deliver what comes before an update that is refused, and drop that one."""
+        if item:
+            self._deliver(batch[:item])
+        self._outbox.delivered(self._queue, batch[item].number)
+        self._report.refused += 1
+        self._tell(error)
+
+
+def _that_fits(entries: list[OutboxEntry]) -> list[OutboxEntry]:
+    """Return the first of these entries, as many as one request may have."""
+    sizes = accumulate(_most_bytes(entry.update) for entry in entries)
+    return [
+        entry
+        for place, (entry, size) in enumerate(zip(entries, sizes, strict=True))
+        if place == 0 or size <= MOST_REQUEST_BYTES
+    ]
+
+
+def _most_bytes(update: UrlUpdate) -> int:
+    """Return how many bytes an update takes in a request, or more."""
+    return _OWN_BYTES + 4 * (len(update.url) + len(update.via)) + len(update.crawl)
