@@ -1,6 +1,6 @@
-"""The environment of warcprox, which wants other libraries than ours.
+"""Environments of crawlers from PyPI, which want other libraries than ours.
 
-`python -m tests.crawling.environment` makes it ahead of the tests.
+`python -m tests.crawling.environment` makes all of them ahead of the tests.
 """
 
 import fcntl
@@ -10,31 +10,35 @@ import sys
 import tempfile
 from pathlib import Path
 
-VERSION = "2.13.1"
-CACHE = Path(__file__).parent.parent.parent / ".cache" / "warcprox"
+WARCPROX = "warcprox==2.13.1"
+SCRAPY = ("scrapy==2.13.0", "scrapy==2.19.0")
+"""The oldest Scrapy that the adapter works with, and the newest that is known."""
+CACHE = Path(__file__).parent.parent.parent / ".cache"
 
 
 class EnvironmentMissingError(Exception):
     """An environment that cannot be made."""
 
 
-def prepare(cache: Path = CACHE) -> Path:
-    """Return the Python of an environment with warcprox, made below `cache` if missing."""
-    home = cache / f"warcprox-{VERSION}-{sys.version_info.major}.{sys.version_info.minor}"
-    cache.mkdir(parents=True, exist_ok=True)
-    with (cache / "lock").open("w") as lock:
+def prepare(requirement: str = WARCPROX, cache: Path = CACHE) -> Path:
+    """Return the Python of an environment with a package, made below `cache` if missing."""
+    name, _, version = requirement.partition("==")
+    folder = cache / name
+    home = folder / f"{name}-{version}-{sys.version_info.major}.{sys.version_info.minor}"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not home.exists():
-            _make(home)
+            _make(home, requirement)
     return home / "bin" / "python"
 
 
-def _make(home: Path) -> None:
+def _make(home: Path, requirement: str) -> None:
     with tempfile.TemporaryDirectory(dir=home.parent) as folder:
         fresh = Path(folder) / "new"
         _run(sys.executable, "-m", "venv", str(fresh))
         python = str(fresh / "bin" / "python")
-        _run(python, "-m", "pip", "install", "--quiet", f"warcprox=={VERSION}")
+        _run(python, "-m", "pip", "install", "--quiet", requirement)
         shutil.move(fresh, home)
 
 
@@ -47,4 +51,5 @@ def _run(*command: str) -> None:
 
 
 if __name__ == "__main__":
-    print(prepare())
+    for wanted in (WARCPROX, *SCRAPY):
+        print(prepare(wanted))
