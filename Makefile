@@ -16,7 +16,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 BIN := .venv/bin
 PORT ?= 8080
 
-.PHONY: demo install test unit dev lint docs format browser elasticsearch lock audit wheel clean
+.PHONY: demo install test unit dev lint docs format browser elasticsearch crawlers lock audit wheel clean
 
 demo: install
 	$(BIN)/nwx --engine demo import sample/archive
@@ -39,7 +39,7 @@ dev: .venv/dev
 	$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable '.[remote]' --group dev
 	touch $@
 
-test: dev browser elasticsearch lint
+test: dev browser elasticsearch crawlers lint
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 unit: dev
@@ -68,6 +68,11 @@ browser:
 # NWX_TEST_ELASTICSEARCH names a running server to use instead of starting one.
 elasticsearch: dev
 	@test -n "$$NWX_TEST_ELASTICSEARCH" || $(BIN)/python -m tests.elasticsearch.server prepare
+
+# Real crawlers for the tests: Heritrix by Maven, warcprox and Scrapy from PyPI, kept in .cache.
+crawlers: dev
+	$(BIN)/python -m tests.crawling.environment
+	$(BIN)/python -m tests.crawling.heritrix.distribution
 
 # Versions for Python 3.11 and newer, on all systems.
 lock: dev

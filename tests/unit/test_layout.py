@@ -62,6 +62,7 @@ TESTED_ELSEWHERE = {
     "nwx/links": "tests/conformance/test_27_inlinks.py",
     "nwx/model.py": "tests/unit",
     "nwx/query/tree.py": "tests/unit/query/test_parser.py",
+    "nwx/steering/adapters/scrapy_scheduler.py": "tests/crawling/test_steered_scrapy.py",
     "nwx/warc/contents.py": "tests/unit/warc/test_sources.py",
     "nwx/warc/zip_entries.py": "tests/unit/warc/test_wacz.py",
     "nwx/zipnum/options.py": "tests/unit/zipnum/test_builds.py",

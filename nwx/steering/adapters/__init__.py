@@ -1,0 +1,1 @@
+"""Crawlers that take URLs from the queue: Heritrix, Scrapy, and readers of seed files."""

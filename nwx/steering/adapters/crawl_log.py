@@ -1,0 +1,84 @@
+"""What Heritrix has fetched, read from the crawl.log that it writes."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from nwx.errors import SourceError
+
+_MOST_BYTES = 4 << 20
+_NAME = "crawl.log"
+
+
+class LoggedFetch(NamedTuple):
+    """A URL that Heritrix is done with: how it came to it, and the status (negative: failed)."""
+
+    url: str
+    hops: str
+    status: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogPlace:
+    """How far a log was read; the log is known by its inode, for Heritrix renames it."""
+
+    inode: int = 0
+    offset: int = 0
+
+
+def read_crawl_log(folder: Path, place: LogPlace) -> tuple[list[LoggedFetch], LogPlace]:
+    """Return what was added to the log in a folder since `place`, and the place that follows it.
+
+    At a checkpoint Heritrix renames crawl.log and begins another: the rest
+    of the old one is read first. A line that is not ended yet is left for
+    the next time. At most 4 MB are read; nothing where there is no log.
+    Raises SourceError where the log cannot be read.
+    """
+    try:
+        path = _log_of(folder, place.inode)
+        if path is None:
+            return [], place
+        found, following = _read(path, place)
+        if following == place and path.name != _NAME:
+            return _read(folder / _NAME, LogPlace())
+        return found, following
+    except OSError as error:
+        raise SourceError(f"{folder / _NAME} cannot be read: {error.strerror}") from error
+
+
+def _log_of(folder: Path, inode: int) -> Path | None:
+    """Return the log with an inode, wherever it was renamed to, or else crawl.log."""
+    try:
+        logs = [entry for entry in os.scandir(folder) if entry.name.startswith(_NAME)]
+    except FileNotFoundError:
+        return None
+    named = {entry.name: entry.inode() for entry in logs if not entry.name.endswith(".lck")}
+    renamed = next((name for name, number in named.items() if number == inode), None)
+    if renamed is not None:
+        return folder / renamed
+    return folder / _NAME if _NAME in named else None
+
+
+def _read(path: Path, place: LogPlace) -> tuple[list[LoggedFetch], LogPlace]:
+    with path.open("rb") as stream:
+        inode = os.fstat(stream.fileno()).st_ino
+        offset = place.offset if inode == place.inode else 0
+        stream.seek(offset)
+        data = stream.read(_MOST_BYTES)
+    whole = data[: data.rfind(b"\n") + 1]
+    return list(_fetches(whole)), LogPlace(inode, offset + len(whole))
+
+
+def _fetches(data: bytes) -> Iterator[LoggedFetch]:
+    """Yield the lines that name a page: time, status, size, URL, hops, and more."""
+    for line in data.decode("utf-8", "replace").split("\n"):
+        fields = line.split(maxsplit=5)
+        if len(fields) < 5 or "://" not in fields[3]:
+            continue
+        try:
+            status = int(fields[1])
+        except ValueError:
+            continue
+        yield LoggedFetch(fields[3], "" if fields[4] == "-" else fields[4], status)

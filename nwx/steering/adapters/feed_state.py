@@ -1,0 +1,166 @@
+"""What a feed of Heritrix knows of its job, kept in the job's folder."""
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nwx.errors import SourceError, UrlError
+from nwx.steering.adapters.crawl_log import LoggedFetch, LogPlace
+from nwx.values.urlkeys import urlkey
+
+FILE_NAME = "nwx-feed.db"
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS scheduled (
+  key BLOB PRIMARY KEY, url TEXT NOT NULL, via TEXT NOT NULL, lease TEXT NOT NULL,
+  tries INTEGER NOT NULL, again INTEGER NOT NULL, number INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS fetched (
+  key BLOB PRIMARY KEY, hops TEXT NOT NULL, finished INTEGER NOT NULL) WITHOUT ROWID;
+"""
+_MOST_HOPS = 60
+
+
+class ScheduledUrl(NamedTuple):
+    """A URL that Heritrix is given and has not fetched yet.
+
+    `tries` counts its leases, `again` tells whether it is to be fetched
+    although it was before, `number` is that of the file it was given in.
+    """
+
+    key: bytes
+    url: str
+    via: str
+    lease: str
+    tries: int
+    again: bool
+    number: int
+
+
+class FetchedUrl(NamedTuple):
+    """A URL that Heritrix has fetched: by which hops, and whether the queue knows."""
+
+    hops: str
+    finished: bool
+
+
+def url_identity(url: str) -> bytes:
+    """Return what tells URLs apart, about as Heritrix does: scheme and urlkey, hashed.
+
+    Heritrix fetches once what differs in the case of letters, `www.` or a
+    session id only, and writes URLs escaped into its log.
+    """
+    try:
+        key = urlkey(url)
+    except UrlError:
+        key = url
+    text = f"{url.partition(':')[0].lower()} {key}"
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+class FeedState:
+    """The URLs that a job was given, those that it has fetched, and how far its log was read."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open the state of a job; raises SourceError where that cannot be."""
+        self._path = folder / FILE_NAME
+        try:
+            self._db = sqlite3.connect(self._path, isolation_level=None)
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.executescript(_SCHEMA)
+        except sqlite3.Error as error:
+            raise SourceError(f"{self._path} cannot be used: {error}") from error
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Keep all changes inside, or none."""
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise SourceError(f"{self._path} cannot be used: {error}") from error
+
+    @property
+    def launch(self) -> str:
+        """The launch of the job that was fed last."""
+        return self._fact("launch")
+
+    @launch.setter
+    def launch(self, name: str) -> None:
+        self._note("launch", name)
+
+    @property
+    def log_place(self) -> LogPlace:
+        """How far the log was read."""
+        inode, _, offset = self._fact("log").partition(" ")
+        return LogPlace(int(inode or 0), int(offset or 0))
+
+    @log_place.setter
+    def log_place(self, place: LogPlace) -> None:
+        self._note("log", f"{place.inode} {place.offset}")
+
+    def next_number(self) -> int:
+        """Return a number that no file of this job has."""
+        number = int(self._fact("number") or 0) + 1
+        self._note("number", str(number))
+        return number
+
+    def scheduled(self) -> list[ScheduledUrl]:
+        """Return the URLs that were given and are not fetched."""
+        return [_scheduled(row) for row in self._db.execute("SELECT * FROM scheduled")]
+
+    def scheduled_count(self) -> int:
+        """Return how many were given and are not fetched."""
+        return int(self._db.execute("SELECT count(*) FROM scheduled").fetchone()[0])
+
+    def scheduled_as(self, key: bytes) -> ScheduledUrl | None:
+        """Return what was given under a key and is not fetched."""
+        row = self._db.execute("SELECT * FROM scheduled WHERE key = ?", (key,)).fetchone()
+        return _scheduled(row) if row else None
+
+    def schedule(self, url: ScheduledUrl) -> None:
+        """Note a URL that is given."""
+        self._db.execute("INSERT OR REPLACE INTO scheduled VALUES (?, ?, ?, ?, ?, ?, ?)", url)
+
+    def drop(self, keys: Iterable[bytes]) -> None:
+        """Forget URLs that were given."""
+        self._db.executemany("DELETE FROM scheduled WHERE key = ?", ((key,) for key in keys))
+
+    def fetched(self, key: bytes) -> FetchedUrl | None:
+        """Return what is known of a URL that was fetched, None if it was not."""
+        row = self._db.execute("SELECT hops, finished FROM fetched WHERE key = ?", (key,))
+        found = row.fetchone()
+        return FetchedUrl(found[0], bool(found[1])) if found else None
+
+    def fetch(self, fetches: Sequence[LoggedFetch]) -> list[ScheduledUrl]:
+        """Note URLs that were fetched; return those of them that had been given."""
+        hops = {url_identity(fetch.url): fetch.hops[-_MOST_HOPS:] for fetch in fetches}
+        self._db.executemany("INSERT OR IGNORE INTO fetched VALUES (?, ?, 0)", hops.items())
+        return [found for key in hops if (found := self.scheduled_as(key))]
+
+    def finish(self, keys: Iterable[bytes]) -> None:
+        """Note that the queue knows that URLs were fetched."""
+        self._db.executemany("UPDATE fetched SET finished = 1 WHERE key = ?", ((k,) for k in keys))
+
+    def _fact(self, name: str) -> str:
+        row = self._db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return str(row[0]) if row else ""
+
+    def _note(self, name: str, value: str) -> None:
+        self._db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+
+
+def _scheduled(row: tuple[Any, ...]) -> ScheduledUrl:
+    found = ScheduledUrl(*row)
+    return found._replace(again=bool(found.again))

@@ -1,0 +1,168 @@
+"""Heritrix, fed from the queue: it fetches what nwx says, in the order that nwx says."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from nwx.engine.queue.crawl_queue import QueuedUrl
+from nwx.steering.adapters.feed_state import FeedState, ScheduledUrl, url_identity
+from nwx.steering.adapters.heritrix_job import HeritrixJob, ScheduleLine
+from nwx.steering.adapters.leases import UrlSource
+
+_MOST_TRIES = 2
+"""After so many leases without a word, a URL is one that Heritrix does not fetch."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeedOptions:
+    """How to feed a job.
+
+    Heritrix has at most `ahead` URLs waiting: few follow the priorities
+    closely, many keep it busy at many hosts. A URL that it has not fetched
+    after `lease_seconds` is given again. WARC files are closed
+    `close_seconds` after a page was written, at the latest, and as soon as
+    Heritrix has nothing left to fetch; 0 leaves them to Heritrix.
+    """
+
+    ahead: int = 50
+    lease_seconds: float = 3600.0
+    close_seconds: float = 60.0
+
+
+@dataclass(slots=True)
+class FeedCounts:
+    """What a feed did: URLs given, fetched, known to Heritrix already, and never fetched."""
+
+    given: int = 0
+    fetched: int = 0
+    known: int = 0
+    unanswered: int = 0
+
+
+@dataclass(slots=True)
+class HeritrixFeed:
+    """Feeds a job from a queue; one process may at a time.
+
+    What was given is on disk before Heritrix sees it, and a URL is finished
+    in the queue when Heritrix has logged it. Whoever is killed when,
+    nothing is lost; and Heritrix drops what it is given twice.
+    """
+
+    job: HeritrixJob
+    state: FeedState
+    source: UrlSource
+    options: FeedOptions = field(default_factory=FeedOptions)
+    clock: Callable[[], float] = time.monotonic
+    counts: FeedCounts = field(default_factory=FeedCounts)
+    _launch: str = ""
+    _unclosed: bool = True
+    _written_since: float = 0.0
+
+    def __post_init__(self) -> None:
+        # Pages that were written before are in a file that may still be open.
+        self._written_since = self.clock()
+
+    def turn(self) -> bool:
+        """Finish what was fetched, give more; return whether anything happened."""
+        launch = self.job.launch
+        if not launch:
+            return False
+        fetched = self._take_fetches(launch)
+        if launch != self._launch:
+            self._give_again(launch)
+        given = self._give_more()
+        self._close_files()
+        return fetched or given
+
+    def _take_fetches(self, launch: str) -> bool:
+        """Finish the URLs that Heritrix has logged, those of the launch before first."""
+        any_found = False
+        for name in dict.fromkeys((self.state.launch or launch, launch)):
+            while True:
+                found, place = self.job.fetches(name, self.state.log_place)
+                if not found:
+                    break
+                any_found = True
+                with self.state.changing():
+                    done = self.state.fetch(found)
+                    self.source.finish([url.lease for url in done])
+                    self.state.finish(url.key for url in done)
+                    self.state.drop(url.key for url in done)
+                    self.state.log_place = place
+                self.counts.fetched += len(done)
+        if any_found and not self._unclosed:
+            self._unclosed, self._written_since = True, self.clock()
+        return any_found
+
+    def _give_again(self, launch: str) -> None:
+        """Give what was given before, but for what this launch was told already."""
+        waiting = self.state.scheduled()
+        if launch == self.state.launch:
+            numbers = {url.number for url in waiting}
+            told = {number for number in numbers if self.job.was_given(number, launch)}
+            waiting = [url for url in waiting if url.number not in told]
+        with self.state.changing():
+            number = self.state.next_number()
+            given = [url._replace(number=number) for url in waiting]
+            for url in given:
+                self.state.schedule(url)
+        self._give(given, number)
+        with self.state.changing():
+            self.state.launch = launch
+        self._launch = launch
+
+    def _give_more(self) -> bool:
+        """Lease URLs, and give those that Heritrix has not fetched yet."""
+        room = self.options.ahead - self.state.scheduled_count()
+        leased = self.source.lease(room, self.options.lease_seconds) if room > 0 else []
+        if not leased:
+            return False
+        with self.state.changing():
+            number = self.state.next_number()
+            given = [found for one in leased if (found := self._scheduled(one, number))]
+            leases = {url.lease for url in given}
+            self.source.finish([one.lease for one in leased if one.lease not in leases])
+        self._give(given, number)
+        self.counts.given += len(given)
+        return True
+
+    def _scheduled(self, queued: QueuedUrl, number: int) -> ScheduledUrl | None:
+        """Note a leased URL as given; None where Heritrix would not fetch it.
+
+        What the queue gives although it knows that it was fetched is to be
+        fetched again; what Heritrix found by itself, such as the target of
+        a redirect, is not.
+        """
+        key = url_identity(queued.url)
+        before, fetched = self.state.scheduled_as(key), self.state.fetched(key)
+        if (fetched and not fetched.finished) or (before and before.url != queued.url):
+            self.state.finish([key])
+            self.counts.known += 1
+            return None
+        tries = before.tries + 1 if before else 1
+        if tries > _MOST_TRIES:
+            self.state.drop([key])
+            self.counts.unanswered += 1
+            return None
+        again = fetched is not None
+        found = ScheduledUrl(key, queued.url, queued.via, queued.lease, tries, again, number)
+        self.state.schedule(found)
+        return found
+
+    def _give(self, urls: list[ScheduledUrl], number: int) -> None:
+        self.job.schedule([self._line(url) for url in urls], number)
+
+    def _line(self, url: ScheduledUrl) -> ScheduleLine:
+        linking = self.state.fetched(url_identity(url.via)) if url.via else None
+        return ScheduleLine(url.url, f"{linking.hops if linking else ''}L", url.via, url.again)
+
+    def _close_files(self) -> None:
+        """Have WARC files closed when it is time, so that nwx reads the pages in them."""
+        if not self._unclosed or not self.options.close_seconds:
+            return
+        idle = self.state.scheduled_count() == 0
+        if idle or self.clock() - self._written_since >= self.options.close_seconds:
+            with self.state.changing():
+                number = self.state.next_number()
+            self.job.close_files(number)
+            self._unclosed = False

@@ -1,0 +1,199 @@
+"""A feed, and a folder that is written as Heritrix writes it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nwx.errors import SourceError
+from nwx.steering.adapters.feed_state import FeedState
+from nwx.steering.adapters.heritrix_feed import FeedOptions, HeritrixFeed
+from nwx.steering.adapters.heritrix_job import HeritrixJob
+from tests.unit.steering.adapters.fake_queue import FakeQueue
+
+URLS = [f"http://a.example/{number}" for number in range(6)]
+
+
+class Job:
+    """What Heritrix does to its folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "crawler-beans.cxml").touch()
+
+    def launch(self, name: str) -> None:
+        (self.folder / name / "logs").mkdir(parents=True)
+        (self.folder / name / "actions-done").mkdir()
+        (self.folder / "latest").unlink(missing_ok=True)
+        (self.folder / "latest").symlink_to(name)
+
+    def read_actions(self) -> dict[str, list[str]]:
+        """Take what waits in the action directory: the URLs by the ending of the files."""
+        found: dict[str, list[str]] = {}
+        for path in sorted((self.folder / "action").glob("*")):
+            lines = path.read_text().splitlines()
+            found.setdefault(path.suffix, []).extend(
+                line.split()[1] for line in lines if line.startswith("F+")
+            )
+            path.rename(self.folder / "latest" / "actions-done" / f"20260101000000000.{path.name}")
+        return found
+
+    def fetch(self, *urls: str) -> None:
+        with (self.folder / "latest" / "logs" / "crawl.log").open("a") as log:
+            log.writelines(f"2026-01-01T00:00:00Z 200 1 {url} LE - - - - - - -\n" for url in urls)
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    return Job(tmp_path)
+
+
+@pytest.fixture
+def queue() -> FakeQueue:
+    return FakeQueue({url: 1 - number / 10 for number, url in enumerate(URLS)})
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Iterator[FeedState]:
+    state = FeedState(tmp_path)
+    yield state
+    state.close()
+
+
+def feed_of(job: Job, state: FeedState, queue: FakeQueue, ahead: int = 3) -> HeritrixFeed:
+    options = FeedOptions(ahead=ahead, close_seconds=0)
+    return HeritrixFeed(HeritrixJob(job.folder), state, queue, options)
+
+
+def test_the_best_are_given_and_more_when_these_are_fetched(
+    job: Job, state: FeedState, queue: FakeQueue
+) -> None:
+    feed = feed_of(job, state, queue)
+    assert not feed.turn(), "the job was never launched"
+    job.launch("first")
+    assert feed.turn()
+    assert job.read_actions() == {".schedule": URLS[:3]}
+    assert not feed.turn()
+    job.fetch(URLS[1], "http://a.example/style.css")
+    assert feed.turn()
+    assert queue.finished == [URLS[1]]
+    assert job.read_actions() == {".schedule": URLS[3:4]}
+    assert (feed.counts.given, feed.counts.fetched) == (4, 1)
+
+
+def test_a_feed_that_was_killed_goes_on_and_gives_nothing_twice(
+    job: Job, state: FeedState, queue: FakeQueue
+) -> None:
+    job.launch("first")
+    feed_of(job, state, queue).turn()
+    job.read_actions()
+    job.fetch(URLS[0])
+    feed_of(job, state, queue).turn()
+    assert queue.finished == [URLS[0]]
+    assert job.read_actions() == {".schedule": URLS[3:4]}
+
+
+def test_what_was_noted_but_not_written_is_given_by_the_next_feed(
+    job: Job, state: FeedState, queue: FakeQueue
+) -> None:
+    job.launch("first")
+    feed_of(job, state, queue).turn()
+    for path in (job.folder / "action").iterdir():
+        path.unlink()
+    feed_of(job, state, queue).turn()
+    assert {ending: sorted(urls) for ending, urls in job.read_actions().items()} == {
+        ".schedule": URLS[:3]
+    }
+
+
+def test_a_new_launch_is_given_all_that_the_one_before_did_not_fetch(
+    job: Job, state: FeedState, queue: FakeQueue
+) -> None:
+    job.launch("first")
+    feed = feed_of(job, state, queue)
+    feed.turn()
+    job.read_actions()
+    job.fetch(URLS[0])
+    job.launch("second")
+    feed.turn()
+    assert queue.finished == [URLS[0]]
+    assert sorted(job.read_actions()[".schedule"]) == URLS[1:4]
+    job.fetch(*URLS[1:4])
+    feed.turn()
+    assert sorted(queue.finished) == URLS[:4]
+
+
+def test_a_queue_that_is_away_loses_no_fetch(job: Job, state: FeedState, queue: FakeQueue) -> None:
+    job.launch("first")
+    feed = feed_of(job, state, queue)
+    feed.turn()
+    job.fetch(URLS[0])
+    queue.away = True
+    with pytest.raises(SourceError):
+        feed.turn()
+    queue.away = False
+    feed.turn()
+    assert queue.finished == [URLS[0]]
+
+
+def test_what_heritrix_has_found_by_itself_is_not_given_once_more(
+    job: Job, state: FeedState, queue: FakeQueue
+) -> None:
+    job.launch("first")
+    job.fetch(URLS[0])
+    feed = feed_of(job, state, queue)
+    feed.turn()
+    assert queue.finished == [URLS[0]]
+    assert job.read_actions() == {".schedule": URLS[1:3]}
+    assert feed.counts.known == 1
+
+
+def test_what_the_queue_gives_again_after_it_was_fetched_is_forced(
+    job: Job, state: FeedState, queue: FakeQueue
+) -> None:
+    job.launch("first")
+    feed = feed_of(job, state, queue)
+    feed.turn()
+    job.read_actions()
+    job.fetch(*URLS[:3])
+    queue.waiting = {URLS[0]: 1.0, URLS[5]: 0.5}
+    feed.turn()
+    assert job.read_actions() == {".force": [URLS[0]], ".schedule": [URLS[5]]}
+
+
+def test_a_url_that_heritrix_never_logs_is_given_up_after_its_second_lease(
+    job: Job, state: FeedState, queue: FakeQueue
+) -> None:
+    job.launch("first")
+    feed = feed_of(job, state, queue, ahead=10)
+    for _ in range(3):
+        queue.waiting = {URLS[0]: 1.0}
+        feed.turn()
+    assert queue.finished == [URLS[0]]
+    assert feed.counts.unanswered == 1
+    assert state.scheduled_count() == 0
+
+
+def test_files_are_closed_when_nothing_is_left_or_time_has_passed(
+    job: Job, state: FeedState, queue: FakeQueue
+) -> None:
+    now = 0.0
+    job.launch("first")
+    options = FeedOptions(ahead=2, close_seconds=60)
+    feed = HeritrixFeed(HeritrixJob(job.folder), state, queue, options, lambda: now)
+    feed.turn()
+    now = 61.0
+    feed.turn()
+    assert ".groovy" in job.read_actions(), "what an earlier feed may have left open"
+    job.fetch(URLS[0])
+    feed.turn()
+    assert ".groovy" not in job.read_actions()
+    now = 122.0
+    feed.turn()
+    assert ".groovy" in job.read_actions()
+    queue.waiting = {}
+    job.fetch(URLS[1], URLS[2])
+    feed.turn()
+    assert ".groovy" in job.read_actions()
+    feed.turn()
+    assert job.read_actions() == {}

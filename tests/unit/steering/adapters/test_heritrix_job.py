@@ -1,0 +1,56 @@
+from pathlib import Path
+
+import pytest
+
+from nwx.errors import UsageError
+from nwx.steering.adapters.heritrix_job import HeritrixJob, ScheduleLine
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> HeritrixJob:
+    (tmp_path / "crawler-beans.cxml").touch()
+    return HeritrixJob(tmp_path)
+
+
+def test_urls_are_scheduled_in_files_that_are_whole(job: HeritrixJob) -> None:
+    lines = [
+        ScheduleLine("http://a.example/1", "LL", "http://a.example/"),
+        ScheduleLine("http://a.example/a b\nF+ http://evil.example/", "", ""),
+        ScheduleLine("http://a.example/2", "L", "http://a.example/", again=True),
+    ]
+    job.schedule(lines, 7)
+    actions = job.folder / "action"
+    assert (actions / "nwx-000000000007.schedule").read_text() == (
+        "F+ http://a.example/1 LL http://a.example/\n"
+        "F+ http://a.example/a%20b%0AF+%20http://evil.example/ L"
+        " http://a.example/a%20b%0AF+%20http://evil.example/\n"
+    )
+    assert (actions / "nwx-000000000007.force").read_text() == (
+        "F+ http://a.example/2 L http://a.example/\n"
+    )
+    assert sorted(path.name for path in job.folder.iterdir()) == ["action", "crawler-beans.cxml"]
+
+
+def test_a_file_was_given_when_it_waits_or_was_read_by_that_launch(job: HeritrixJob) -> None:
+    job.close_files(3)
+    assert job.was_given(3, "first")
+    assert not job.was_given(4, "first")
+    done = job.folder / "first" / "actions-done"
+    done.mkdir(parents=True)
+    (job.folder / "action" / "nwx-000000000003.groovy").rename(
+        done / "20260101000000000.nwx-000000000003.groovy"
+    )
+    assert job.was_given(3, "first")
+    assert not job.was_given(3, "second")
+
+
+def test_the_last_launch_is_that_of_the_link(job: HeritrixJob) -> None:
+    assert job.launch == ""
+    (job.folder / "20260101000000").mkdir()
+    (job.folder / "latest").symlink_to("20260101000000")
+    assert job.launch == "20260101000000"
+
+
+def test_a_folder_without_configuration_is_no_job(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"crawler-beans\.cxml"):
+        HeritrixJob(tmp_path)

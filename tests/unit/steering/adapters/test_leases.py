@@ -1,0 +1,113 @@
+"""A queue that is served: what is asked of it, and what is made of the answers."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from nwx.engine.queue.crawl_queue import UrlState
+from nwx.errors import SourceError, UsageError
+from nwx.steering.adapters.leases import ServedUrls
+
+URL = {
+    "url": "http://a.example/",
+    "host": "a.example",
+    "priority": 0.5,
+    "via": "http://b.example/",
+    "crawl": "floods",
+    "state": "leased",
+    "lease": "1-a",
+    "leased_until": 12.0,
+}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: "Server"
+
+    def do_GET(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.server.asked.append(
+            (self.command, self.path, self.headers.get("Authorization", ""), body)
+        )
+        self.send_response(self.server.status)
+        self.end_headers()
+        self.wfile.write(self.server.answer)
+
+    do_POST = do_GET  # noqa: N815
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+class Server(ThreadingHTTPServer):
+    """Answers everything alike."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.asked: list[tuple[str, str, str, bytes]] = []
+        self.status, self.answer = 200, b"{}"
+
+    def say(self, answer: Any, status: int = 200) -> None:
+        self.status, self.answer = status, json.dumps(answer).encode()
+
+    @property
+    def urls(self) -> ServedUrls:
+        return ServedUrls(f"http://127.0.0.1:{self.server_address[1]}/nwx/", "floods", "secret")
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    with Server() as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def test_urls_are_leased_and_reported(server: Server) -> None:
+    server.say({"urls": [URL]})
+    (found,) = server.urls.lease(3, 60)
+    assert (found.url, found.priority, found.lease) == ("http://a.example/", 0.5, "1-a")
+    assert found.state is UrlState.LEASED
+    server.say({"finished": 1})
+    assert server.urls.finish(["1-a"]) == 1
+    server.say({"released": 2})
+    assert server.urls.release(["1-b", "1-c"]) == 2
+    assert server.asked == [
+        ("GET", "/nwx/urls/next?n=3&crawl=floods&seconds=60", "Bearer secret", b""),
+        ("POST", "/nwx/urls/finish", "Bearer secret", b'["1-a"]'),
+        ("POST", "/nwx/urls/release", "Bearer secret", b'["1-b", "1-c"]'),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "status"),
+    [
+        ({"error": "no token"}, 401),
+        ([], 200),
+        ({}, 200),
+        ({"urls": [{"url": "http://a.example/"}]}, 200),
+        ({"urls": [URL | {"state": "lost"}]}, 200),
+        ({"urls": 7}, 200),
+    ],
+)
+def test_other_answers_are_errors(server: Server, answer: Any, status: int) -> None:
+    server.say(answer, status)
+    with pytest.raises(SourceError):
+        server.urls.lease(1, 60)
+
+
+def test_a_queue_that_is_away_is_an_error() -> None:
+    with pytest.raises(SourceError, match="cannot be reached"):
+        ServedUrls("http://127.0.0.1:1", "floods").finish(["1-a"])
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:80", "http://", "ftp://a.example", "http://a:b"])
+def test_what_is_no_address_is_told(address: str) -> None:
+    with pytest.raises(UsageError, match="no address of a queue"):
+        ServedUrls(address, "floods").lease(1, 60)
