@@ -65,6 +65,11 @@ TESTED_ELSEWHERE = {
     "nwx/steering/adapters/scrapy_scheduler.py": "tests/crawling/test_steered_scrapy.py",
     "nwx/warc/contents.py": "tests/unit/warc/test_sources.py",
     "nwx/warc/zip_entries.py": "tests/unit/warc/test_wacz.py",
+    "nwx/steering/comparison/collection_counts.py": "tests/conformance/test_34_compare.py",
+    "nwx/steering/comparison/comparison.py": "tests/conformance/test_34_compare.py",
+    "nwx/steering/comparison/comparison_json.py": "tests/conformance/test_34_compare.py",
+    "nwx/steering/simulation/analysed_web.py": "tests/unit/steering/simulation/test_simulation.py",
+    "nwx/steering/simulation/stored_pages.py": "tests/unit/steering/simulation/test_simulation.py",
     "nwx/zipnum/options.py": "tests/unit/zipnum/test_builds.py",
     "webapp": "tests/web",
 }

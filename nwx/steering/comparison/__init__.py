@@ -1,0 +1,1 @@
+"""Crawls compared: two collections, or one and its specification."""

@@ -1,0 +1,320 @@
+"""Two collections compared, or one with its specification, in one pass over their captures.
+
+The captures of both come in the order of a CDX, so that all of a URL come
+together: nothing is kept but counts and the documents of one URL.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import heappush, heappushpop, merge
+from itertools import count, groupby
+from operator import attrgetter
+
+from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.cdx.rows import CdxRow
+from nwx.engine.base import Engine
+from nwx.engine.spans import CdxSpan
+from nwx.engine.work import current_work
+from nwx.errors import TimestampError, UrlError, UsageError
+from nwx.keys import document_id, document_key
+from nwx.steering.comparison.collection_counts import CollectionCounts, Overlap, SharedFreshness
+from nwx.steering.comparison.document_relevance import RelevanceCounts, ScoreTable
+from nwx.steering.rules.link_rules import LinkRules
+from nwx.steering.specifications.specification import CrawlSpecification
+from nwx.values.link_places import host_of_urlkey
+from nwx.values.media_types import HTML, normal_type
+from nwx.values.timestamps import parse_timestamp
+from nwx.values.urlkeys import urlkey
+
+TOP_HOSTS = 50
+
+_FIRST, _BEHIND_ALL = "", "\U0010ffff"
+_NO_VALUE = "-"
+_REDIRECTION, _ERROR = "3", "4"
+_SHOWN_EVERY = 4_096
+_SCORED_AT_ONCE = 200
+
+ScoreDocuments = Callable[[Sequence[str]], Mapping[str, float]]
+"""Returns the scores of those of these documents (ids) that can be scored."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelevanceQuestion:
+    """By what relevance is told: a specification, and the scores that documents have by it.
+
+    `analyse` scores documents that are not in `scores`; without it these
+    are counted as unscored.
+    """
+
+    specification: CrawlSpecification
+    scores: ScoreTable
+    analyse: ScoreDocuments | None = None
+
+
+@dataclass(slots=True)
+class RuleCounts:
+    """How many URLs of a collection the rules of a specification cover.
+
+    `seeds` counts the seeds that were captured without an error.
+    """
+
+    blacklisted: int = 0
+    outside: int = 0
+    preferred: int = 0
+    seeds: int = 0
+
+
+@dataclass(slots=True)
+class ComparedCollection:
+    """What is told of one of the collections; relevance and rules only with a specification."""
+
+    name: str
+    counts: CollectionCounts = field(default_factory=CollectionCounts)
+    relevance: RelevanceCounts | None = None
+    rules: RuleCounts | None = None
+
+
+@dataclass(slots=True)
+class HostComparison:
+    """The captures, URLs and relevant documents of a host, of each collection.
+
+    A host with a port counts for itself.
+    """
+
+    host: str
+    captures: list[int]
+    urls: list[int]
+    relevant: list[int]
+
+
+@dataclass(slots=True)
+class CollectionComparison:
+    """Collections compared; `b` is None where there is one only.
+
+    `top_hosts` are those with most captures, at most TOP_HOSTS.
+    """
+
+    a: ComparedCollection
+    b: ComparedCollection | None
+    specification: CrawlSpecification | None = None
+    urls: Overlap = field(default_factory=Overlap)
+    hosts: Overlap = field(default_factory=Overlap)
+    documents: Overlap = field(default_factory=Overlap)
+    freshness: SharedFreshness = field(default_factory=SharedFreshness)
+    top_hosts: list[HostComparison] = field(default_factory=list)
+
+    @property
+    def sides(self) -> list[ComparedCollection]:
+        """The one collection, or both."""
+        return [self.a] if self.b is None else [self.a, self.b]
+
+
+def compare(
+    engine: Engine,
+    a: str,
+    b: str = "",
+    question: RelevanceQuestion | None = None,
+    progress: ShowProgress = no_progress,
+) -> CollectionComparison:
+    """Return the comparison of two collections, without `b` the counts of one.
+
+    Raises UsageError where a collection has no captures, or both are one.
+    """
+    names = [a, b] if b else [a]
+    if a == b:
+        raise UsageError(f"{a} cannot be compared with itself; name two collections")
+    _check_collections(engine.collections(), names)
+    collector = _Collector(names, question)
+    span = (_FIRST, _BEHIND_ALL)
+    rows = merge(
+        *(engine.cdx_rows(CdxSpan(*span, collection=name)) for name in names),
+        key=attrgetter("urlkey"),
+    )
+    for key, captures in groupby(_shown(rows, progress), key=attrgetter("urlkey")):
+        collector.add_url(key, captures)
+    return collector.finish()
+
+
+def _check_collections(known: Collection[str], names: Sequence[str]) -> None:
+    for name in names:
+        if name not in known:
+            there = ", ".join(known) or "none yet"
+            raise UsageError(f"there is no collection {name!r}; there are: {there}")
+
+
+def _shown(rows: Iterator[CdxRow], progress: ShowProgress) -> Iterator[CdxRow]:
+    work = current_work()
+    for number, row in enumerate(rows):
+        if number % _SHOWN_EVERY == 0:
+            work.check()
+            progress(WorkProgress("comparing captures", number))
+        yield row
+
+
+class _OfUrl:
+    """The captures of a URL in one collection: its documents, and the newest capture."""
+
+    def __init__(self) -> None:
+        self.documents: set[tuple[str, str]] = set()
+        self.newest: CdxRow | None = None
+        self.succeeded = False
+
+
+class _Collector:
+    def __init__(self, names: Sequence[str], question: RelevanceQuestion | None) -> None:
+        specification = question.specification if question else None
+        sides = [ComparedCollection(name) for name in names]
+        if specification:
+            for side in sides:
+                side.relevance = RelevanceCounts(specification.thresholds.relevant)
+                side.rules = RuleCounts()
+        self._sides = sides
+        self._numbers = {name: number for number, name in enumerate(names)}
+        self._found = CollectionComparison(
+            sides[0], sides[1] if len(sides) > 1 else None, specification
+        )
+        self._question = question
+        self._rules = LinkRules(specification.rules) if specification else None
+        self._seeds = _seed_keys(specification) if specification else frozenset()
+        self._pending: list[tuple[str, int, str, HostComparison]] = []
+        self._head = ""
+        self._host = self._new_host("")
+        self._places = count()
+        self._top: list[tuple[int, int, HostComparison]] = []
+
+    def add_url(self, key: str, captures: Iterator[CdxRow]) -> None:
+        """Count the captures of a urlkey, which come in order of time within each collection."""
+        head, bracket, _ = key.partition(")")
+        head = head if bracket else ""  # dns: and the like are of no host
+        if head != self._head:
+            self._end_host()
+            self._head, self._host = head, self._new_host(_host_name(head))
+        found = [_OfUrl() for _ in self._sides]
+        for row in captures:
+            self._add(row, self._numbers[row.collection], found)
+        for side, number in zip(self._sides, range(len(found)), strict=True):
+            newest = found[number].newest
+            if newest is not None:
+                side.counts.add_url(newest.timestamp)
+                self._host.urls[number] += 1
+                self._judge(side, key, newest.url, found[number].succeeded)
+        if len(found) > 1:
+            self._compare(*found)
+
+    def finish(self) -> CollectionComparison:
+        """Return what was counted."""
+        self._end_host()
+        self._score_pending()
+        # Of equal ones the first in the order of urlkeys comes first.
+        best = sorted(self._top, key=lambda entry: (-entry[0], -entry[1]))
+        self._found.top_hosts = [host for _, _, host in best]
+        return self._found
+
+    def _add(self, row: CdxRow, number: int, found: Sequence[_OfUrl]) -> None:
+        side, of_url = self._sides[number], found[number]
+        document = row.url, row.digest
+        is_duplicate = document in of_url.documents
+        side.counts.add(row, is_duplicate=is_duplicate)
+        self._host.captures[number] += 1
+        succeeded = row.status < _ERROR
+        of_url.succeeded |= succeeded
+        if of_url.newest is None or row.timestamp >= of_url.newest.timestamp:
+            of_url.newest = row
+        if row.digest == _NO_VALUE or is_duplicate:
+            return
+        of_url.documents.add(document)
+        if side.relevance is not None and row.status < _REDIRECTION:
+            self._weigh(row, number, side.relevance)
+
+    def _weigh(self, row: CdxRow, number: int, relevance: RelevanceCounts) -> None:
+        """Count the relevance of a document that is met first."""
+        assert self._question is not None
+        id = document_id(document_key(row.url, row.digest))
+        score = self._question.scores.score(id)
+        if score is None and normal_type(row.mime, row.url) != HTML:
+            return
+        if score is None and self._question.analyse:
+            self._pending.append((id, number, row.timestamp, self._host))
+            if len(self._pending) >= _SCORED_AT_ONCE:
+                self._score_pending()
+            return
+        relevance.add(row.timestamp, score)
+        self._host.relevant[number] += relevance.is_relevant(score)
+
+    def _score_pending(self) -> None:
+        if not self._pending or self._question is None or self._question.analyse is None:
+            return
+        scores = self._question.analyse([id for id, *_ in self._pending])
+        for id, number, timestamp, host in self._pending:
+            relevance = self._sides[number].relevance
+            if relevance is not None:
+                relevance.add(timestamp, scores.get(id))
+                host.relevant[number] += relevance.is_relevant(scores.get(id))
+        self._pending.clear()
+
+    def _judge(self, side: ComparedCollection, key: str, url: str, succeeded: bool) -> None:
+        if self._rules is None or side.rules is None:
+            return
+        verdict = self._rules.verdict(url)
+        side.rules.blacklisted += verdict.blacklisted
+        side.rules.outside += verdict.outside
+        side.rules.preferred += verdict.preferred
+        side.rules.seeds += succeeded and key in self._seeds
+
+    def _compare(self, in_a: _OfUrl, in_b: _OfUrl) -> None:
+        found, a, b = self._found, in_a.newest, in_b.newest
+        both = a is not None and b is not None
+        found.urls.add(a is not None, b is not None, both)
+        common = len(in_a.documents & in_b.documents)
+        found.documents.add(len(in_a.documents), len(in_b.documents), common)
+        if a is not None and b is not None:
+            found.freshness.newer_in_a += a.timestamp > b.timestamp
+            found.freshness.newer_in_b += a.timestamp < b.timestamp
+            found.freshness.same_time += a.timestamp == b.timestamp
+            found.freshness.changed += a.digest != b.digest
+            found.freshness.seconds += _seconds_between(a.timestamp, b.timestamp)
+
+    def _new_host(self, host: str) -> HostComparison:
+        zeros = [0] * len(self._sides)
+        return HostComparison(host, [*zeros], [*zeros], [*zeros])
+
+    def _end_host(self) -> None:
+        host = self._host
+        held = [bool(captures) for captures in host.captures]
+        if not any(held) or not host.host:
+            return
+        for side, is_there in zip(self._sides, held, strict=True):
+            side.counts.hosts += is_there
+        if len(held) > 1:
+            self._found.hosts.add(held[0], held[1], all(held))
+        entry = (sum(host.captures), -next(self._places), host)
+        if len(self._top) < TOP_HOSTS:
+            heappush(self._top, entry)
+        else:
+            heappushpop(self._top, entry)
+
+
+def _host_name(head: str) -> str:
+    """Return a host with the port that its urlkeys begin with, where they do.
+
+    Ports make hosts of their own here: the URLs of a host stand apart by them.
+    """
+    _, colon, port = head.rpartition(":") if not head.endswith("]") else ("", "", "")
+    return f"{host_of_urlkey(f'{head})')}{colon}{port if colon else ''}" if head else ""
+
+
+def _seed_keys(specification: CrawlSpecification) -> frozenset[str]:
+    keys = set()
+    for seed in specification.seeds:
+        try:
+            keys.add(urlkey(seed))
+        except UrlError:
+            continue  # the check of specifications tells of it
+    return frozenset(keys)
+
+
+def _seconds_between(a: str, b: str) -> float:
+    try:
+        return abs((parse_timestamp(a) - parse_timestamp(b)).total_seconds())
+    except TimestampError:
+        return 0.0  # of a damaged date

@@ -1,0 +1,126 @@
+"""Comparisons as JSON values: what `nwx compare --json` prints."""
+
+from bisect import bisect_right
+from dataclasses import asdict
+from typing import Any
+
+from nwx.errors import TimestampError
+from nwx.steering.comparison.collection_counts import CollectionCounts, Overlap
+from nwx.steering.comparison.comparison import CollectionComparison, ComparedCollection
+from nwx.steering.comparison.document_relevance import SCORE_BINS, RelevanceCounts
+from nwx.values.timestamps import parse_timestamp
+
+AGES = (1, 7, 30, 90, 365)
+"""Upper ends, in days, of the groups in which the ages of URLs are counted; the last has none."""
+
+_DIGITS = 4
+
+
+def comparison_json(comparison: CollectionComparison) -> dict[str, Any]:
+    """Return a comparison as JSON values.
+
+    Ages are days from the newest capture of a URL to the newest of all
+    that are compared.
+    """
+    until = max(side.counts.last for side in comparison.sides)
+    values: dict[str, Any] = {"a": _side_json(comparison.a, until)}
+    if comparison.b is not None:
+        freshness = comparison.freshness
+        shared = comparison.urls.both
+        values["b"] = _side_json(comparison.b, until)
+        values["overlap"] = {
+            name: overlap_json(getattr(comparison, name)) for name in ("urls", "hosts", "documents")
+        }
+        values["freshness"] = {
+            "newer_in_a": freshness.newer_in_a,
+            "newer_in_b": freshness.newer_in_b,
+            "same_time": freshness.same_time,
+            "changed": freshness.changed,
+            "mean_days_apart": _rounded(freshness.seconds / 86_400 / shared if shared else None),
+        }
+    if comparison.specification is not None:
+        values["specification"] = {
+            "name": comparison.specification.name,
+            "version": comparison.specification.version(),
+            "threshold": comparison.specification.thresholds.relevant,
+            "seeds": len(comparison.specification.seeds),
+        }
+    values["hosts"] = [asdict(host) for host in comparison.top_hosts]
+    return values
+
+
+def overlap_json(overlap: Overlap) -> dict[str, Any]:
+    """Return an overlap with its shares."""
+    return {
+        "both": overlap.both,
+        "only_a": overlap.only_a,
+        "only_b": overlap.only_b,
+        "share_of_a": _rounded(overlap.share_of_a),
+        "share_of_b": _rounded(overlap.share_of_b),
+        "jaccard": _rounded(overlap.jaccard),
+    }
+
+
+def ages(counts: CollectionCounts, until: str) -> list[int]:
+    """Return how many URLs were captured last within each of AGES before a timestamp, and before.
+
+    URLs with damaged dates are in the last group.
+    """
+    groups = [0] * (len(AGES) + 1)
+    try:
+        end = parse_timestamp(until[:8])
+    except TimestampError:
+        end = None
+    for day, urls in counts.newest_days.items():
+        try:
+            days = (end - parse_timestamp(day)).days if end else AGES[-1]
+        except TimestampError:
+            days = AGES[-1]
+        groups[bisect_right(AGES, days)] += urls
+    return groups
+
+
+def _side_json(side: ComparedCollection, until: str) -> dict[str, Any]:
+    counts = side.counts
+    values: dict[str, Any] = {
+        "name": side.name,
+        **{
+            name: getattr(counts, name)
+            for name in (
+                *("captures", "revisits", "urls", "hosts", "documents", "duplicates"),
+                *("duplicate_bytes", "bytes", "first", "last", "errors"),
+            )
+        },
+        "duplicate_share": _share(counts.duplicates, counts.captures),
+        "error_share": _share(counts.errors, counts.captures),
+        "statuses": dict(sorted(counts.statuses.items())),
+        "ages": {"days": list(AGES), "urls": ages(counts, until)},
+    }
+    if side.relevance is not None:
+        values["relevance"] = _relevance_json(side.relevance)
+    if side.rules is not None:
+        values["rules"] = asdict(side.rules)
+    return values
+
+
+def _relevance_json(relevance: RelevanceCounts) -> dict[str, Any]:
+    return {
+        "pages": relevance.pages,
+        "relevant": relevance.relevant,
+        "unscored": relevance.unscored,
+        "mean": _rounded(relevance.mean),
+        "harvest_rate": _rounded(relevance.harvest_rate),
+        "distribution": {
+            "from": [place / SCORE_BINS for place in range(SCORE_BINS)],
+            "documents": list(relevance.distribution),
+        },
+        "harvest": [asdict(point) for point in relevance.harvest()],
+    }
+
+
+def _share(part: int, whole: int) -> float | None:
+    return _rounded(part / whole if whole else None)
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, _DIGITS)

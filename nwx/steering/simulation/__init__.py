@@ -1,0 +1,1 @@
+"""Simulated crawls: an archive as the web, crawled in several orders."""

@@ -1,0 +1,119 @@
+"""The pages of a collection by their URLs, with its redirects: what a simulated crawler can fetch.
+
+A page is the newest capture of a URL with HTML that was served with success.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.engine.base import Engine
+from nwx.errors import UrlError
+from nwx.model import Capture
+from nwx.page_places import is_page
+from nwx.values.urlkeys import urlkey
+
+_MOST_REDIRECTS = 10
+_MOST_VERSIONS = 100
+"""The newest versions of a URL among which its page is looked for."""
+
+_OK, _REDIRECTION, _ERROR = 200, 300, 400
+_FIRST, _BEHIND_ALL = "", "\U0010ffff"
+_SHOWN_EVERY = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedPage:
+    """A page: where its record is, and the timestamp of its newest capture.
+
+    `capture` has the payload; it is an older one where the newest is a revisit.
+    """
+
+    capture: Capture
+    timestamp: str
+
+
+class ArchivedWeb:
+    """The pages of a collection, numbered in the order of their urlkeys, and the redirects."""
+
+    def __init__(self, pages: Iterable[ArchivedPage], redirects: dict[str, str]) -> None:
+        self.pages = tuple(pages)
+        self._numbers = {page.capture.urlkey: number for number, page in enumerate(self.pages)}
+        self._redirects = redirects
+
+    def page_at(self, url: str) -> int | None:
+        """Return the number of the page that a URL leads to, through redirects.
+
+        None where it leads to no page of the collection.
+        """
+        for _ in range(_MOST_REDIRECTS):
+            try:
+                key = urlkey(url)
+            except UrlError:
+                return None
+            if key in self._numbers:
+                return self._numbers[key]
+            url = self._redirects.get(key, "")
+            if not url:
+                return None
+        return None
+
+
+def archived_web(
+    engine: Engine, collection: str, progress: ShowProgress = no_progress
+) -> ArchivedWeb:
+    """Return the web of a collection, "" is all of the archive."""
+    pages: list[ArchivedPage] = []
+    redirects: dict[str, str] = {}
+    captures = _shown(engine.captures(_FIRST, _BEHIND_ALL), progress)
+    for key, versions in groupby(captures, key=lambda one: one.urlkey):
+        newest = _Newest(collection)
+        for capture in versions:
+            newest.add(capture)
+        if page := newest.page():
+            pages.append(page)
+        elif newest.redirect:
+            redirects[key] = newest.redirect
+    return ArchivedWeb(pages, redirects)
+
+
+class _Newest:
+    """The newest page among the captures of a urlkey, which come in order."""
+
+    def __init__(self, collection: str) -> None:
+        self._collection = collection
+        self._payloads: dict[str, Capture] = {}
+        self._pages: dict[str, str] = {}
+        self.redirect = ""
+
+    def add(self, capture: Capture) -> None:
+        """Take the next capture."""
+        status = capture.status_code or _OK
+        if is_page(capture):
+            self._payloads[capture.document_id] = capture
+            if len(self._payloads) > _MOST_VERSIONS:
+                del self._payloads[next(iter(self._payloads))]
+        if self._collection not in ("", capture.collection) or not capture.document_id:
+            return
+        if status < _REDIRECTION:
+            self._pages.pop(capture.document_id, None)
+            self._pages[capture.document_id] = capture.timestamp
+            if len(self._pages) > _MOST_VERSIONS:
+                del self._pages[next(iter(self._pages))]
+        elif status < _ERROR and capture.redirect_to:
+            self.redirect = capture.redirect_to
+
+    def page(self) -> ArchivedPage | None:
+        """Return the newest page of which there is a payload."""
+        for id, timestamp in reversed(self._pages.items()):
+            if id in self._payloads:
+                return ArchivedPage(self._payloads[id], timestamp)
+        return None
+
+
+def _shown(captures: Iterable[Capture], progress: ShowProgress) -> Iterator[Capture]:
+    for number, capture in enumerate(captures):
+        if number % _SHOWN_EVERY == 0:
+            progress(WorkProgress("reading captures", number))
+        yield capture

@@ -1,0 +1,155 @@
+"""Simulated crawls of a collection: breadth first, steered by a specification, and by an oracle."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from itertools import islice
+from typing import Any
+
+from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.engine.base import Engine
+from nwx.errors import UsageError
+from nwx.steering.analysis.analyzer import Analyzer
+from nwx.steering.analysis.term_statistics import term_statistics
+from nwx.steering.simulation.analysed_web import AnalysedWeb, seeds_within
+from nwx.steering.simulation.archived_web import ArchivedWeb, archived_web
+from nwx.steering.simulation.crawl_orders import CrawlLimits, best_first, breadth_first
+from nwx.steering.simulation.oracle import oracle_order
+from nwx.steering.simulation.page_graph import PageGraph
+from nwx.steering.simulation.stored_pages import StoredPages
+from nwx.steering.specifications.specification import CrawlSpecification
+
+_SHOWN_EVERY = 16
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedCrawl:
+    """A crawl: how many pages it fetched, how many of these are relevant.
+
+    `curve` has the number of relevant pages after each page.
+    """
+
+    fetched: int
+    relevant: int
+    curve: tuple[int, ...]
+
+    @property
+    def harvest_rate(self) -> float:
+        """The share of relevant pages among those fetched."""
+        return self.relevant / self.fetched if self.fetched else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationReport:
+    """What became of the simulated crawls.
+
+    `relevant_total` counts the relevant pages of the collection, and
+    `relevant_reachable` those that links lead to from the seeds, within
+    the limits of the specification. `pages` and `reachable` count pages
+    likewise. `from_index` pages were analysed by what the index has of
+    them, as their records could not be read; `unreadable` ones not at all.
+    """
+
+    crawl: str
+    version: str
+    collection: str
+    threshold: float
+    budget: int
+    relevant_total: int
+    breadth_first: SimulatedCrawl
+    steered: SimulatedCrawl
+    oracle: SimulatedCrawl
+    relevant_reachable: int
+    pages: int
+    reachable: int
+    links: int
+    missing_seeds: tuple[str, ...]
+    from_index: int
+    unreadable: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as JSON values, budget and crawls first."""
+        values = asdict(self)
+        first = ("budget", "relevant_total", "breadth_first", "steered", "oracle")
+        crawls = ("breadth_first", "steered", "oracle")
+        for name in crawls:
+            values[name]["harvest_rate"] = round(getattr(self, name).harvest_rate, 4)
+            values[name]["curve"] = list(values[name]["curve"])
+        values["missing_seeds"] = list(self.missing_seeds)
+        return {**{name: values[name] for name in first}, **values}
+
+
+def simulate(
+    engine: Engine,
+    specification: CrawlSpecification,
+    collection: str,
+    budget: int | None = None,
+    progress: ShowProgress = no_progress,
+) -> SimulationReport:
+    """Return how a crawl of a collection would have gone; "" is the whole archive.
+
+    `budget` is a number of pages, None a quarter of those that can be
+    reached. All pages are analysed once. Raises UsageError where the
+    collection has no page, or none at any of the seeds.
+    """
+    web = archived_web(engine, collection, progress)
+    seeds, missing = _seeds(web, specification, collection)
+    stored = StoredPages(engine)
+    analyzer = Analyzer(specification, term_statistics(engine, specification))
+    analysed = AnalysedWeb(web, stored, analyzer, specification.rules)
+    hosts = [page.capture.host for page in web.pages]
+    graph = PageGraph(hosts, analysed.analyse, specification.thresholds.relevant)
+    for number in range(len(graph)):
+        graph.page(number)
+        if number % _SHOWN_EVERY == 0:
+            progress(WorkProgress("analysing pages", number, len(graph)))
+    limits = CrawlLimits(specification.limits.depth, specification.limits.pages_per_host)
+    reachable = list(breadth_first(graph, seeds, limits))
+    if budget is None:
+        budget = -(-len(reachable) // 4)
+    most = min(budget, specification.limits.pages or budget)
+    plain = _crawled(graph, reachable, most)
+    follow = specification.thresholds.follow
+    steered = _crawled(graph, best_first(graph, seeds, limits, follow), most)
+    oracle = _crawled(graph, oracle_order(graph, seeds, limits), most)
+    return SimulationReport(
+        crawl=specification.name,
+        version=specification.version(),
+        collection=collection,
+        threshold=specification.thresholds.relevant,
+        budget=budget,
+        relevant_total=sum(map(graph.is_relevant, range(len(graph)))),
+        breadth_first=plain,
+        steered=steered,
+        # It is no exact optimum; whoever finds more is nearer to that.
+        oracle=max((oracle, steered, plain), key=lambda crawl: crawl.relevant),
+        relevant_reachable=sum(map(graph.is_relevant, reachable)),
+        pages=len(graph),
+        reachable=len(reachable),
+        links=analysed.links,
+        missing_seeds=tuple(missing),
+        from_index=stored.counts.index,
+        unreadable=stored.counts.unreadable,
+    )
+
+
+def _seeds(
+    web: ArchivedWeb, specification: CrawlSpecification, collection: str
+) -> tuple[list[int], list[str]]:
+    where = f"the collection {collection}" if collection else "the archive"
+    if not web.pages:
+        raise UsageError(f"{where} has no page; `nwx stats` and `nwx files` tell what is there")
+    seeds, missing = seeds_within(web, specification.seeds)
+    if not seeds:
+        raise UsageError(
+            f"{where} has no capture of any of the {len(missing)} seeds of {specification.name};"
+            " add a URL that it has to `seeds` of the specification"
+        )
+    return seeds, missing
+
+
+def _crawled(graph: PageGraph, order: Iterable[int], budget: int) -> SimulatedCrawl:
+    relevant, curve = 0, []
+    for number in islice(order, budget):
+        relevant += graph.is_relevant(number)
+        curve.append(relevant)
+    return SimulatedCrawl(len(curve), relevant, tuple(curve))

@@ -1,0 +1,187 @@
+"""Collections compared: whatever they hold, the counts are those of plain Python."""
+
+from collections import Counter
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+import pytest
+
+from nwx.engine.base import Engine
+from nwx.errors import UsageError
+from nwx.model import Batch, Capture
+from nwx.steering.comparison.comparison import RelevanceQuestion, compare
+from nwx.steering.comparison.comparison_json import comparison_json
+from nwx.steering.comparison.document_relevance import ScoreTable
+from nwx.steering.specifications.specification import (
+    CrawlSpecification,
+    LinkRule,
+    RuleAction,
+    Thresholds,
+)
+from tests.conformance.archive import capture
+
+_HOSTS = ("example.org", "www.example.org", "sub.example.org", "example.org:8080", "examplf.org")
+_SPECIFICATION = CrawlSpecification(
+    "floods",
+    seeds=("http://example.org/0", "http://nowhere.org/"),
+    rules=(
+        LinkRule(RuleAction.BLACKLIST, hosts=("examplf.org",)),
+        LinkRule(RuleAction.PREFER, expressions=("/1$",)),
+    ),
+    thresholds=Thresholds(relevant=0.5),
+)
+
+
+def _captures(chance: Random, number: int) -> list[Capture]:
+    return [
+        capture(
+            f"http://{chance.choice(_HOSTS)}/{chance.randrange(6)}",
+            f"{chance.choice((2010, 2011, 2012))}{chance.randint(1, 12):02}01",
+            body=str(chance.randrange(3)),
+            collection=chance.choice("abc"),
+            offset=offset,
+            record_type=chance.choice(("response", "response", "revisit")),
+            status=chance.choice((200, 200, 301, 404, 503, None)),
+            content_type=chance.choice(("text/html", "image/png")),
+            length=chance.choice((None, 900, 1200)),
+        )
+        for offset in range(number)
+    ]
+
+
+CAPTURES = _captures(Random(5), 600)
+BATCHES = [Batch(captures=tuple(CAPTURES))]
+SCORES = {
+    one.document_id: Random(one.document_id).random()
+    for one in CAPTURES
+    if Random(one.document_id).random() > 0.3
+}
+
+
+def _host(one: Capture) -> str:
+    return one.urlkey.partition(")")[0]
+
+
+def _key(one: Capture) -> tuple[str, str]:
+    return one.url, one.digest
+
+
+def _of(captures: Sequence[Capture]) -> dict[str, Any]:
+    """Return what is to be counted of one collection."""
+    first: set[tuple[str, str]] = set()
+    duplicates = []
+    for one in sorted(captures, key=_order):
+        if _key(one) in first:
+            duplicates.append(one)
+        first.add(_key(one))
+    statuses = Counter(str(one.status_code or "-") for one in captures)
+    return {
+        "captures": len(captures),
+        "revisits": sum(one.record_type == "revisit" for one in captures),
+        "urls": len({one.urlkey for one in captures}),
+        "hosts": len({_host(one) for one in captures}),
+        "documents": len(first),
+        "duplicates": len(duplicates),
+        "duplicate_bytes": sum(one.record_length or 0 for one in duplicates),
+        "bytes": sum(one.record_length or 0 for one in captures),
+        "first": min(one.timestamp for one in captures),
+        "last": max(one.timestamp for one in captures),
+        "errors": sum((one.status_code or 0) >= 400 for one in captures),
+        "statuses": dict(sorted(statuses.items())),
+    }
+
+
+def _order(one: Capture) -> tuple[str, str, int]:
+    return one.urlkey, one.timestamp, one.source_file_offset
+
+
+def _newest(captures: Sequence[Capture]) -> dict[str, Capture]:
+    return {one.urlkey: one for one in sorted(captures, key=_order)}
+
+
+def _both(a: set[Any], b: set[Any]) -> dict[str, int]:
+    return {"both": len(a & b), "only_a": len(a - b), "only_b": len(b - a)}
+
+
+def test_counts_of_any_two_collections(archive: Engine) -> None:
+    a = [one for one in CAPTURES if one.collection == "a"]
+    b = [one for one in CAPTURES if one.collection == "b"]
+    found = comparison_json(compare(archive, "a", "b"))
+    assert {name: found["a"][name] for name in _of(a)} == _of(a)
+    assert {name: found["b"][name] for name in _of(b)} == _of(b)
+    for name, of_capture in (("urls", lambda one: one.urlkey), ("hosts", _host)):
+        expected = _both(set(map(of_capture, a)), set(map(of_capture, b)))
+        assert {each: found["overlap"][name][each] for each in expected} == expected
+    documents = _both(set(map(_key, a)), set(map(_key, b)))
+    assert {each: found["overlap"]["documents"][each] for each in documents} == documents
+    in_a, in_b = _newest(a), _newest(b)
+    pairs = [(in_a[key], in_b[key]) for key in in_a.keys() & in_b.keys()]
+    assert found["freshness"]["newer_in_a"] == sum(x.timestamp > y.timestamp for x, y in pairs)
+    assert found["freshness"]["newer_in_b"] == sum(x.timestamp < y.timestamp for x, y in pairs)
+    assert found["freshness"]["changed"] == sum(x.digest != y.digest for x, y in pairs)
+    assert found["overlap"]["urls"]["jaccard"] == round(len(pairs) / len(in_a | in_b), 4)
+    assert sum(found["a"]["ages"]["urls"]) == len(in_a)
+
+
+def test_hosts_come_by_their_captures(archive: Engine) -> None:
+    found = comparison_json(compare(archive, "a", "b"))["hosts"]
+    held = Counter(_host(one) for one in CAPTURES if one.collection in "ab")
+    assert [sum(one["captures"]) for one in found] == sorted(held.values(), reverse=True)
+    assert {one["host"] for one in found} == {
+        "example.org",
+        "example.org:8080",
+        "examplf.org",
+        "sub.example.org",
+    }
+
+
+def _first_documents(captures: Sequence[Capture]) -> list[Capture]:
+    """Return the first capture of each document, in the order of a CDX."""
+    first: dict[tuple[str, str], Capture] = {}
+    for one in sorted(captures, key=_order):
+        first.setdefault(_key(one), one)
+    return list(first.values())
+
+
+def test_relevance_of_a_collection(archive: Engine) -> None:
+    question = RelevanceQuestion(_SPECIFICATION, ScoreTable(SCORES.items()))
+    found = comparison_json(compare(archive, "a", question=question))["a"]
+    own = [one for one in CAPTURES if one.collection == "a"]
+    shown = [one for one in _first_documents(own) if (one.status_code or 0) < 300]
+    scores = [SCORES[one.document_id] for one in shown if one.document_id in SCORES]
+    relevance = found["relevance"]
+    assert relevance["pages"] == len(scores)
+    assert relevance["relevant"] == sum(score >= 0.5 for score in scores)
+    assert sum(relevance["distribution"]["documents"][:5]) == sum(score < 0.5 for score in scores)
+    assert relevance["mean"] == pytest.approx(sum(scores) / len(scores), abs=1e-4)
+    last = relevance["harvest"][-1]
+    assert (last["pages"], last["relevant"]) == (len(scores), relevance["relevant"])
+    assert relevance["unscored"] == sum(
+        one.document_id not in SCORES
+        and one.content_type == "text/html"
+        and one.record_type != "revisit"
+        for one in shown
+    )
+    newest = _newest(own)
+    assert found["rules"]["blacklisted"] == sum("examplf" in key for key in newest)
+    assert found["rules"]["preferred"] == sum(
+        key.endswith("/1") and "examplf" not in key for key in newest
+    )
+    assert found["rules"]["seeds"] == 1
+
+
+def test_documents_without_scores_are_scored_when_asked(archive: Engine) -> None:
+    question = RelevanceQuestion(
+        _SPECIFICATION, ScoreTable(), lambda ids: {id: 0.75 for id in ids if id in SCORES}
+    )
+    relevance = comparison_json(compare(archive, "a", question=question))["a"]["relevance"]
+    assert relevance["pages"] == relevance["relevant"] > 0
+    assert relevance["unscored"] > 0
+
+
+def test_collections_that_are_none(archive: Engine) -> None:
+    with pytest.raises(UsageError, match="there is no collection 'z'; there are: a, b, c"):
+        compare(archive, "a", "z")
+    with pytest.raises(UsageError, match="name two collections"):
+        compare(archive, "a", "a")
