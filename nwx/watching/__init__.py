@@ -6,6 +6,6 @@
 
 from nwx.watching.events import Event, EventKind, WatchReport
 from nwx.watching.folders import Folders
-from nwx.watching.watcher import WatchOptions, watch
+from nwx.watching.watcher import PageListener, WatchOptions, watch
 
-__all__ = ["Event", "EventKind", "Folders", "WatchOptions", "WatchReport", "watch"]
+__all__ = ["Event", "EventKind", "Folders", "PageListener", "WatchOptions", "WatchReport", "watch"]

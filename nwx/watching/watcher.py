@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from pathlib import Path
+from typing import Protocol
 
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
@@ -17,6 +18,7 @@ from nwx.errors import (
 )
 from nwx.importing import ImportOptions, import_files
 from nwx.model import Batch, ReadError, SourceFile
+from nwx.page_places import PagePlace
 from nwx.settings import Settings
 from nwx.warc.contents import checksum
 from nwx.warc.sources import ArchiveSource, expand
@@ -30,6 +32,20 @@ _BATCH_FILES = 32
 _LOOK_SECONDS = 0.2
 
 Tell = Callable[[Event], None]
+
+
+class PageListener(Protocol):
+    """What wants to know of the pages that a watch loads; neither method may take long, or raise.
+
+    `on_documents` is told of new pages as by `import_files`, `idle` is
+    called whenever nothing is left to load.
+    """
+
+    def on_documents(self, source: ArchiveSource, pages: Sequence[PagePlace]) -> object:
+        """Take the new pages of a file."""
+
+    def idle(self) -> object:
+        """Use the time until there is something to load."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +71,7 @@ def watch(
     options: WatchOptions,
     tell: Tell,
     stopping: Callable[[], bool] = lambda: False,
+    listener: PageListener | None = None,
 ) -> WatchReport:
     """Load archive files into an archive as they become whole, until `stopping` says so.
 
@@ -67,7 +84,7 @@ def watch(
         for folder in (options.completed, options.failed):
             if folder is not None:
                 make_folder(folder)
-        return _Watch(settings, folders, options, tell, stopping).run()
+        return _Watch(settings, folders, options, tell, stopping, listener).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +104,9 @@ class _Watch:
         options: WatchOptions,
         tell: Tell,
         stopping: Callable[[], bool],
+        listener: PageListener | None,
     ) -> None:
+        self._listener = listener
         self._settings, self._options = settings, options
         self._say, self._stopping = tell, stopping
         self._report = WatchReport()
@@ -104,6 +123,8 @@ class _Watch:
             whole = self._folders.look()
             if whole or not self._has_archive:
                 self._load_all(whole)
+            if self._listener and self._has_archive and not whole:
+                self._listener.idle()
             if self._options.once and not whole and not self._folders.settling():
                 break
             if not self._away and not (whole and self._options.once):
@@ -185,7 +206,12 @@ class _Watch:
         found: list[ArchiveSource | ReadError] = [*sources]
         found += (error for file in files for error in file.errors)
         report = import_files(
-            engine, self._settings, found, self._options.imports, stopping=self._stopping
+            engine,
+            self._settings,
+            found,
+            self._options.imports,
+            stopping=self._stopping,
+            on_documents=self._listener.on_documents if self._listener else None,
         )
         if report.interrupted:
             return

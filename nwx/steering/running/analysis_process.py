@@ -1,0 +1,177 @@
+"""The hold on the processes that analyse: how many there are, and what became of their pages.
+
+Whatever a page does to the process that analyses it (hang, crash, eat all
+memory), it is known which page it was, and another process takes its place.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from nwx.bulk.guarded_process import Pulse, cause_of_death
+from nwx.engine.crawls.crawl_index import DocumentScore
+from nwx.errors import NwxError
+from nwx.steering.running.analysis_worker import (
+    AnalysisPlan,
+    Answer,
+    PageProblem,
+    Tasks,
+    analyse_pages,
+)
+from nwx.steering.running.page_reader import PageTask
+
+_TASK_PAGES = 8
+_DEATHS_IN_A_ROW = 3
+"""How often processes may die outside of a page, one after the other, before the run ends."""
+
+_context = get_context("forkserver")
+
+Result = DocumentScore | PageProblem
+
+
+class AnalysisProcess:
+    """The hold on one process; `pages` are those that it has not answered for."""
+
+    def __init__(self, plan: AnalysisPlan, log: Path) -> None:
+        self._plan, self._log = plan, log
+        self._pulse = Pulse()
+        self.pages: deque[PageTask] = deque()
+        self._answered = 0
+        log.touch()  # a process may die before it says anything
+        self.connection: Connection[Tasks, Answer]
+        self.connection, theirs = _context.Pipe()
+        self._process = _context.Process(
+            target=analyse_pages, args=(theirs, self._pulse, plan, log), daemon=True
+        )
+        self._process.start()
+        theirs.close()
+
+    def give(self, tasks: Sequence[PageTask]) -> None:
+        """Let the process analyse pages; it must have none in hand."""
+        self.pages.extend(tasks)
+        self._answered = 0
+        self._pulse.item = None
+        self.connection.send(tuple(tasks))
+
+    def answer(self) -> tuple[PageTask, Result]:
+        """Return the next page that is done with; raises EOFError where the process is dead."""
+        answer = self.connection.recv()
+        if isinstance(answer, NwxError):
+            raise answer
+        self._answered += 1
+        return self.pages.popleft(), answer
+
+    def failed_page(self) -> tuple[PageTask | None, str]:
+        """Return the page that a dead process died of, if it was one, and why it died."""
+        cause = cause_of_death(self._process, self._plan.options.item_seconds, self._log)
+        item = self._pulse.item
+        died_of_page = item is not None and item == self._answered and self.pages
+        return (self.pages.popleft() if died_of_page else None), cause
+
+    def end(self) -> None:
+        """End the process at once."""
+        self._process.kill()
+        self._process.join()
+        self._process.close()
+        self.connection.close()
+
+
+@dataclass(slots=True)
+class _Processes:
+    idle: list[AnalysisProcess] = field(default_factory=list)
+    busy: list[AnalysisProcess] = field(default_factory=list)
+    started: int = 0
+    deaths: int = 0
+
+
+class AnalysisPool:
+    """Up to so many processes that analyse pages; those that die are replaced.
+
+    `folder` takes what they print.
+    """
+
+    def __init__(self, plan: AnalysisPlan, folder: Path) -> None:
+        self._plan, self._folder = plan, folder
+        self._processes = _Processes()
+
+    @property
+    def has_room(self) -> bool:
+        """Whether a process has nothing to do."""
+        return len(self._processes.busy) < self._plan.options.processes
+
+    @property
+    def pages(self) -> int:
+        """The number of pages in hand."""
+        return sum(len(process.pages) for process in self._processes.busy)
+
+    @property
+    def connections(self) -> "list[Connection[Tasks, Answer]]":
+        """What to wait on: the connections of the processes that analyse."""
+        return [process.connection for process in self._processes.busy]
+
+    def give(self, waiting: deque[PageTask]) -> None:
+        """Take pages from the front of a queue as long as there is room."""
+        while waiting and self.has_room:
+            idle = self._processes.idle
+            process = idle.pop() if idle else self._new_process()
+            count = min(_TASK_PAGES, len(waiting))
+            tasks = [waiting.popleft() for _ in range(count)]
+            self._processes.busy.append(process)
+            try:
+                process.give(tasks)
+            except (BrokenPipeError, ConnectionResetError):
+                continue  # its connection tells its end
+
+    def _new_process(self) -> AnalysisProcess:
+        self._processes.started += 1
+        return AnalysisProcess(self._plan, self._folder / f"{self._processes.started}.log")
+
+    def results(
+        self, connection: object, again: Callable[[Sequence[PageTask]], None]
+    ) -> Iterator[tuple[PageTask, Result]]:
+        """Yield what the process behind a connection has to say.
+
+        Pages that a dead process had not begun are given back to `again`.
+        Raises NwxError where processes die again and again without a page.
+        """
+        process = next(p for p in self._processes.busy if p.connection is connection)
+        try:
+            yield process.answer()
+            self._processes.deaths = 0
+            if not process.pages:
+                self._processes.busy.remove(process)
+                self._processes.idle.append(process)
+        except (EOFError, ConnectionResetError):
+            yield from self._buried(process, again)
+
+    def _buried(
+        self, process: AnalysisProcess, again: Callable[[Sequence[PageTask]], None]
+    ) -> Iterator[tuple[PageTask, Result]]:
+        failed, cause = process.failed_page()
+        self._processes.busy.remove(process)
+        again(process.pages)
+        process.end()
+        if failed is not None:
+            self._processes.deaths = 0
+            yield failed, PageProblem(f"the analysis {cause}")
+            return
+        self._processes.deaths += 1
+        if self._processes.deaths >= _DEATHS_IN_A_ROW:
+            raise NwxError(f"no process can analyse pages: the last one {cause}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for process in (*self._processes.busy, *self._processes.idle):
+            process.end()

@@ -1,0 +1,48 @@
+"""The pages that an archive holds, analysed where that was not done yet."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.engine.base import Engine
+from nwx.model import IndexName
+from nwx.settings import Settings
+from nwx.steering.running.options import SteeringOptions
+from nwx.steering.running.report import SteeringReport
+from nwx.steering.running.steering_run import SteeringRun
+from nwx.steering.running.unanalysed_pages import unanalysed_pages
+from nwx.steering.specifications.specification import CrawlSpecification
+
+
+def steer_archive(
+    engine: Engine,
+    settings: Settings,
+    specification: CrawlSpecification,
+    options: SteeringOptions,
+    progress: ShowProgress = no_progress,
+    stopping: Callable[[], bool] = lambda: False,
+) -> SteeringReport:
+    """Analyse all pages of an archive that have no scores of this version of the specification.
+
+    `settings` lead to `engine`, for the processes that analyse. Once
+    `stopping` says so, what was found is stored, and the report is marked
+    interrupted; another call goes on from there. Raises NwxError where
+    nothing can be analysed or written.
+    """
+    seen: list[int] = []
+    total = engine.count(IndexName.DOCUMENTS)
+    with SteeringRun(engine, settings, specification, options) as run:
+
+        def work() -> None:
+            run.turn()
+            counts = run.report()
+            found = {"page": counts.analysed, "link": counts.links, "failure": counts.failed}
+            progress(WorkProgress("analysing", sum(seen), total, counts=found))
+
+        for tasks in unanalysed_pages(engine, specification, run.version, seen.append):
+            run.offer(tasks)
+            while run.is_busy and not stopping():
+                work()
+            if stopping():
+                break
+    return replace(run.report(), interrupted=stopping())

@@ -1,0 +1,228 @@
+"""What an import or a watch hands new pages to; it returns at once."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from queue import SimpleQueue
+from types import TracebackType
+from typing import Self
+
+from nwx.bulk.guarded_process import Pulse, cause_of_death
+from nwx.bulk.resources import temporary_folder
+from nwx.errors import NwxError
+from nwx.page_places import PagePlace
+from nwx.steering.running.messages import (
+    STOP,
+    Figures,
+    NewPages,
+    Order,
+    SteeringCommand,
+    SteeringPlan,
+    Told,
+)
+from nwx.steering.running.report import SteeringReport, added_reports
+from nwx.warc.sources import ArchiveSource
+
+_MESSAGE_PAGES = 500
+_LOOK_SECONDS = 0.2
+_END_SECONDS = 10.0
+_SWEEP_SECONDS = 60.0
+"""How long is waited at least before the archive is gone through again."""
+
+_context = get_context("forkserver")
+
+
+class SteeringListener:
+    """Hands new pages to a process that analyses them, as long as it can follow.
+
+    The process is started with the first pages. Pages beyond those that may
+    wait are left for later, and counted. What goes wrong with the process
+    is told by `report`, and never raised.
+    """
+
+    def __init__(self, plan: SteeringPlan) -> None:
+        self._plan = plan
+        self._resources = ExitStack()
+        self._folder = self._resources.enter_context(temporary_folder())
+        self._past = SteeringReport(plan.specification.name, plan.specification.version())
+        self._process: _Process | None = None
+        self._left = self._started = 0
+        self._next_sweep = 0.0
+
+    def on_documents(self, source: ArchiveSource, pages: Sequence[PagePlace]) -> None:
+        """Take the new pages of a file."""
+        process = self._running()
+        for start in range(0, len(pages), _MESSAGE_PAGES):
+            some = tuple(pages[start : start + _MESSAGE_PAGES])
+            if process is None or process.pages + len(some) > self._plan.options.queue_pages:
+                self._left += len(some)
+            else:
+                process.hand_over(NewPages(source, some))
+
+    @property
+    def process_id(self) -> int | None:
+        """The id of the process that analyses, None where there is none."""
+        return self._process.id if self._process else None
+
+    def idle(self) -> None:
+        """Let pages be analysed that earlier runs left, and later those that this one left."""
+        now = time.monotonic()
+        if now >= self._next_sweep and (self._next_sweep == 0 or self.report().waiting):
+            self._next_sweep = now + _SWEEP_SECONDS
+            self.sweep()
+
+    def sweep(self) -> None:
+        """Let pages that were left be analysed when nothing else waits; after a crash anew."""
+        if self._process is not None and self._process.has_ended:
+            self._bury()
+        process = self._running()
+        if process is not None:
+            self._left = 0
+            process.hand_over(SteeringCommand.SWEEP)
+
+    def report(self) -> SteeringReport:
+        """Return the figures so far."""
+        now = self._process.report() if self._process else SteeringReport()
+        return added_reports(self._past, now, self._left)
+
+    def finish(
+        self,
+        show: Callable[[SteeringReport], object] = lambda report: None,
+        stopping: Callable[[], bool] = lambda: False,
+    ) -> SteeringReport:
+        """Wait until everything that waits is analysed, or `stopping` says so; return the figures.
+
+        `show` is called a few times a second.
+        """
+        process = self._process
+        if process is not None:
+            process.hand_over(SteeringCommand.FINISH)
+            while not process.has_ended and not stopping():
+                show(self.report())
+                time.sleep(_LOOK_SECONDS)
+            self._bury()
+        return self.report()
+
+    def _running(self) -> "_Process | None":
+        """Return the process, None where it has died."""
+        if self._process is None:
+            self._started += 1
+            self._process = _Process(self._plan, self._folder / f"{self._started}.log")
+        return None if self._process.has_ended else self._process
+
+    def _bury(self) -> None:
+        if self._process is not None:
+            self._process.end()
+            self._past = added_reports(self._past, self._process.report(), 0)
+            self._process = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bury()
+        self._resources.close()
+
+
+class _Process:
+    """The hold on the process, with a thread that sends and one that receives."""
+
+    def __init__(self, plan: SteeringPlan, log: Path) -> None:
+        self._plan, self._log = plan, log
+        self._orders: SimpleQueue[Order | None] = SimpleQueue()
+        self._handed_over = self._sent = 0
+        self._last = Figures(SteeringReport(), 0)
+        self._stopped = ""
+        self._is_over = threading.Event()
+        self._stop = Pulse()
+        log.touch()  # a process may die before it says anything
+        self._connection: Connection[Order, Told]
+        self._connection, theirs = _context.Pipe()
+        self._process = _context.Process(target=_steer, args=(theirs, self._stop, plan, log))
+        self._process.start()
+        theirs.close()
+        self._threads = [threading.Thread(target=each) for each in (self._send, self._listen)]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def id(self) -> int | None:
+        """The id of the process."""
+        return self._process.pid
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more will come."""
+        return self._is_over.is_set()
+
+    @property
+    def pages(self) -> int:
+        """The number of pages that wait here."""
+        return self._handed_over - self._sent
+
+    def hand_over(self, order: Order) -> None:
+        """Let the process have something, when it gets round to it."""
+        if isinstance(order, NewPages):
+            self._handed_over += len(order.places)
+        self._orders.put(order)
+
+    def _send(self) -> None:
+        while (order := self._orders.get()) is not None:
+            try:
+                self._connection.send(order)
+            except OSError:
+                return
+            if isinstance(order, NewPages):
+                self._sent += len(order.places)
+
+    def _listen(self) -> None:
+        try:
+            while not self._last.is_last:
+                told = self._connection.recv()
+                if isinstance(told, NwxError):
+                    self._stopped = str(told)
+                else:
+                    self._last = told
+        except (EOFError, OSError):
+            if not self._stopped:
+                seconds = self._plan.options.item_seconds
+                self._stopped = f"the process {cause_of_death(self._process, seconds, self._log)}"
+        self._is_over.set()
+
+    def report(self) -> SteeringReport:
+        """Return the figures that were told last; what the process has not taken yet waits."""
+        waiting = self._last.report.waiting + self._handed_over - self._last.taken
+        return replace(self._last.report, waiting=waiting, stopped=self._stopped)
+
+    def end(self) -> None:
+        """Let the process store what it has found, and end; at once where it takes too long."""
+        self._stop.position = STOP
+        if not self._is_over.wait(_END_SECONDS):
+            self._process.kill()
+        self._orders.put(None)
+        self._process.join(_END_SECONDS)
+        self._process.kill()
+        for thread in self._threads:
+            thread.join()
+        self._process.join()
+        self._process.close()
+        self._connection.close()
+
+
+def _steer(
+    connection: "Connection[Told, Order]", stop: Pulse, plan: SteeringPlan, log: Path
+) -> None:
+    # Imported here, as the parent needs none of the libraries that analyse.
+    from nwx.steering.running.steering_process import steer
+
+    steer(connection, stop, plan, log)

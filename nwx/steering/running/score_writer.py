@@ -1,0 +1,111 @@
+"""Scores on their way into the archive, and links on theirs to the crawler's queue."""
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TypeVar
+
+from cachetools import LRUCache
+
+from nwx.bulk.retries import retry_unavailable
+from nwx.engine.base import Engine
+from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore
+from nwx.engine.queue.crawl_queue import UrlUpdate
+from nwx.page_places import PagePlace
+from nwx.steering.running.link_limits import LinkLimits, link_depth
+from nwx.steering.running.report import SteeringTally
+from nwx.steering.specifications.specification import CrawlSpecification
+
+_T = TypeVar("_T")
+
+_FLUSH_PAGES, _FLUSH_LINKS, _FLUSH_SECONDS = 100, 20_000, 2.0
+_REMEMBERED_URLS = 200_000
+_BLACKLISTED = 2.0
+"""Stands above all priorities: what is blacklisted stays so."""
+
+
+class ScoreWriter:
+    """Writes what analysis found: first updates for the queue, then the scores.
+
+    A page counts as analysed once its scores are stored. Whoever is killed
+    between the two sends the same updates again, which changes nothing.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        specification: CrawlSpecification,
+        tally: SteeringTally,
+        patience_seconds: float,
+    ) -> None:
+        self._engine, self._specification = engine, specification
+        self._index = engine.crawl_index()
+        self._limits = LinkLimits(specification, self._index)
+        self._tally, self._patience = tally, patience_seconds
+        self._scores: list[DocumentScore] = []
+        self._updates: list[UrlUpdate] = []
+        self._links = 0
+        self._since = time.monotonic()
+        self._priorities: LRUCache[str, float] = LRUCache(_REMEMBERED_URLS)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to `flush`."""
+        if not self._scores:
+            return False
+        full = len(self._scores) >= _FLUSH_PAGES or self._links >= _FLUSH_LINKS
+        return full or time.monotonic() - self._since >= _FLUSH_SECONDS
+
+    def add(self, place: PagePlace, score: DocumentScore) -> None:
+        """Take the scores of a page."""
+        if not self._scores:
+            self._since = time.monotonic()
+        self._scores.append(score)
+        self._links += len(score.links)
+        self._limits.count(score.url)
+        updates = list(self._news(place, score))
+        self._updates += updates
+        counts = self._tally.counts
+        counts["analysed"] += 1
+        counts["relevant"] += score.score >= self._specification.thresholds.relevant
+        counts["links"] += len(score.links)
+        counts["blacklisted"] += sum(link.relevance is None for link in score.links)
+
+    def _news(self, place: PagePlace, score: DocumentScore) -> Iterator[UrlUpdate]:
+        """Yield what the queue does not know yet of the links of a page.
+
+        A URL keeps the highest priority that a link to it has.
+        """
+        depth = link_depth(place.hops) + 1
+        for link in score.links:
+            priority = _BLACKLISTED if link.relevance is None else link.relevance
+            if priority > self._priorities.get(link.url, -1.0) and self._is_sent(link, depth):
+                self._priorities[link.url] = priority
+                yield UrlUpdate(link.url, link.relevance, place.url, self._specification.name)
+
+    def _is_sent(self, link: LinkScore, depth: int) -> bool:
+        if link.relevance is None:
+            return True
+        follow = self._specification.thresholds.follow
+        return link.relevance >= follow and self._limits.allow(link.url, depth)
+
+    def flush(self) -> list[str]:
+        """Store what was taken; return the ids of the documents that are analysed now."""
+        scores, updates = self._scores, self._updates
+        self._scores, self._updates, self._links = [], [], 0
+        if updates:
+            self._retried(partial(self._send, updates))
+            self._tally.counts["sent"] += len(updates)
+        if scores:
+            self._retried(partial(self._index.put_scores, scores))
+        return [score.document_id for score in scores]
+
+    def _send(self, updates: list[UrlUpdate]) -> None:
+        queue = self._specification.queue
+        if queue:
+            self._engine.outbox().add(updates, queue)
+        else:
+            self._engine.crawl_queue().put(updates)
+
+    def _retried(self, call: Callable[[], _T]) -> _T:
+        return retry_unavailable(call, self._patience)

@@ -1,0 +1,105 @@
+"""The process beside an import or a watch that has pages analysed and writes what was found."""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from multiprocessing import parent_process
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from nwx.bulk.guarded_process import Pulse, prepare_process
+from nwx.engine.base import Engine
+from nwx.engine.open import open_engine
+from nwx.errors import NwxError
+from nwx.steering.running.messages import (
+    STOP,
+    Figures,
+    NewPages,
+    Order,
+    SteeringCommand,
+    SteeringPlan,
+    Told,
+)
+from nwx.steering.running.page_reader import PageTask
+from nwx.steering.running.steering_run import SteeringRun
+from nwx.steering.running.unanalysed_pages import unanalysed_pages
+
+_REPORT_SECONDS = 0.5
+_NICENESS = 5
+
+
+def steer(
+    connection: "Connection[Told, Order]", stop: Pulse, plan: SteeringPlan, log: Path
+) -> None:
+    """Analyse what comes over a connection; end soon when told to stop, or the parent is gone."""
+    prepare_process(plan.options.item_bytes, log)
+    os.nice(_NICENESS)  # where cores are few, loading comes first
+    try:
+        with open_engine(plan.settings) as engine:
+            run = SteeringRun(engine, plan.settings, plan.specification, plan.options)
+            steering = _Steering(connection, stop, plan, engine, run)
+            with run, suppress(EOFError, BrokenPipeError, ConnectionResetError):  # a lost parent
+                steering.work()
+            connection.send(Figures(run.report(), steering.taken, is_last=True))
+    except NwxError as error:
+        connection.send(error)
+    except (BrokenPipeError, ConnectionResetError):
+        return
+
+
+class _Steering:
+    def __init__(
+        self,
+        connection: "Connection[Told, Order]",
+        stop: Pulse,
+        plan: SteeringPlan,
+        engine: Engine,
+        run: SteeringRun,
+    ) -> None:
+        self._connection, self._stop, self._plan = connection, stop, plan
+        self._engine, self._run = engine, run
+        self._sweep: Iterator[list[PageTask]] | None = None
+        self._is_finishing = False
+        self._told = 0.0
+        self.taken = 0
+
+    def work(self) -> None:
+        """Do what is wanted until the end."""
+        while self._is_wanted():
+            if self._sweep and not self._run.is_busy:
+                self._go_on_with_sweep()
+            listened = [self._connection] if self._run.room else []
+            for _ in self._run.turn(listened):
+                self._obey(self._connection.recv())
+            self._tell()
+
+    def _is_wanted(self) -> bool:
+        parent = parent_process()
+        if self._stop.position == STOP or parent is None or not parent.is_alive():
+            return False
+        return not self._is_finishing or self._sweep is not None or self._run.is_busy
+
+    def _obey(self, order: Order) -> None:
+        if isinstance(order, NewPages):
+            self.taken += len(order.places)
+            self._run.offer(PageTask(place, order.source) for place in order.places)
+        elif order is SteeringCommand.FINISH:
+            self._is_finishing = True
+        elif self._sweep is None:
+            self._run.forget_left()
+            self._sweep = unanalysed_pages(
+                self._engine, self._plan.specification, self._run.version
+            )
+
+    def _go_on_with_sweep(self) -> None:
+        batch = next(self._sweep, None) if self._sweep else None
+        if batch is None:
+            self._sweep = None
+        else:
+            self._run.offer(batch)
+
+    def _tell(self) -> None:
+        if time.monotonic() - self._told >= _REPORT_SECONDS:
+            self._told = time.monotonic()
+            self._connection.send(Figures(self._run.report(), self.taken))

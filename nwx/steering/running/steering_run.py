@@ -1,0 +1,136 @@
+"""Pages go in, scores and updates for the crawler's queue come out."""
+
+import time
+from collections import deque
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import ExitStack
+from multiprocessing.connection import wait
+from types import TracebackType
+from typing import Any, Self
+
+from nwx.bulk.resources import temporary_folder
+from nwx.bulk.retries import retry_unavailable
+from nwx.engine.base import Engine
+from nwx.model import ReadError
+from nwx.settings import Settings
+from nwx.steering.analysis.term_statistics import term_statistics
+from nwx.steering.running.analysis_process import AnalysisPool, Result
+from nwx.steering.running.analysis_worker import AnalysisPlan, PageProblem
+from nwx.steering.running.options import SteeringOptions
+from nwx.steering.running.page_reader import PageTask
+from nwx.steering.running.report import ANALYSIS, SteeringReport, SteeringTally
+from nwx.steering.running.score_writer import ScoreWriter
+from nwx.steering.specifications.specification import CrawlSpecification
+
+LOOK_SECONDS = 0.25
+
+
+class SteeringRun:
+    """The analysis of pages by a specification: a bounded queue, processes, and what is written.
+
+    One process has it, and calls `turn` again and again.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        settings: Settings,
+        specification: CrawlSpecification,
+        options: SteeringOptions,
+    ) -> None:
+        self._began = time.monotonic()
+        self._options, self._specification = options, specification
+        self._index = engine.crawl_index()
+        self.version = specification.version()
+        self._tally = SteeringTally(specification.name, self.version)
+        self._writer = ScoreWriter(engine, specification, self._tally, options.patience_seconds)
+        statistics = term_statistics(engine, specification)
+        plan = AnalysisPlan(settings, specification, statistics, options)
+        self._waiting: deque[PageTask] = deque()
+        self._taken: set[str] = set()
+        self._resources = ExitStack()
+        folder = self._resources.enter_context(temporary_folder())
+        self._pool = self._resources.enter_context(AnalysisPool(plan, folder))
+
+    @property
+    def room(self) -> int:
+        """How many more pages can wait."""
+        return max(0, self._options.queue_pages - len(self._waiting))
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether pages wait or are being analysed."""
+        return bool(self._waiting) or self._pool.pages > 0
+
+    def offer(self, tasks: Iterable[PageTask]) -> None:
+        """Take pages that were not analysed yet; those that were, or are in hand, are left out."""
+        new = {task.place.document_id: task for task in tasks if self._is_wanted(task)}
+        done = self._analysed(new)
+        fresh = [task for id, task in new.items() if id not in done]
+        self._taken.update(task.place.document_id for task in fresh)
+        self._waiting.extend(fresh)
+
+    def _is_wanted(self, task: PageTask) -> bool:
+        collection = self._specification.collection
+        is_ours = not collection or task.place.collection == collection
+        return is_ours and task.place.document_id not in self._taken
+
+    def _analysed(self, ids: Collection[str]) -> set[str]:
+        name, version = self._specification.name, self.version
+        return retry_unavailable(
+            lambda: self._index.analysed(name, version, ids), self._options.patience_seconds
+        )
+
+    def turn(self, others: Sequence[Any] = (), seconds: float = LOOK_SECONDS) -> list[Any]:
+        """Go on for a moment; return those of the other connections that have something to say.
+
+        Raises NwxError where nothing can be analysed or written.
+        """
+        self._pool.give(self._waiting)
+        heard = []
+        for connection in wait([*self._pool.connections, *others], seconds):
+            if connection in others:
+                heard.append(connection)
+                continue
+            for task, result in self._pool.results(connection, self._waiting.extendleft):
+                self._take(task, result)
+        if self._writer.is_due:
+            self.flush()
+        return heard
+
+    def _take(self, task: PageTask, result: Result) -> None:
+        if not isinstance(result, PageProblem):
+            self._writer.add(task.place, result)
+        elif result.temporary:
+            self._tally.counts["left"] += 1
+            self._taken.discard(task.place.document_id)
+        else:
+            place = task.place
+            message = f"{place.url}: {result.message}"
+            self._tally.fail(ReadError(place.source_file, place.offset, ANALYSIS, message))
+
+    def forget_left(self) -> None:
+        """Count no pages as left for later any more, as they are looked for now."""
+        self._tally.counts["left"] = 0
+
+    def flush(self) -> None:
+        """Store what was found so far."""
+        self._taken.difference_update(self._writer.flush())
+
+    def report(self) -> SteeringReport:
+        """Return the figures so far; what waits or is in hand counts as waiting."""
+        in_hand = len(self._waiting) + self._pool.pages
+        return self._tally.report(in_hand, time.monotonic() - self._began)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._resources.close()
+        if kind is None:
+            self.flush()

@@ -1,0 +1,86 @@
+"""Pages about stones, and analyzers that pages have driven mad, for processes of their own."""
+
+import ctypes
+import time
+from collections.abc import Collection
+
+from nwx.engine.crawls.crawl_index import DocumentScore
+from nwx.errors import FormatError
+from nwx.steering.analysis.analyzer import Analyzer
+from nwx.steering.analysis.page_view import PageView
+from nwx.steering.analysis.term_statistics import TermStatistics
+from nwx.steering.specifications.specification import (
+    CrawlSpecification,
+    Keyword,
+    LinkRule,
+    RuleAction,
+    ScoreWeights,
+)
+from tests.warcs import Page, html
+
+HANG, CRASH, FAIL, REFUSE, HOARD = "hang", "crash", "fail", "refuse", "hoard"
+
+STONES = CrawlSpecification(
+    "stones",
+    keywords=(Keyword("granite"),),
+    rules=(LinkRule(RuleAction.BLACKLIST, hosts=("spam.example",)),),
+    weights=ScoreWeights(novelty=0),
+)
+"""Scores by it depend on the page alone, and not on what else the archive has."""
+
+
+def page_about(words: str, path: str, links: Collection[str] = ()) -> Page:
+    """Return a page of these words; `path` is that of its URL."""
+    anchors = "".join(f'<p>Read on: <a href="{link}">more</a></p>' for link in links)
+    body = html(path, f"{words} " * 20 + anchors)
+    return Page(f"http://stones.example/{path}", "20150101000000", body)
+
+
+def stone_pages(count: int, start: int = 0) -> list[Page]:
+    """Return pages every second of which is about granite; each links to others, one to spam."""
+    return [
+        page_about(
+            "granite and other stones" if number % 2 else "music and plays",
+            str(number),
+            [f"/{number + 1}", f"http://other.example/{number}", f"http://spam.example/{number}"],
+        )
+        for number in range(start, start + count)
+    ]
+
+
+class HostileAnalyzer:
+    """Analyses pages, unless a URL tells to hang, crash, hoard memory, fail or refuse."""
+
+    def __init__(self, specification: CrawlSpecification, statistics: TermStatistics) -> None:
+        self._analyzer = Analyzer(specification, statistics)
+
+    def analyse(self, page: PageView, document_id: str, known: Collection[str]) -> DocumentScore:
+        """Analyse a page, or do what its URL tells."""
+        match page.url.rpartition("/")[2]:
+            case "hang":
+                time.sleep(3600)
+            case "crash":
+                ctypes.string_at(0)
+            case "hoard":
+                bytearray(1 << 40)
+            case "fail":
+                raise ValueError("a module's own fault")
+            case "refuse":
+                raise FormatError("this is no page")
+        return self._analyzer.analyse(page, document_id, known)
+
+
+def broken_analyzer(
+    specification: CrawlSpecification, statistics: TermStatistics
+) -> HostileAnalyzer:
+    """Fail before any page."""
+    raise RuntimeError("no dictionary")
+
+
+class SlowAnalyzer(HostileAnalyzer):
+    """Takes a moment for each page."""
+
+    def analyse(self, page: PageView, document_id: str, known: Collection[str]) -> DocumentScore:
+        """Analyse a page, slowly."""
+        time.sleep(0.1)
+        return super().analyse(page, document_id, known)

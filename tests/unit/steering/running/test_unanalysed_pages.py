@@ -1,0 +1,35 @@
+"""The pages of an archive that were not analysed."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from nwx.engine.crawls.crawl_index import DocumentScore
+from nwx.engine.open import open_engine
+from nwx.importing import ImportOptions, import_files
+from nwx.settings import Settings
+from nwx.steering.running.unanalysed_pages import unanalysed_pages
+from nwx.warc.sources import expand
+from tests.hostile_analysis import STONES, stone_pages
+from tests.warcs import Page, write_warc
+
+
+def test_pages_without_scores_in_the_order_of_their_places(tmp_path: Path) -> None:
+    settings = Settings(str(tmp_path / "archive"))
+    pages = [*stone_pages(4), Page("http://a.example/missing", "20150101000000", status="404 No")]
+    path = write_warc(tmp_path / "a.warc.gz", [pages[3], *pages[:3], *pages[3:]])
+    seen: list[int] = []
+    with open_engine(settings) as engine:
+        engine.create()
+        import_files(engine, settings, expand([str(path)]), ImportOptions(jobs=1))
+        [batch] = unanalysed_pages(engine, STONES, "v", seen.append)
+        assert [task.place.url[-2:] for task in batch] == ["/3", "/0", "/1", "/2"]
+        assert all(task.source and task.source.path == str(path) for task in batch)
+        done = batch[0].place
+        score = DocumentScore("stones", "v", done.document_id, done.url, done.timestamp, 1)
+        engine.crawl_index().put_scores([score])
+        [batch] = unanalysed_pages(engine, STONES, "v")
+        assert [task.place.url[-2:] for task in batch] == ["/0", "/1", "/2"]
+        [batch] = unanalysed_pages(engine, STONES, "another")
+        assert len(batch) == 4
+        assert list(unanalysed_pages(engine, replace(STONES, collection="other"), "v")) == []
+    assert seen == [4]
