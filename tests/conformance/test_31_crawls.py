@@ -113,6 +113,7 @@ def test_the_highest_relevance_of_a_url_counts_and_blacklisting_before_all(engin
 def test_putting_scores_again_changes_nothing(engine: Engine) -> None:
     crawls = engine.crawl_index()
     crawls.put_scores([score("1", link(A, 0.5))])
+    engine.refresh()
     before = list(engine.scan(IndexName.CRAWLS))
     crawls.put_scores([score("1", link(A, 0.9)), score("1", link(A, 0.8))])
     crawls.put_scores([])

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from nwx.errors import UrlError
 from nwx.steering.rules.expressions import ExpressionSet
-from nwx.steering.rules.surt_prefixes import SurtPrefixes, covering_hosts
+from nwx.steering.rules.surt_prefixes import SurtPrefixes, covering_hosts, normal_host
 from nwx.steering.specifications.specification import LinkRule, RuleAction
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import url_parts
@@ -96,11 +96,6 @@ class _Covers:
     def _expression(self, place: _Place) -> str:
         found = self._expressions.first(place.url)
         return f"{self._action} expression {found}" if found else ""
-
-
-def normal_host(host: str) -> str:
-    """Return a host of a list as URLs have it: lower case, IDNA, without dots or `*.` around it."""
-    return url_parts(f"http://{host.strip().removeprefix('*.').strip('.')}/").host
 
 
 def rule_conditions(rule: LinkRule) -> Iterator[tuple[str, int, str]]:

@@ -1,9 +1,11 @@
-"""SURT prefixes of link rules: those of Heritrix, and those of urlkeys."""
+"""SURT prefixes and hosts of link rules; prefixes are those of Heritrix, or of urlkeys."""
 
 import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+
+from nwx.values.urls import url_parts
 
 _SCHEME = re.compile(r"[a-z]+:/*\(", re.I)
 _WWW = re.compile(r",www\d*(?=[:),]|$)")
@@ -50,6 +52,11 @@ class SurtPrefixes:
             if place and path.startswith(paths[place - 1]):
                 return f"{host}){paths[place - 1]}"
         return ""
+
+
+def normal_host(host: str) -> str:
+    """Return a host of a list as URLs have it: lower case, IDNA, without dots or `*.` around it."""
+    return url_parts(f"http://{host.strip().removeprefix('*.').strip('.')}/").host
 
 
 def covering_hosts(host: str) -> Iterator[str]:

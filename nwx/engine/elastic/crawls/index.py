@@ -38,7 +38,6 @@ _ATTEMPTS = 10
 _WINDOW = 10_000
 _SCORES_AT_ONCE = 200
 _SPECIFICATIONS_AT_ONCE = 20
-_DELETED_AT_ONCE = 20_000
 _MOST_VERSIONS = 10_000
 _RANKS = 10**15
 _BY_RELEVANCE: list[Body] = [{"relevance": {"order": "desc", "missing": "_last"}}, {"id": "asc"}]
@@ -110,13 +109,11 @@ class ElasticCrawlIndex(CrawlIndex):
     def remove_specification(self, name: str) -> bool:
         if not self._refreshed():
             return False
-        path = f"/{quoted(self._index)}/_delete_by_query"
-        params = {"refresh": "true", "conflicts": "proceed"}
-        body: Body = {"query": _term("crawl", name), "max_docs": _DELETED_AT_ONCE}
-        removed = 0
-        while deleted := self._server.request("POST", path, body, params)["deleted"]:
-            removed += deleted
-        return bool(removed)
+        body: Body = {"query": _term("crawl", name), "_source": False}
+        found = pages(self._server, self._index, body, [{"id": "asc"}], _WINDOW)
+        ids = (hit["_id"] for page in found for hit in page)
+        removed = send(self._server, (Action(self._index, id, None, "delete") for id in ids))
+        return "deleted" in removed
 
     def analysed(self, crawl: str, version: str, ids: Collection[str]) -> set[str]:
         if not self._has_index():

@@ -1,0 +1,175 @@
+"""Crawl specifications as TOML and JSON."""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from typing import Any, Literal
+
+from nwx.errors import UsageError
+from nwx.keys import check_collection
+from nwx.steering.specifications import parts
+from nwx.steering.specifications.contradictions import contradictions
+from nwx.steering.specifications.problems import (
+    FoundProblems,
+    SpecificationError,
+    SpecificationProblem,
+)
+from nwx.steering.specifications.specification import CrawlSpecification, Keyword
+from nwx.steering.specifications.tables import Table
+
+MOST_SPECIFICATION_CHARACTERS = 32 << 20
+_DEEPEST_KEY = 50
+_DOTTED = re.compile(rf"(?:[^\s=#\"'.]+\s*\.\s*){{{_DEEPEST_KEY},}}")
+_TOML_PLACE = re.compile(r" \(at (line \d+, column \d+|end of document)\)$")
+_KEYS = [field.name for field in fields(CrawlSpecification)]
+
+
+def read_specification(text: str, place: str) -> CrawlSpecification:
+    """Return the specification of a TOML or JSON text; `place` names the file in messages.
+
+    Raises SpecificationError with all that is wrong.
+    """
+    problems = FoundProblems()
+    root = Table(_parsed(text.removeprefix("\ufeff"), place), "", problems)
+    root.check_keys(_KEYS)
+    specification = CrawlSpecification(
+        name=_name(root),
+        seeds=tuple(parts.seeds_of(root)),
+        keywords=tuple(parts.keywords_of(root)),
+        entities=tuple(parts.entities_of(root)),
+        rules=tuple(parts.rules_of(root)),
+        limits=parts.limits_of(root),
+        weights=parts.weights_of(root),
+        thresholds=parts.thresholds_of(root),
+        intervals=tuple(parts.intervals_of(root)),
+        collection=_collection(root),
+        queue=_queue(root),
+    )
+    problems.check(place)
+    problems.extend(contradictions(specification))
+    problems.check(place)
+    return specification
+
+
+def _parsed(text: str, place: str) -> Mapping[str, Any]:
+    if len(text) > MOST_SPECIFICATION_CHARACTERS:
+        reason = (
+            f"has {len(text):,} characters; at most {MOST_SPECIFICATION_CHARACTERS:,} are taken"
+        )
+        raise SpecificationError(place, [SpecificationProblem("", reason)])
+    if not text.strip():
+        raise SpecificationError(
+            place, [SpecificationProblem("", "is empty; it needs a name at least")]
+        )
+    try:
+        return _json(text) if text.lstrip().startswith("{") else _toml(text)
+    except RecursionError as error:
+        reason = "tables or lists are nested too deeply"
+        raise SpecificationError(place, [SpecificationProblem("", reason)]) from error
+    except json.JSONDecodeError as error:
+        at = f"line {error.lineno}, column {error.colno}"
+        raise SpecificationError(
+            place, [SpecificationProblem(at, f"is no JSON: {error.msg}")]
+        ) from error
+    except ValueError as error:  # tomllib.TOMLDecodeError, and numbers of thousands of digits
+        found = _TOML_PLACE.search(str(error))
+        reason = _TOML_PLACE.sub("", str(error))
+        at = found[1] if found else ""
+        raise SpecificationError(
+            place, [SpecificationProblem(at, f"cannot be read: {reason}")]
+        ) from error
+
+
+def _json(text: str) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = json.loads(text, object_pairs_hook=_object)
+    return found
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r} is there twice")
+    return found
+
+
+def _toml(text: str) -> Mapping[str, Any]:
+    # tomllib's time grows with the square of the parts of a key.
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.count(".") >= _DEEPEST_KEY and _DOTTED.match(line.lstrip(" \t[")):
+            raise ValueError(f"the key has too many parts (at line {number}, column 1)")
+    return tomllib.loads(text)
+
+
+def _name(root: Table) -> str:
+    name = root.text("name")
+    if "name" not in root:
+        root.note("", "lacks 'name', the name of the crawl")
+    elif root.is_text("name") and (reason := parts.name_problem(name)):
+        root.note("name", reason)
+    return name
+
+
+def _collection(root: Table) -> str:
+    name = root.text("collection")
+    if name:
+        try:
+            check_collection(name)
+        except UsageError as error:
+            root.note("collection", str(error))
+    return name
+
+
+def _queue(root: Table) -> str:
+    address = root.text("queue")
+    if address and (reason := parts.url_problem(address)):
+        root.note("queue", reason)
+    return address
+
+
+def write_specification(
+    specification: CrawlSpecification, form: Literal["toml", "json"] = "toml"
+) -> str:
+    """Return a specification as a text of `read_specification`; usual values are left out."""
+    values = _values(specification)
+    if form == "json":
+        return json.dumps(values, ensure_ascii=False, indent=2) + "\n"
+    # Imported here: only what is made without an editor is written.
+    import tomli_w
+
+    return tomli_w.dumps(values)
+
+
+def _values(specification: CrawlSpecification) -> dict[str, Any]:
+    usual = asdict(CrawlSpecification(specification.name))
+    values = asdict(specification)
+    values["keywords"] = [_keyword(keyword) for keyword in specification.keywords]
+    for name in ("limits", "weights", "thresholds"):
+        before = usual[name]
+        values[name] = {key: one for key, one in values[name].items() if one != before[key]}
+    for name, before in (("entities", _ENTITY), ("rules", {}), ("intervals", {})):
+        values[name] = [
+            {key: one for key, one in entry.items() if one not in ((), "", None, before.get(key))}
+            for entry in values[name]
+        ]
+    return {
+        "name": specification.name,
+        **{key: value for key, value in values.items() if value not in ((), [], {}, "")},
+    }
+
+
+_ENTITY = {"kind": "other", "weight": 1.0}
+
+
+def _keyword(keyword: Keyword) -> str | dict[str, Any]:
+    if keyword == Keyword(keyword.text):
+        return keyword.text
+    values = asdict(keyword)
+    if not keyword.language:
+        del values["language"]
+    if keyword.weight == 1.0:
+        del values["weight"]
+    return values
