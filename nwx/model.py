@@ -235,19 +235,23 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one write stores: whole or not at all where the engine can, else safe to repeat."""
+    """What one write stores: whole or not at all where the engine can, else safe to repeat.
+
+    `amended` documents replace those of the same capture too, which others do not.
+    """
 
     documents: tuple[Document, ...] = ()
     captures: tuple[Capture, ...] = ()
     dates: tuple[Dates, ...] = ()
     files: tuple[SourceFile, ...] = ()
+    amended: tuple[Document, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
     """How many entries of a batch were new to the engine.
 
-    `replaced` documents were known from a later capture.
+    `replaced` documents were known from a later capture, or were amended.
     """
 
     documents: int = 0

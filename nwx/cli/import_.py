@@ -81,6 +81,13 @@ _ERRORS_SHOWN = 10
     show_default=True,
     help="Time limit for extracting the text of one document, in seconds.",
 )
+@click.option(
+    "--external",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False),
+    metavar="DIR",
+    help="Read payloads that records of type message/external-body name, in DIR and below only.",
+)
 @click.option("--strict", is_flag=True, help="Exit with code 1 after any error.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--quiet", is_flag=True, help="Show only errors.")

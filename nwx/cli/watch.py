@@ -35,6 +35,7 @@ class _Options:
     jobs: int | None
     verify: bool
     parser: str
+    external: tuple[str, ...]
     as_json: bool
 
 
@@ -87,6 +88,13 @@ class _Options:
     show_default=True,
     help="How to read HTML.",
 )
+@click.option(
+    "--external",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False),
+    metavar="DIR",
+    help="Read payloads that records of type message/external-body name, in DIR and below only.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print events as JSON lines.")
 @click.pass_obj
 def command(settings: Settings, /, **given: Any) -> int:
@@ -116,6 +124,7 @@ def command(settings: Settings, /, **given: Any) -> int:
             jobs=asked.jobs or 0,
             verify=asked.verify,
             parser=asked.parser,
+            external=asked.external,
             patience_seconds=_PATIENCE_SECONDS,
         ),
         completed=asked.completed.absolute() if asked.completed else None,

@@ -86,7 +86,8 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
         """Store a batch; writing it again changes nothing.
 
         A document replaces the one of the same id when its capture takes
-        precedence (`nwx.keys.precedence`). Dates are added to those known.
+        precedence (`nwx.keys.precedence`), an amended one also when it is
+        that of the same capture. Dates are added to those known.
         The ledger entries are stored last. May be called before `refresh`
         makes the entries visible to searches.
         """

@@ -52,6 +52,15 @@ _LONGEST_RELATION = 200  # characters
 _REFRESH = re.compile(r"^[\s\d.;,]*url\s*=\s*[\"']?([^\"'\s]+)", re.I)
 
 
+def kind_of_attribute(element: str, attribute: str) -> str:
+    """Return the kind of a link in an attribute of an element, "" where that has none of its own.
+
+    A `<link>` has a kind by its relation, which its attribute does not tell.
+    """
+    name, kind = _ATTRIBUTES.get(element, ("", ""))
+    return kind if name == attribute else ""
+
+
 def element_links(outline: Outline) -> Iterator[RawLink]:
     """Yield the links of the elements of a page, in order, as the markup has them."""
     for tag, element in outline.elements:

@@ -13,12 +13,14 @@ from nwx.importing.collector import (
     ListLookupFunction,
     Memory,
 )
+from nwx.importing.late_outlinks import OutlinkJoin
 from nwx.importing.messages import FilePart, FileTask, Verdict
 from nwx.importing.options import ImportOptions
 from nwx.importing.report import Outcome
 from nwx.model import EXCLUDED, UNDEDUPLICATED, UNREADABLE, Batch, ReadError, SourceFile
 from nwx.page_places import page_places
 from nwx.warc.contents import Contents, contents_of
+from nwx.warc.enrichment.external_bodies import ExternalBodies
 from nwx.warc.reader import ArchiveReader
 from nwx.warc.sources import ArchiveSource
 
@@ -102,12 +104,15 @@ class _Import:
         self._contents = contents
         self._collector, self._moved = collector, moved
         self._deduplicated = options.deduplicate
+        self._join = OutlinkJoin()
         self._reader = ArchiveReader(
             source,
             options.collection,
             start=entry.done_to,
             verify=options.verify,
             keep=collector.wants,
+            external=ExternalBodies(options.external),
+            apart=self._join.add,
         )
         self._errors = self._extract_errors = self._captures = self._excluded = 0
         self._cut_off = False
@@ -147,10 +152,13 @@ class _Import:
                     self._captures += 1
                 else:
                     self._excluded += 1
-                self._mark(item.resume_at)
+                self._join.meet(item)
+                if not self._join.is_waiting:
+                    self._mark(item.resume_at)
             self._moved(self._reader.position)
-            if self._collector.full:
+            if self._collector.full or self._join.is_full:
                 yield self._part()
+        self._join.close()
 
     def _add_error(self, error: ReadError) -> None:
         self._errors += 1
@@ -169,9 +177,10 @@ class _Import:
         collected, done, told = self._collector.take(), self._done, self._told
         self._extract_errors += sum(error.kind == EXTRACT for error in collected.errors)
         self._told = done
+        documents, late = self._join.take(collected.documents)
         return FilePart(
             Batch(
-                collected.documents,
+                documents,
                 collected.captures,
                 collected.dates,
                 (self._ledger_entry(done),) if done is not told else (),
@@ -182,6 +191,7 @@ class _Import:
             collected.candidates,
             collected.excluded,
             done.done_to - told.done_to,
+            late,
         )
 
     def _ledger_entry(self, done: "_Mark") -> SourceFile:

@@ -9,6 +9,7 @@ from cachetools import LRUCache
 
 from nwx.extract import extract, extractable
 from nwx.importing.options import ImportOptions
+from nwx.importing.outlink_links import CUT, outlink_links, with_links
 from nwx.keys import document_key, makes_document, precedence
 from nwx.model import Capture, Dates, Document, Extract, ReadError
 from nwx.warc.reader import CaptureRecord, StoredPayload
@@ -155,7 +156,7 @@ class Collector:
         if self._memory.precedence(document) >= rank:
             return
         self._waiting.append((rank, record))
-        self._waiting_bytes += record.capture.content_length or 0
+        self._waiting_bytes += (record.capture.content_length or 0) + record.metadata_bytes
         if len(self._waiting) >= _LOOKUP_RECORDS or self._waiting_bytes >= _LOOKUP_BYTES:
             self._settle()
 
@@ -174,16 +175,28 @@ class Collector:
 
     def _document(self, record: CaptureRecord) -> Document:
         capture = record.capture
+        found = self._with_outlinks(record, self._text(record))
+        self._characters += len(found.content) + _CHARACTERS_OF_A_LINK * len(found.links)
+        return Document(capture, found)
+
+    def _text(self, record: CaptureRecord) -> Extract:
+        capture = record.capture
         if not extractable(capture.content_type_norm):
-            return Document(capture, Extract())
+            return Extract()
         reason = self._without_text.get(capture.source_file_offset)
         if reason is not None:
             self._report(capture, reason)
-            return Document(capture, Extract(problems=(reason,)))
+            return Extract(problems=(reason,))
         with self._guard(capture.source_file_offset):
-            found = self._extracted(record)
-        self._characters += len(found.content) + _CHARACTERS_OF_A_LINK * len(found.links)
-        return Document(capture, found)
+            return self._extracted(record)
+
+    def _with_outlinks(self, record: CaptureRecord, found: Extract) -> Extract:
+        """Return what was found in a payload, and the outlinks of metadata records beside it."""
+        outlinks, cut = record.outlinks()
+        if not outlinks:
+            return found
+        links = outlink_links(record.capture.url, outlinks)
+        return with_links(found, links, CUT if cut else "")
 
     def _extracted(self, record: CaptureRecord) -> Extract:
         capture, payload = record.capture, record.payload()

@@ -53,7 +53,12 @@ def with_error(entry: SourceFile | None, new: SourceFile) -> SourceFile:
     """Return a ledger entry with one error more, `new` where there is none."""
     if entry is None or entry.counts.get(UNREADABLE):
         return replace(new, counts={"errors": 1, UNREADABLE: 1})
-    return replace(entry, counts={**entry.counts, "errors": entry.counts.get("errors", 0) + 1})
+    return with_errors(entry, 1)
+
+
+def with_errors(entry: SourceFile, count: int) -> SourceFile:
+    """Return a ledger entry with so many errors more."""
+    return replace(entry, counts={**entry.counts, "errors": entry.counts.get("errors", 0) + count})
 
 
 def _is_of_errors(entry: SourceFile) -> bool:

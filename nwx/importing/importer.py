@@ -19,7 +19,8 @@ from nwx.dedup.exclusion_lists import ExclusionList
 from nwx.engine.base import Engine, StagedBatch
 from nwx.engine.entries import file_id
 from nwx.errors import NwxError, SourceError
-from nwx.importing.file_errors import error_entries, outdated_entries, with_error
+from nwx.importing.file_errors import error_entries, outdated_entries, with_error, with_errors
+from nwx.importing.late_outlinks import LateOutlinkWriter
 from nwx.importing.messages import FilePart, FileTask, Verdict
 from nwx.importing.options import ImportOptions
 from nwx.importing.report import ErrorLog, ImportReport, Outcome
@@ -87,7 +88,7 @@ class _Job:
     def __init__(self, source: ArchiveSource, path: str, entry: SourceFile | None) -> None:
         self.source, self.path, self.entry = source, path, entry
         self.without_text: dict[int, str] = {}
-        self.deaths = 0
+        self.deaths = self.late_errors = 0
 
     def task(self, *, staged: bool, with_pages: bool) -> FileTask:
         without_text = dict(self.without_text)
@@ -230,15 +231,33 @@ class _Run:
         else:
             del self._busy[worker]
             self._idle.append(worker)
+            self._count_late_errors(job)
             self._close(job, message)
 
     def _write(self, job: _Job, part: FilePart) -> None:
-        documents = sum(self._retried(write).documents for write in self._writes(part.batch))
-        if part.batch.files:
-            job.entry, job.deaths = part.batch.files[-1], 0
+        batch, documents = part.batch, 0
+        if part.late and isinstance(batch, Batch):
+            self._separated.note(batch.files)
+            documents = self._stored(replace(batch, files=()))
+            part = self._with_late(job, part)
+            batch = Batch(files=batch.files)  # last, when all that it tells of is there
+        documents += self._stored(batch)
+        if batch.files:
+            job.entry, job.deaths = batch.files[-1], 0
         self._tally.add(part, documents)
         if part.pages and self._on_documents is not None:
             self._on_documents(job.source, part.pages)
+
+    def _stored(self, batch: Batch | StagedBatch) -> int:
+        """Write a batch; return how many of its documents are new."""
+        return sum(self._retried(write).documents for write in self._writes(batch))
+
+    def _with_late(self, job: _Job, part: FilePart) -> FilePart:
+        """Write the late outlinks of a part; return it with the errors among them."""
+        late = LateOutlinkWriter(self._engine, self._options.collection, job.source.name)
+        errors = self._retried(partial(late.write, part.late))
+        job.late_errors += len(errors)
+        return replace(part, errors=(*part.errors, *errors))
 
     @property
     def _staged(self) -> bool:
@@ -254,6 +273,13 @@ class _Run:
 
     def _retried(self, call: Callable[[], _T]) -> _T:
         return retry_unavailable(call, self._options.patience_seconds, self._stopping)
+
+    def _count_late_errors(self, job: _Job) -> None:
+        """Count what the process that read a file could not know in its ledger entry."""
+        if job.entry and job.late_errors:
+            job.entry = with_errors(job.entry, job.late_errors)
+            self._retried(partial(self._engine.write, Batch(files=(job.entry,))))
+            job.late_errors = 0
 
     def _close(self, job: _Job, verdict: Verdict) -> None:
         self._tally.close(job.source, verdict)

@@ -8,6 +8,7 @@ from typing import Any
 
 from nwx.engine.base import StagedBatch
 from nwx.errors import NwxError
+from nwx.importing.late_outlinks import LateOutlinks
 from nwx.importing.report import Outcome
 from nwx.model import Batch, Capture, Extract, Link, ReadError, SourceFile
 from nwx.page_places import PagePlace
@@ -38,6 +39,7 @@ class FilePart:
     """A stretch of a file, ready to be written, and what it adds to the report.
 
     `pages` are the new pages of the batch, where their places were asked for.
+    `late` are outlinks of documents of earlier parts; a part that has some is not staged.
     """
 
     batch: Batch | StagedBatch
@@ -48,6 +50,7 @@ class FilePart:
     excluded: int
     bytes: int
     pages: tuple[PagePlace, ...] = ()
+    late: tuple[LateOutlinks, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

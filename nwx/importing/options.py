@@ -18,7 +18,8 @@ class ImportOptions:
     `item_seconds` and `item_bytes` bound what one document may take to
     extract; `patience_seconds` is how long an engine that went away is
     waited for. `extract` takes the place of `nwx.extract.extract`, and must
-    be a function that other processes can import.
+    be a function that other processes can import. Payloads that lie in other
+    files are read within the `external` folders only.
     """
 
     collection: str = DEFAULT_COLLECTION
@@ -30,6 +31,7 @@ class ImportOptions:
     item_bytes: int = 2 << 30
     patience_seconds: float = 120.0
     extract: Callable[..., Extract] | None = None
+    external: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_collection(self.collection)

@@ -43,6 +43,8 @@ def work(
             def staged(message: Message) -> Message:
                 if not isinstance(message, FilePart) or not isinstance(message.batch, Batch):
                     return message
+                if message.late:
+                    return message
                 batch, seconds = message.batch, options.patience_seconds
                 ready = retry_unavailable(lambda: engine.stage(batch), seconds)
                 return replace(message, batch=ready)

@@ -4,6 +4,8 @@ A, AREA, FORM, REFRESH = "a", "area", "form", "refresh"
 IMG, SCRIPT, STYLESHEET, ICON = "img", "script", "stylesheet", "icon"
 FRAME, MEDIA, CSS = "frame", "media", "css"
 CANONICAL, ALTERNATE, LINK = "canonical", "alternate", "link"
+OUTLINK = "outlink"
+"""What only a metadata record of a crawler names, found in a script or guessed."""
 
 EMBEDDED = frozenset({IMG, SCRIPT, STYLESHEET, ICON, FRAME, MEDIA, CSS})
 """Kinds of what a browser loads to show a page; `css` is a `url()` of a style sheet, such as a
@@ -17,7 +19,7 @@ KINDS = (
     *(IMG, SCRIPT, STYLESHEET, ICON, FRAME, MEDIA, CSS),
     *(CANONICAL, ALTERNATE, LINK),
 )
-"""All kinds; `link` is a `<link>` of any other relation."""
+"""All kinds that are counted by themselves; `link` is a `<link>` of any other relation."""
 
 _OLDER = {
     "body": IMG,

@@ -134,18 +134,21 @@ def digest_wanted(record: Record) -> bool:
     return False
 
 
-def verify_digests(record: Record) -> list[Fault]:
-    """Return what the digests of a record's block and payload give away.
+def verify_block(record: Record) -> list[Fault]:
+    """Return what the digest of a record's block gives away.
 
-    A payload digest over the body without its chunking is as good as one
-    over the body as stored: both are written. Digests of revisits are
-    those of another record.
+    Digests of revisits are those of another record.
     """
-    if record.kind == "revisit" or record.fields.get(b"warc-segment-number"):
-        return []
-    faults = [_verified(record, b"warc-block-digest", "block", 0)]
-    faults.append(_verified(record, b"warc-payload-digest", "payload", record.http_head().size))
-    return [fault for fault in faults if fault is not None]
+    return _verified(record, b"warc-block-digest", "block", 0)
+
+
+def verify_payload(record: Record) -> list[Fault]:
+    """Return what the digest of a record's payload gives away.
+
+    One over the body without its chunking is as good as one over the body
+    as stored: both are written.
+    """
+    return _verified(record, b"warc-payload-digest", "payload", record.http_head().size)
 
 
 def wanted_for_verifying(record: Record) -> list[tuple[str, int]]:
@@ -159,19 +162,21 @@ def wanted_for_verifying(record: Record) -> list[tuple[str, int]]:
     return wanted
 
 
-def _verified(record: Record, name: bytes, what: str, start: int) -> Fault | None:
+def _verified(record: Record, name: bytes, what: str, start: int) -> list[Fault]:
+    if record.kind == "revisit" or record.fields.get(b"warc-segment-number"):
+        return []
     declared = _declared(record, name)
     if not declared:
-        return None
+        return []
     algorithm = declared.partition(":")[0]
     raw = record.digest(algorithm, start)
     if raw is None or digest_of(algorithm, raw) == declared:
-        return None
+        return []
     if what == "payload" and _dechunked_digest(record, algorithm) == declared:
-        return None
+        return []
     computed = digest_of(algorithm, raw)
     message = f"the {what} digest of the record is {declared}, that of its bytes {computed}"
-    return Fault(record.offset, "digest", message)
+    return [Fault(record.offset, "digest", message)]
 
 
 def _declared(record: Record, name: bytes) -> str:

@@ -1,7 +1,7 @@
 """Captures out of archive files, whatever their format, compression and state."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple, Protocol
 
@@ -12,9 +12,12 @@ from nwx.warc.captures import (
     CaptureBuilder,
     digest_wanted,
     fault_of,
-    verify_digests,
+    verify_block,
+    verify_payload,
     wanted_for_verifying,
 )
+from nwx.warc.enrichment.external_bodies import ExternalBodies, is_external
+from nwx.warc.enrichment.outlinks import Outlink, RecordedOutlinks, distinct_outlinks, has_outlinks
 from nwx.warc.members import READ_FAILURES, Members, open_members
 from nwx.warc.record import Record
 from nwx.warc.record_groups import Group, record_groups
@@ -64,14 +67,33 @@ class CaptureRecord:
     is done with when this capture is, and no later one.
     """
 
-    __slots__ = ("_body", "_head", "_limit", "_whole", "capture", "kept", "resume_at")
+    __slots__ = (
+        "_body",
+        "_head",
+        "_limit",
+        "_metadata",
+        "_whole",
+        "capture",
+        "kept",
+        "record_id",
+        "resume_at",
+    )
 
     def __init__(
-        self, capture: Capture, resume_at: int, record: Record, limit: int, *, kept: bool
+        self,
+        capture: Capture,
+        resume_at: int,
+        record: Record,
+        limit: int,
+        *,
+        kept: bool,
+        beside: Sequence[Record] = (),
     ) -> None:
         self.capture = capture
         self.resume_at = resume_at
         self.kept = kept
+        self.record_id: bytes = record.fields.get(b"warc-record-id")
+        self._metadata = [other for other in beside if has_outlinks(other)]
         self._head: HttpHead = record.http_head()
         self._body: bytes | memoryview = record.block[self._head.size :] if kept else b""
         self._whole = not kept or record.kept_whole
@@ -83,6 +105,15 @@ class CaptureRecord:
         charset = charset_of(self._head.text(b"content-type"))
         cut = decoded.cut or not self._whole
         return StoredPayload(decoded.data, charset, cut, decoded.problem)
+
+    @property
+    def metadata_bytes(self) -> int:
+        """The bytes of the metadata records beside it that have outlinks."""
+        return sum(len(record.block) for record in self._metadata)
+
+    def outlinks(self) -> tuple[list[Outlink], bool]:
+        """Return the outlinks of the metadata records beside it, and whether some were not read."""
+        return distinct_outlinks(self._metadata)
 
 
 def default_keep(capture: Capture) -> bool:
@@ -97,7 +128,10 @@ class ArchiveReader:
     those of an undisturbed reading from there on. `records` counts the
     records read, by type, up to the `resume_at` of the last capture (to
     the end of the file at its end); `position` is how many bytes of the
-    stored file have been consumed. An error that comes before a capture
+    stored file have been consumed. `external` reads payloads that lie in
+    other files; without it their records are captures of what the file
+    holds of them. `apart` is told the outlinks of metadata records that are
+    not beside their capture, before the next capture comes. An error that comes before a capture
     is of the records before its `resume_at`. Nothing is raised while
     reading: a file that cannot be opened is an error too.
     """
@@ -111,7 +145,10 @@ class ArchiveReader:
         verify: bool = False,
         keep: Callable[[Capture], bool] = default_keep,
         limits: ReadLimits = ReadLimits(),
+        external: ExternalBodies | None = None,
+        apart: Callable[[RecordedOutlinks], None] = lambda _: None,
     ) -> None:
+        self._external, self._apart = external, apart
         self.records: Counter[str] = Counter()
         self._source = source
         self._collection = collection
@@ -146,6 +183,8 @@ class ArchiveReader:
             resume_at = group.next_offset
             if resume_at is None:
                 resume_at = max(members.raw.offset, group.last_offset + 1)
+            for outlinks in group.apart:
+                self._apart(outlinks)
             found = self._capture(group, builder, resume_at)
             if scanner.faults:
                 yield from self._errors(scanner, resume_at)
@@ -157,8 +196,20 @@ class ArchiveReader:
         for record in scanner:
             if record.offset >= self._start:
                 if self._verify:
-                    scanner.faults.extend(verify_digests(record))
+                    scanner.faults.extend(verify_block(record))
+                filled = self._filled(record, scanner.faults)
+                if self._verify and filled:
+                    scanner.faults.extend(verify_payload(record))
                 yield record
+
+    def _filled(self, record: Record, faults: list[Fault]) -> bool:
+        """Return whether a record has its payload, which may have had to be read elsewhere."""
+        if self._external is None or not is_external(record):
+            return True
+        fault = self._external.fill(record, self._limits.body_bytes, self._before_rest)
+        if fault is not None:
+            faults.append(fault)
+        return fault is None
 
     def _capture(
         self, group: Group, builder: CaptureBuilder, resume_at: int
@@ -172,7 +223,8 @@ class ArchiveReader:
             builder.faults.append(fault_of(record, error))
             return None
         kept = self._keep(capture)
-        return CaptureRecord(capture, resume_at, record, self._limits.payload_bytes, kept=kept)
+        limit = self._limits.payload_bytes
+        return CaptureRecord(capture, resume_at, record, limit, kept=kept, beside=group.beside)
 
     def _before_rest(self, record: Record) -> None:
         """Ask for the digests of a record too long to be kept."""

@@ -1,12 +1,20 @@
 """Which records of a file belong together: a capture, its request, its metadata."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from nwx.warc.captures import ENRICHING, is_capture
+from nwx.warc.enrichment.outlinks import (
+    RecordedOutlinks,
+    capture_names,
+    has_outlinks,
+    recorded_outlinks,
+)
 from nwx.warc.record import Record
 
 _MOST_PENDING = 8
+_MOST_METADATA = 8
+_MOST_APART = 16
 
 
 @dataclass(slots=True)
@@ -15,11 +23,13 @@ class Group:
 
     `kinds` are the types of all records of the run, `offset` and
     `last_offset` the places of the first and last. `next_offset` is where
-    the next run begins, None at the end of the file.
+    the next run begins, None at the end of the file. `apart` are the outlinks
+    of metadata records in the run that belong to a capture elsewhere.
     """
 
     capture: Record | None = None
     beside: list[Record] = field(default_factory=list)
+    apart: list[RecordedOutlinks] = field(default_factory=list)
     kinds: list[str] = field(default_factory=list)
     offset: int = 0
     last_offset: int = 0
@@ -30,8 +40,8 @@ def record_groups(records: Iterable[Record]) -> Iterator[Group]:
     """Yield the records of a file in runs that can be told without what came before.
 
     Requests and metadata stand before or after their capture. They belong
-    to it when one names the other as concurrent, or when URL and date are
-    the same.
+    to it when one names the other as concurrent or refers to it, or when
+    URL and date are the same.
     """
     group = Group()
     for record in records:
@@ -39,8 +49,14 @@ def record_groups(records: Iterable[Record]) -> Iterator[Group]:
             group.next_offset = record.offset
             yield group
             group = Group()
+        elif group.capture is None and len(group.apart) >= _MOST_APART:
+            group.next_offset = record.offset
+            yield replace(group, beside=[])
+            group = Group(beside=group.beside)
         _add(group, record)
     if group.kinds:
+        if group.capture is None:
+            _leave(group, group.beside)
         yield group
 
 
@@ -48,7 +64,8 @@ def _stays(group: Group, record: Record) -> bool:
     """Whether a record behind a capture belongs to it."""
     if record.kind not in ENRICHING or group.capture is None:
         return False
-    if any(other.kind == record.kind for other in group.beside):
+    alike = sum(other.kind == record.kind for other in group.beside)
+    if alike >= (_MOST_METADATA if record.kind == "metadata" else 1):
         return False
     return _linked(record, group.capture)
 
@@ -60,17 +77,26 @@ def _add(group: Group, record: Record) -> None:
     group.kinds.append(record.kind)
     if is_capture(record):
         group.capture = record
+        _leave(group, [other for other in group.beside if not _linked(other, record)])
         group.beside = [other for other in group.beside if _linked(other, record)]
     elif record.kind in ENRICHING:
-        group.beside = [*group.beside[-_MOST_PENDING + 1 :], record]
+        if group.capture is None:
+            _leave(group, group.beside[: -_MOST_PENDING + 1])
+            group.beside = group.beside[-_MOST_PENDING + 1 :]
+        group.beside.append(record)
+
+
+def _leave(group: Group, records: list[Record]) -> None:
+    """Keep the outlinks of records that do not belong to the capture of a run."""
+    group.apart.extend(recorded_outlinks(record) for record in records if has_outlinks(record))
 
 
 def _linked(record: Record, capture: Record) -> bool:
     fields, others = record.fields, capture.fields
     own_id = others.get(b"warc-record-id")
-    concurrent = fields.get(b"warc-concurrent-to")
-    if concurrent and concurrent == own_id:
+    if own_id and own_id in capture_names(fields):
         return True
+    concurrent = fields.get(b"warc-concurrent-to")
     other_concurrent = others.get(b"warc-concurrent-to")
     if other_concurrent and other_concurrent in (fields.get(b"warc-record-id"), concurrent):
         return True

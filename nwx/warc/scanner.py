@@ -171,7 +171,7 @@ class Scanner:
 
     def _read_long(self, record: Record, length: int) -> None:
         members = self._members
-        kept = _Kept(record, self._keep, self._before_rest)
+        kept = KeptBlock(record, self._keep, self._before_rest)
         while record.block_length < length:
             if members.pos >= len(members.data) and not members.more() and not self._join():
                 break
@@ -209,7 +209,7 @@ class Scanner:
 
     def _read_unbounded(self, record: Record) -> None:
         """Read a block up to where the next record begins."""
-        kept = _Kept(record, self._keep, self._before_rest)
+        kept = KeptBlock(record, self._keep, self._before_rest)
         for piece in self._until_next():
             kept.add(piece)
         kept.close()
@@ -315,7 +315,7 @@ class Scanner:
         self.faults.append(Fault(offset, kind, message))
 
 
-class _Kept:
+class KeptBlock:
     """The pieces of a long block, of which the first bytes are kept."""
 
     def __init__(self, record: Record, most: int, before_rest: Callable[[Record], None]) -> None:
@@ -325,6 +325,7 @@ class _Kept:
         self._pieces: list[bytes] = []
 
     def add(self, piece: bytes) -> None:
+        """Take the next bytes of the block."""
         record = self._record
         record.block_length += len(piece)
         rest = piece
@@ -341,6 +342,7 @@ class _Kept:
                 hasher.update(rest)
 
     def close(self) -> None:
+        """Give the record what is kept of its block."""
         if not self._record.block:
             self._record.block = b"".join(self._pieces)
 

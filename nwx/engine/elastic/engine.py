@@ -103,6 +103,7 @@ class ElasticEngine(Engine):
         # Dates come first: each document that can be found has its own among them.
         dates = self._dates.add(_with_own_dates(batch))
         documents = self._documents.write(batch.documents)
+        documents += self._documents.write(batch.amended, amends=True)
         captures = store.add_captures(self._server, self._name(IndexName.CAPTURES), batch.captures)
         written = Written(documents["created"], documents["updated"], captures, dates)
         return StagedBatch(batch.files, written)
@@ -277,7 +278,7 @@ class ElasticEngine(Engine):
 
 def _with_own_dates(batch: Batch) -> Iterator[Dates]:
     yield from batch.dates
-    for document in batch.documents:
+    for document in (*batch.documents, *batch.amended):
         capture = document.capture
         yield Dates(
             document_key(capture.url, capture.digest), ((capture.timestamp, capture.collection),)

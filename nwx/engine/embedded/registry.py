@@ -90,7 +90,10 @@ class Registry:
         return {id: num for id, (num, _) in find_documents(self._db, ids).items()}
 
     def add_documents(self, rows: Sequence[DocumentRow]) -> StoredRows:
-        """Store documents, each of another id, unless those stored take precedence."""
+        """Store documents, each of another id, unless those stored take precedence.
+
+        One that amends is stored in the place of its equal too.
+        """
         ids = [row.id for row in rows]
         known, ranks = find_nums(self._db, ids), find_documents(self._db, ids)
         result = StoredRows([], [], [], [])
@@ -101,7 +104,7 @@ class Registry:
             if row.id not in known:
                 continue
             _, rank = ranks.get(row.id, (0, None))
-            if rank is None or rank < row.precedence:
+            if rank is None or rank < row.precedence + row.amends:
                 num = self._settled(row, known[row.id], rank is not None, result)
                 stored.append((num, row))
                 changed += rank is not None

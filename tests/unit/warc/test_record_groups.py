@@ -5,7 +5,9 @@ from nwx.warc.record import Record
 from nwx.warc.record_groups import Group, record_groups
 
 
-def record(kind: str, name: str, offset: int, concurrent: str = "", url: str = "u") -> Record:
+def record(
+    kind: str, name: str, offset: int, concurrent: str = "", url: str = "u", block: bytes = b""
+) -> Record:
     lines = [
         "",
         f"WARC-Record-ID: {name}",
@@ -15,7 +17,9 @@ def record(kind: str, name: str, offset: int, concurrent: str = "", url: str = "
     if concurrent:
         lines.append(f"WARC-Concurrent-To: {concurrent}")
     fields = Fields("\r\n".join([*lines, ""]).encode())
-    return Record(kind, "WARC/1.1", fields, offset)
+    made = Record(kind, "WARC/1.1", fields, offset)
+    made.block, made.block_length = block, len(block)
+    return made
 
 
 def grouped(*records: Record) -> list[Group]:
@@ -62,3 +66,38 @@ def test_pending_records_are_bounded() -> None:
     many = [record("metadata", f"m{n}", n, url=f"{n}") for n in range(1000)]
     (group,) = grouped(*many)
     assert len(group.beside) <= 8
+
+
+OUTLINKS = b"outlink: http://b.example/ L a/@href\r\n"
+
+
+def test_all_metadata_of_a_capture_belongs_to_it() -> None:
+    (group,) = grouped(
+        record("response", "r", 0),
+        record("metadata", "m", 1, "r", block=OUTLINKS),
+        record("metadata", "n", 2, "r", block=OUTLINKS),
+    )
+    assert [one.offset for one in group.beside] == [1, 2]
+    assert group.apart == []
+
+
+def test_outlinks_of_other_captures_are_kept_apart() -> None:
+    groups = grouped(
+        record("response", "a", 0),
+        record("response", "b", 1, url="v"),
+        record("metadata", "m", 2, "a", url="x", block=OUTLINKS),
+        record("metadata", "n", 3, "c", url="y", block=b"via: z"),
+        record("response", "c", 4, url="w"),
+        record("metadata", "o", 5, "b", url="z", block=OUTLINKS),
+    )
+    assert [[one.offset for one in group.apart] for group in groups] == [[], [], [2], [5]]
+    assert groups[2].apart[0].names == (b"a",)
+
+
+def test_a_file_of_metadata_alone_is_read_in_bounded_memory() -> None:
+    many = [record("metadata", f"m{n}", n, url=f"{n}", block=OUTLINKS) for n in range(1000)]
+    groups = grouped(*many)
+    assert max(len(group.apart) for group in groups) <= 24
+    apart = [one.offset for group in groups for one in group.apart]
+    assert apart == list(range(1000))
+    assert sum(len(group.kinds) for group in groups) == 1000

@@ -33,12 +33,17 @@ class DocumentsIndex:
         found = entries_by_id(self._server, self._index, ids, "true")
         return {id: document_from_entry(entry["_source"]) for id, entry in found.items()}
 
-    def write(self, documents: Iterable[Document]) -> Counter[str]:
-        """Write documents and count the outcomes: created, updated, conflict (known)."""
+    def write(self, documents: Iterable[Document], *, amends: bool = False) -> Counter[str]:
+        """Write documents and count the outcomes: created, updated, conflict (known).
+
+        Those that amend are written in the place of their equals too.
+        """
         wanted = _first_of_each(documents)
         counts: Counter[str] = Counter()
         for _ in range(_ATTEMPTS):
-            outcomes = dict(zip(wanted, send(self._server, self._actions(wanted)), strict=True))
+            outcomes = dict(
+                zip(wanted, send(self._server, self._actions(wanted, amends)), strict=True)
+            )
             counts.update(outcomes.values())
             refused = [id for id, outcome in outcomes.items() if outcome == "conflict"]
             known = self.known(refused)
@@ -53,9 +58,10 @@ class DocumentsIndex:
             f"while they are written; try again later"
         )
 
-    def _actions(self, entries: dict[str, IndexEntry]) -> Iterable[Action]:
+    def _actions(self, entries: dict[str, IndexEntry], amends: bool) -> Iterable[Action]:
+        kind = "external_gte" if amends else "external"
         for id, entry in entries.items():
-            version = (("version", entry["precedence"]), ("version_type", "external"))
+            version = (("version", entry["precedence"]), ("version_type", kind))
             yield Action(self._index, id, entry, control=version)
 
 

@@ -20,7 +20,7 @@ class DocumentRow(NamedTuple):
     """What is known of a document beside its text.
 
     `num` is its number in a segment, 0 where the text is not in one: then
-    the entry comes along.
+    the entry comes along. One that `amends` replaces that of its capture.
     """
 
     id: bytes
@@ -31,6 +31,7 @@ class DocumentRow(NamedTuple):
     text_hash: int
     facets: tuple[str | None, ...]
     entry: IndexEntry | None
+    amends: bool = False
 
 
 class FileCaptures(NamedTuple):
@@ -80,12 +81,16 @@ def batch_rows(batch: Batch) -> BatchRows:
         known = best.get(entry["id"])
         if known is None or known["precedence"] < entry["precedence"]:
             best[entry["id"]] = entry
+    rows = {id: document_row(entry) for id, entry in best.items()}
+    for entry in map(document_entry, batch.amended):
+        if entry["id"] not in rows or rows[entry["id"]].precedence <= entry["precedence"]:
+            rows[entry["id"]] = document_row(entry)._replace(amends=True)
     return BatchRows(
-        tuple(map(document_row, best.values())),
+        tuple(rows.values()),
         capture_rows(batch.captures),
-        dates_rows([*batch.dates, *_own_dates(batch.documents)]),
+        dates_rows([*batch.dates, *_own_dates((*batch.documents, *batch.amended))]),
         tuple(map(_file_row, batch.files)),
-        characters=sum(len(entry.get("content", "")) for entry in best.values()),
+        characters=sum(len((row.entry or {}).get("content", "")) for row in rows.values()),
     )
 
 

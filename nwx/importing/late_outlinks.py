@@ -1,0 +1,221 @@
+"""Outlinks of metadata records that do not lie beside their capture.
+
+Such a record names its capture by the id of its record, or only by URL
+and date. The process that reads a file joins them while the document is at
+hand; the others go to the parent, which adds them to documents that are
+written already.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from nwx.engine.base import Engine
+from nwx.errors import FormatError
+from nwx.importing.outlink_links import CUT, outlink_links, with_links
+from nwx.keys import capture_key, document_id, makes_document
+from nwx.model import Batch, Capture, Document, ReadError
+from nwx.values.http import to_text
+from nwx.values.timestamps import normal_timestamp
+from nwx.values.urlkeys import urlkey
+from nwx.values.urls import clean_url
+from nwx.warc.enrichment.outlinks import RecordedOutlinks
+from nwx.warc.reader import CaptureRecord
+
+_REMEMBERED_CAPTURES = 10_000
+_WAITING_RECORDS = 1_000
+_WAITING_OUTLINKS = 100_000
+_WAITING_CAPTURES = 4_000
+_COMPARED_CAPTURES = 10_000
+_DOCUMENTS_AT_ONCE = 64
+
+
+@dataclass(frozen=True, slots=True)
+class LateOutlinks:
+    """Outlinks for a document that was written already, if its capture made one.
+
+    `documents` are the ids that the document may have, and `offset` is the
+    place of its capture. Where that is None the capture has not been met,
+    and is to be found by URL and date.
+    """
+
+    recorded: RecordedOutlinks
+    documents: tuple[str, ...] = ()
+    offset: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Met:
+    """A capture that was read: its place, and the ids that its document may have."""
+
+    offset: int
+    documents: tuple[str, ...]
+
+
+class OutlinkJoin:
+    """Brings the metadata records of one file together with its captures, in bounded memory."""
+
+    def __init__(self) -> None:
+        self._met: OrderedDict[bytes, _Met] = OrderedDict()
+        self._waiting: OrderedDict[bytes, tuple[int, list[RecordedOutlinks]]] = OrderedDict()
+        self._found: list[LateOutlinks] = []
+        self._outlinks = self._captures = 0
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether outlinks are held whose capture may come."""
+        return bool(self._waiting)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so many outlinks have a capture that it is time to take them."""
+        return sum(len(one.recorded.outlinks) for one in self._found) >= _WAITING_OUTLINKS
+
+    def add(self, recorded: RecordedOutlinks) -> None:
+        """Take the outlinks of a metadata record."""
+        for name in recorded.names:
+            if (met := self._met.get(name)) is not None:
+                self._found.append(LateOutlinks(recorded, met.documents, met.offset))
+                return
+        if not recorded.names:
+            self._found.append(LateOutlinks(recorded))
+            return
+        _, held = self._waiting.setdefault(recorded.names[0], (self._captures, []))
+        held.append(recorded)
+        self._outlinks += len(recorded.outlinks)
+        while len(self._waiting) > _WAITING_RECORDS or self._outlinks > _WAITING_OUTLINKS:
+            self._give_up()
+
+    def meet(self, record: CaptureRecord) -> None:
+        """Take note of the next capture of the file."""
+        self._captures += 1
+        if record.record_id:
+            capture = record.capture
+            met = _Met(capture.source_file_offset, _document_ids(capture))
+            self._met[record.record_id] = met
+            if len(self._met) > _REMEMBERED_CAPTURES:
+                self._met.popitem(last=False)
+            for recorded in self._released(record.record_id):
+                self._found.append(LateOutlinks(recorded, met.documents, met.offset))
+        while self._waiting and self._captures - self._oldest() > _WAITING_CAPTURES:
+            self._give_up()
+
+    def close(self) -> None:
+        """Wait no longer: the file is at its end."""
+        while self._waiting:
+            self._give_up()
+
+    def take(
+        self, documents: Sequence[Document]
+    ) -> tuple[tuple[Document, ...], tuple[LateOutlinks, ...]]:
+        """Return the documents of a part with what was found of them, and what is of others."""
+        found, self._found = self._found, []
+        if not found:
+            return tuple(documents), ()
+        at_hand = {document.capture.source_file_offset: document for document in documents}
+        late = []
+        for one in found:
+            document = at_hand.get(one.offset) if one.offset is not None else None
+            if document is None:
+                late.append(one)
+            else:
+                at_hand[document.capture.source_file_offset] = _enriched(document, one.recorded)
+        return tuple(at_hand.values()), tuple(
+            one for one in late if one.documents or one.offset is None
+        )
+
+    def _oldest(self) -> int:
+        return next(iter(self._waiting.values()))[0]
+
+    def _released(self, name: bytes) -> list[RecordedOutlinks]:
+        _, held = self._waiting.pop(name, (0, []))
+        self._outlinks -= sum(len(recorded.outlinks) for recorded in held)
+        return held
+
+    def _give_up(self) -> None:
+        """Let the parent look for the capture of the oldest outlinks that wait."""
+        held = self._released(next(iter(self._waiting)))
+        self._found.extend(LateOutlinks(recorded) for recorded in held)
+
+
+def _document_ids(capture: Capture) -> tuple[str, ...]:
+    """Return the id of a capture's document, and that of one it has for itself."""
+    if not makes_document(capture):
+        return ()
+    return capture.document_id, document_id(capture_key(capture))
+
+
+def _enriched(document: Document, recorded: RecordedOutlinks) -> Document:
+    links = outlink_links(document.capture.url, recorded.outlinks)
+    problem = CUT if recorded.cut else ""
+    return replace(document, extract=with_links(document.extract, links, problem))
+
+
+class LateOutlinkWriter:
+    """Adds outlinks to documents that are in an archive, of captures of one file."""
+
+    def __init__(self, engine: Engine, collection: str, source_file: str) -> None:
+        self._engine, self._collection, self._file = engine, collection, source_file
+
+    def write(self, late: Sequence[LateOutlinks]) -> list[ReadError]:
+        """Store the documents with their further links; return what belongs to no capture.
+
+        Writing the same again changes nothing.
+        """
+        if any(one.offset is None for one in late):
+            self._engine.refresh()  # captures of the same part are looked for too
+        errors: list[ReadError] = []
+        rest = iter(late)
+        while some := list(islice(rest, _DOCUMENTS_AT_ONCE)):
+            errors += self._write(some)
+        return errors
+
+    def _write(self, late: Sequence[LateOutlinks]) -> Iterator[ReadError]:
+        wanted: list[tuple[RecordedOutlinks, tuple[str, ...], frozenset[tuple[str, int]]]] = []
+        for one in late:
+            if one.offset is not None:
+                wanted.append((one.recorded, one.documents, frozenset({(self._file, one.offset)})))
+            elif captures := self._captures(one.recorded):
+                places = frozenset((c.source_file, c.source_file_offset) for c in captures)
+                ids = tuple(id for capture in captures for id in _document_ids(capture))
+                wanted.append((one.recorded, ids, places))
+            else:
+                yield self._unknown(one.recorded)
+        held = self._engine.documents([id for _, ids, _ in wanted for id in ids])
+        amended = dict(held)
+        for recorded, ids, places in wanted:
+            for id in ids:
+                if id in amended and self._place(amended[id].capture) in places:
+                    amended[id] = _enriched(amended[id], recorded)
+        if changed := _changed(held, amended):
+            self._engine.write(Batch(amended=changed))
+
+    def _captures(self, recorded: RecordedOutlinks) -> list[Capture]:
+        """Return the captures of the URL and date of a metadata record: those of its file first."""
+        try:
+            url, timestamp = clean_url(recorded.url), normal_timestamp(to_text(recorded.date))
+            found = self._engine.captures(urlkey(url))
+        except FormatError:
+            return []
+        same = [
+            capture
+            for capture in islice(found, _COMPARED_CAPTURES)
+            if (capture.url, capture.timestamp, capture.collection)
+            == (url, timestamp, self._collection)
+        ]
+        return [capture for capture in same if capture.source_file == self._file] or same
+
+    def _place(self, capture: Capture) -> tuple[str, int]:
+        if capture.collection != self._collection:
+            return "", 0
+        return capture.source_file, capture.source_file_offset
+
+    def _unknown(self, recorded: RecordedOutlinks) -> ReadError:
+        count = len(recorded.outlinks)
+        message = f"the archive lacks the capture that the {count:,} outlinks of the record are of"
+        return ReadError(self._file, recorded.offset, "outlink", message)
+
+
+def _changed(held: Mapping[str, Document], amended: Mapping[str, Document]) -> tuple[Document, ...]:
+    return tuple(document for id, document in amended.items() if document != held[id])

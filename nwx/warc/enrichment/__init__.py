@@ -1,0 +1,1 @@
+"""What records of archive files say of a capture, and payloads, that are stored elsewhere."""

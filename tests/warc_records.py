@@ -1,0 +1,50 @@
+"""WARC records that tests put together field by field."""
+
+import gzip
+from collections.abc import Iterable
+from pathlib import Path
+
+RESPONSE = "application/http; msgtype=response"
+FIELDS = "application/warc-fields"
+
+
+def warc_bytes(
+    kind: str,
+    block: bytes,
+    *,
+    id: str,
+    url: str = "http://a.example/",
+    date: str = "2015-01-01T00:00:00Z",
+    content_type: str = RESPONSE,
+    **fields: str,
+) -> bytes:
+    """Return a record; further fields by their names, with underscores for dashes."""
+    lines = [
+        "WARC/1.0",
+        f"WARC-Type: {kind}",
+        f"WARC-Record-ID: <urn:x:{id}>",
+        *([f"WARC-Target-URI: {url}"] if url else []),
+        f"WARC-Date: {date}",
+        *(f"{name.replace('_', '-')}: {value}" for name, value in fields.items()),
+        f"Content-Type: {content_type}",
+        f"Content-Length: {len(block)}",
+    ]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + block + b"\r\n\r\n"
+
+
+def http_response(body: bytes, content_type: str = "text/html; charset=utf-8") -> bytes:
+    """Return the block of a response."""
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+def outlink_lines(*urls: str, context: str = "L a/@href") -> bytes:
+    """Return the block of a metadata record as Heritrix writes it."""
+    head = "via: http://a.example/seed\r\nhopsFromSeed: L\r\nfetchTimeMs: 11\r\n"
+    return (head + "".join(f"outlink: {url} {context}\r\n" for url in urls) + "\r\n").encode()
+
+
+def write_records(path: Path, records: Iterable[bytes]) -> Path:
+    """Write records, a gzip member each, and return the path of the file."""
+    path.write_bytes(b"".join(gzip.compress(record, 6, mtime=0) for record in records))
+    return path
