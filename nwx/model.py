@@ -235,16 +235,13 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one write stores: whole or not at all where the engine can, else safe to repeat.
-
-    `amended` documents replace those of the same capture too, which others do not.
-    """
+    """What one write stores: whole or not at all where the engine can, else safe to repeat."""
 
     documents: tuple[Document, ...] = ()
     captures: tuple[Capture, ...] = ()
     dates: tuple[Dates, ...] = ()
     files: tuple[SourceFile, ...] = ()
-    amended: tuple[Document, ...] = ()
+    amended: tuple[Document, ...] = ()  # in the place of those of the same capture too
 
 
 @dataclass(frozen=True, slots=True)

@@ -191,7 +191,7 @@ class _Import:
             collected.candidates,
             collected.excluded,
             done.done_to - told.done_to,
-            late,
+            late=late,
         )
 
     def _ledger_entry(self, done: "_Mark") -> SourceFile:
