@@ -72,6 +72,15 @@ TESTED_ELSEWHERE = {
     "nwx/steering/specifications/parts.py": "tests/unit/steering/specifications/test_files.py",
     "nwx/steering/specifications/problems.py": "tests/unit/steering/specifications/test_files.py",
     "nwx/steering/specifications/tables.py": "tests/unit/steering/specifications/test_files.py",
+    "nwx/steering/analysis/language/closed_words.py": (
+        "tests/unit/steering/analysis/language/test_lemmas.py"
+    ),
+    "nwx/steering/analysis/language/language_model.py": (
+        "tests/unit/steering/analysis/language/test_dictionary_model.py"
+    ),
+    "nwx/steering/analysis/links/role_names.py": (
+        "tests/unit/steering/analysis/links/test_link_roles.py"
+    ),
     "nwx/warc/contents.py": "tests/unit/warc/test_sources.py",
     "nwx/warc/zip_entries.py": "tests/unit/warc/test_wacz.py",
     "nwx/steering/comparison/collection_counts.py": "tests/conformance/test_34_compare.py",

@@ -2,28 +2,39 @@
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore
-from nwx.steering.analysis.dictionary_model import DictionaryModel
 from nwx.steering.analysis.document_scorer import DocumentScorer
-from nwx.steering.analysis.language_model import LanguageModel
-from nwx.steering.analysis.link_roles import ROLE_WORTH, link_role
-from nwx.steering.analysis.link_traps import trap_of
+from nwx.steering.analysis.language.dictionary_model import DictionaryModel
+from nwx.steering.analysis.language.language_model import LanguageModel
+from nwx.steering.analysis.links.link_address import link_address
+from nwx.steering.analysis.links.link_classifier import LinkClassifier
+from nwx.steering.analysis.links.link_roles import LinkRoles
 from nwx.steering.analysis.near_text import NearTerms, side_text
 from nwx.steering.analysis.page_view import PageLink, PageView
-from nwx.steering.analysis.relevance import LinkEvidence, relevance
+from nwx.steering.analysis.relevance import LinkEvidence, RelevanceFormula
+from nwx.steering.analysis.site_types import SiteType, site_type
 from nwx.steering.analysis.term_matches import TermMatch, TermMatcher
 from nwx.steering.analysis.term_statistics import TermStatistics
-from nwx.steering.rules.link_rules import LinkRules, RuleVerdict
 from nwx.steering.specifications.specification import CrawlSpecification
 
-_NO_VERDICT = RuleVerdict()
+
+@dataclass(frozen=True, slots=True)
+class _Site:
+    """What a link is compared with: the page that has it."""
+
+    host: str
+    timestamp: str
+    kind: SiteType
+    score: float
 
 
 class Analyzer:
     """What analyses pages by one version of a specification; one for a process.
 
-    The first pages of each language take longer, as its dictionary is loaded.
+    `spam_hosts` are never followed (`read_spam_hosts`). The first pages of
+    each language take longer, as its dictionary is loaded.
     """
 
     def __init__(
@@ -31,13 +42,17 @@ class Analyzer:
         specification: CrawlSpecification,
         statistics: TermStatistics,
         language_model: LanguageModel | None = None,
+        spam_hosts: frozenset[str] = frozenset(),
     ) -> None:
         self._specification = specification
         self._version = specification.version()
         self._model = language_model or DictionaryModel()
         self._matcher = TermMatcher(specification)
         self._scorer = DocumentScorer(specification, statistics)
-        self._rules = LinkRules(specification.rules) if specification.rules else None
+        self._classifier = LinkClassifier(specification, spam_hosts)
+        self._roles = LinkRoles()
+        thresholds = specification.thresholds
+        self._formula = RelevanceFormula(specification.weights, thresholds.relevant)
 
     def analyse(
         self, page: PageView, document_id: str, known: Collection[str] = ()
@@ -50,6 +65,7 @@ class Analyzer:
         reading = self._model.read(page.content, page.language)
         matches = self._matcher.matches(page.content, reading, page.language)
         score = self._scorer.score(reading, matches)
+        site = _Site(link_address(page.url).host, page.timestamp, site_type(page), score)
         return DocumentScore(
             crawl=self._specification.name,
             version=self._version,
@@ -57,7 +73,8 @@ class Analyzer:
             url=page.url,
             timestamp=page.timestamp,
             score=score,
-            links=tuple(self._links(page, score, matches, known)),
+            site_type=site.kind,
+            links=tuple(self._links(page, site, matches, known)),
             entities=self._entities(matches),
         )
 
@@ -69,7 +86,7 @@ class Analyzer:
         return tuple((entities[place].name, count) for place, count in counts.most_common())
 
     def _links(
-        self, page: PageView, score: float, matches: Sequence[TermMatch], known: Collection[str]
+        self, page: PageView, site: _Site, matches: Sequence[TermMatch], known: Collection[str]
     ) -> list[LinkScore]:
         text, places = side_text(page)
         reading = self._model.read(text, page.language)
@@ -79,23 +96,35 @@ class Analyzer:
         for index, link in enumerate(page.links):
             if link.url == page.url:
                 continue
-            found = self._link(link, score, near.score(index), link.url not in known)
-            before = best.get(link.url)
-            if before is None or (before.relevance or 0.0) < (found.relevance or 0.0):
-                best[link.url] = found
+            for found in self._link(link, site, near.score(index), known):
+                before = best.get(found.url)
+                if before is None or _outweighs(found, before):
+                    best[found.url] = found
         return list(best.values())
 
-    def _link(self, link: PageLink, score: float, near: float, is_new: bool) -> LinkScore:
-        role = link_role(link)
-        verdict = self._rules.verdict(link.url) if self._rules else _NO_VERDICT
+    def _link(
+        self, link: PageLink, site: _Site, near: float, known: Collection[str]
+    ) -> list[LinkScore]:
+        """Return the score of a link, and that of its URL without a session id if it has one."""
+        address = link_address(link.url)
+        role = self._roles.of(link, address, site.host, site.kind)
+        verdict = self._classifier.verdict(link.url, address, role, site.timestamp)
+        scores = []
         if verdict.blacklisted:
-            return LinkScore(link.url, None, role, {}, verdict.rule)
-        if trap := trap_of(link.url):
-            return LinkScore(link.url, None, role, {}, f"trap: {trap}")
+            scores.append(LinkScore(link.url, None, role, {}, verdict.reason))
+            if not verdict.address:
+                return scores
         if verdict.outside:
-            return LinkScore(link.url, 0.0, role, {}, verdict.rule)
-        evidence = LinkEvidence(score, near, ROLE_WORTH[role], verdict.preferred, float(is_new))
-        number, parts = relevance(
-            evidence, self._specification.weights, self._specification.thresholds.relevant
-        )
-        return LinkScore(link.url, number, role, parts, verdict.rule)
+            return [LinkScore(link.url, 0.0, role, {}, verdict.reason)]
+        url = verdict.address or link.url
+        evidence = LinkEvidence(site.score, near, role, verdict.preferred, float(url not in known))
+        number, parts = self._formula.relevance(evidence)
+        reason = "without its session id" if verdict.address else verdict.reason
+        return [*scores, LinkScore(url, number, role, parts, reason)]
+
+
+def _outweighs(score: LinkScore, other: LinkScore) -> bool:
+    """Return whether a score of a URL counts instead of another: blacklisted before all else."""
+    if other.relevance is None:
+        return False
+    return score.relevance is None or score.relevance > other.relevance

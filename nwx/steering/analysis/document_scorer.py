@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from nwx.steering.analysis.language_model import TextReading
+from nwx.steering.analysis.language.language_model import TextReading
 from nwx.steering.analysis.term_matches import TermMatch
 from nwx.steering.analysis.term_statistics import TermStatistics
 from nwx.steering.specifications.specification import CrawlSpecification

@@ -1,16 +1,13 @@
 """The terms near each link: in its anchor, its URL, the words around it and the heading above."""
 
-import math
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from urllib.parse import unquote
 
 from nwx.steering.analysis.page_view import PageLink, PageView
+from nwx.steering.analysis.relevance import ANCHOR, AROUND, HEADING, LINE, near_score
 from nwx.steering.analysis.term_matches import TermMatch
-
-ANCHOR, LINE, HEADING, AROUND = 1.0, 0.6, 0.4, 0.25
-"""How much a term counts in the anchor or the URL, in the same line, the heading above, around."""
 
 _SEPARATORS = re.compile(r"[-_./?&=+:;,~|]+")
 _LONGEST_URL = 300
@@ -27,7 +24,7 @@ def side_text(page: PageView) -> tuple[str, list[int]]:
     places: list[int] = []
     length = 0
     for link in page.links:
-        text = url_words(link.url, host)
+        text = words_of_url(link.url, host)
         if link.place < 0:
             text = f"{text} . {link.text}"
         piece = f"{text}\n{link.heading}\n"
@@ -38,7 +35,7 @@ def side_text(page: PageView) -> tuple[str, list[int]]:
     return "".join(pieces), places
 
 
-def url_words(url: str, host: str) -> str:
+def words_of_url(url: str, host: str) -> str:
     """Return the words of a URL, without those of its host if that is `host`."""
     rest = url[:_LONGEST_URL].partition("://")[2]
     if rest.startswith(host):
@@ -77,8 +74,7 @@ class NearTerms:
         self._add_side(index, link, found)
         if link.place >= 0:
             self._add_content(link, found)
-        total = math.fsum(self._strengths[term] * near for term, near in found.items())
-        return 1 - math.exp(-total) if total > 0 else 0.0
+        return near_score([self._strengths[term] * near for term, near in found.items()])
 
     def _add_side(self, index: int, link: PageLink, found: dict[int, float]) -> None:
         first, last = self._side_places[index], self._side_places[index + 1]

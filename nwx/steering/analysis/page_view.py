@@ -15,7 +15,7 @@ from nwx.extract.limits import MIB, ExtractLimits, ExtractPayload
 from nwx.extract.links import Resolver
 from nwx.extract.page import HEADINGS, LINKED, Element, Outline
 from nwx.model import Document
-from nwx.steering.analysis.link_surroundings import Surroundings, words_around
+from nwx.steering.analysis.links.link_surroundings import Surroundings, words_around
 from nwx.values import link_kinds as kinds
 
 LIMITS = ExtractLimits(bytes=4 * MIB, characters=200_000, links=5_000, tags=200_000)

@@ -5,9 +5,9 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nwx.steering.analysis.folded_text import fold, folded_text
-from nwx.steering.analysis.language_model import TextReading
-from nwx.steering.analysis.lemmas import UNSPACED, lemmas_of, word_pattern
+from nwx.steering.analysis.language.folded_text import fold_text, folded_text
+from nwx.steering.analysis.language.language_model import TextReading
+from nwx.steering.analysis.language.lemmas import UNSPACED, lemmas_of, word_pattern
 from nwx.steering.specifications.specification import CrawlSpecification, Keyword
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class _KeywordTree:
         for place, keyword in keywords:
             text = unicodedata.normalize("NFC", keyword.text[:_LONGEST_TERM])
             words = word_pattern(text).findall(text)
-            forms: list[Callable[[str], str]] = [fold, lemmas_of(language).of]
+            forms: list[Callable[[str], str]] = [fold_text, lemmas_of(language).of]
             if keyword.language:
                 forms.append(lemmas_of(keyword.language).of)
             for form in forms:
@@ -87,7 +87,7 @@ class _KeywordTree:
 
     def find(self, reading: TextReading) -> list[TermMatch]:
         """Return the keywords in a text, the longest at each place."""
-        root, lemmas, starts = self._root, reading.lemmas, reading.starts
+        root, lemmas, spans = self._root, reading.lemmas, reading.spans
         found = []
         free = 0
         for index in [index for index, lemma in enumerate(lemmas) if lemma in root]:
@@ -100,8 +100,7 @@ class _KeywordTree:
                 if "" in node:
                     term, free = node[""], end
             if term is not None:
-                last = free - 1
-                found.append(TermMatch(term, starts[index], starts[last] + len(lemmas[last])))
+                found.append(TermMatch(term, spans[index][0], spans[free - 1][1]))
                 if len(found) >= MOST_MATCHES:
                     break
         return found
@@ -124,7 +123,7 @@ def _automaton(patterns: Iterator[tuple[str, int]]) -> "ahocorasick.Automaton | 
 
     automaton = ahocorasick.Automaton()
     for name, place in patterns:
-        pattern = fold(" ".join(unicodedata.normalize("NFC", name[:_LONGEST_TERM]).split()))
+        pattern = fold_text(" ".join(unicodedata.normalize("NFC", name[:_LONGEST_TERM]).split()))
         if pattern and pattern not in automaton:
             automaton.add_word(pattern, (place, len(pattern)))
     if not len(automaton):

@@ -1,7 +1,7 @@
 """The language model that every installation has: lemmas by dictionaries, names by rules."""
 
-from nwx.steering.analysis.language_model import LanguageModel, Name, TextReading
-from nwx.steering.analysis.lemmas import lemmas_of, word_pattern
+from nwx.steering.analysis.language.language_model import LanguageModel, Name, TextReading
+from nwx.steering.analysis.language.lemmas import lemmas_of, word_pattern
 
 
 class DictionaryModel(LanguageModel):
@@ -10,9 +10,9 @@ class DictionaryModel(LanguageModel):
     def read(self, text: str, language: str) -> TextReading:
         lemmas = lemmas_of(language)
         pattern = word_pattern(text)
-        starts = [match.start() for match in pattern.finditer(text)]
+        spans = [match.span() for match in pattern.finditer(text)]
         of = lemmas.of
-        return TextReading(starts, [of(word) for word in pattern.findall(text)], lemmas.closed)
+        return TextReading(spans, [of(word) for word in pattern.findall(text)], lemmas.closed)
 
     def names(self, text: str, language: str) -> list[Name]:
         return []

@@ -18,13 +18,13 @@ class Name(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TextReading:
-    """The words of a text: where each begins in characters, and its lemma, folded.
+    """The words of a text: where each begins and ends in characters, and its lemma, folded.
 
     `closed` are those lemmas that are no nouns, verbs, adjectives and the
     like, but articles, prepositions, numbers.
     """
 
-    starts: Sequence[int]
+    spans: Sequence[tuple[int, int]]
     lemmas: Sequence[str]
     closed: frozenset[str] = frozenset()
 

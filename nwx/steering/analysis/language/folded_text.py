@@ -16,7 +16,7 @@ _PAIR = re.compile(f"[{''.join(_PAIRS)}]")
 
 @dataclass(frozen=True, slots=True)
 class FoldedText:
-    """A text as `fold` makes it; `widened` are the places of letters that became two."""
+    """A text as `fold_text` makes it; `widened` are the places of letters that became two."""
 
     text: str
     widened: tuple[int, ...] = ()
@@ -26,7 +26,7 @@ class FoldedText:
         return index - bisect_right(self.widened, index) if self.widened else index
 
 
-def fold(text: str) -> str:
+def fold_text(text: str) -> str:
     """Return a text in lower case, its accents left out: `Élysée` is `elysee`, `Straße` `strasse`.
 
     `text` is in the normal form NFC.
@@ -35,7 +35,7 @@ def fold(text: str) -> str:
 
 
 def folded_text(text: str) -> FoldedText:
-    """Return a text as `fold` does, and what of it is where in the original."""
+    """Return a text as `fold_text` does, and what of it is where in the original."""
     lowered = text.replace("İ", "I").lower()
     if lowered.isascii():
         return FoldedText(lowered)

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from nwx.steering.analysis.closed_words import CLOSED_WORDS
-from nwx.steering.analysis.folded_text import fold
+from nwx.steering.analysis.language.closed_words import CLOSED_WORDS
+from nwx.steering.analysis.language.folded_text import fold_text
 
 _LONGEST_WORD = 40  # characters, beyond which no dictionary has a word
 _MOST_KNOWN = 100_000  # words of a language whose lemmas are kept
@@ -38,7 +38,7 @@ class Lemmas:
         self._lemma = _lemmatizer(language)
         self._known: dict[str, str] = {}
         words = CLOSED_WORDS.get(language, "").split()
-        self.closed = frozenset((*map(fold, words), *map(self.of, words)))
+        self.closed = frozenset((*map(fold_text, words), *map(self.of, words)))
 
     def of(self, word: str) -> str:
         """Return the lemma of a word, folded; the word itself where none is known."""
@@ -51,8 +51,8 @@ class Lemmas:
 
     def _look_up(self, word: str) -> str:
         if len(word) > _LONGEST_WORD:
-            return fold(word[:_LONGEST_WORD])
-        return fold(self._lemma(word))
+            return fold_text(word[:_LONGEST_WORD])
+        return fold_text(self._lemma(word))
 
 
 @cache

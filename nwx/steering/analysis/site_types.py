@@ -1,0 +1,132 @@
+"""The software that a site is made with, as far as its pages tell."""
+
+from enum import StrEnum
+from functools import cache
+from typing import TYPE_CHECKING
+
+from nwx.steering.analysis.page_view import PageView
+
+if TYPE_CHECKING:
+    import re2
+
+
+class SiteType(StrEnum):
+    """Common software of sites; `news` is markup of news articles by no software known here."""
+
+    WORDPRESS = "wordpress"
+    DRUPAL = "drupal"
+    JOOMLA = "joomla"
+    MEDIAWIKI = "mediawiki"
+    PHPBB = "phpbb"
+    VBULLETIN = "vbulletin"
+    DISCOURSE = "discourse"
+    BLOGGER = "blogger"
+    NEWS = "news"
+    UNKNOWN = ""
+
+
+_SOFTWARE = tuple(each for each in SiteType if each not in (SiteType.NEWS, SiteType.UNKNOWN))
+_HEAD = 40_000  # bytes in which style sheets, scripts and the like are
+_TAIL = 6_000  # bytes in which a page says what it is powered by
+_MOST_LINKS = 1_000  # looked at where there is no markup
+
+_HOSTS = {
+    ".blogspot.": SiteType.BLOGGER,
+    ".wordpress.com": SiteType.WORDPRESS,
+    ".wikipedia.org": SiteType.MEDIAWIKI,
+    ".wikimedia.org": SiteType.MEDIAWIKI,
+}
+_BODY_NAMES = {
+    "phpbb": SiteType.PHPBB,
+    "section-viewtopic": SiteType.PHPBB,
+    "section-viewforum": SiteType.PHPBB,
+    "mediawiki": SiteType.MEDIAWIKI,
+    "wp-custom-logo": SiteType.WORDPRESS,
+    "wp-singular": SiteType.WORDPRESS,
+    "single-post": SiteType.WORDPRESS,
+    "com_content": SiteType.JOOMLA,
+    "page-node": SiteType.DRUPAL,
+    "path-node": SiteType.DRUPAL,
+    "path-frontpage": SiteType.DRUPAL,
+    "not-logged-in": SiteType.DRUPAL,
+}
+"""Ids and classes of `<body>`."""
+
+_MARKUP = (
+    (SiteType.WORDPRESS, r"(?:src|href)=[^<>]{0,100}/wp-(?:content|includes)/"),
+    (SiteType.WORDPRESS, r"https://api\.w\.org/|Powered by.{0,80}WordPress"),
+    (SiteType.DRUPAL, r"Drupal\.settings|drupal-settings-json|/misc/drupal\.js"),
+    (SiteType.DRUPAL, r"/sites/(?:all|default)/(?:themes|modules|files)/"),
+    (SiteType.JOOMLA, r"/media/(?:system|jui)/js/|index\.php\?option=com_|/components/com_"),
+    (SiteType.MEDIAWIKI, r"wgArticleId|wgCanonicalNamespace|opensearch_desc\.php|mw-content-text"),
+    (SiteType.MEDIAWIKI, r"/skins/common/|load\.php\?[^<>]{0,80}skins|poweredby_mediawiki"),
+    (SiteType.PHPBB, r"Powered by.{0,80}phpBB|/styles/prosilver/|ucp\.php\?mode="),
+    (SiteType.VBULLETIN, r"clientscript/vbulletin|vBulletin_init|Powered by.{0,80}vBulletin"),
+    (SiteType.DISCOURSE, r"discourse_(?:theme|current)|data-discourse-|/assets/discourse"),
+    (SiteType.BLOGGER, r"blogger\.com/(?:static|feeds|dyn-css|rearrange)|_WidgetManager\._Init"),
+    (SiteType.NEWS, r"schema\.org/(?:Reportage)?NewsArticle|name=.?news_keywords"),
+    (SiteType.NEWS, r'"@type"\s*:\s*\[?\s*"(?:Reportage|Analysis|Background)?NewsArticle"'),
+)
+"""What stands in markup, as expressions of RE2; the first of those that are found counts."""
+
+_LINKS = (
+    (SiteType.WORDPRESS, "/wp-content/"),
+    (SiteType.MEDIAWIKI, "/wiki/Special:"),
+    (SiteType.MEDIAWIKI, "index.php?title=Special:"),
+    (SiteType.JOOMLA, "index.php?option=com_"),
+    (SiteType.PHPBB, "ucp.php?mode="),
+    (SiteType.VBULLETIN, "showthread.php"),
+)
+"""What stands in URLs of links to the own host."""
+
+
+def site_type(page: PageView) -> SiteType:
+    """Return what software made a page: by its generator, host, classes, markup and links."""
+    generator = page.generator.lower()
+    for kind in _SOFTWARE:
+        if kind in generator:
+            return kind
+    return (
+        _by_host(page.url)
+        or _by_classes(page.body_classes)
+        or _by_markup(page.html)
+        or _by_links(page)
+    )
+
+
+def _by_host(url: str) -> SiteType:
+    host = f".{url.partition('://')[2].partition('/')[0].lower()}"
+    return next((kind for name, kind in _HOSTS.items() if name in host), SiteType.UNKNOWN)
+
+
+def _by_classes(classes: str) -> SiteType:
+    names = classes.lower().split()
+    return next((_BODY_NAMES[name] for name in names if name in _BODY_NAMES), SiteType.UNKNOWN)
+
+
+def _by_markup(html: bytes) -> SiteType:
+    found = _expressions().Match(html[:_HEAD] + html[_HEAD:][-_TAIL:]) or [] if html else []
+    return _MARKUP[min(found)][0] if found else SiteType.UNKNOWN
+
+
+@cache
+def _expressions() -> "re2.Set":
+    # Imported here, as in `nwx.steering.rules`.
+    import re2
+
+    options = re2.Options()
+    options.case_sensitive = False
+    options.encoding = re2.Options.Encoding.LATIN1
+    expressions = re2.Set.SearchSet(options)
+    for _, text in _MARKUP:
+        expressions.Add(text)
+    expressions.Compile()
+    return expressions
+
+
+def _by_links(page: PageView) -> SiteType:
+    """Return what the links to the own host tell."""
+    origin = "/".join(page.url.split("/", 3)[:3])
+    own = [link.url for link in page.links[:_MOST_LINKS] if link.url.startswith(origin)]
+    text = "\n".join(own)
+    return next((kind for kind, part in _LINKS if part in text), SiteType.UNKNOWN)

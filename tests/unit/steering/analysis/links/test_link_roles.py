@@ -1,0 +1,89 @@
+"""Roles of links, by URL, site type and surroundings."""
+
+import pytest
+
+from nwx.steering.analysis.links.link_address import link_address
+from nwx.steering.analysis.links.link_roles import LinkRoles
+from nwx.steering.analysis.page_view import PageLink
+from nwx.steering.analysis.site_types import SiteType
+
+HOST = "site.example"
+
+
+def role(url: str, site: SiteType = SiteType.UNKNOWN, classes: str = "", text: str = "x") -> str:
+    url = url if "://" in url else f"http://{HOST}{url}"
+    link = PageLink(url, text, "a", classes=classes)
+    return LinkRoles().of(link, link_address(url), HOST, site)
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("/news/floods-of-2002.html", "content"),
+        ("/login?next=/a", "login"),
+        ("/user/register", "login"),
+        ("/news/how-to-register-to-vote", "content"),
+        ("/list?page=3", "pagination"),
+        ("/news/page/4/", "pagination"),
+        ("/story/comments/", "comment"),
+        ("/calendar/2024/05", "calendar"),
+        ("https://ad.doubleclick.net/x", "advertisement"),
+        ("/", "navigation"),
+        ("http://other.example/", "content"),
+    ],
+)
+def test_urls_tell_roles_on_any_site(url: str, expected: str) -> None:
+    assert role(url) == expected
+
+
+@pytest.mark.parametrize(
+    ("site", "url", "expected"),
+    [
+        (SiteType.WORDPRESS, "/?p=12", "content"),
+        (SiteType.WORDPRESS, "/a/?replytocom=5", "comment"),
+        (SiteType.WORDPRESS, "/tag/floods/", "navigation"),
+        (SiteType.MEDIAWIKI, "/index.php?title=A&action=edit", "navigation"),
+        (SiteType.MEDIAWIKI, "/wiki/Special:UserLogin", "login"),
+        (SiteType.MEDIAWIKI, "/wiki/Flood", "content"),
+        (SiteType.PHPBB, "/ucp.php?mode=login", "login"),
+        (SiteType.PHPBB, "/viewtopic.php?f=1&t=2", "content"),
+        (SiteType.PHPBB, "/viewtopic.php?f=1&t=2&start=15", "pagination"),
+        (SiteType.PHPBB, "/memberlist.php", "navigation"),
+        (SiteType.VBULLETIN, "/calendar.php?do=getinfo", "calendar"),
+        (SiteType.VBULLETIN, "/showthread.php?t=4", "content"),
+        (SiteType.DISCOURSE, "/t/floods/12", "content"),
+        (SiteType.DISCOURSE, "/t/floods/12/4", "comment"),
+        (SiteType.DISCOURSE, "/u/somebody", "navigation"),
+        (SiteType.BLOGGER, "/2012/05/floods.html", "content"),
+        (SiteType.BLOGGER, "/search?updated-max=2012-05", "pagination"),
+        (SiteType.BLOGGER, "/2012/05/floods.html?showcomment=13", "comment"),
+        (SiteType.DRUPAL, "/user", "login"),
+        (SiteType.JOOMLA, "/index.php?option=com_users", "login"),
+    ],
+)
+def test_site_types_tell_more(site: SiteType, url: str, expected: str) -> None:
+    assert role(url, site) == expected
+
+
+@pytest.mark.parametrize(
+    ("classes", "expected"),
+    [
+        ("nav main-menu ul li a", "navigation"),
+        ("sidebar widget h3 a", "content"),
+        ("article post category-news header entry-header h2 entry-title a", "content"),
+        ("main div pagination ul li a", "pagination"),
+        ("ol commentlist li comment a rel:nofollow", "comment"),
+        ("aside ads a", "advertisement"),
+        ("table wp-calendar td a", "calendar"),
+        ("footer p a", "navigation"),
+        ("main p a", "content"),
+        ("p a rel:next", "pagination"),
+    ],
+)
+def test_the_innermost_name_that_tells_a_role_counts(classes: str, expected: str) -> None:
+    assert role("/x", classes=classes) == expected
+
+
+def test_a_number_as_anchor_is_pagination() -> None:
+    assert role("/x", text="12") == "pagination"
+    assert role("/x", text="1997") == "content"
