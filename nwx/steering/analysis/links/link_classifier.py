@@ -6,8 +6,8 @@ from typing import NamedTuple
 from nwx.steering.analysis.links.link_address import LinkAddress
 from nwx.steering.analysis.links.link_roles import LinkRole
 from nwx.steering.analysis.links.traps import trap_of, without_session
-from nwx.steering.rules.link_rules import LinkRules, normal_host
-from nwx.steering.rules.surt_prefixes import covering_hosts
+from nwx.steering.rules.link_rules import LinkRules
+from nwx.steering.rules.surt_prefixes import covering_hosts, normal_host
 from nwx.steering.specifications.specification import CrawlSpecification
 
 MOST_SPAM_HOSTS = 5_000_000
