@@ -23,13 +23,14 @@ from nwx.engine.elastic.facets.store import ElasticFacetStore
 from nwx.engine.elastic.inlinks.index import ElasticInlinkIndex
 from nwx.engine.elastic.inlinks.linked_search import LinkedSearches
 from nwx.engine.elastic.pages import count_hits, pages
+from nwx.engine.elastic.queue.outbox import ElasticOutbox
+from nwx.engine.elastic.queue.queue import ElasticCrawlQueue
+from nwx.engine.elastic.queue.store import QueueStore
 from nwx.engine.elastic.schema import Schema
 from nwx.engine.elastic.server import Body, Server, quoted
 from nwx.engine.entries import file_entry, file_from_entry, merged_entries
 from nwx.engine.inlinks.entries import inlink_entries
-from nwx.engine.queue.crawl_queue import CrawlQueue, Outbox
 from nwx.engine.spans import CdxSpan
-from nwx.errors import EngineError
 from nwx.keys import document_key
 from nwx.model import (
     MAIN_DATES,
@@ -80,6 +81,8 @@ class ElasticEngine(Engine):
         self._dates = DatesStore(self._server, self._name(IndexName.DATES))
         self._parallel = ElasticDatesIndices(self._server, self._schema)
         self._settings = settings
+        queue = QueueStore(self._server, self._schema)
+        self._queue, self._outbox = ElasticCrawlQueue(queue), ElasticOutbox(queue)
         self._searching = Searching(
             self._server,
             self._schema,
@@ -208,6 +211,8 @@ class ElasticEngine(Engine):
     def count(self, index: IndexName) -> int:
         if self._is_not_made_yet(index):
             return 0
+        if index is IndexName.QUEUE:
+            return self._queue.counts().total
         return count_hits(self._server, self._name(index), _EVERYTHING)
 
     def _is_not_made_yet(self, index: IndexName) -> bool:
@@ -219,6 +224,8 @@ class ElasticEngine(Engine):
             return merged_entries(self._parallel.scanned())
         if self._is_not_made_yet(index):
             return iter(())
+        if index is IndexName.QUEUE:
+            return self._queue.entries()
         if index is IndexName.INLINKS:
             return inlink_entries(self.inlink_index())
         return self._parallel.entries(self._name(index))
@@ -251,11 +258,11 @@ class ElasticEngine(Engine):
         """Return the inlinks, whose blobs are copied to a folder of this name within their own."""
         return ElasticInlinkIndex(self._server, self._name, self._parallel, self._settings, copies)
 
-    def crawl_queue(self) -> CrawlQueue:
-        raise EngineError("the crawler's queue needs an archive in a folder")
+    def crawl_queue(self) -> ElasticCrawlQueue:
+        return self._queue
 
-    def outbox(self) -> Outbox:
-        raise EngineError("the outbox needs an archive in a folder")
+    def outbox(self) -> ElasticOutbox:
+        return self._outbox
 
     def stats(self) -> dict[IndexName, IndexStats]:
         return {

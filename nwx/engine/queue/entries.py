@@ -2,8 +2,8 @@
 
 import hashlib
 import secrets
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any
 
@@ -35,7 +35,8 @@ class QueueEntry:
 
     `priority` of a blacklisted URL is the one that it had, None where it had
     none. `lease` is kept when it ends, until there is another. `marks` are
-    the last orders of the senders that numbered their updates.
+    the last orders of the senders that numbered their updates. The `number`
+    grows with the order in which URLs came in, 0 before the engine gave one.
     """
 
     crawl: str
@@ -47,6 +48,7 @@ class QueueEntry:
     lease: str = ""
     leased_until: float = 0.0
     marks: Mapping[str, int] = field(default_factory=dict)
+    number: int = 0
 
     @property
     def id(self) -> str:
@@ -104,7 +106,14 @@ def url_entry(id: str, entry: QueueEntry) -> dict[str, Any]:
     """Return the entry of a URL in the index queue, by the names of its mapping."""
     found = {"id": id, "kind": URL_KIND, **asdict(entry)}
     found |= {"state": str(entry.state), "marks": dict(entry.marks)}
-    return {name: value for name, value in found.items() if value not in ("", None, {}, 0.0)}
+    return {name: value for name, value in found.items() if value not in ("", None, {})}
+
+
+def entry_from_source(source: Mapping[str, Any]) -> QueueEntry:
+    """Return the entry that `url_entry` has made an entry of the index from."""
+    values = {name: source[name] for name in _STORED if name in source}
+    values["state"] = UrlState(source["state"])
+    return QueueEntry(**{"crawl": "", "via": "", "priority": None, "host": "", **values})
 
 
 def id_of_lease(lease: str) -> str:
@@ -151,6 +160,9 @@ def _updated_blacklisted(entry: QueueEntry, update: UrlUpdate) -> tuple[QueueEnt
     return changed, PutOutcome.CHANGED
 
 
+_STORED = tuple(one.name for one in fields(QueueEntry))
+
+
 class UpdateBatch:
     """Updates that are applied one after the other to the entries that are known of them."""
 
@@ -166,11 +178,18 @@ class UpdateBatch:
         self.ids = list(dict.fromkeys(self._ids))
         """The ids of the entries that the updates are of."""
 
-    def apply(self, known: Mapping[str, QueueEntry]) -> tuple[dict[str, QueueEntry], PutCounts]:
-        """Return the entries to write by their ids, and what became of the updates."""
+    def apply(
+        self, known: Mapping[str, QueueEntry], only: Collection[str] | None = None
+    ) -> tuple[dict[str, QueueEntry], PutCounts]:
+        """Return the entries to write by their ids, and what became of the updates.
+
+        `only` are the ids of those to apply, where not all are.
+        """
         entries = dict(known)
         counts = dict.fromkeys(PutOutcome, 0)
         for id, update, order in zip(self._ids, self._updates, self._orders, strict=True):
+            if only is not None and id not in only:
+                continue
             entry, outcome = self._apply(entries.get(id), update, order)
             counts[outcome] += 1
             if entry is not None:

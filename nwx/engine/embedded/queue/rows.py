@@ -11,7 +11,8 @@ from nwx.engine.queue.entries import QueueEntry
 
 _CHUNK = 500
 _SELECT = (
-    "SELECT urls.id, crawls.name, url, hosts.host, priority, via, state, lease, leased_until, marks"
+    "SELECT urls.id, crawls.name, url, hosts.host, priority, via, state, lease, leased_until,"
+    " marks, urls.num"
     " FROM urls JOIN host_queues ON host_queues.num = queue"
     " JOIN crawls ON crawls.num = host_queues.crawl JOIN hosts ON hosts.num = host_queues.host"
 )
@@ -41,9 +42,11 @@ def _entries(
     db: sqlite3.Connection, condition: str, values: Sequence[object]
 ) -> Iterator[tuple[str, QueueEntry]]:
     for row in db.execute(f"{_SELECT} {condition}", values):
-        id, crawl, url, host, priority, via, state, lease, until, marks = row
+        id, crawl, url, host, priority, via, state, lease, until, marks, number = row
         known = json.loads(marks) if marks else {}
-        entry = QueueEntry(crawl, url, host, priority, via, UrlState(state), lease, until, known)
+        entry = QueueEntry(
+            crawl, url, host, priority, via, UrlState(state), lease, until, known, number
+        )
         yield id.hex(), entry
 
 
