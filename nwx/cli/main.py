@@ -10,6 +10,7 @@ import click
 from nwx.cli.output import clean
 from nwx.errors import NwxError, QueryError, UsageError
 from nwx.settings import load_settings
+from nwx.steering.specifications.problems import SpecificationError
 
 GROUPS = {
     "Archive": {
@@ -49,6 +50,7 @@ GROUPS = {
         "zipnum": "Build, read, verify and repair ZipNum clusters.",
     },
     "Crawl": {
+        "crawls": "Keep crawl specifications, and show which links they score highest.",
         "cdx-server": "Answer CDX queries of crawlers and playback tools.",
     },
 }
@@ -178,7 +180,10 @@ def _hint(error: click.ClickException) -> None:
 
 
 def _fail(error: NwxError, name: str) -> int:
-    click.echo(f"{name}: {clean(str(error))}", err=True)
+    # Only a specification's problems come line by line: other texts may be an archive's.
+    lines = str(error).split("\n") if isinstance(error, SpecificationError) else [str(error)]
+    for line in lines:
+        click.echo(f"{name}: {clean(line)}", err=True)
     if isinstance(error, QueryError) and error.query and error.position is not None:
         from rich.cells import cell_len
 

@@ -54,7 +54,7 @@ class ScoredLink(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StoredSpecification:
-    """A specification as it was saved, in TOML; `number` counts what was saved under its name.
+    """A specification as it was saved, TOML or JSON; `number` counts what was saved under its name.
 
     `version` is that of the analysis (`CrawlSpecification.version`): several
     saved ones may have the same. `saved` is a timestamp.

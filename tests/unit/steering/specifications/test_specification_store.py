@@ -1,0 +1,75 @@
+"""Specifications that an archive keeps, by name, number and version."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nwx.engine.crawls.crawl_index import CrawlIndex
+from nwx.engine.open import open_engine
+from nwx.errors import SourceError
+from nwx.settings import Settings
+from nwx.steering.specifications.problems import SpecificationError
+from nwx.steering.specifications.specification_store import (
+    UnknownCrawlError,
+    file_text,
+    restore,
+    save_text,
+    specification_of,
+    steering_specification,
+    stored_specification,
+)
+
+ONE = "name = 'votes'\nkeywords = ['vote'] # one\n"
+TWO = "name = 'votes'\nkeywords = ['vote', 'poll']\n"
+
+
+@pytest.fixture
+def crawls(tmp_path: Path) -> Iterator[CrawlIndex]:
+    with open_engine(Settings(engine=str(tmp_path / "archive"))) as engine:
+        yield engine.crawl_index()
+
+
+def test_a_text_is_saved_under_its_name(crawls: CrawlIndex) -> None:
+    saved = save_text(crawls, ONE, "votes.toml")
+    assert (saved.name, saved.number, saved.text) == ("votes", 1, ONE)
+    assert saved.version == specification_of(saved).version()
+    with pytest.raises(SpecificationError, match=r"x\.toml: lacks 'name'"):
+        save_text(crawls, "keywords = []", "x.toml")
+    assert len(crawls.versions("votes")) == 1
+
+
+def test_an_earlier_one_is_found_by_number_and_version_and_restored(crawls: CrawlIndex) -> None:
+    first, second = save_text(crawls, ONE, "x"), save_text(crawls, TWO, "x")
+    assert stored_specification(crawls, "votes") == second
+    assert stored_specification(crawls, "votes", "1") == first
+    assert stored_specification(crawls, "votes", first.version) == first
+    restored = restore(crawls, "votes", "1")
+    assert (restored.number, restored.text, restored.version) == (3, ONE, first.version)
+
+
+def test_what_is_not_there_is_an_error(crawls: CrawlIndex) -> None:
+    with pytest.raises(UnknownCrawlError, match="none has been added yet"):
+        stored_specification(crawls, "votes")
+    save_text(crawls, ONE, "x")
+    with pytest.raises(UnknownCrawlError, match="known are votes"):
+        steering_specification(crawls, "floods")
+    with pytest.raises(UnknownCrawlError, match="no version '7'"):
+        stored_specification(crawls, "votes", "7")
+
+
+def test_what_steers_is_a_file_or_a_name(crawls: CrawlIndex, tmp_path: Path) -> None:
+    file = tmp_path / "votes.toml"
+    file.write_text(ONE)
+    found = steering_specification(crawls, str(file))
+    assert [one.text for one in found.keywords] == ["vote"]
+    assert crawls.versions("votes")[0].text == ONE
+    assert steering_specification(crawls, "votes") == found
+
+
+def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="cannot be read"):
+        file_text(tmp_path / "none.toml")
+    (tmp_path / "bytes.toml").write_bytes(b"name = '\xff'")
+    with pytest.raises(SpecificationError, match="byte 9 is no UTF-8"):
+        file_text(tmp_path / "bytes.toml")
