@@ -35,12 +35,12 @@ class PageProblem:
     temporary: bool = False
 
 
-Answer = DocumentScore | PageProblem | NwxError
+PageAnswer = DocumentScore | PageProblem | NwxError
 """What is said of each page in turn, or why a process cannot work."""
 
 
 def analyse_pages(
-    connection: "Connection[Answer, Tasks]", pulse: Pulse, plan: AnalysisPlan, log: Path
+    connection: "Connection[PageAnswer, Tasks]", pulse: Pulse, plan: AnalysisPlan, log: Path
 ) -> None:
     """Analyse the pages that come over a connection, until its other end is closed."""
     options = plan.options
@@ -61,7 +61,7 @@ def analyse_pages(
         return  # the parent is gone
 
 
-def _answer(reader: PageReader, analyzer: PageAnalyzer, task: PageTask) -> Answer:
+def _answer(reader: PageReader, analyzer: PageAnalyzer, task: PageTask) -> PageAnswer:
     try:
         page = reader.page(task)
         captured = reader.captured(page)

@@ -45,4 +45,5 @@ def steer_archive(
                 work()
             if stopping():
                 break
-    return replace(run.report(), interrupted=stopping())
+        report = run.finish(stopping)
+    return replace(report, interrupted=stopping())

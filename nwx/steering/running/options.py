@@ -31,7 +31,7 @@ class SteeringOptions:
     `item_seconds` and `item_bytes` bound what a page may take;
     `patience_seconds` is how long an engine that went away is waited for.
     `make_analyzer` takes the place of `Analyzer`, and must be a function
-    that other processes can import. `token` is that of the crawler's queue.
+    that other processes can import.
     """
 
     jobs: int = 0
@@ -40,7 +40,6 @@ class SteeringOptions:
     queue_pages: int = 5_000
     patience_seconds: float = 120.0
     make_analyzer: MakeAnalyzer | None = None
-    token: str = ""
 
     def __post_init__(self) -> None:
         if self.jobs < 0 or self.item_seconds <= 0 or self.queue_pages < 1:

@@ -18,7 +18,7 @@ class SteeringReport:
     `analysed` pages have scores now; `relevant` are those of them that
     reach the threshold. `links` were scored, `blacklisted` are those of them
     that are. `sent` counts updates for the queue, `undelivered` those of
-    all runs that the queue has not taken yet. `waiting` pages are left for
+    all runs that the queue has not taken yet, `delivery_problem` why. `waiting` pages are left for
     later, `failed` ones are those whose analysis failed or took too long:
     `errors` lists the first. `stopped` says why the analysis ended early.
     """
@@ -31,6 +31,7 @@ class SteeringReport:
     blacklisted: int = 0
     sent: int = 0
     undelivered: int = 0
+    delivery_problem: str = ""
     waiting: int = 0
     failed: int = 0
     errors: tuple[ReadError, ...] = ()

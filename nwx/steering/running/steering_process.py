@@ -41,6 +41,7 @@ def steer(
             steering = _Steering(connection, stop, plan, engine, run)
             with run, suppress(EOFError, BrokenPipeError, ConnectionResetError):  # a lost parent
                 steering.work()
+                run.finish(lambda: not steering.is_left_to_work())
             connection.send(Figures(run.report(), steering.taken, is_last=True))
     except NwxError as error:
         connection.send(error)
@@ -66,7 +67,7 @@ class _Steering:
 
     def work(self) -> None:
         """Do what is wanted until the end."""
-        while self._is_wanted():
+        while self._has_work():
             if self._sweep and not self._run.is_busy:
                 self._go_on_with_sweep()
             listened = [self._connection] if self._run.room else []
@@ -74,9 +75,13 @@ class _Steering:
                 self._obey(self._connection.recv())
             self._tell()
 
-    def _is_wanted(self) -> bool:
+    def is_left_to_work(self) -> bool:
+        """Tell whether nobody wants an end at once."""
         parent = parent_process()
-        if self._stop.position == STOP or parent is None or not parent.is_alive():
+        return self._stop.position != STOP and parent is not None and parent.is_alive()
+
+    def _has_work(self) -> bool:
+        if not self.is_left_to_work():
             return False
         return not self._is_finishing or self._sweep is not None or self._run.is_busy
 

@@ -2,8 +2,9 @@
 
 import time
 from collections import deque
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from multiprocessing.connection import wait
 from types import TracebackType
 from typing import Any, Self
@@ -18,11 +19,12 @@ from nwx.steering.running.analysis_process import AnalysisPool, Result
 from nwx.steering.running.analysis_worker import AnalysisPlan, PageProblem
 from nwx.steering.running.options import SteeringOptions
 from nwx.steering.running.page_reader import PageTask
+from nwx.steering.running.queue_delivery import QueueDelivery
 from nwx.steering.running.report import ANALYSIS, SteeringReport, SteeringTally
 from nwx.steering.running.score_writer import ScoreWriter
 from nwx.steering.specifications.specification import CrawlSpecification
 
-LOOK_SECONDS = 0.25
+_LOOK_SECONDS = 0.25
 
 
 class SteeringRun:
@@ -51,6 +53,8 @@ class SteeringRun:
         self._resources = ExitStack()
         folder = self._resources.enter_context(temporary_folder())
         self._pool = self._resources.enter_context(AnalysisPool(plan, folder))
+        delivery = QueueDelivery(engine, specification.queue, settings.queue_token)
+        self._delivery = self._resources.enter_context(delivery)
 
     @property
     def room(self) -> int:
@@ -81,7 +85,7 @@ class SteeringRun:
             lambda: self._index.analysed(name, version, ids), self._options.patience_seconds
         )
 
-    def turn(self, others: Sequence[Any] = (), seconds: float = LOOK_SECONDS) -> list[Any]:
+    def turn(self, others: Sequence[Any] = (), seconds: float = _LOOK_SECONDS) -> list[Any]:
         """Go on for a moment; return those of the other connections that have something to say.
 
         Raises NwxError where nothing can be analysed or written.
@@ -117,10 +121,21 @@ class SteeringRun:
         """Store what was found so far."""
         self._taken.difference_update(self._writer.flush())
 
+    def finish(self, stopping: Callable[[], bool] = lambda: False) -> SteeringReport:
+        """Store what was found, wait until it is delivered, and return the figures."""
+        self.flush()
+        self._delivery.finish(stopping)
+        return self.report()
+
     def report(self) -> SteeringReport:
         """Return the figures so far; what waits or is in hand counts as waiting."""
         in_hand = len(self._waiting) + self._pool.pages
-        return self._tally.report(in_hand, time.monotonic() - self._began)
+        report = self._tally.report(in_hand, time.monotonic() - self._began)
+        return replace(
+            report,
+            undelivered=self._delivery.undelivered(),
+            delivery_problem=self._delivery.problem,
+        )
 
     def __enter__(self) -> Self:
         return self
