@@ -24,7 +24,7 @@ STONES = CrawlSpecification(
     "stones",
     keywords=(Keyword("granite"),),
     rules=(LinkRule(RuleAction.BLACKLIST, hosts=("spam.example",)),),
-    weights=ScoreWeights(novelty=0),
+    weights=ScoreWeights(novelty=0.0),
 )
 """Scores by it depend on the page alone, and not on what else the archive has."""
 

@@ -9,6 +9,13 @@ import click
 from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar
 from nwx.cli.signals import stop_signals
+from nwx.cli.steering_reports import (
+    listening,
+    print_steering_errors,
+    steer_option,
+    steering_progress,
+    steering_summary,
+)
 from nwx.errors import EngineError, UsageError
 from nwx.model import DEFAULT_COLLECTION, PARSERS, STANDARD_INPUT, ReadError
 from nwx.settings import Settings
@@ -17,6 +24,7 @@ if TYPE_CHECKING:
     from nwx.dedup.exclusion_lists import ExclusionList
     from nwx.engine.base import Engine
     from nwx.importing import ExclusionReport, ImportOptions, ImportReport
+    from nwx.steering.running.report import SteeringReport
     from nwx.warc.sources import ArchiveSource
 
 _ERRORS_SHOWN = 10
@@ -88,6 +96,7 @@ _ERRORS_SHOWN = 10
     metavar="DIR",
     help="Read payloads that records of type message/external-body name, in DIR and below only.",
 )
+@steer_option
 @click.option("--strict", is_flag=True, help="Exit with code 1 after any error.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--quiet", is_flag=True, help="Show only errors.")
@@ -101,6 +110,7 @@ def command(
     manifests: tuple[str, ...],
     name: str | None,
     jobs: int | None,
+    steer: str | None,
     strict: bool,
     as_json: bool,
     quiet: bool,
@@ -122,6 +132,7 @@ def command(
     # Imported here: whoever asks for help need not wait for it.
     from nwx.cli import exclusions
     from nwx.importing import ImportOptions, import_report_json, warm_up
+    from nwx.steering.running.report import steering_report_json
     from nwx.warc.sources import expand
 
     _check_use((*files, *manifests), (*files, *lists), name, lists, unmet)
@@ -130,11 +141,16 @@ def command(
     sources = list(expand(files, manifests, stdin_name=name or ""))
     with exclusions.loaded(lists, strict=strict, quiet=quiet) as excluded:
         with stop_signals() as received:
-            report, told = _import(settings, sources, wanted, received, excluded, quiet=quiet)
+            report, told, steered = _import(
+                settings, sources, wanted, received, excluded, steer, quiet=quiet
+            )
         if as_json:
-            print_json(import_report_json(report) | {"exclusion": told.as_json if told else None})
+            more = {"exclusion": told.as_json if told else None}
+            more |= {"steering": steering_report_json(steered)} if steered else {}
+            print_json(import_report_json(report) | more)
         else:
             _print_report(report, told, quiet=quiet)
+        _print_steering(steered, quiet=quiet or as_json)
         if excluded and told and not report.interrupted:
             exclusions.tell_unmet(excluded, told, unmet, quiet=quiet)
     return _exit_code(report, received, strict=strict)
@@ -163,22 +179,36 @@ def _import(
     options: "ImportOptions",
     received: list[int],
     excluded: "ExclusionList | None",
+    steer: str | None,
     *,
     quiet: bool,
-) -> "tuple[ImportReport, ExclusionReport | None]":
+) -> "tuple[ImportReport, ExclusionReport | None, SteeringReport | None]":
     from nwx.engine.open import open_engine
     from nwx.importing import import_files, report_of_errors
 
     missing = [source for source in sources if type(source) is ReadError]
     if len(missing) == len(sources):  # then no archive is made
-        return report_of_errors(missing), None
+        return report_of_errors(missing), None, None
+
+    def stopping() -> bool:
+        return bool(received)
+
     with open_engine(settings) as engine, progress_bar(quiet=quiet) as progress:
         engine.create()
         try:
-            report = import_files(
-                engine, settings, sources, options, progress, lambda: bool(received), excluded
-            )
-            return report, _told(engine, report, options, excluded)
+            with listening(settings, steer) as listener:
+                heard = listener.on_documents if listener else None
+                report = import_files(
+                    engine, settings, sources, options, progress, stopping, excluded, heard
+                )
+                told = _told(engine, report, options, excluded)
+                if listener is None:
+                    return report, told, None
+
+                def show(so_far: "SteeringReport") -> None:
+                    progress(steering_progress(so_far))
+
+                return report, told, listener.finish(show, stopping)
         except EngineError as error:
             raise type(error)(
                 f"{error}; what was imported until then is kept,"
@@ -198,6 +228,13 @@ def _told(
 
     before = 0 if report.interrupted else report.excluded_before
     return report_exclusion(engine, excluded, options.collection, before)
+
+
+def _print_steering(report: "SteeringReport | None", *, quiet: bool) -> None:
+    if report:
+        print_steering_errors(report)
+        if not quiet:
+            click.echo(steering_summary(report))
 
 
 def _exit_code(report: "ImportReport", received: list[int], *, strict: bool) -> int:

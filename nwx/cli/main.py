@@ -52,6 +52,7 @@ GROUPS = {
     "Crawl": {
         "crawls": "Keep crawl specifications, and show which links they score highest.",
         "cdx-server": "Answer CDX queries of crawlers and playback tools.",
+        "steer": "Analyse pages by a crawl specification, and send links to the queue.",
     },
 }
 """The commands by group, and what each does; a command's module is loaded when it is asked for."""

@@ -9,6 +9,7 @@ import click
 
 from nwx.cli.output import clean, counted, json_text, size_words
 from nwx.cli.signals import stop_signals
+from nwx.cli.steering_reports import ToldAnalysis, listening, steer_option
 from nwx.errors import UsageError
 from nwx.model import DEFAULT_COLLECTION, PARSERS, ReadError
 from nwx.settings import Settings
@@ -36,6 +37,7 @@ class _Options:
     verify: bool
     parser: str
     external: tuple[str, ...]
+    steer: str | None
     as_json: bool
 
 
@@ -95,6 +97,7 @@ class _Options:
     metavar="DIR",
     help="Read payloads that records of type message/external-body name, in DIR and below only.",
 )
+@steer_option
 @click.option("--json", "as_json", is_flag=True, help="Print events as JSON lines.")
 @click.pass_obj
 def command(settings: Settings, /, **given: Any) -> int:
@@ -133,14 +136,21 @@ def command(settings: Settings, /, **given: Any) -> int:
         interval_seconds=asked.interval,
         settle_seconds=asked.settle,
     )
-    with stop_signals() as received:
+    with (
+        listening(settings, asked.steer) as listener,
+        stop_signals() as received,
+    ):
+        told = ToldAnalysis(listener, as_json=asked.as_json) if listener else None
         report = watch(
             settings,
             [folder.absolute() for folder in asked.folders],
             options,
             _print_json if asked.as_json else _print,
             lambda: bool(received),
+            told,
         )
+        if told:
+            told.finish(lambda: bool(received))
     if not asked.as_json:
         click.echo(_summary(report))
     return 1 if asked.once and report.failed else 0

@@ -1,0 +1,79 @@
+"""nwx steer, and --steer of nwx import and nwx watch."""
+
+from pathlib import Path
+
+import pytest
+
+from nwx.steering.specifications.files import write_specification
+from tests.cli.conftest import Nwx
+from tests.hostile_analysis import STONES, stone_pages
+from tests.warcs import write_warc
+
+
+@pytest.fixture
+def stones(tmp_path: Path) -> Path:
+    path = tmp_path / "stones.toml"
+    path.write_text(write_specification(STONES), encoding="utf-8")
+    return path
+
+
+def test_what_an_archive_holds_is_analysed_once(nwx: Nwx, tmp_path: Path, stones: Path) -> None:
+    nwx("import", write_warc(tmp_path / "a.warc.gz", stone_pages(6)))
+    ran = nwx("steer", stones)
+    assert ran.out == (
+        "6 pages analysed (3 relevant), 18 links scored (6 blacklisted), 12 updates sent\n"
+    )
+    report = nwx("steer", "stones", "--json").json
+    assert (report["crawl"], report["analysed"], report["waiting"]) == ("stones", 0, 0)
+
+
+def test_new_pages_are_analysed_beside_an_import(nwx: Nwx, tmp_path: Path, stones: Path) -> None:
+    ran = nwx("import", write_warc(tmp_path / "a.warc.gz", stone_pages(6)), "--steer", stones)
+    assert "6 pages analysed (3 relevant)" in ran.out
+    more = write_warc(tmp_path / "b.warc.gz", stone_pages(8))
+    report = nwx("import", more, "--steer", "stones", "--json").json
+    figures = {
+        name: report["steering"][name]
+        for name in ("analysed", "relevant", "links", "blacklisted", "waiting", "failed")
+    }
+    assert figures == {
+        "analysed": 2,
+        "relevant": 1,
+        "links": 6,
+        "blacklisted": 2,
+        "waiting": 0,
+        "failed": 0,
+    }
+    assert nwx("steer", "stones", "--json").json["analysed"] == 0
+
+
+def test_new_pages_are_analysed_as_they_are_watched(
+    nwx: Nwx, tmp_path: Path, stones: Path
+) -> None:
+    (tmp_path / "in").mkdir()
+    write_warc(tmp_path / "in" / "a.warc.gz", stone_pages(6))
+    watched = ("watch", tmp_path / "in", "--once", "--settle", 0, "--steer", stones)
+    events = nwx(*watched, "--json", "--completed", tmp_path / "done").json_lines
+    assert events[0]["event"] == "loaded"
+    assert {event["event"] for event in events[1:]} == {"analysed"}
+    assert (events[-1]["analysed"], events[-1]["waiting"]) == (6, 0)
+    write_warc(tmp_path / "in" / "b.warc.gz", stone_pages(8))
+    assert "2 pages analysed (1 relevant)" in nwx(*watched).out
+
+
+def test_pages_that_were_imported_before_are_found_by_a_watch(
+    nwx: Nwx, tmp_path: Path, stones: Path
+) -> None:
+    nwx("import", write_warc(tmp_path / "a.warc.gz", stone_pages(6)))
+    (tmp_path / "in").mkdir()
+    events = nwx("watch", tmp_path / "in", "--once", "--steer", stones, "--json").json_lines
+    assert events[-1]["analysed"] == 6
+
+
+def test_wrong_use(nwx: Nwx, tmp_path: Path, stones: Path) -> None:
+    assert "no archive at" in nwx("steer", stones, code=1).err
+    path = write_warc(tmp_path / "a.warc.gz", stone_pages(2))
+    assert "no crawl of this name" in nwx("import", path, "--steer", "votes", code=2).err
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text('name = "wrong"\nkeywords = 5\n')
+    assert "wrong.toml" in nwx("import", path, "--steer", wrong, code=2).err

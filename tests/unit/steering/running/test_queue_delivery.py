@@ -1,0 +1,77 @@
+"""Updates are delivered beside the analysis, and counted until they are."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from nwx.engine.base import Engine
+from nwx.engine.open import open_engine
+from nwx.engine.queue.crawl_queue import UrlUpdate
+from nwx.settings import Settings
+from nwx.steering.running.queue_delivery import QueueDelivery
+
+UPDATES = [UrlUpdate(f"http://a.example/{n}", 0.5, crawl="stones") for n in range(3)]
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    with open_engine(Settings(str(tmp_path / "archive"))) as opened:
+        opened.create()
+        yield opened
+
+
+@contextmanager
+def crawler(status: int) -> Iterator[tuple[str, list[str]]]:
+    """Give the address of a queue that answers so, and the URLs that it was sent."""
+    taken: list[str] = []
+
+    class Queue(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            taken.extend(each["url"] for each in json.loads(body))
+            self.send_response(status)
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Queue) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/urls", taken
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_what_waits_is_delivered(engine: Engine) -> None:
+    with crawler(200) as (queue, taken):
+        engine.outbox().add(UPDATES, queue)
+        with QueueDelivery(engine, queue, "token") as delivery:
+            assert delivery.undelivered() in (3, 0)
+            delivery.finish(lambda: False)
+        assert (delivery.undelivered(), delivery.problem) == (0, "")
+    assert taken == [update.url for update in UPDATES]
+
+
+def test_what_a_queue_does_not_take_stays(engine: Engine) -> None:
+    with crawler(403) as (queue, _):
+        engine.outbox().add(UPDATES, queue)
+        with QueueDelivery(engine, queue, "") as delivery:
+            delivery.finish(lambda: False)
+        assert delivery.undelivered() == 3
+        assert "403" in delivery.problem
+
+
+def test_the_archives_own_queue_needs_no_delivery(engine: Engine) -> None:
+    with QueueDelivery(engine, "", "") as delivery:
+        delivery.finish(lambda: False)
+    assert (delivery.undelivered(), delivery.problem) == (0, "")
