@@ -32,10 +32,10 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Analyse the pages of the archive by a crawl specification, and send links to the queue.
+    """Analyse pages by a crawl specification, and send links to the queue.
 
     SPEC is a TOML or JSON file, or the name of a specification in the archive.
-    Each page is analysed once for each version of the specification: it and
+    Each page of the archive is analysed once for each version of the specification: it and
     the links on it get scores, and links that are relevant enough, or
     blacklisted, are sent to the crawler's queue. Pages that an import with
     --steer left are analysed now. An interrupted run is resumed by the same

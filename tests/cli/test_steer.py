@@ -47,9 +47,7 @@ def test_new_pages_are_analysed_beside_an_import(nwx: Nwx, tmp_path: Path, stone
     assert nwx("steer", "stones", "--json").json["analysed"] == 0
 
 
-def test_new_pages_are_analysed_as_they_are_watched(
-    nwx: Nwx, tmp_path: Path, stones: Path
-) -> None:
+def test_new_pages_are_analysed_as_they_are_watched(nwx: Nwx, tmp_path: Path, stones: Path) -> None:
     (tmp_path / "in").mkdir()
     write_warc(tmp_path / "in" / "a.warc.gz", stone_pages(6))
     watched = ("watch", tmp_path / "in", "--once", "--settle", 0, "--steer", stones)

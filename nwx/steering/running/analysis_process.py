@@ -31,7 +31,7 @@ _DEATHS_IN_A_ROW = 3
 
 _context = get_context("forkserver")
 
-Result = DocumentScore | PageProblem
+PageResult = DocumentScore | PageProblem
 
 
 class AnalysisProcess:
@@ -58,7 +58,7 @@ class AnalysisProcess:
         self._pulse.item = None
         self.connection.send(tuple(tasks))
 
-    def answer(self) -> tuple[PageTask, Result]:
+    def answer(self) -> tuple[PageTask, PageResult]:
         """Return the next page that is done with; raises EOFError where the process is dead."""
         answer = self.connection.recv()
         if isinstance(answer, NwxError):
@@ -133,7 +133,7 @@ class AnalysisPool:
 
     def results(
         self, connection: object, again: Callable[[Sequence[PageTask]], None]
-    ) -> Iterator[tuple[PageTask, Result]]:
+    ) -> Iterator[tuple[PageTask, PageResult]]:
         """Yield what the process behind a connection has to say.
 
         Pages that a dead process had not begun are given back to `again`.
@@ -151,7 +151,7 @@ class AnalysisPool:
 
     def _buried(
         self, process: AnalysisProcess, again: Callable[[Sequence[PageTask]], None]
-    ) -> Iterator[tuple[PageTask, Result]]:
+    ) -> Iterator[tuple[PageTask, PageResult]]:
         failed, cause = process.failed_page()
         self._processes.busy.remove(process)
         again(process.pages)

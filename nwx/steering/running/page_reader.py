@@ -94,7 +94,10 @@ def _key(url: str) -> str:
 
 
 def _payload(place: PagePlace, source: ArchiveSource) -> StoredPayload | None:
-    """Return the payload of the record at a place, None where another or none is there."""
+    """Return the payload of the record at a place, None where another or none is there.
+
+    A payload that lies in yet another file is not read again.
+    """
     if "://" not in source.path and not Path(source.path).exists():
         return None
     reader = ArchiveReader(source, place.collection, start=place.offset)
@@ -102,5 +105,5 @@ def _payload(place: PagePlace, source: ArchiveSource) -> StoredPayload | None:
         if isinstance(item, CaptureRecord):
             capture = item.capture
             same = (capture.source_file_offset, capture.url) == (place.offset, place.url)
-            return item.payload() if same else None
+            return item.payload() if same and item.kept else None
     return None

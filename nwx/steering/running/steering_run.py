@@ -15,7 +15,7 @@ from nwx.engine.base import Engine
 from nwx.model import ReadError
 from nwx.settings import Settings
 from nwx.steering.analysis.term_statistics import term_statistics
-from nwx.steering.running.analysis_process import AnalysisPool, Result
+from nwx.steering.running.analysis_process import AnalysisPool, PageResult
 from nwx.steering.running.analysis_worker import AnalysisPlan, PageProblem
 from nwx.steering.running.options import SteeringOptions
 from nwx.steering.running.page_reader import PageTask
@@ -102,7 +102,7 @@ class SteeringRun:
             self.flush()
         return heard
 
-    def _take(self, task: PageTask, result: Result) -> None:
+    def _take(self, task: PageTask, result: PageResult) -> None:
         if not isinstance(result, PageProblem):
             self._writer.add(task.place, result)
         elif result.temporary:
