@@ -51,6 +51,7 @@ GROUPS = {
     },
     "Crawl": {
         "crawls": "Keep crawl specifications, and show which links they score highest.",
+        "compare": "Compare two collections, or a collection with a crawl specification.",
         "cdx-server": "Answer CDX queries of crawlers and playback tools.",
         "steer": "Analyse pages by a crawl specification, and send links to the queue.",
     },

@@ -86,6 +86,7 @@ TESTED_ELSEWHERE = {
     "nwx/steering/comparison/collection_counts.py": "tests/conformance/test_34_compare.py",
     "nwx/steering/comparison/comparison.py": "tests/conformance/test_34_compare.py",
     "nwx/steering/comparison/comparison_json.py": "tests/conformance/test_34_compare.py",
+    "nwx/steering/comparison/question.py": "tests/cli/test_compare.py",
     "nwx/steering/simulation/analysed_web.py": "tests/unit/steering/simulation/test_simulation.py",
     "nwx/steering/simulation/stored_pages.py": "tests/unit/steering/simulation/test_simulation.py",
     "nwx/zipnum/options.py": "tests/unit/zipnum/test_builds.py",

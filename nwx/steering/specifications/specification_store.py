@@ -24,12 +24,24 @@ def steering_specification(crawls: CrawlIndex, place: str) -> CrawlSpecification
     Raises SpecificationError on a file that is none, SourceError on one that
     cannot be read, and UnknownCrawlError where there is neither.
     """
-    if not Path(place).suffix.lower().endswith(_SUFFIXES) and not Path(place).is_file():
+    if not names_file(place):
         return specification_of(stored_specification(crawls, place))
     text = file_text(Path(place))
     specification = read_specification(text, place)
     crawls.save_specification(specification.name, specification.version(), text)
     return specification
+
+
+def specification_at(crawls: CrawlIndex, place: str) -> CrawlSpecification:
+    """Return what `steering_specification` does, and save nothing."""
+    if names_file(place):
+        return read_specification(file_text(Path(place)), place)
+    return specification_of(stored_specification(crawls, place))
+
+
+def names_file(place: str) -> bool:
+    """Return whether a text that tells a specification names a file, and no crawl."""
+    return Path(place).suffix.lower() in _SUFFIXES or Path(place).is_file()
 
 
 def file_text(path: Path) -> str:

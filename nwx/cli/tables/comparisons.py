@@ -1,0 +1,137 @@
+"""Collections compared, as tables on a terminal."""
+
+from collections.abc import Callable, Sequence
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from nwx.cli.output import clean, date_words, size_words
+from nwx.cli.tables.terminal_console import console
+from nwx.steering.comparison.collection_counts import Overlap
+from nwx.steering.comparison.comparison import (
+    CollectionComparison,
+    ComparedCollection,
+    HostComparison,
+)
+from nwx.steering.comparison.comparison_json import AGES, ages
+from nwx.steering.comparison.document_relevance import SCORE_BINS
+
+_HOSTS_SHOWN = 10
+
+
+def print_comparison(comparison: CollectionComparison) -> None:
+    """Print counts, relevance, overlap, freshness and the hosts with most captures."""
+    sides = comparison.sides
+    table = _table("", *(clean(side.name) for side in sides))
+    for title, value in _COUNTS.items():
+        table.add_row(title, *map(value, sides))
+    for status in sorted({status for side in sides for status in side.counts.statuses}):
+        counts = (side.counts.statuses[status] for side in sides)
+        table.add_row(f"  status {status}", *(f"{count:,}" for count in counts))
+    _add_ages(table, sides)
+    if comparison.specification is not None:
+        _add_relevance(table, comparison)
+    console().print(table)
+    if comparison.b is not None:
+        _print_overlap(comparison)
+    _print_hosts(comparison)
+
+
+_COUNTS: dict[str, Callable[[ComparedCollection], str]] = {
+    "captures": lambda side: f"{side.counts.captures:,}",
+    "revisits": lambda side: f"{side.counts.revisits:,}",
+    "URLs": lambda side: f"{side.counts.urls:,}",
+    "hosts": lambda side: f"{side.counts.hosts:,}",
+    "documents": lambda side: f"{side.counts.documents:,}",
+    "duplicates": lambda side: _part(side.counts.duplicates, side.counts.captures),
+    "bytes": lambda side: size_words(side.counts.bytes),
+    "first capture": lambda side: date_words(side.counts.first),
+    "last capture": lambda side: date_words(side.counts.last),
+    "errors": lambda side: _part(side.counts.errors, side.counts.captures),
+}
+
+
+def _add_ages(table: Table, sides: Sequence[ComparedCollection]) -> None:
+    until = max(side.counts.last for side in sides)
+    groups = [ages(side.counts, until) for side in sides]
+    for place, days in enumerate((*AGES, None)):
+        title = f"  up to {days} days old" if days else f"  more than {AGES[-1]} days old"
+        table.add_row(title, *(f"{counts[place]:,} URLs" for counts in groups))
+
+
+def _add_relevance(table: Table, comparison: CollectionComparison) -> None:
+    assert comparison.specification is not None
+    table.add_section()
+    known = [side.relevance for side in comparison.sides if side.relevance is not None]
+    rules = [side.rules for side in comparison.sides if side.rules is not None]
+    table.add_row(
+        f"relevant to {clean(comparison.specification.name)}",
+        *(_part(one.relevant, one.pages) for one in known),
+    )
+    table.add_row("mean score", *("" if one.mean is None else f"{one.mean:.3f}" for one in known))
+    for place in range(SCORE_BINS):
+        if any(one.distribution[place] for one in known):
+            title = f"  scores from {place / SCORE_BINS:.1f}"
+            table.add_row(title, *(f"{one.distribution[place]:,}" for one in known))
+    table.add_row("not analysed", *(f"{one.unscored:,}" for one in known))
+    seeds = len(comparison.specification.seeds)
+    table.add_row("seeds captured", *(_part(one.seeds, seeds) for one in rules))
+    table.add_row("blacklisted URLs", *(f"{one.blacklisted:,}" for one in rules))
+    table.add_row("URLs outside", *(f"{one.outside:,}" for one in rules))
+    table.add_row("preferred URLs", *(f"{one.preferred:,}" for one in rules))
+
+
+def _print_overlap(comparison: CollectionComparison) -> None:
+    assert comparison.b is not None
+    a, b = clean(comparison.a.name), clean(comparison.b.name)
+    table = _table("", "in both", f"only {a}", f"only {b}", f"{a} in {b}", f"{b} in {a}")
+    for title, overlap in (
+        ("URLs", comparison.urls),
+        ("hosts", comparison.hosts),
+        ("documents", comparison.documents),
+    ):
+        table.add_row(title, *_overlap_cells(overlap))
+    console().print(table)
+    fresh = comparison.freshness
+    click.echo(
+        f"Of the URLs in both, {fresh.newer_in_a:,} are newer in {a}, {fresh.newer_in_b:,} in {b};"
+        f" the newest captures of {fresh.changed:,} differ."
+    )
+
+
+def _overlap_cells(overlap: Overlap) -> list[str]:
+    shares = overlap.share_of_a, overlap.share_of_b
+    counts = overlap.both, overlap.only_a, overlap.only_b
+    return [
+        *(f"{count:,}" for count in counts),
+        *("" if share is None else f"{share:.0%}" for share in shares),
+    ]
+
+
+def _print_hosts(comparison: CollectionComparison) -> None:
+    names = [clean(side.name) for side in comparison.sides]
+    scored = comparison.specification is not None
+    headings = [f"captures, {name}" for name in names] + [f"URLs, {name}" for name in names]
+    headings += [f"relevant, {name}" for name in names] if scored else []
+    table = _table("host", *headings)
+    for host in comparison.top_hosts[:_HOSTS_SHOWN]:
+        table.add_row(Text(clean(host.host)), *_host_cells(host, scored=scored))
+    console().print(table)
+
+
+def _host_cells(host: HostComparison, *, scored: bool) -> list[str]:
+    numbers = [*host.captures, *host.urls, *(host.relevant if scored else ())]
+    return [f"{number:,}" for number in numbers]
+
+
+def _table(first: str, *others: str) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column(first, overflow="fold")
+    for heading in others:
+        table.add_column(heading, justify="right")
+    return table
+
+
+def _part(part: int, whole: int) -> str:
+    return f"{part:,} ({part / whole:.0%})" if whole else f"{part:,}"

@@ -1,0 +1,77 @@
+"""What is compared: two collections, or one and a specification, and the scores at hand."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from nwx.engine.base import Engine
+from nwx.errors import UsageError
+from nwx.steering.analysis.analyzer import Analyzer
+from nwx.steering.analysis.page_view import page_view_of_document
+from nwx.steering.analysis.term_statistics import term_statistics
+from nwx.steering.comparison.comparison import RelevanceQuestion
+from nwx.steering.comparison.document_relevance import ScoreTable
+from nwx.steering.specifications.specification import CrawlSpecification
+from nwx.steering.specifications.specification_store import names_file, specification_at
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonQuestion:
+    """The names of one or two collections, and a specification if there is one."""
+
+    a: str
+    b: str = ""
+    specification: CrawlSpecification | None = None
+
+
+def comparison_question(engine: Engine, a: str, b: str, specification: str) -> ComparisonQuestion:
+    """Return what is asked: `b` is a collection, or else a specification as a file or by name.
+
+    Raises UsageError where a name is neither.
+    """
+    if b and b not in engine.collections():
+        is_known = names_file(b) or engine.crawl_index().specification(b) is not None
+        if specification or not is_known:
+            there = ", ".join(engine.collections()) or "none yet"
+            raise UsageError(
+                f"{b!r} is no collection (there are: {there}), and no crawl specification"
+            )
+        specification, b = b, ""
+    chosen = specification_at(engine.crawl_index(), specification) if specification else None
+    if not b and chosen is None:
+        raise UsageError(f"{a} alone cannot be compared; name a second collection, or --spec SPEC")
+    return ComparisonQuestion(a, b, chosen)
+
+
+def relevance_question(
+    engine: Engine, specification: CrawlSpecification, *, analyse: bool
+) -> RelevanceQuestion:
+    """Return what tells relevance: the scores that the archive has of this version.
+
+    With `analyse` documents without one are analysed by their texts in the index.
+    """
+    index = engine.crawl_index()
+    version = specification.version()
+    known = any(each.version == version for each in index.analysed_versions(specification.name))
+    found = index.document_scores(specification.name, version) if known else ()
+    scores = ScoreTable((each.document_id, each.score) for each in found)
+    if not analyse:
+        return RelevanceQuestion(specification, scores)
+    return RelevanceQuestion(specification, scores, _TextScores(engine, specification))
+
+
+class _TextScores:
+    """Scores documents by what the index has of them; the analyzer is made when first needed."""
+
+    def __init__(self, engine: Engine, specification: CrawlSpecification) -> None:
+        self._engine, self._specification = engine, specification
+        self._analyzer: Analyzer | None = None
+
+    def __call__(self, ids: Sequence[str]) -> Mapping[str, float]:
+        if self._analyzer is None:
+            statistics = term_statistics(self._engine, self._specification)
+            self._analyzer = Analyzer(self._specification, statistics)
+        analyzer = self._analyzer
+        return {
+            id: analyzer.analyse(page_view_of_document(document), id).score
+            for id, document in self._engine.documents(ids).items()
+        }
