@@ -24,7 +24,7 @@ class CrawlLimits:
     pages_per_host: int | None = None
 
 
-NO_LIMITS = CrawlLimits()
+UNLIMITED = CrawlLimits()
 
 
 class FetchedPages:
@@ -56,7 +56,7 @@ class FetchedPages:
 
 
 def breadth_first(
-    graph: PageGraph, seeds: Sequence[int], limits: CrawlLimits = NO_LIMITS
+    graph: PageGraph, seeds: Sequence[int], limits: CrawlLimits = UNLIMITED
 ) -> Iterator[int]:
     """Yield pages in the order in which they are found."""
     fetched, queue, found = FetchedPages(graph, limits), deque(seeds), set(seeds)
@@ -74,7 +74,7 @@ def breadth_first(
 
 
 def best_first(
-    graph: PageGraph, seeds: Sequence[int], limits: CrawlLimits = NO_LIMITS, follow: float = 0.0
+    graph: PageGraph, seeds: Sequence[int], limits: CrawlLimits = UNLIMITED, follow: float = 0.0
 ) -> Iterator[int]:
     """Yield pages in the order of their priorities, of equal ones the first known first.
 

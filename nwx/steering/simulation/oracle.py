@@ -7,7 +7,7 @@ goes the shortest way to the next relevant page, again and again.
 from collections import deque
 from collections.abc import Iterator, Sequence
 
-from nwx.steering.simulation.crawl_orders import NO_LIMITS, CrawlLimits, FetchedPages
+from nwx.steering.simulation.crawl_orders import UNLIMITED, CrawlLimits, FetchedPages
 from nwx.steering.simulation.page_graph import PageGraph
 
 _MOST_LINKS = 20_000_000
@@ -15,7 +15,7 @@ _MOST_LINKS = 20_000_000
 
 
 def oracle_order(
-    graph: PageGraph, seeds: Sequence[int], limits: CrawlLimits = NO_LIMITS
+    graph: PageGraph, seeds: Sequence[int], limits: CrawlLimits = UNLIMITED
 ) -> Iterator[int]:
     """Yield the numbers of pages as they are fetched.
 
