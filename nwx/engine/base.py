@@ -1,6 +1,6 @@
 """What an engine is: its capabilities, and what holds them together."""
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
@@ -36,14 +36,35 @@ class EngineTraits:
 
 @dataclass(frozen=True, slots=True)
 class StagedBatch:
-    """A batch of which `Engine.stage` did all that any process can do.
+    """Batches of which a `Staging` did all that any process can do.
 
-    `files` are its ledger entries. `content` is what the engine needs to
-    complete it, cheap to pickle.
+    `files` are their ledger entries. `content` is what the engine needs to
+    complete them, cheap to pickle.
     """
 
     files: tuple[SourceFile, ...]
     content: Any
+
+
+class Staging(ABC):
+    """What does all of storing batches that any process can do; for one thread.
+
+    No document of a batch may be one of several of its key
+    (`nwx.importing.separate_documents`).
+    """
+
+    @abstractmethod
+    def add(self, batch: Batch) -> None:
+        """Take a further batch; one that raised an error may be added again."""
+
+    @property
+    @abstractmethod
+    def is_full(self) -> bool:
+        """Whether more batches would take too much memory, or gain nothing."""
+
+    @abstractmethod
+    def finish(self) -> StagedBatch:
+        """Return all batches since the last time as one, to be written in their order."""
 
 
 def check_deletable(index: IndexName) -> None:
@@ -93,16 +114,18 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
         """
 
     @abstractmethod
-    def stage(self, batch: Batch) -> StagedBatch:
-        """Do all of storing a batch that any process can do, while another has it open to write.
+    def staging(self) -> Staging:
+        """Give what prepares batches while another process has the archive open to write."""
 
-        No document of the batch may be one of several of its key
-        (`nwx.importing.separate_documents`).
-        """
+    def stage(self, batch: Batch) -> StagedBatch:
+        """Prepare a single batch."""
+        staging = self.staging()
+        staging.add(batch)
+        return staging.finish()
 
     @abstractmethod
     def write_staged(self, staged: StagedBatch) -> Written:
-        """Complete a batch that was staged; once, and in the process that writes."""
+        """Complete batches that were staged; once, and in the process that writes."""
 
     @abstractmethod
     def count(self, index: IndexName) -> int:

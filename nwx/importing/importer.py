@@ -3,10 +3,11 @@
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from multiprocessing.connection import wait
+from operator import attrgetter
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,17 +17,18 @@ from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.resources import temporary_folder
 from nwx.bulk.retries import retry_unavailable
 from nwx.dedup.exclusion_lists import ExclusionList
-from nwx.engine.base import Engine, StagedBatch
+from nwx.engine.base import Engine
 from nwx.engine.entries import file_id
 from nwx.errors import NwxError, SourceError
 from nwx.importing.file_errors import error_entries, outdated_entries, with_error, with_errors
 from nwx.importing.late_outlinks import LateOutlinkWriter
-from nwx.importing.messages import FilePart, FileTask, Verdict
+from nwx.importing.messages import Delivery, FilePart, Verdict
 from nwx.importing.options import ImportOptions
+from nwx.importing.readers import Job, Reader
 from nwx.importing.report import ImportReport, Outcome
 from nwx.importing.separate_documents import Separated, Write
 from nwx.importing.tally import ImportTally
-from nwx.importing.worker_process import Worker, warm_up
+from nwx.importing.worker_process import warm_up
 from nwx.model import EXCLUDED, STANDARD_INPUT, Batch, IndexName, ReadError, SourceFile
 from nwx.page_places import PagePlace
 from nwx.settings import Settings
@@ -83,19 +85,6 @@ def _scratch() -> Iterator[Path]:
         yield path
 
 
-class _Job:
-    """A file on its way: its task, as it stands after the last part written."""
-
-    def __init__(self, source: ArchiveSource, path: str, entry: SourceFile | None) -> None:
-        self.source, self.path, self.entry = source, path, entry
-        self.without_text: dict[int, str] = {}
-        self.deaths = self.late_errors = 0
-
-    def task(self, *, staged: bool, with_pages: bool) -> FileTask:
-        without_text = dict(self.without_text)
-        return FileTask(self.source, self.path, self.entry, without_text, staged, with_pages)
-
-
 class _Run:
     def __init__(
         self,
@@ -113,10 +102,10 @@ class _Run:
         self._engine, self._settings, self._options = engine, settings, options
         self._stopping, self._folder = stopping, folder
         self._began = time.monotonic()
-        self._waiting: deque[_Job] = deque()
+        self._waiting: deque[Job] = deque()
         self._namesakes: defaultdict[str, list[ArchiveSource]] = defaultdict(list)
-        self._idle: list[Worker] = []
-        self._busy: dict[Worker, _Job] = {}
+        self._idle: list[Reader] = []
+        self._busy: list[Reader] = []
         self._started = 0
         self._tally = ImportTally()
 
@@ -139,9 +128,9 @@ class _Run:
         self._keep_errors(errors, found.values(), ledger)
         queue = sorted(found.values(), key=lambda source: -(source.size or 0))
         self._waiting.extend(
-            _Job(source, source.path, ledger.get(source.name))
+            Job(source, source.path, ledger.get(source.name))
             if source.path != STANDARD_INPUT
-            else _Job(self._spooled(source), source.path, ledger.get(source.name))
+            else Job(self._spooled(source), source.path, ledger.get(source.name))
             for source in queue
         )
         self._tally.excluded_before = sum(
@@ -182,78 +171,107 @@ class _Run:
         shown = self._began
         while (self._waiting or self._busy) and not self._stopping():
             self._hand_out()
-            for connection in wait([w.connection for w in self._busy], _LOOK_SECONDS):
-                worker = next(w for w in self._busy if w.connection is connection)
-                self._listen(worker)
+            for connection in wait([r.connection for r in self._busy], _LOOK_SECONDS):
+                self._listen(next(r for r in self._busy if r.connection is connection))
                 if self._stopping():
                     break
             if time.monotonic() - shown >= _LOOK_SECONDS:
                 shown = time.monotonic()
                 progress(self._progress())
         if self._busy:
-            self._tally.outcomes[Outcome.PARTIAL] += len(self._busy)
+            self._tally.outcomes[Outcome.PARTIAL] += sum(len(r.jobs) for r in self._busy)
         progress(self._progress())
 
     def _hand_out(self) -> None:
+        for reader in filter(attrgetter("is_waiting"), self._busy):
+            with suppress(BrokenPipeError, ConnectionResetError):  # its death is noticed later
+                if self._waiting and reader.has_room:
+                    self._give(reader)
+                else:
+                    reader.deliver()
         while self._waiting and len(self._busy) < self._options.processes:
             try:
-                worker = self._free_worker()
-                told = self._on_documents is not None
-                worker.give(self._waiting[0].task(staged=self._staged, with_pages=told))
+                reader = self._free_reader()
+                self._give(reader)
             except (OSError, EOFError) as error:
                 # The server of processes is gone, as when the whole group is told to end.
                 if self._stopping():
                     return
                 raise NwxError(f"no process can be started to read files: {error}") from error
-            self._busy[worker] = self._waiting.popleft()
+            self._busy.append(reader)
 
-    def _free_worker(self) -> Worker:
+    def _give(self, reader: Reader) -> None:
+        told = self._on_documents is not None
+        reader.read(self._waiting[0], staged=self._staged, with_pages=told)
+        self._waiting.popleft()
+
+    def _free_reader(self) -> Reader:
         while self._idle:
-            worker = self._idle.pop()
-            if worker.is_alive:
-                return worker
-            worker.end()
+            reader = self._idle.pop()
+            if reader.is_alive:
+                return reader
+            reader.end()
         self._started += 1
         log = self._folder / f"{self._started}.log"
-        return Worker(self._settings, self._options, log, self._excluded)
+        return Reader(self._settings, self._options, log, self._excluded)
 
-    def _listen(self, worker: Worker) -> None:
-        job = self._busy[worker]
+    def _listen(self, reader: Reader) -> None:
         try:
-            message = worker.connection.recv()
+            message = reader.connection.recv()
         except (EOFError, ConnectionResetError):
             if not self._stopping():
-                self._requeue(worker)
+                self._requeue(reader)
             return
         if isinstance(message, NwxError):
             raise message
-        if isinstance(message, FilePart):
-            self._write(job, message)
+        if isinstance(message, Delivery):
+            self._receive(reader, message)
         else:
-            del self._busy[worker]
-            self._idle.append(worker)
-            self._count_late_errors(job)
-            self._close(job, message)
+            reader.has_read()
+        if reader.is_waiting and not reader.jobs:
+            self._busy.remove(reader)
+            self._idle.append(reader)
 
-    def _write(self, job: _Job, part: FilePart) -> None:
+    def _receive(self, reader: Reader, delivery: Delivery) -> None:
+        """Write what a reader delivers, and count it."""
+        staged, documents = delivery.staged, 0
+        if staged is not None:
+            documents = self._retried(partial(self._engine.write_staged, staged)).documents
+        for number, message in delivery.messages:
+            job = reader.jobs[number]
+            if isinstance(message, Verdict):
+                reader.has_delivered(number)
+                self._count_late_errors(job)
+                self._close(job, message)
+            else:
+                if staged is None:
+                    message, documents = self._write(job, message)
+                self._take_part(job, message, documents)
+                documents = 0
+
+    def _write(self, job: Job, part: FilePart) -> tuple[FilePart, int]:
+        """Write what was not staged; return it with its late errors, and how many are new."""
         batch, documents = part.batch, 0
-        if part.late and isinstance(batch, Batch):
+        if part.late:
             self._separated.note(batch.files)
             documents = self._stored(replace(batch, files=()))
             part = self._with_late(job, part)
             batch = Batch(files=batch.files)  # last, when all that it tells of is there
-        documents += self._stored(batch)
-        if batch.files:
-            job.entry, job.deaths = batch.files[-1], 0
+        return part, documents + self._stored(batch)
+
+    def _take_part(self, job: Job, part: FilePart, documents: int) -> None:
+        """Note and tell of a part that was written."""
+        if part.batch.files:
+            job.entry, job.deaths = part.batch.files[-1], 0
         self._tally.add(part, documents)
         if part.pages and self._on_documents is not None:
             self._on_documents(job.source, part.pages)
 
-    def _stored(self, batch: Batch | StagedBatch) -> int:
+    def _stored(self, batch: Batch) -> int:
         """Write a batch; return how many of its documents are new."""
         return sum(self._retried(write).documents for write in self._writes(batch))
 
-    def _with_late(self, job: _Job, part: FilePart) -> FilePart:
+    def _with_late(self, job: Job, part: FilePart) -> FilePart:
         """Write the late outlinks of a part; return it with the errors among them."""
         late = LateOutlinkWriter(self._engine, self._options.collection, job.source.name)
         errors = self._retried(partial(late.write, part.late))
@@ -264,10 +282,8 @@ class _Run:
     def _staged(self) -> bool:
         return self._options.deduplicate and not self._separated.needed
 
-    def _writes(self, batch: Batch | StagedBatch) -> Sequence[Write]:
+    def _writes(self, batch: Batch) -> Sequence[Write]:
         """Return what stores a batch, to be called one after the other."""
-        if isinstance(batch, StagedBatch):
-            return [lambda: self._engine.write_staged(batch)]
         self._separated.note(batch.files)
         every = not self._options.deduplicate
         return self._retried(lambda: self._separated.writes(batch, every=every))
@@ -275,32 +291,38 @@ class _Run:
     def _retried(self, call: Callable[[], _T]) -> _T:
         return retry_unavailable(call, self._options.patience_seconds, self._stopping)
 
-    def _count_late_errors(self, job: _Job) -> None:
+    def _count_late_errors(self, job: Job) -> None:
         """Count what the process that read a file could not know in its ledger entry."""
         if job.entry and job.late_errors:
             job.entry = with_errors(job.entry, job.late_errors)
             self._retried(partial(self._engine.write, Batch(files=(job.entry,))))
             job.late_errors = 0
 
-    def _close(self, job: _Job, verdict: Verdict) -> None:
+    def _close(self, job: Job, verdict: Verdict) -> None:
         self._tally.close(job.source, verdict)
         if namesakes := self._namesakes.get(job.source.name):
             source = namesakes.pop(0)
-            self._waiting.append(_Job(source, source.path, job.entry))
+            self._waiting.append(Job(source, source.path, job.entry))
 
-    def _requeue(self, worker: Worker) -> None:
+    def _requeue(self, reader: Reader) -> None:
         """Go on after the death of a worker, without the record that it died of."""
-        job = self._busy.pop(worker)
-        offset, cause = worker.pulse.item, worker.cause_of_death()
-        worker.end()
-        if offset is not None:
-            job.without_text[offset] = f"extraction {cause}"
-            self._waiting.appendleft(job)
-            return
-        job.deaths += 1
-        if job.deaths < _DEATHS_IN_PLACE:
-            self._waiting.appendleft(job)
-            return
+        self._busy.remove(reader)
+        offset, cause, current = reader.pulse.item, reader.cause_of_death(), reader.current
+        reader.end()
+        left = []
+        for job in reader.jobs.values():
+            if offset is None:
+                job.deaths += 1
+            elif job is current:
+                job.without_text[offset] = f"extraction {cause}"
+            if job.deaths < _DEATHS_IN_PLACE:
+                left.append(job)
+            else:
+                self._abandon(job, cause)
+        self._waiting.extendleft(reversed(left))
+
+    def _abandon(self, job: Job, cause: str) -> None:
+        """Leave a file whose reading ends processes, and note how far it was read."""
         done_to = job.entry.done_to if job.entry else 0
         error = ReadError(job.source.name, done_to, "crash", f"reading {cause} after this place")
         new = SourceFile(self._options.collection, job.source.name, job.path, job.source.size, "")
@@ -310,11 +332,11 @@ class _Run:
 
     def end_workers(self) -> None:
         """End all processes at once; what they had not handed over is read again next time."""
-        for worker in (*self._busy, *self._idle):
-            worker.end()
+        for reader in (*self._busy, *self._idle):
+            reader.end()
 
     def _progress(self) -> WorkProgress:
-        reading = sum(worker.pulse.position for worker in self._busy)
+        reading = sum(reader.position for reader in self._busy)
         return self._tally.progress(reading)
 
     def report(self) -> ImportReport:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from enum import Enum, auto
 from multiprocessing.reduction import ForkingPickler
 from operator import attrgetter
 from typing import Any
@@ -22,8 +23,9 @@ class FileTask:
     `entry` is what the ledger knows of it. `without_text` maps offsets of
     records that are not to be extracted to the reason in words.
     `path` is where the file lies as its owner knows it. Parts of it are
-    to be `staged` unless the parent has to look at their documents. The
-    places of new pages are told `with_pages`.
+    to be `staged` unless the parent has to look at their documents, and to
+    be delivered `at_once` where a process has died of the file. The places
+    of new pages are told `with_pages`.
     """
 
     source: ArchiveSource
@@ -32,6 +34,8 @@ class FileTask:
     without_text: Mapping[int, str] = field(default_factory=dict)
     staged: bool = True
     with_pages: bool = False
+    at_once: bool = False
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,7 @@ class FilePart:
     `late` are outlinks of documents of earlier parts; a part that has some is not staged.
     """
 
-    batch: Batch | StagedBatch
+    batch: Batch
     errors: tuple[ReadError, ...]
     records: Mapping[str, int]
     captures: int
@@ -61,8 +65,28 @@ class Verdict:
     errors: tuple[ReadError, ...] = ()
 
 
-Message = FilePart | Verdict | NwxError
-"""What a worker says: parts of a file and a verdict, or why it cannot work."""
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What became of files, in order, each part or verdict with the number of its task.
+
+    `staged` is what is to be written of all parts, of whose batches only
+    the ledger entries are left then.
+    """
+
+    messages: tuple[tuple[int, FilePart | Verdict], ...]
+    staged: StagedBatch | None = None
+
+
+class PipeRequest(Enum):
+    """What a worker and its parent ask of each other."""
+
+    TASK = auto()
+    """The worker has read its file, and may hold back what became of it until it is asked."""
+    DELIVERY = auto()
+
+
+Message = Delivery | PipeRequest | NwxError
+"""What a worker says; an error is why it cannot work."""
 
 
 def _reduced(extract: Extract) -> tuple[Callable[..., Extract], tuple[Any, ...]]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -13,14 +12,14 @@ from nwx.engine.open import open_engine
 from nwx.errors import NwxError
 from nwx.importing.archive_file import import_file
 from nwx.importing.collector import ListLookupFunction, Memory
-from nwx.importing.messages import FilePart, FileTask, Message
+from nwx.importing.messages import FileTask, Message, PipeRequest
 from nwx.importing.options import ImportOptions
-from nwx.model import Batch
+from nwx.importing.outbox import Outbox
 from nwx.settings import Settings
 
 
 def work(
-    connection: "Connection[Message, FileTask]",
+    connection: "Connection[Message, FileTask | PipeRequest]",
     pulse: Pulse,
     settings: Settings,
     options: ImportOptions,
@@ -40,19 +39,15 @@ def work(
             def known(ids: Collection[str]) -> dict[str, int]:
                 return retry_unavailable(lambda: engine.known(ids), options.patience_seconds)
 
-            def staged(message: Message) -> Message:
-                if not isinstance(message, FilePart) or not isinstance(message.batch, Batch):
-                    return message
-                if message.late:
-                    return message
-                batch, seconds = message.batch, options.patience_seconds
-                ready = retry_unavailable(lambda: engine.stage(batch), seconds)
-                return replace(message, batch=ready)
-
+            outbox = Outbox(connection.send, engine.staging(), options.patience_seconds)
             while True:
                 task = connection.recv()
+                if isinstance(task, PipeRequest):
+                    outbox.deliver()
+                    continue
                 for message in import_file(task, options, known, guard, moved, memory, listed):
-                    connection.send(staged(message) if task.staged else message)
+                    outbox.add(task, message)
+                connection.send(PipeRequest.TASK)
     except NwxError as error:
         connection.send(error)
     except (EOFError, BrokenPipeError, ConnectionResetError):

@@ -12,7 +12,7 @@ from pathlib import Path
 from nwx.bulk.guarded_process import Pulse, cause_of_death
 from nwx.dedup.exclusion_lists import ListFiles
 from nwx.engine.open import engine_package
-from nwx.importing.messages import FileTask, Message
+from nwx.importing.messages import FileTask, Message, PipeRequest
 from nwx.importing.options import ImportOptions
 from nwx.settings import Settings
 
@@ -50,9 +50,13 @@ class Worker:
         return self._process.is_alive()
 
     def give(self, task: FileTask) -> None:
-        """Let the worker import a file; its messages come over `connection`."""
+        """Let the worker import a file; what becomes of it comes over `connection`."""
         self.pulse.position = task.entry.done_to if task.entry else 0
         self.connection.send(task)
+
+    def ask_delivery(self) -> None:
+        """Let the worker, once it has read its file, deliver what it holds."""
+        self.connection.send(PipeRequest.DELIVERY)
 
     def cause_of_death(self) -> str:
         """Return in words why the process ended."""
@@ -67,7 +71,7 @@ class Worker:
 
 
 def _work(
-    connection: "Connection[Message, FileTask]",
+    connection: "Connection[Message, FileTask | PipeRequest]",
     pulse: Pulse,
     settings: Settings,
     options: ImportOptions,

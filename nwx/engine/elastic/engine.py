@@ -1,13 +1,13 @@
 """An archive on Elasticsearch."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
 from nwx.cdx.rows import CdxRow
 from nwx.engine.anchors.store import AnchorBlobs
-from nwx.engine.base import Engine, EngineTraits, StagedBatch, check_deletable
+from nwx.engine.base import Engine, EngineTraits, StagedBatch, Staging, check_deletable
 from nwx.engine.dates_index import DatesBuilder
 from nwx.engine.elastic.bulk import Action, send
 from nwx.engine.elastic.captures import cdx_rows, store
@@ -101,15 +101,17 @@ class ElasticEngine(Engine):
     def write(self, batch: Batch) -> Written:
         return self.write_staged(self.stage(batch))
 
-    def stage(self, batch: Batch) -> StagedBatch:
-        """Store a batch but for its ledger entries: the server takes care of many who write."""
+    def staging(self) -> Staging:
+        """Give what stores batches but for their ledger entries: many may write to a server."""
+        return _ServerStaging(self._stored)
+
+    def _stored(self, batch: Batch) -> Written:
         # Dates come first: each document that can be found has its own among them.
         dates = self._dates.add(_with_own_dates(batch))
         documents = self._documents.write(batch.documents)
         documents += self._documents.write(batch.amended, amends=True)
         captures = store.add_captures(self._server, self._name(IndexName.CAPTURES), batch.captures)
-        written = Written(documents["created"], documents["updated"], captures, dates)
-        return StagedBatch(batch.files, written)
+        return Written(documents["created"], documents["updated"], captures, dates)
 
     def write_staged(self, staged: StagedBatch) -> Written:
         self._put(
@@ -290,3 +292,31 @@ def _with_own_dates(batch: Batch) -> Iterator[Dates]:
         yield Dates(
             document_key(capture.url, capture.digest), ((capture.timestamp, capture.collection),)
         )
+
+
+class _ServerStaging(Staging):
+    """What sends batches to the server at once; only their ledger entries are left to write."""
+
+    def __init__(self, store: Callable[[Batch], Written]) -> None:
+        self._store = store
+        self._files: list[SourceFile] = []
+        self._written: list[Written] = []
+
+    def add(self, batch: Batch) -> None:
+        self._written.append(self._store(batch))
+        self._files += batch.files
+
+    @property
+    def is_full(self) -> bool:
+        return True
+
+    def finish(self) -> StagedBatch:
+        files, written = tuple(self._files), self._written
+        self._files, self._written = [], []
+        total = Written(
+            sum(one.documents for one in written),
+            sum(one.replaced for one in written),
+            sum(one.captures for one in written),
+            sum(one.dates for one in written),
+        )
+        return StagedBatch(files, total)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nwx.cdx.rows import CdxRow
-from nwx.engine.base import Engine, EngineTraits, StagedBatch, check_deletable
+from nwx.engine.base import Engine, EngineTraits, StagedBatch, Staging, check_deletable
 from nwx.engine.dates_index import DatesBuilder
 from nwx.engine.embedded import reader
 from nwx.engine.embedded.captures import by_digest, cdx_lines, cdx_rows
@@ -20,7 +20,7 @@ from nwx.engine.embedded.dates.indices import EmbeddedDatesIndices
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.separate_indices import SEPARATE, SeparateCapabilities, SeparateIndices
 from nwx.engine.embedded.shared_connection import SharedConnection
-from nwx.engine.embedded.stage.rows import batch_rows
+from nwx.engine.embedded.stage.rows import StagedRows, batch_rows
 from nwx.engine.embedded.stage.stager import Stager
 from nwx.engine.embedded.writer import ArchiveWriter
 from nwx.engine.entries import merged_dates, merged_entries
@@ -77,7 +77,6 @@ class EmbeddedEngine(SeparateCapabilities, Engine):
         self._views: ArchiveViews | None = None
         self._writer: ArchiveWriter | None = None
         self._main_dates = DatesWriter(self._folder)
-        self._stager = Stager(self._folder, self._reading)
         self._parallel = EmbeddedDatesIndices(self._folder, self._reading, self._altering)
         self._ranking = ranking or RankingSettings()
         self._linked: DocumentJoin | None = None
@@ -101,11 +100,11 @@ class EmbeddedEngine(SeparateCapabilities, Engine):
         self._writing()
 
     def write(self, batch: Batch) -> Written:
-        return self._writing().write(batch_rows(batch))
+        return self._writing().write(StagedRows((batch_rows(batch),)))
 
-    def stage(self, batch: Batch) -> StagedBatch:
-        """Make the rows of a batch, and a segment with the texts of its new documents."""
-        return StagedBatch(batch.files, self._stager.rows(batch))
+    def staging(self) -> Staging:
+        """Give what makes rows of batches, and a segment with the texts of new documents."""
+        return Stager(self._folder, self._reading)
 
     def write_staged(self, staged: StagedBatch) -> Written:
         return self._writing().write(staged.content)

@@ -25,7 +25,7 @@ from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.migrations import bring_forward
 from nwx.engine.embedded.registry import Registry, StoredRows, id_bytes
 from nwx.engine.embedded.stage.numbers import Numbers
-from nwx.engine.embedded.stage.rows import BatchRows, FileRow, dates_rows
+from nwx.engine.embedded.stage.rows import FileRow, StagedRows, dates_rows
 from nwx.engine.embedded.stage.segments import segment_entries
 from nwx.engine.embedded.text_writer import TextWriter
 from nwx.errors import EngineError
@@ -93,19 +93,20 @@ class ArchiveWriter:
         self._texts.commit()
         add_rows(self.db, "unindexed", 1)  # readers look at tantivy when SQLite changes
 
-    def write(self, rows: BatchRows) -> Written:
-        """Store a batch with the next commit; one that cannot be stored changes nothing."""
+    def write(self, staged: StagedRows) -> Written:
+        """Store batches with the next commit; one that cannot be stored undoes all of them."""
         with self._working():
             with self._savepoint():
-                stored = self._registry.add_documents(rows.documents)
+                stored = [self._registry.add_documents(rows.documents) for rows in staged.batches]
                 written = Written(
-                    documents=stored.new,
-                    replaced=stored.changed,
-                    captures=self._registry.add_captures(rows.captures),
-                    dates=self._registry.add_dates(rows.dates),
+                    documents=sum(one.new for one in stored),
+                    replaced=sum(one.changed for one in stored),
+                    captures=sum(self._registry.add_captures(b.captures) for b in staged.batches),
+                    dates=sum(self._registry.add_dates(rows.dates) for rows in staged.batches),
                 )
-                self._write_files(rows.files)
-            self._index(rows, stored)
+                for rows in staged.batches:
+                    self._write_files(rows.files)
+            self._index(staged, stored)
             waited = time.monotonic() - self._began
             if self._characters > COMMIT_CHARACTERS or waited > COMMIT_SECONDS:
                 self.commit()
@@ -223,21 +224,25 @@ class ArchiveWriter:
         if self.db.in_transaction:
             self.db.execute("ROLLBACK")
 
-    def _index(self, rows: BatchRows, stored: StoredRows) -> None:
+    def _index(self, staged: StagedRows, stored: Sequence[StoredRows]) -> None:
         """Let tantivy have the texts of documents with the next commit."""
         with self._storing():
-            segment = Path(rows.segment)
-            pack = self._packer.document
-            indexed = [pack(num, row.entry) for num, row in stored.indexed if row.entry]
-            if stored.recovered:
-                nums = {row.num: num for num, row in stored.recovered}
-                indexed += [pack(nums[num], one) for num, one in segment_entries(segment, nums)]
-            self._texts.delete(stored.replaced)
-            self._texts.add(indexed)
-            self._texts.forget(stored.unknown)
-            if rows.segment:
+            segment = Path(staged.segment)
+            for one in stored:
+                self._index_batch(one, segment)
+            if staged.segment:
                 self._texts.add_segment(segment)
-        self._characters += rows.characters
+        self._characters += sum(rows.characters for rows in staged.batches)
+
+    def _index_batch(self, stored: StoredRows, segment: Path) -> None:
+        pack = self._packer.document
+        indexed = [pack(num, row.entry) for num, row in stored.indexed if row.entry]
+        if stored.recovered:
+            nums = {row.num: num for num, row in stored.recovered}
+            indexed += [pack(nums[num], one) for num, one in segment_entries(segment, nums)]
+        self._texts.delete(stored.replaced)
+        self._texts.add(indexed)
+        self._texts.forget(stored.unknown)
 
     def _write_files(self, rows: Sequence[FileRow]) -> None:
         before = self.db.total_changes

@@ -236,13 +236,13 @@ def test_a_file_that_was_imported_and_is_gone_keeps_its_entry(tmp_path: Path) ->
     source = ArchiveSource(path.name, str(path), path.stat().st_size)
     path.unlink()
     archive = Archive()
-    [part, verdict] = import_file(
+    [left, verdict] = import_file(
         FileTask(source, str(path), entry), ImportOptions(),
         archive.known, archive.guard, lambda _: None, Memory(),
     )  # fmt: skip
     assert verdict == Verdict(Outcome.UNREADABLE)
-    assert isinstance(part, FilePart)
-    assert part.batch.files == ()
+    assert isinstance(left, FilePart)
+    assert left.batch.files == ()
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])

@@ -12,7 +12,7 @@ from nwx.checks.agreement import check
 from nwx.engine.base import Engine, StagedBatch
 from nwx.engine.open import open_engine
 from nwx.errors import EngineFullError, EngineUnavailableError
-from nwx.importing import ImportOptions, ImportReport, Outcome, import_files
+from nwx.importing import ImportOptions, ImportReport, Outcome, import_files, readers
 from nwx.model import IndexName, Written
 from nwx.page_places import PagePlace
 from nwx.settings import Settings
@@ -138,8 +138,9 @@ def test_an_engine_that_comes_back_is_waited_for(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("error", [EngineUnavailableError, EngineFullError])
 def test_an_engine_that_stays_away_ends_the_import_and_loses_nothing(
-    tmp_path: Path, error: type[Exception]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
 ) -> None:
+    monkeypatch.setattr(readers, "UNDELIVERED_BYTES", 0)
     files = [
         write_warc(tmp_path / f"{start}.warc.gz", many_pages(50 - start, start=start * 10))
         for start in range(4)
@@ -159,7 +160,10 @@ def test_an_engine_that_stays_away_ends_the_import_and_loses_nothing(
         assert list(check(engine)) == []
 
 
-def test_an_import_stops_when_told_and_goes_on(tmp_path: Path) -> None:
+def test_an_import_stops_when_told_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readers, "UNDELIVERED_BYTES", 0)
     files = [
         write_warc(tmp_path / f"{start}.warc.gz", many_pages(50 - start, start=start * 10))
         for start in range(4)
@@ -181,6 +185,40 @@ def test_an_import_stops_when_told_and_goes_on(tmp_path: Path) -> None:
     report = run(tmp_path, *files)
     assert not report.interrupted
     assert report.outcomes == {Outcome.IMPORTED: 2, Outcome.SKIPPED: 2}
+
+
+def test_small_files_are_written_together(tmp_path: Path) -> None:
+    files = [
+        write_warc(tmp_path / f"{start}.warc.gz", many_pages(5, start=start * 10))
+        for start in range(20)
+    ]
+    writes: list[StagedBatch] = []
+
+    def write(engine: Engine, batch: StagedBatch) -> Written:
+        writes.append(batch)
+        return engine.write_staged(batch)
+
+    report = run(tmp_path, *files, wrap=lambda engine: Wrapped(engine, write))
+    assert (report.documents, report.outcomes) == (100, {Outcome.IMPORTED: 20})
+    assert len(writes) == 1
+    with open_engine(Settings(str(tmp_path / "archive")), read_only=True) as engine:
+        assert list(check(engine)) == []
+        assert {file.name for file in engine.files()} == {path.name for path in files}
+
+
+def test_files_that_were_held_by_a_worker_that_dies_are_read_again(tmp_path: Path) -> None:
+    pages = [many_pages(9 - start, start=start * 10) for start in range(4)]
+    pages[2].append(bad(FAIL))
+    files = [write_warc(tmp_path / f"{n}.warc.gz", some) for n, some in enumerate(pages)]
+    deadly = DeadlySource("deadly.warc.gz", str(files[0]), 0)
+    settings = Settings(str(tmp_path / "archive"))
+    with open_engine(settings) as engine:
+        engine.create()
+        report = import_files(engine, settings, [*expand(map(str, files)), deadly], HOSTILE)
+        assert list(check(engine)) == []
+    assert report.outcomes == {Outcome.IMPORTED: 4, Outcome.PARTIAL: 1}
+    assert (report.captures, report.documents) == (sum(map(len, pages)), 31)
+    assert report.errors_by_kind == {"extract": 1, "crash": 1}
 
 
 def test_progress_ends_with_everything(tmp_path: Path) -> None:

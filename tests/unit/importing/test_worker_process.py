@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from nwx.engine.open import open_engine
-from nwx.importing.messages import FileTask, Verdict
+from nwx.importing.messages import Delivery, FileTask, PipeRequest, Verdict
 from nwx.importing.options import ImportOptions
 from nwx.importing.report import Outcome
 from nwx.importing.worker_process import Worker
@@ -22,9 +22,11 @@ def test_a_worker_answers_until_it_is_ended(tmp_path: Path) -> None:
     worker = worker_in(tmp_path)
     missing = str(tmp_path / "none.warc.gz")
     worker.give(FileTask(ArchiveSource("none.warc.gz", missing, None), missing, None))
-    while not isinstance(answer := worker.connection.recv(), Verdict):
-        assert not answer.captures
-    assert answer.outcome is Outcome.UNREADABLE
+    assert worker.connection.recv() is PipeRequest.TASK
+    worker.ask_delivery()
+    answer = worker.connection.recv()
+    assert isinstance(answer, Delivery)
+    assert answer.messages[-1] == (0, Verdict(Outcome.UNREADABLE))
     assert worker.is_alive
     worker.end()
 

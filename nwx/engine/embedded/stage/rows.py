@@ -60,18 +60,25 @@ class FileRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BatchRows:
-    """A batch, ready for the writer.
-
-    `segment` is the folder of an index with the texts of documents that
-    have a number, "" where none has. `characters` counts the text of all.
-    """
+    """A batch, ready for the writer; `characters` counts the text of all documents."""
 
     documents: tuple[DocumentRow, ...] = ()
     captures: tuple[FileCaptures, ...] = ()
     dates: tuple[DatesRow, ...] = ()
     files: tuple[FileRow, ...] = ()
-    segment: str = ""
     characters: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StagedRows:
+    """Batches, to be written in their order.
+
+    `segment` is the folder of an index with the texts of documents that
+    have a number, "" where none has.
+    """
+
+    batches: tuple[BatchRows, ...]
+    segment: str = ""
 
 
 def batch_rows(batch: Batch) -> BatchRows:

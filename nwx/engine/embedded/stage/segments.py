@@ -24,15 +24,25 @@ _HEAP_BYTES = 96_000_000
 _META, _MANAGED = "meta.json", ".managed.json"
 
 
-def make_segment(folder: Path, documents: Iterable[tantivy.Document]) -> None:
-    """Index documents in a new folder."""
-    index = open_tantivy(schema(), folder)
-    with tantivy_errors():
-        writer = index.writer(_HEAP_BYTES, num_threads=1)
-        for document in documents:
-            writer.add_document(document)
-        writer.commit()
-        writer.wait_merging_threads()
+class SegmentMaker:
+    """What indexes documents in a new folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        with tantivy_errors():
+            self._writer = open_tantivy(schema(), folder).writer(_HEAP_BYTES, num_threads=1)
+
+    def add(self, document: tantivy.Document) -> None:
+        """Index a document."""
+        with tantivy_errors():
+            self._writer.add_document(document)
+
+    def finish(self) -> Path:
+        """Return the folder, once all is safe on disk."""
+        with tantivy_errors():
+            self._writer.commit()
+            self._writer.wait_merging_threads()
+        return self._folder
 
 
 def segment_entries(folder: Path, nums: Collection[int]) -> Iterator[tuple[int, IndexEntry]]:

@@ -7,7 +7,7 @@ import pytest
 
 from nwx.engine.embedded.documents.tantivy_index import Packer
 from nwx.engine.embedded.stage import segments
-from nwx.engine.embedded.stage.segments import adopt_segments, make_segment, segment_entries
+from nwx.engine.embedded.stage.segments import SegmentMaker, adopt_segments, segment_entries
 from nwx.engine.embedded.text_writer import TextWriter
 from nwx.engine.entries import document_entry
 from tests.unit.engine.embedded.making import page
@@ -16,9 +16,10 @@ from tests.unit.engine.embedded.making import page
 def made(folder: Path, *numbers: int) -> Path:
     packer = Packer()
     folder.mkdir()
-    entries = [(number, document_entry(page(number))) for number in numbers]
-    make_segment(folder, (packer.document(number, entry) for number, entry in entries))
-    return folder
+    maker = SegmentMaker(folder)
+    for number in numbers:
+        maker.add(packer.document(number, document_entry(page(number))))
+    return maker.finish()
 
 
 def test_adopted_documents_are_there(tmp_path: Path) -> None:

@@ -119,7 +119,13 @@ DEATHS = [
 
 
 def write_some(engine: EmbeddedEngine, batches: list[Batch], chance: random.Random) -> None:
-    """Write batches, of which most were staged before any of them was written."""
+    """Write batches, all staged together, or most staged before any of them was written."""
+    if chance.random() < 0.3:
+        staging = engine.staging()
+        for each in batches:
+            staging.add(each)
+        engine.write_staged(staging.finish())
+        return
     staged = [engine.stage(each) if chance.random() < 0.8 else None for each in batches]
     for each, ready in zip(batches, staged, strict=True):
         if ready is None:
@@ -173,4 +179,40 @@ def test_any_order_of_steps_ends_as_one_writer_does(
             engine.create()
     check(engine)
     assert entries(engine) == wanted
+    engine.close()
+
+
+def test_batches_that_are_staged_together_make_one_segment(
+    engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stager, "SEGMENT_DOCUMENTS", 5)
+    staging = engine.staging()
+    for batch_number in range(4):
+        staging.add(batch(page(3 * batch_number), page(3 * batch_number + 1)))
+    staged = staging.finish()
+    numbers = [row.num for rows in staged.content.batches for row in rows.documents]
+    assert sorted(numbers) == list(range(min(numbers), min(numbers) + 8))
+    assert min(numbers)
+    assert engine.write_staged(staged) == Written(8, 0, 8, 8)
+    check(engine)
+    assert engine.write_staged(staging.finish()) == Written()
+    engine.close()
+
+
+@pytest.mark.parametrize(("first", "second"), [(LATE, EARLY), (EARLY, LATE)])
+@pytest.mark.parametrize("segment", [1, 3, 100])
+def test_of_two_of_a_key_that_are_staged_together_the_better_stays(
+    engine: EmbeddedEngine,
+    monkeypatch: pytest.MonkeyPatch,
+    first: Document,
+    second: Document,
+    segment: int,
+) -> None:
+    monkeypatch.setattr(stager, "SEGMENT_DOCUMENTS", segment)
+    staging = engine.staging()
+    for number, one in ((7, first), (8, second), (9, page(10))):
+        staging.add(batch(one, page(number)))
+    assert engine.write_staged(staging.finish()).documents == 5
+    assert content(engine) == "early"
+    check(engine)
     engine.close()

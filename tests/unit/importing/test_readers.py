@@ -1,0 +1,59 @@
+"""Which files a process that reads has."""
+
+from pathlib import Path
+
+import pytest
+
+from nwx.engine.open import open_engine
+from nwx.importing import readers
+from nwx.importing.messages import PipeRequest, Verdict
+from nwx.importing.options import ImportOptions
+from nwx.importing.readers import Job, Reader
+from nwx.settings import Settings
+from nwx.warc.sources import ArchiveSource
+from tests.warcs import many_pages, write_warc
+
+
+def test_a_file_that_a_process_died_of_is_delivered_at_once() -> None:
+    job = Job(ArchiveSource("a", "a", 7), "a", None)
+    assert not job.task(0, staged=True).at_once
+    job.without_text[5] = "crashed"
+    assert job.task(0, staged=True).at_once
+    job = Job(ArchiveSource("a", "a", None), "a", None)
+    job.deaths = 1
+    assert job.task(0, staged=True).at_once
+    assert job.size == 0
+
+
+def test_a_reader_has_files_until_they_are_delivered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(str(tmp_path / "archive"))
+    with open_engine(settings) as engine:
+        engine.create()
+        reader = Reader(settings, ImportOptions(), tmp_path / "log", None)
+        path = write_warc(tmp_path / "a.warc.gz", many_pages(3))
+        size = path.stat().st_size
+        jobs = [Job(ArchiveSource(name, str(path), size), str(path), None) for name in ("a", "b")]
+        for job in jobs:
+            assert reader.has_room
+            reader.read(job, staged=True)
+            assert reader.current is job
+            assert not reader.has_room
+            assert reader.connection.recv() is PipeRequest.TASK
+            reader.has_read()
+            assert reader.current is None
+        assert reader.position == 2 * size
+        monkeypatch.setattr(readers, "UNDELIVERED_BYTES", 1)
+        assert reader.is_waiting
+        assert not reader.has_room
+        reader.deliver()
+        assert not reader.is_waiting
+        delivery = reader.connection.recv()
+        assert delivery.staged
+        for number, message in delivery.messages:
+            if isinstance(message, Verdict):
+                reader.has_delivered(number)
+        assert not reader.jobs
+        assert reader.is_waiting
+        reader.end()
