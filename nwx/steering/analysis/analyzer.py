@@ -22,12 +22,12 @@ from nwx.steering.specifications.specification import CrawlSpecification
 
 @dataclass(frozen=True, slots=True)
 class _Site:
-    """What a link is compared with: the page that has it."""
+    """What is the same for all links of a page."""
 
     host: str
     timestamp: str
     kind: SiteType
-    score: float
+    formula: RelevanceFormula
 
 
 class Analyzer:
@@ -51,8 +51,6 @@ class Analyzer:
         self._scorer = DocumentScorer(specification, statistics)
         self._classifier = LinkClassifier(specification, spam_hosts)
         self._roles = LinkRoles()
-        thresholds = specification.thresholds
-        self._formula = RelevanceFormula(specification.weights, thresholds.relevant)
 
     def analyse(
         self, page: PageView, document_id: str, known: Collection[str] = ()
@@ -65,7 +63,7 @@ class Analyzer:
         reading = self._model.read(page.content, page.language)
         matches = self._matcher.matches(page.content, reading, page.language)
         score = self._scorer.score(reading, matches)
-        site = _Site(link_address(page.url).host, page.timestamp, site_type(page), score)
+        site = self._site(page, score)
         return DocumentScore(
             crawl=self._specification.name,
             version=self._version,
@@ -77,6 +75,11 @@ class Analyzer:
             links=tuple(self._links(page, site, matches, known)),
             entities=self._entities(matches),
         )
+
+    def _site(self, page: PageView, score: float) -> _Site:
+        weights, thresholds = self._specification.weights, self._specification.thresholds
+        formula = RelevanceFormula(weights, thresholds.relevant, score)
+        return _Site(link_address(page.url).host, page.timestamp, site_type(page), formula)
 
     def _entities(self, matches: Sequence[TermMatch]) -> tuple[tuple[str, int], ...]:
         """Return the entities of the specification that were found, most frequent first."""
@@ -117,8 +120,8 @@ class Analyzer:
         if verdict.outside:
             return [LinkScore(link.url, 0.0, role, {}, verdict.reason)]
         url = verdict.address or link.url
-        evidence = LinkEvidence(site.score, near, role, verdict.preferred, float(url not in known))
-        number, parts = self._formula.relevance(evidence)
+        evidence = LinkEvidence(near, role, verdict.preferred, url not in known)
+        number, parts = site.formula.relevance(evidence)
         reason = "without its session id" if verdict.address else verdict.reason
         return [*scores, LinkScore(url, number, role, parts, reason)]
 

@@ -29,21 +29,6 @@ _LIKELY = 2.0  # times the threshold of relevant pages, at which a document scor
 _DIGITS = 6
 
 
-class LinkEvidence(NamedTuple):
-    """What is known of a link, each in [0, 1].
-
-    `document` is the score of its page, `near` that of the text near the
-    link, `role` the role, `preferred` whether a rule prefers it, `novelty`
-    whether the URL is new.
-    """
-
-    document: float
-    near: float
-    role: LinkRole
-    preferred: bool
-    novelty: float
-
-
 def near_score(strengths: Iterable[float]) -> float:
     """Return the score of the text near a link, in [0, 1).
 
@@ -54,31 +39,49 @@ def near_score(strengths: Iterable[float]) -> float:
     return 1 - math.exp(-total) if total > 0 else 0.0
 
 
-class RelevanceFormula:
-    """The parts of relevance, weighted: each is its value in [0, 1] times its share of the weights.
+class LinkEvidence(NamedTuple):
+    """What is known of a link: the score of the text near it in [0, 1], its role, the rest.
 
-    `relevant` is the document score from which a page is relevant.
+    `preferred` tells whether a rule prefers it, `new` whether the URL is not captured yet.
     """
 
-    def __init__(self, weights: ScoreWeights, relevant: float) -> None:
+    near: float
+    role: LinkRole
+    preferred: bool = False
+    new: bool = True
+
+
+class RelevanceFormula:
+    """The relevance of the links of one page.
+
+    Each part is a value in [0, 1] times its share of the weights. `score` is
+    that of the page, `relevant` the one from which a page is relevant.
+    """
+
+    def __init__(self, weights: ScoreWeights, relevant: float, score: float) -> None:
         total = weights.document + weights.near + weights.role + weights.preferred + weights.novelty
         share = 1 / total if total > 0 else 0.0
-        self._document = weights.document * share
+        likely = _LIKELY * relevant
+        document = min(1.0, score / likely) if likely > 0 else 1.0
+        self._document = round(weights.document * share * document, _DIGITS)
         self._near = weights.near * share
-        self._roles = {role: worth * weights.role * share for role, worth in ROLE_WORTH.items()}
-        self._preferred = weights.preferred * share
-        self._novelty = weights.novelty * share
-        self._likely = _LIKELY * relevant
+        self._role = weights.role * share
+        self._preferred = round(weights.preferred * share, _DIGITS)
+        self._novelty = round(weights.novelty * share, _DIGITS)
 
     def relevance(self, evidence: LinkEvidence) -> tuple[float, dict[str, float]]:
         """Return the relevance of a link, in [0, 1], and its parts, which add up to it."""
-        likely = self._likely
-        document = min(1.0, evidence.document / likely) if likely > 0 else 1.0
+        document = self._document
+        near = round(self._near * evidence.near, _DIGITS)
+        role = round(self._role * ROLE_WORTH[evidence.role], _DIGITS)
+        preferred = self._preferred if evidence.preferred else 0.0
+        novelty = self._novelty if evidence.new else 0.0
+        total = round(document + near + role + preferred + novelty, _DIGITS)
         parts = {
-            "document": round(self._document * document, _DIGITS),
-            "near": round(self._near * evidence.near, _DIGITS),
-            "role": round(self._roles[evidence.role], _DIGITS),
-            "preferred": round(self._preferred, _DIGITS) if evidence.preferred else 0.0,
-            "novelty": round(self._novelty * evidence.novelty, _DIGITS),
+            "document": document,
+            "near": near,
+            "role": role,
+            "preferred": preferred,
+            "novelty": novelty,
         }
-        return min(1.0, round(sum(parts.values()), _DIGITS)), parts
+        return min(1.0, total), parts

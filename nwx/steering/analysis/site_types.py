@@ -53,13 +53,13 @@ _BODY_NAMES = {
 """Ids and classes of `<body>`."""
 
 _MARKUP = (
-    (SiteType.WORDPRESS, r"(?:src|href)=[^<>]{0,100}/wp-(?:content|includes)/"),
+    (SiteType.WORDPRESS, r"/wp-(?:content/(?:themes|plugins|uploads)|includes)/"),
     (SiteType.WORDPRESS, r"https://api\.w\.org/|Powered by.{0,80}WordPress"),
     (SiteType.DRUPAL, r"Drupal\.settings|drupal-settings-json|/misc/drupal\.js"),
     (SiteType.DRUPAL, r"/sites/(?:all|default)/(?:themes|modules|files)/"),
     (SiteType.JOOMLA, r"/media/(?:system|jui)/js/|index\.php\?option=com_|/components/com_"),
     (SiteType.MEDIAWIKI, r"wgArticleId|wgCanonicalNamespace|opensearch_desc\.php|mw-content-text"),
-    (SiteType.MEDIAWIKI, r"/skins/common/|load\.php\?[^<>]{0,80}skins|poweredby_mediawiki"),
+    (SiteType.MEDIAWIKI, r"/skins/common/|poweredby_mediawiki"),
     (SiteType.PHPBB, r"Powered by.{0,80}phpBB|/styles/prosilver/|ucp\.php\?mode="),
     (SiteType.VBULLETIN, r"clientscript/vbulletin|vBulletin_init|Powered by.{0,80}vBulletin"),
     (SiteType.DISCOURSE, r"discourse_(?:theme|current)|data-discourse-|/assets/discourse"),

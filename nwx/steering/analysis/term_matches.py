@@ -87,7 +87,9 @@ class _KeywordTree:
 
     def find(self, reading: TextReading) -> list[TermMatch]:
         """Return the keywords in a text, the longest at each place."""
-        root, lemmas, spans = self._root, reading.lemmas, reading.spans
+        root, lemmas = self._root, reading.lemmas
+        if root.keys().isdisjoint(lemmas):
+            return []
         found = []
         free = 0
         for index in [index for index, lemma in enumerate(lemmas) if lemma in root]:
@@ -100,7 +102,7 @@ class _KeywordTree:
                 if "" in node:
                     term, free = node[""], end
             if term is not None:
-                found.append(TermMatch(term, spans[index][0], spans[free - 1][1]))
+                found.append(TermMatch(term, reading.span(index)[0], reading.span(free - 1)[1]))
                 if len(found) >= MOST_MATCHES:
                     break
         return found

@@ -9,10 +9,8 @@ class DictionaryModel(LanguageModel):
 
     def read(self, text: str, language: str) -> TextReading:
         lemmas = lemmas_of(language)
-        pattern = word_pattern(text)
-        spans = [match.span() for match in pattern.finditer(text)]
-        of = lemmas.of
-        return TextReading(spans, [of(word) for word in pattern.findall(text)], lemmas.closed)
+        pieces = word_pattern(text).split(text)
+        return TextReading(pieces, list(map(lemmas.of, pieces[1::2])), lemmas.closed)
 
     def names(self, text: str, language: str) -> list[Name]:
         return []

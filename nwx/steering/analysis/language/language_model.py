@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from itertools import accumulate
 from typing import NamedTuple
 
 from nwx.steering.specifications.specification import EntityKind
@@ -16,17 +16,30 @@ class Name(NamedTuple):
     start: int
 
 
-@dataclass(frozen=True, slots=True)
 class TextReading:
-    """The words of a text: where each begins and ends in characters, and its lemma, folded.
+    """The words of a text: the lemma of each, folded, and where it is.
 
+    `pieces` are the text cut into what is between words and words, in turn.
     `closed` are those lemmas that are no nouns, verbs, adjectives and the
-    like, but articles, prepositions, numbers.
+    like, but articles, prepositions, pronouns.
     """
 
-    spans: Sequence[tuple[int, int]]
-    lemmas: Sequence[str]
-    closed: frozenset[str] = frozenset()
+    def __init__(
+        self,
+        pieces: Sequence[str],
+        lemmas: Sequence[str],
+        closed: frozenset[str] = frozenset(),
+    ) -> None:
+        self.lemmas = lemmas
+        self.closed = closed
+        self._pieces = pieces
+        self._ends: list[int] = []
+
+    def span(self, index: int) -> tuple[int, int]:
+        """Return where a word begins and ends in the text, in characters."""
+        if not self._ends:  # not asked for on most pages
+            self._ends = list(accumulate(map(len, self._pieces)))
+        return self._ends[2 * index], self._ends[2 * index + 1]
 
 
 class LanguageModel(ABC):

@@ -26,79 +26,80 @@ _PARTS = re.compile(r"[-_]+")
 _ORDER = {role: place for place, role in enumerate(LinkRole)}
 _OF_NAME = {name: LinkRole(role) for role, names in ROLE_NAMES.items() for name in names.split()}
 
-_URLS = {
-    LinkRole.LOGIN: r"(?:^|[/=])(?:(?:wp-)?log-?(?:in|out|on|off)|sign-?(?:in|up|out)"
-    r"|register|registration|lost-?password|create-?account)(?:\.[a-z]+)?(?:[/?&]|$)"
-    r"|(?:^|/)(?:user|account)/(?:register|password)",
-    LinkRole.COMMENT: r"(?:^|/)comments?(?:/|\.[a-z]+|\?|$)|/comment-page-\d",
-    LinkRole.CALENDAR: r"(?:^|/)(?:calendar|kalender|calendrier|calendario)(?:\.[a-z]+|[/?]|$)"
-    r"|[?&](?:month|monat|mois|tribe-bar-date)=\d",
-    LinkRole.PAGINATION: r"(?:^|/)page[/-]?\d+(?:\.[a-z]+|[/?]|$)"
-    r"|[?&;](?:page|paged|pg|start|offset|skip|seite|pagina|startat|pagenum|pageno)=\d",
-    LinkRole.ADVERTISEMENT: r"(?:^|/)(?:adclick|ads?|adserver|banners?)(?:\.[a-z]+|[/?]|$)",
-}
-"""Paths and queries by role, on any site."""
+_END = r"(?:\.[a-z]+)?(?:[/?&;]|$)"
+"""Behind a whole segment or value, with or without an extension."""
 
-_SITE_URLS: dict[SiteType, dict[LinkRole, str]] = {
+_ANY_SITE = {
+    LinkRole.LOGIN: rf"(?:(?:wp-)?log-?(?:in|out|on|off)|sign-?(?:in|up|out)|register|registration"
+    rf"|lost-?password|create-?account|(?:user|account)/(?:register|password)){_END}",
+    LinkRole.COMMENT: rf"comments?{_END}|comment-page-\d",
+    LinkRole.CALENDAR: rf"(?:calendar|kalender|calendrier|calendario){_END}"
+    r"|(?:month|monat|mois|tribe-bar-date)=\d",
+    LinkRole.PAGINATION: rf"page[/-]?\d+{_END}"
+    r"|(?:page|paged|pg|start|offset|skip|seite|pagina|startat|pagenum|pageno)=\d",
+    LinkRole.ADVERTISEMENT: rf"(?:adclick|ads?|adserver|banners?){_END}",
+}
+"""What stands in a URL behind one of `/ = ? & ; :`, by role, on any site."""
+
+_SITES: dict[SiteType, dict[LinkRole, str]] = {
     SiteType.WORDPRESS: {
         LinkRole.LOGIN: r"wp-(?:login|signup|admin)\b",
         LinkRole.COMMENT: r"replytocom=|comments/feed",
-        LinkRole.NAVIGATION: r"(?:^|/)(?:tag|category|author|archives?|feed)/|[?&](?:cat|m|tag)=",
+        LinkRole.NAVIGATION: r"(?:tag|category|author|archives?|feed)/|(?:cat|m|tag)=",
     },
     SiteType.DRUPAL: {
-        LinkRole.LOGIN: r"(?:^|[/=])user(?:/(?:login|register|password))?(?:[?&]|$)",
+        LinkRole.LOGIN: r"user(?:/(?:login|register|password))?(?:[?&]|$)",
         LinkRole.COMMENT: r"comment/reply/",
-        LinkRole.NAVIGATION: r"(?:^|/)taxonomy/|(?:^|/)(?:print|rss)",
+        LinkRole.NAVIGATION: r"taxonomy/|(?:print|rss)",
     },
     SiteType.JOOMLA: {
-        LinkRole.LOGIN: r"option=com_(?:users?|login|registration)",
+        LinkRole.LOGIN: r"com_(?:users?|login|registration)\b",
         LinkRole.PAGINATION: r"limitstart=",
-        LinkRole.NAVIGATION: r"option=com_(?:mailto|search|banners)|tmpl=component|format=feed",
+        LinkRole.NAVIGATION: r"com_(?:mailto|search|banners)\b|tmpl=component|format=feed",
     },
     SiteType.MEDIAWIKI: {
-        LinkRole.LOGIN: r"special:(?:userlogin|createaccount|userlogout)",
-        LinkRole.PAGINATION: r"[?&](?:from|pagefrom|pageuntil|offset)=",
-        LinkRole.NAVIGATION: r"[?&](?:action|oldid|diff|veaction|printable|redlink|curid)="
-        r"|(?:^|[/=:])(?:special|help|talk|user|user_talk|[a-z]+_talk|template|mediawiki|portal"
-        r"|spezial|hilfe|diskussion|benutzer|sp%c3%a9cial|aide|wikipedia|project)(?::|%3a)",
+        LinkRole.LOGIN: r"(?:userlogin|createaccount|userlogout)\b",
+        LinkRole.PAGINATION: r"(?:from|pagefrom|pageuntil|offset)=",
+        LinkRole.NAVIGATION: r"(?:action|oldid|diff|veaction|printable|redlink|curid)="
+        r"|(?:special|help|talk|user|[a-z]+_talk|template|mediawiki|portal|project|wikipedia"
+        r"|spezial|hilfe|diskussion|benutzer|sp%c3%a9cial|aide|discussion)(?::|%3a)",
     },
     SiteType.PHPBB: {
-        LinkRole.LOGIN: r"ucp\.php|login\.php|mode=(?:login|register)",
-        LinkRole.COMMENT: r"posting\.php|[?&]p=\d",
+        LinkRole.LOGIN: r"(?:ucp|login)\.php|mode=(?:login|register)",
+        LinkRole.COMMENT: r"posting\.php|p=\d",
         LinkRole.NAVIGATION: r"(?:memberlist|search|faq|viewonline|profile|groupcp|privmsg|index)"
-        r"\.php|[?&]view=(?:next|previous|print|newest|unread)",
+        r"\.php|view=(?:next|previous|print|newest|unread)",
     },
     SiteType.VBULLETIN: {
-        LinkRole.LOGIN: r"login\.php|register\.php|do=lostpw",
+        LinkRole.LOGIN: r"(?:login|register)\.php|do=lostpw",
         LinkRole.CALENDAR: r"calendar\.php",
-        LinkRole.COMMENT: r"newreply\.php|newthread\.php|showpost\.php|[?&]p=\d|#post",
+        LinkRole.COMMENT: r"(?:newreply|newthread|showpost)\.php|p=\d",
         LinkRole.NAVIGATION: r"(?:member|memberlist|search|faq|online|private|usercp|sendmessage"
         r"|printthread|subscription|misc|profile|report|forumdisplay|index)\.php",
     },
     SiteType.DISCOURSE: {
-        LinkRole.COMMENT: r"^t/[^/]+/\d+/\d+",
-        LinkRole.NAVIGATION: r"^(?:u|c|tags?|latest|top|categories|faq|about|tos|privacy|badges|g)"
+        LinkRole.COMMENT: r"t/[^/]+/\d+/\d+",
+        LinkRole.NAVIGATION: r"(?:u|c|tags?|latest|top|categories|faq|about|tos|privacy|badges|g)"
         r"(?:/|$)",
     },
     SiteType.BLOGGER: {
-        LinkRole.LOGIN: r"(?:^|/)(?:post-edit|comment-iframe|rearrange)\.(?:g|do)|blogger\.g",
+        LinkRole.LOGIN: r"(?:post-edit|comment-iframe|rearrange|blogger)\.(?:g|do)\b",
         LinkRole.COMMENT: r"showcomment=|comment\.g|feeds/\d+/comments",
-        LinkRole.PAGINATION: r"[?&]updated-(?:max|min)=",
-        LinkRole.NAVIGATION: r"^search/label/|_archive\.html|^feeds/|^\d{4}/(?:\d\d/)?(?:$|\?)",
+        LinkRole.PAGINATION: r"updated-(?:max|min)=",
+        LinkRole.NAVIGATION: r"search/label/|[\d_]+archive\.html|feeds/|\d{4}/(?:\d\d/)?(?:$|\?)",
     },
-    SiteType.NEWS: {},
-    SiteType.UNKNOWN: {},
 }
-"""Paths and queries by role, on sites of a type."""
+"""What else stands in URLs of sites of a type."""
 
 
 class _UrlRoles:
     """The roles that expressions find in paths and queries, all searched for at once."""
 
     def __init__(self, urls: dict[LinkRole, str]) -> None:
-        self._any = re.compile("|".join(f"(?:{text})" for text in urls.values()) or r"(?!)")
+        # One class of characters in front lets `re` skip what cannot begin a match.
+        self._any = re.compile(f"[/=?&;:](?:{'|'.join(urls.values())})")
         ordered = sorted(urls, key=_ORDER.__getitem__)
-        self._roles = [(role, re.compile(urls[role])) for role in ordered]
+        self._roles = [(role, re.compile(f"[/=?&;:](?:{urls[role]})")) for role in ordered]
 
     def of(self, place: str) -> LinkRole | None:
         """Return the first role of a path with its query, None where nothing is found."""
@@ -107,8 +108,8 @@ class _UrlRoles:
         return next(role for role, expression in self._roles if expression.search(place))
 
 
-_ANYWHERE = _UrlRoles(_URLS)
-_ON_SITE = {kind: _UrlRoles(urls) for kind, urls in _SITE_URLS.items()}
+_ON_ANY_SITE = _UrlRoles(_ANY_SITE)
+_ON_SITES = {kind: _UrlRoles(urls) for kind, urls in _SITES.items()}
 
 
 class LinkRoles:
@@ -124,14 +125,14 @@ class LinkRoles:
         tells something.
         """
         is_own = address.host == host
-        place = f"{address.path}?{address.query}" if address.query else address.path
-        if is_own and (found := _ON_SITE[site].of(place)):
+        place = f"/{address.path}?{address.query}" if address.query else f"/{address.path}"
+        if is_own and site in _ON_SITES and (found := _ON_SITES[site].of(place)):
             return found
         if not is_own and _is_advertiser(address.host):
             return LinkRole.ADVERTISEMENT
-        if found := _ANYWHERE.of(place):
+        if found := _ON_ANY_SITE.of(place):
             return found
-        if is_own and not place:
+        if is_own and place == "/":
             return LinkRole.NAVIGATION
         return self._by_surroundings(link.classes) or _by_anchor(link.text)
 

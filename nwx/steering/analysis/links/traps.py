@@ -41,7 +41,8 @@ def trap_of(url: str, address: LinkAddress, role: LinkRole, timestamp: str) -> s
 
 def without_session(url: str) -> str:
     """Return a URL without the session ids that it holds, "" where it holds none."""
-    if len(url) > _LONGEST_URL or not _SESSION.search(url):
+    may_have = "=" in url or "(" in url
+    if not may_have or len(url) > _LONGEST_URL or not _SESSION.search(url):
         return ""
     return _SESSION.sub("", url).rstrip("?&;")
 
