@@ -14,6 +14,8 @@ from webapp.cdx import dedup, memento
 from webapp.cdx import routes as cdx
 from webapp.cdx.origins import origins_of
 from webapp.cdx.service import CdxService
+from webapp.crawls import editor as crawl_editor
+from webapp.crawls import page as crawls
 from webapp.explore import api as facets
 from webapp.explore import exports as explorer_exports
 from webapp.explore import page as explorer
@@ -45,6 +47,8 @@ _MODULES = (
     explorer_exports,
     links,
     missing_page,
+    crawls,
+    crawl_editor,
     pages,
     api,
     facets,
@@ -98,9 +102,10 @@ def create_app(
     whether it runs. `cdx_sources` are asked for captures beside the engine;
     with `cdx_token`, whoever has it may write captures. Pages of
     `cdx_origins` may read what the CDX server answers. With `queue_token`,
-    whoever has it may send URLs to the crawler's queue and lease them, within
-    `queue_limits`. `limits` bounds what is answered at once. The engine is
-    used by several threads at once and stays open: whoever opened it closes it.
+    whoever has it may send URLs to the crawler's queue, lease them within
+    `queue_limits`, and save crawl specifications. `limits` bounds what is
+    answered at once. The engine is used by several threads at once and stays
+    open: whoever opened it closes it.
     """
     app = Flask(__name__)
     app.config["SEND_FILE_MAX_AGE_DEFAULT"] = STATIC_SECONDS

@@ -1,0 +1,186 @@
+"""The editor of crawl specifications: checks, saves, restores; only with the token."""
+
+from dataclasses import dataclass
+
+from flask import Blueprint, Response, make_response, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import Forbidden
+
+from nwx.engine.crawls.crawl_index import StoredSpecification
+from nwx.errors import EngineConflictError
+from nwx.steering.specifications.files import read_specification
+from nwx.steering.specifications.problems import SpecificationError, SpecificationProblem
+from nwx.steering.specifications.specification import CrawlSpecification
+from nwx.steering.specifications.specification_store import restore, save_text
+from webapp.crawls.page import is_writable, requested_number, stored_or_404
+from webapp.queue.service import queue_service
+from webapp.server.tokens import has_token
+from webapp.site import parameters
+from webapp.site.context import engine
+
+blueprint = Blueprint("crawl_editor", __name__, url_prefix="/crawls")
+
+MOST_EDITED_CHARACTERS = 500_000
+"""Longer specifications are added by the command: a form's body must not be large."""
+
+_FORM_BYTES = 4 << 20
+_PROBLEMS_SHOWN = 200
+_TEMPLATE = """\
+name = ""
+seeds = [
+  "https://",
+]
+keywords = [
+  "",
+]
+
+[[entities]]
+name = ""
+aliases = []
+kind = "other"
+
+[[rules]]
+action = "prefer"
+hosts = []
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Edited:
+    """A form: what is edited, of which crawl ("" is a new one), and from which number on."""
+
+    text: str
+    name: str = ""
+    number: int = 0
+    problems: tuple[SpecificationProblem, ...] = ()
+    message: str = ""
+    valid: CrawlSpecification | None = None
+
+
+@blueprint.get("/new")
+def new_crawl() -> ResponseReturnValue:
+    """Show the editor with a beginning."""
+    return _page(_Edited(_TEMPLATE))
+
+
+@blueprint.get("/<name>/edit")
+def edit_crawl(name: str) -> ResponseReturnValue:
+    """Show the editor with the specification of a crawl, or an earlier one."""
+    crawls = engine().crawl_index()
+    last = stored_or_404(crawls, name)
+    number = requested_number()
+    shown = stored_or_404(crawls, name, number) if number else last
+    return _page(_Edited(shown.text, last.name, last.number))
+
+
+@blueprint.post("/new")
+def save_new_crawl() -> ResponseReturnValue:
+    """Check or save a new specification."""
+    return _answer("")
+
+
+@blueprint.post("/<name>/edit")
+def save_crawl(name: str) -> ResponseReturnValue:
+    """Check or save the specification of a crawl."""
+    return _answer(name)
+
+
+@blueprint.post("/<name>/restore")
+def restore_version(name: str) -> ResponseReturnValue:
+    """Save an earlier specification again."""
+    check_sender()
+    crawls = engine().crawl_index()
+    number = parameters.number_parameter(request.form, "number", 0, 1, 10**9)
+    stored_or_404(crawls, name, number)
+    return _to_crawl(restore(crawls, name, str(number)))
+
+
+def _answer(name: str) -> ResponseReturnValue:
+    edited = _posted(name)
+    try:
+        specification = _checked(edited)
+        if request.form.get("action") == "check":
+            return _page(_with(edited, valid=specification))
+        check_sender()
+        saved = save_text(engine().crawl_index(), edited.text, "", expected=edited.number)
+    except SpecificationError as error:
+        return _page(_with(edited, problems=error.problems[:_PROBLEMS_SHOWN]), 400)
+    except EngineConflictError:
+        return _page(_conflicting(edited), 409)
+    return _to_crawl(saved)
+
+
+def _posted(name: str) -> _Edited:
+    """Return what a form holds; line ends are those of files again."""
+    request.max_form_memory_size = _FORM_BYTES
+    number = parameters.number_parameter(request.form, "number", 0, 0, 10**9)
+    text = request.form.get("text", "").replace("\r\n", "\n")
+    return _Edited(text, name, number)
+
+
+def _checked(edited: _Edited) -> CrawlSpecification:
+    """Return the specification of a form; raises SpecificationError where it is none."""
+    if len(edited.text) > MOST_EDITED_CHARACTERS:
+        reason = (
+            f"has {len(edited.text):,} characters; the page takes {MOST_EDITED_CHARACTERS:,}, "
+            f"`nwx crawls add` takes more"
+        )
+        raise SpecificationError("", [SpecificationProblem("", reason)])
+    specification = read_specification(edited.text, "")
+    if edited.name and specification.name != edited.name:
+        reason = f"is {specification.name!r}; the name of {edited.name} cannot be changed"
+        raise SpecificationError("", [SpecificationProblem("name", reason)])
+    return specification
+
+
+def check_sender() -> None:
+    """Raise Forbidden unless a form was sent from here, by somebody who has the token."""
+    token = queue_service().token
+    if not token:
+        raise Forbidden("nothing is saved here; it needs NWX_QUEUE_TOKEN to be set")
+    if request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
+        raise Forbidden("crawl specifications are saved from their own pages only")
+    if not has_token(f"Bearer {request.form.get('token', '')}", token):
+        raise Forbidden("the token is wrong; it is the NWX_QUEUE_TOKEN of this service")
+
+
+def _conflicting(edited: _Edited) -> _Edited:
+    """Return a form that says what is in its way; sent again, it takes the place of that."""
+    crawls = engine().crawl_index()
+    name = edited.name or read_specification(edited.text, "").name
+    last = crawls.specification(name)
+    if last is None:
+        return _Edited(edited.text, "", 0, message="The crawl was removed; save again to add it.")
+    message = (
+        f"There is a crawl {name} already, saved as number {last.number}."
+        if not edited.name
+        else f"Somebody else saved number {last.number} of {name} meanwhile."
+    )
+    return _Edited(edited.text, name, last.number, message=message)
+
+
+def _with(
+    edited: _Edited,
+    problems: tuple[SpecificationProblem, ...] = (),
+    valid: CrawlSpecification | None = None,
+) -> _Edited:
+    return _Edited(edited.text, edited.name, edited.number, problems, "", valid)
+
+
+def _page(edited: _Edited, status: int = 200) -> Response:
+    is_long = len(edited.text) > MOST_EDITED_CHARACTERS
+    page = render_template(
+        "crawl_editor.html",
+        edited=edited,
+        is_long=is_long,
+        writable=is_writable(),
+        action=url_for(".save_crawl", name=edited.name)
+        if edited.name
+        else url_for(".save_new_crawl"),
+    )
+    return make_response(page, status)
+
+
+def _to_crawl(saved: StoredSpecification) -> ResponseReturnValue:
+    address = url_for("crawls.show_crawl", name=saved.name, saved=saved.number)
+    return redirect(address, code=303)
