@@ -54,6 +54,7 @@ GROUPS = {
         "compare": "Compare two collections, or a collection with a crawl specification.",
         "cdx-server": "Answer CDX queries of crawlers and playback tools.",
         "steer": "Analyse pages by a crawl specification, and send links to the queue.",
+        "queue": "Serve and change the queue of URLs that crawlers fetch.",
     },
 }
 """The commands by group, and what each does; a command's module is loaded when it is asked for."""

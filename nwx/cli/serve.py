@@ -28,6 +28,8 @@ class _Options:
     cdx_token: str
     cdx_origins: tuple[str, ...]
     queue_token: str
+    queue_delay: float
+    queue_in_flight: int
     create: bool
     search_seconds: float | None
     title: str
@@ -104,6 +106,22 @@ _HANDED_ON = (
     help="Token that allows using the crawler's queue at /urls.  [NWX_QUEUE_TOKEN]",
 )
 @click.option(
+    "--queue-delay",
+    type=click.FloatRange(0),
+    default=1.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Queue: seconds between two leases of a host.",
+)
+@click.option(
+    "--queue-in-flight",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Queue: URLs of a host that are leased at the same time; 0 for any number.",
+)
+@click.option(
     "--search-seconds",
     type=click.FloatRange(0, min_open=True),
     metavar="SECONDS",
@@ -127,6 +145,7 @@ def command(settings: Settings, /, **given: Any) -> None:
             "--replay-host needs --search-url, the address that playback links back to"
         )
     # Imported here: the libraries of the pages are no concern of the other commands.
+    from nwx.engine.queue.crawl_queue import LeaseLimits
     from webapp.application import DEFAULT_TITLE
     from webapp.server.service import (
         ServiceAddresses,
@@ -147,6 +166,7 @@ def command(settings: Settings, /, **given: Any) -> None:
         cdx_token=asked.cdx_token or settings.cdx_token,
         queue_token=asked.queue_token or settings.queue_token,
         search_seconds=asked.search_seconds or settings.search_seconds,
+        queue_limits=LeaseLimits(asked.queue_delay, asked.queue_in_flight or None),
         title=asked.title or DEFAULT_TITLE,
         **{name: getattr(asked, name) for name in _HANDED_ON},
     )

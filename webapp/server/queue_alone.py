@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from flask import Flask, Response
 
 from nwx.engine.open import open_engine
-from nwx.engine.queue.crawl_queue import NO_LIMITS, LeaseLimits
+from nwx.engine.queue.crawl_queue import LeaseLimits
 from nwx.settings import Settings
+from nwx.steering.queue.lease_limits import POLITE_LIMITS, SpecificationLimits
 from webapp.hosts import HostCheck
 from webapp.queue import routes
 from webapp.queue.service import MOST_URLS, QueueService
@@ -22,8 +23,8 @@ from webapp.server.worker_pool import WorkerPool
 class QueueServerSettings:
     """Where to listen, and the queue of which archive to serve; `token` is that of QueueService.
 
-    Each of the `workers` answers `threads` requests at once. `limits` are
-    those of crawls whose specification has none.
+    Each of the `workers` answers `threads` requests at once. `limits` hold
+    where the specification of a crawl has none.
     """
 
     archive: Settings
@@ -32,7 +33,7 @@ class QueueServerSettings:
     port: int = 8080
     workers: int = 1
     threads: int = DEFAULT_THREADS
-    limits: LeaseLimits = NO_LIMITS
+    limits: LeaseLimits = POLITE_LIMITS
     most_urls: int = MOST_URLS
 
 
@@ -46,7 +47,8 @@ class QueueServerMaker:
         """Return the application; the archive is closed with `stack`."""
         asked = self.settings
         engine = stack.enter_context(open_engine(asked.archive))
-        service = QueueService(engine, asked.token, lambda crawl: asked.limits, asked.most_urls)
+        limits = SpecificationLimits(engine.crawl_index(), asked.limits)
+        service = QueueService(engine, asked.token, limits, asked.most_urls)
         return OpenedApplication(create_queue_app(service))
 
 

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from nwx.cdxserver.loaded_lines import make_ready
 from nwx.cdxserver.sources.from_arguments import open_sources
 from nwx.engine.open import open_engine
+from nwx.engine.queue.crawl_queue import LeaseLimits
 from nwx.errors import SettingsError
 from nwx.settings import DEFAULT_SEARCH_SECONDS, Settings
+from nwx.steering.queue.lease_limits import POLITE_LIMITS, SpecificationLimits
 from webapp.application import DEFAULT_TITLE, create_app
 from webapp.cdx.routes import at_once_of
 from webapp.replay.process import PathIndex, PlaybackFolder, ReplayProcess
@@ -33,7 +35,8 @@ class ServiceSettings:
     name of this machine for playback alone. Each of the `workers` answers
     `threads` requests at once. `cdx_sources` are named as `open_sources`
     wants them; `cdx_token`, `cdx_origins` and `queue_token` are those of
-    `create_app`. A search may take `search_seconds`.
+    `create_app`; `queue_limits` hold where a crawl specification has none. A
+    search may take `search_seconds`.
     """
 
     host: str = "127.0.0.1"
@@ -51,6 +54,7 @@ class ServiceSettings:
     search_seconds: float = DEFAULT_SEARCH_SECONDS
     cdx_origins: tuple[str, ...] = ()
     queue_token: str = ""
+    queue_limits: LeaseLimits = POLITE_LIMITS
 
     @property
     def writes(self) -> bool:
@@ -105,6 +109,7 @@ class PagesMaker:
             limits=limits_for(settings.threads, settings.search_seconds),
             cdx_origins=settings.cdx_origins,
             queue_token=settings.queue_token,
+            queue_limits=SpecificationLimits(engine.crawl_index(), settings.queue_limits),
         )
         return OpenedApplication(app, at_once_of(app))
 

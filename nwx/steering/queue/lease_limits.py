@@ -1,0 +1,47 @@
+"""How much is leased of each crawl: what its specification says, or else what is usual."""
+
+import threading
+from dataclasses import replace
+
+from cachetools import TTLCache
+
+from nwx.engine.crawls.crawl_index import CrawlIndex
+from nwx.engine.queue.crawl_queue import LeaseLimits
+from nwx.steering.specifications.files import read_specification
+
+POLITE_LIMITS = LeaseLimits(delay_seconds=1.0, in_flight=1)
+"""What a server keeps to where it is told nothing else: what crawlers do of their own accord."""
+
+_KNOWN_SECONDS = 5.0
+_KNOWN_CRAWLS = 1_000
+
+
+class SpecificationLimits:
+    """The limits of crawls by their names (`LimitsOf`); changes are heeded after a few seconds.
+
+    The delay and the leases in flight are the `usual` ones; pages, and pages
+    of a host, are those of the crawl's specification where it has them.
+    """
+
+    def __init__(self, crawls: CrawlIndex, usual: LeaseLimits) -> None:
+        self._crawls = crawls
+        self._usual = usual
+        self._known: TTLCache[str, LeaseLimits] = TTLCache(_KNOWN_CRAWLS, _KNOWN_SECONDS)
+        self._guard = threading.Lock()
+
+    def __call__(self, crawl: str) -> LeaseLimits:
+        """Return the limits of a crawl."""
+        with self._guard:
+            if crawl not in self._known:
+                self._known[crawl] = self._read(crawl)
+            return self._known[crawl]
+
+    def _read(self, crawl: str) -> LeaseLimits:
+        stored = self._crawls.specification(crawl) if crawl else None
+        if stored is None:
+            return self._usual
+        limits = read_specification(stored.text, f"the specification {crawl}").limits
+        pages = self._usual.pages if limits.pages is None else limits.pages
+        of_host = limits.pages_per_host
+        of_host = self._usual.pages_per_host if of_host is None else of_host
+        return replace(self._usual, pages=pages, pages_per_host=of_host)
