@@ -31,7 +31,7 @@ from webapp.site.question_limits import answer_search
 
 blueprint = Blueprint("crawls", __name__, url_prefix="/crawls")
 
-LINKS_A_PAGE = 50
+SCORED_A_PAGE = 50
 _MOST_PAGES = 10_000
 _MEDIA_TYPES = {"toml": "application/toml", "json": "application/json"}
 PARTS = ("document", "near", "role", "preferred", "novelty")
@@ -97,8 +97,8 @@ def show_crawl(name: str) -> ResponseReturnValue:
     stored = stored_or_404(crawls, name)
 
     def links() -> list[ListedLink]:
-        start = (page - 1) * LINKS_A_PAGE
-        return _listed(archive, crawls.best_links(name, LINKS_A_PAGE + 1, start, host, version))
+        start = (page - 1) * SCORED_A_PAGE
+        return _listed(archive, crawls.best_links(name, SCORED_A_PAGE + 1, start, host, version))
 
     found = answer_search(links)
     return render_template(
@@ -107,8 +107,8 @@ def show_crawl(name: str) -> ResponseReturnValue:
         specification=_readable(stored),
         analysed=crawls.analysed_versions(name),
         version=version,
-        links=found[:LINKS_A_PAGE],
-        more=len(found) > LINKS_A_PAGE and page < _MOST_PAGES,
+        links=found[:SCORED_A_PAGE],
+        more=len(found) > SCORED_A_PAGE and page < _MOST_PAGES,
         page=page,
         host=host,
         saved=saved,
