@@ -178,7 +178,7 @@ def _line(queued: "QueuedUrl", *, as_json: bool) -> str:
     return clean(f"{priority:>5}  {queued.state:<11}  {queued.url}{crawl}")
 
 
-@command.command()
+@command.command("add")
 @_URLS
 @_FILE
 @_CRAWL
@@ -193,7 +193,7 @@ def _line(queued: "QueuedUrl", *, as_json: bool) -> str:
 @click.option("--again", is_flag=True, help="Fetch those again that were fetched.")
 @_JSON
 @click.pass_obj
-def add(
+def add_urls(
     settings: Settings,
     urls: tuple[str, ...],
     file: str | None,
@@ -293,11 +293,11 @@ def _print_counts(counts: "PutCounts", *, as_json: bool) -> None:
     )
 
 
-@command.command()
+@command.command("counts")
 @_OF_CRAWL
 @_JSON
 @click.pass_obj
-def counts(settings: Settings, crawl: str, as_json: bool) -> None:
+def print_counts(settings: Settings, crawl: str, as_json: bool) -> None:
     """Count the URLs of the queue by their state."""
     with _opened(settings, read_only=True) as engine:
         found = asdict(engine.crawl_queue().counts(crawl))

@@ -13,7 +13,7 @@ from nwx.engine.document_index import DocumentIndex
 from nwx.engine.facet_store import FacetStore
 from nwx.engine.inlinks.inlink_index import InlinkIndex
 from nwx.engine.ledger import Ledger
-from nwx.engine.queue.crawl_queue import CrawlQueue, Outbox
+from nwx.engine.queue.crawl_queue import CrawlQueue, UpdateOutbox
 from nwx.errors import UsageError
 from nwx.model import Batch, IndexName, IndexStats, SourceFile, Written
 
@@ -162,7 +162,7 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
         """Return the queue of URLs for crawlers; others may use it while an import writes."""
 
     @abstractmethod
-    def outbox(self) -> Outbox:
+    def outbox(self) -> UpdateOutbox:
         """Return the updates that are to be sent to queues elsewhere."""
 
     @abstractmethod

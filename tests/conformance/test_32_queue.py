@@ -10,11 +10,11 @@ from nwx.engine.base import Engine
 from nwx.engine.queue.crawl_queue import (
     CrawlQueue,
     LeaseLimits,
-    Outbox,
     OutboxEntry,
     PutCounts,
     QueueCounts,
     QueuedUrl,
+    UpdateOutbox,
     UrlState,
     UrlUpdate,
 )
@@ -31,7 +31,7 @@ def queue(engine: Engine) -> CrawlQueue:
 
 
 @pytest.fixture
-def outbox(engine: Engine) -> Outbox:
+def outbox(engine: Engine) -> UpdateOutbox:
     return engine.outbox()
 
 
@@ -316,7 +316,7 @@ UPDATES = [
 ]
 
 
-def test_an_outbox_keeps_the_order(outbox: Outbox) -> None:
+def test_an_outbox_keeps_the_order(outbox: UpdateOutbox) -> None:
     assert outbox.pending("http://q.example", 10) == []
     assert outbox.queues() == {}
     outbox.add(UPDATES[:1], "http://q.example")
@@ -329,7 +329,7 @@ def test_an_outbox_keeps_the_order(outbox: Outbox) -> None:
     assert outbox.queues() == {"http://other.example": 1, "http://q.example": 3}
 
 
-def test_what_is_delivered_is_removed(outbox: Outbox) -> None:
+def test_what_is_delivered_is_removed(outbox: UpdateOutbox) -> None:
     outbox.add(UPDATES, "http://q.example")
     outbox.add(UPDATES[:1], "http://other.example")
     first = outbox.pending("http://q.example", 2)

@@ -173,7 +173,7 @@ class OutboxEntry(NamedTuple):
     update: UrlUpdate
 
 
-class Outbox(ABC):
+class UpdateOutbox(ABC):
     """Updates that are to be sent to queues elsewhere, in order, until they were taken there."""
 
     @abstractmethod

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Protocol
 
-from nwx.engine.queue.crawl_queue import CrawlQueue, Outbox, OutboxEntry, UrlUpdate
+from nwx.engine.queue.crawl_queue import CrawlQueue, OutboxEntry, UpdateOutbox, UrlUpdate
 from nwx.errors import (
     CrawlerError,
     CrawlerUnavailableError,
@@ -41,18 +41,18 @@ class DeliveryReport:
     failures: int = 0
 
 
-Tell = Callable[[NwxError], object]
+TellError = Callable[[NwxError], object]
 
 
 def deliver_updates(
-    outbox: Outbox,
+    outbox: UpdateOutbox,
     queue: str,
     token: str = "",
     stopping: threading.Event | None = None,
     *,
     own: CrawlQueue | None = None,
     until_empty: bool = False,
-    tell: Tell = lambda error: None,
+    tell: TellError = lambda error: None,
 ) -> DeliveryReport:
     """Bring what waits for a queue there until `stopping` is set, or with `until_empty` until done.
 
@@ -78,11 +78,11 @@ class _Delivery:
 
     def __init__(
         self,
-        outbox: Outbox,
+        outbox: UpdateOutbox,
         queue: str,
         target: UpdateTarget,
         ending: threading.Event,
-        tell: Tell,
+        tell: TellError,
     ) -> None:
         self._outbox = outbox
         self._queue = queue

@@ -32,9 +32,10 @@ class SpecificationLimits:
     def __call__(self, crawl: str) -> LeaseLimits:
         """Return the limits of a crawl."""
         with self._guard:
-            if crawl not in self._known:
-                self._known[crawl] = self._read(crawl)
-            return self._known[crawl]
+            found = self._known.get(crawl)
+            if found is None:
+                found = self._known[crawl] = self._read(crawl)
+            return found
 
     def _read(self, crawl: str) -> LeaseLimits:
         stored = self._crawls.specification(crawl) if crawl else None

@@ -18,7 +18,7 @@ _NO_BOUND = 1 << 60
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class LeaseCandidate:
     """A URL that may be leased, and the version of its entry that was found."""
 
     entry: QueueEntry
@@ -34,7 +34,7 @@ class _CrawlBounds:
     given: Mapping[str, int]
 
 
-class Candidates:
+class LeaseCandidates:
     """Searches for the URLs that may be leased next."""
 
     def __init__(self, store: QueueStore, hosts: QueueHosts, limits: LimitsOf) -> None:
@@ -44,10 +44,10 @@ class Candidates:
 
     def find(
         self, count: int, host: str, crawl: str, now: float, without: Collection[str]
-    ) -> list[Candidate]:
+    ) -> list[LeaseCandidate]:
         """Return up to so many URLs, the best first; none of the hosts `without`."""
         bounds = {name: self._bounds(name) for name in self._crawls(crawl)}
-        offers: list[Candidate] = []
+        offers: list[LeaseCandidate] = []
         for name, one in bounds.items():
             if one.pages > 0:
                 offers += self._offers(name, one, count, host, now, without)
@@ -85,7 +85,7 @@ class Candidates:
         host: str,
         now: float,
         without: Collection[str],
-    ) -> Iterator[Candidate]:
+    ) -> Iterator[LeaseCandidate]:
         limits = bounds.limits
         full = _full_hosts(bounds)
         excluded = {*without, *self._hosts.blocked(limits, now), *full}
@@ -102,7 +102,7 @@ class Candidates:
             inner = hit.get("inner_hits")
             for one in inner["urls"]["hits"]["hits"] if inner else [hit]:
                 stored = StoredEntry.of_hit(one)
-                yield Candidate(entry_from_source(stored.source), stored)
+                yield LeaseCandidate(entry_from_source(stored.source), stored)
 
 
 def _full_hosts(bounds: _CrawlBounds) -> Iterator[str]:
@@ -135,8 +135,8 @@ def of_crawl(crawl: str) -> list[Body]:
 
 
 def _within(
-    offers: Sequence[Candidate], bounds: Mapping[str, _CrawlBounds], count: int
-) -> Iterator[Candidate]:
+    offers: Sequence[LeaseCandidate], bounds: Mapping[str, _CrawlBounds], count: int
+) -> Iterator[LeaseCandidate]:
     """Give the first so many offers that keep to the bounds of their crawls."""
     of_hosts: Counter[tuple[str, str]] = Counter()
     of_crawls: Counter[str] = Counter()

@@ -7,7 +7,7 @@ import msgspec
 
 from nwx.engine.elastic.queue.store import GrowingNumbers, QueueStore, term
 from nwx.engine.elastic.server import Body
-from nwx.engine.queue.crawl_queue import Outbox, OutboxEntry, UrlUpdate
+from nwx.engine.queue.crawl_queue import OutboxEntry, UpdateOutbox, UrlUpdate
 
 UPDATE_KIND, _SENDER = "update", "sender"
 _SENDER_BYTES = 12
@@ -15,7 +15,7 @@ _RANDOM_BYTES = 6
 _MOST_QUEUES = 10_000
 
 
-class ElasticOutbox(Outbox):
+class ElasticOutbox(UpdateOutbox):
     """The outbox in the index `<prefix>-queue`.
 
     Numbers grow with the time at which updates were added; of several

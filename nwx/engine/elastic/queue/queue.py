@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from math import ceil
 from typing import Any
 
-from nwx.engine.elastic.queue.candidates import Candidate, Candidates, of_crawl
+from nwx.engine.elastic.queue.candidates import LeaseCandidate, LeaseCandidates, of_crawl
 from nwx.engine.elastic.queue.hosts import QueueHosts
 from nwx.engine.elastic.queue.store import GrowingNumbers, QueueStore, StoredEntry, term
 from nwx.engine.elastic.server import Body, pause
@@ -113,7 +113,7 @@ class ElasticCrawlQueue(CrawlQueue):
         if not self._store.refresh():
             return []
         self._end_leases()
-        candidates = Candidates(self._store, self._hosts, limits)
+        candidates = LeaseCandidates(self._store, self._hosts, limits)
         leased: list[QueueEntry] = []
         full: set[str] = set()
         for attempt in range(_ATTEMPTS):
@@ -131,7 +131,7 @@ class ElasticCrawlQueue(CrawlQueue):
         return [entry.queued() for entry in leased]
 
     def _claim(
-        self, found: Sequence[Candidate], seconds: float, limits: LimitsOf, full: set[str]
+        self, found: Sequence[LeaseCandidate], seconds: float, limits: LimitsOf, full: set[str]
     ) -> list[QueueEntry]:
         """Lease those candidates that their hosts allow and nobody else has taken meanwhile.
 

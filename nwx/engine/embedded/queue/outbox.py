@@ -6,12 +6,12 @@ from collections.abc import Sequence
 import msgspec
 
 from nwx.engine.embedded.queue.database import QueueDatabase
-from nwx.engine.queue.crawl_queue import Outbox, OutboxEntry, UrlUpdate
+from nwx.engine.queue.crawl_queue import OutboxEntry, UpdateOutbox, UrlUpdate
 
 _SENDER_BYTES = 12
 
 
-class EmbeddedOutbox(Outbox):
+class EmbeddedOutbox(UpdateOutbox):
     """The outbox in the file `queue.db` of an archive."""
 
     def __init__(self, database: QueueDatabase) -> None:

@@ -27,10 +27,10 @@ def test_a_crawl_without_a_specification_has_the_usual_ones(engine: Engine) -> N
 
 def test_what_a_specification_says_counts(engine: Engine) -> None:
     crawls = engine.crawl_index()
-    crawls.save_specification("one", "v", 'name = "one"\n[limits]\npages = 0\npages_per_host = 2\n')
+    crawls.save_specification("one", "v", 'name = "one"\n[limits]\npages = 9\npages_per_host = 2\n')
     crawls.save_specification("two", "v", 'name = "two"\n')
     limits = SpecificationLimits(crawls, USUAL)
-    assert limits("one") == LeaseLimits(2.0, 3, pages_per_host=2, pages=0)
+    assert limits("one") == LeaseLimits(2.0, 3, pages_per_host=2, pages=9)
     assert limits("two") == USUAL
 
 
