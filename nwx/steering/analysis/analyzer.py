@@ -2,16 +2,16 @@
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore
 from nwx.steering.analysis.document_scorer import DocumentScorer
 from nwx.steering.analysis.language.dictionary_model import DictionaryModel
 from nwx.steering.analysis.language.language_model import LanguageModel
-from nwx.steering.analysis.links.link_address import link_address
+from nwx.steering.analysis.links.link_address import LinkAddress, link_address
 from nwx.steering.analysis.links.link_classifier import LinkClassifier
-from nwx.steering.analysis.links.link_roles import LinkRoles
-from nwx.steering.analysis.near_text import NearTerms, side_text
+from nwx.steering.analysis.links.link_roles import LinkRole, LinkRoles
+from nwx.steering.analysis.near_text import NearTerms, side_text, text_without
 from nwx.steering.analysis.page_view import PageLink, PageView
 from nwx.steering.analysis.relevance import LinkEvidence, RelevanceFormula
 from nwx.steering.analysis.site_types import SiteType, site_type
@@ -20,14 +20,12 @@ from nwx.steering.analysis.term_statistics import TermStatistics
 from nwx.steering.specifications.specification import CrawlSpecification
 
 
-@dataclass(frozen=True, slots=True)
-class _Site:
-    """What is the same for all links of a page."""
+class _PlacedLink(NamedTuple):
+    """A link with the parts of its URL, and its role on the page."""
 
-    host: str
-    timestamp: str
-    kind: SiteType
-    formula: RelevanceFormula
+    link: PageLink
+    address: LinkAddress
+    role: LinkRole
 
 
 class Analyzer:
@@ -60,10 +58,15 @@ class Analyzer:
         `known` are those of these URLs that are captured already. Of several
         links to a URL the most relevant counts.
         """
-        reading = self._model.read(page.content, page.language)
-        matches = self._matcher.matches(page.content, reading, page.language)
+        kind = site_type(page)
+        links = self._placed_links(page, kind)
+        # What menus say is on every page of a site, whatever the page is about.
+        menus = [placed.link for placed in links if placed.role is not LinkRole.CONTENT]
+        text = text_without(page.content, menus)
+        reading = self._model.read(text, page.language)
+        matches = self._matcher.matches(text, reading, page.language)
         score = self._scorer.score(reading, matches)
-        site = self._site(page, score)
+        near = self._near_terms(page, links, matches)
         return DocumentScore(
             crawl=self._specification.name,
             version=self._version,
@@ -71,15 +74,14 @@ class Analyzer:
             url=page.url,
             timestamp=page.timestamp,
             score=score,
-            site_type=site.kind,
-            links=tuple(self._links(page, site, matches, known)),
+            site_type=kind,
+            links=tuple(self._links(page, links, near, self._formula(score), known)),
             entities=self._entities(matches),
         )
 
-    def _site(self, page: PageView, score: float) -> _Site:
+    def _formula(self, score: float) -> RelevanceFormula:
         weights, thresholds = self._specification.weights, self._specification.thresholds
-        formula = RelevanceFormula(weights, thresholds.relevant, score)
-        return _Site(link_address(page.url).host, page.timestamp, site_type(page), formula)
+        return RelevanceFormula(weights, thresholds.relevant, score)
 
     def _entities(self, matches: Sequence[TermMatch]) -> tuple[tuple[str, int], ...]:
         """Return the entities of the specification that were found, most frequent first."""
@@ -88,30 +90,52 @@ class Analyzer:
         entities = self._specification.entities
         return tuple((entities[place].name, count) for place, count in counts.most_common())
 
-    def _links(
-        self, page: PageView, site: _Site, matches: Sequence[TermMatch], known: Collection[str]
-    ) -> list[LinkScore]:
-        text, places = side_text(page)
+    def _placed_links(self, page: PageView, kind: SiteType) -> list[_PlacedLink]:
+        host = link_address(page.url).host
+        found = []
+        for link in page.links:
+            address = link_address(link.url)
+            found.append(_PlacedLink(link, address, self._roles.of(link, address, host, kind)))
+        return found
+
+    def _near_terms(
+        self, page: PageView, links: Sequence[_PlacedLink], matches: Sequence[TermMatch]
+    ) -> NearTerms:
+        apart = [each.link.place < 0 or each.role is not LinkRole.CONTENT for each in links]
+        text, places = side_text(page, apart)
         reading = self._model.read(text, page.language)
         side_matches = self._matcher.matches(text, reading, page.language)
-        near = NearTerms(page, matches, side_matches, places, self._scorer.strengths)
+        return NearTerms(page, matches, side_matches, places, self._scorer.strengths)
+
+    def _links(
+        self,
+        page: PageView,
+        links: Sequence[_PlacedLink],
+        near: NearTerms,
+        formula: RelevanceFormula,
+        known: Collection[str],
+    ) -> list[LinkScore]:
         best: dict[str, LinkScore] = {}
-        for index, link in enumerate(page.links):
-            if link.url == page.url:
+        for index, placed in enumerate(links):
+            if placed.link.url == page.url:
                 continue
-            for found in self._link(link, site, near.score(index), known):
+            for found in self._link(placed, page.timestamp, formula, near.score(index), known):
                 before = best.get(found.url)
                 if before is None or _outweighs(found, before):
                     best[found.url] = found
         return list(best.values())
 
     def _link(
-        self, link: PageLink, site: _Site, near: float, known: Collection[str]
+        self,
+        placed: _PlacedLink,
+        timestamp: str,
+        formula: RelevanceFormula,
+        near: float,
+        known: Collection[str],
     ) -> list[LinkScore]:
         """Return the score of a link, and that of its URL without a session id if it has one."""
-        address = link_address(link.url)
-        role = self._roles.of(link, address, site.host, site.kind)
-        verdict = self._classifier.verdict(link.url, address, role, site.timestamp)
+        link, address, role = placed
+        verdict = self._classifier.verdict(link.url, address, role, timestamp)
         scores = []
         if verdict.blacklisted:
             scores.append(LinkScore(link.url, None, role, {}, verdict.reason))
@@ -121,7 +145,7 @@ class Analyzer:
             return [LinkScore(link.url, 0.0, role, {}, verdict.reason)]
         url = verdict.address or link.url
         evidence = LinkEvidence(near, role, verdict.preferred, url not in known)
-        number, parts = site.formula.relevance(evidence)
+        number, parts = formula.relevance(evidence)
         reason = "without its session id" if verdict.address else verdict.reason
         return [*scores, LinkScore(url, number, role, parts, reason)]
 

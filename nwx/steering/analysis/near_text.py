@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from urllib.parse import unquote
 
 from nwx.steering.analysis.page_view import PageLink, PageView
@@ -13,19 +13,31 @@ _SEPARATORS = re.compile(r"[-_./?&=+:;,~|]+")
 _LONGEST_URL = 300
 
 
-def side_text(page: PageView) -> tuple[str, list[int]]:
-    """Return what is to be read of a page beside its content, and where each link's begins.
+def text_without(content: str, links: Iterable[PageLink]) -> str:
+    """Return a text with blanks in place of the anchors of some of its links, in their order."""
+    pieces = []
+    done = 0
+    for link in links:
+        if link.place >= done and link.text:
+            end = min(link.place + len(link.text), len(content))
+            pieces += [content[done : link.place], " " * (end - link.place)]
+            done = end
+    return "".join([*pieces, content[done:]]) if pieces else content
 
-    For each link a line of words of its URL and, where its place in the
-    content is not known, of its anchor; then a line for its heading.
+
+def side_text(page: PageView, apart: Sequence[bool]) -> tuple[str, list[int]]:
+    """Return what is to be read of a page beside its text, and where each link's begins.
+
+    For each link a line of words of its URL and, where its anchor is not
+    read as part of the text (`apart`), of that; then a line for its heading.
     """
     host = _host(page.url)
     pieces: list[str] = []
     places: list[int] = []
     length = 0
-    for link in page.links:
+    for link, is_apart in zip(page.links, apart, strict=True):
         text = words_of_url(link.url, host)
-        if link.place < 0:
+        if is_apart:
             text = f"{text} . {link.text}"
         piece = f"{text}\n{link.heading}\n"
         places.append(length)

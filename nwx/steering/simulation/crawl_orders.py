@@ -78,8 +78,8 @@ def best_first(
 ) -> Iterator[int]:
     """Yield pages in the order of their priorities, of equal ones the first known first.
 
-    Priorities are as in the queue of a crawler: those of links below
-    `follow` are not sent, the latest one counts, and a page that was
+    Priorities are those that a crawler is told: links below `follow` are not
+    sent, of several to a page the most relevant counts, and a page that was
     blacklisted once is never fetched.
     """
     fetched = FetchedPages(graph, limits)
@@ -102,7 +102,7 @@ def best_first(
             if math.isnan(relevance):
                 priorities[target] = relevance
                 continue
-            is_known = priorities.get(target) == relevance
-            if relevance >= follow and fetched.reach(target, number) and not is_known:
+            is_higher = relevance > priorities.get(target, UNSCORED)
+            if relevance >= follow and fetched.reach(target, number) and is_higher:
                 priorities[target] = relevance
                 heappush(heap, (-relevance, next(places), target))

@@ -95,10 +95,14 @@ class ScoreWeights:
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """From which score on a page is `relevant`, and from which relevance on a link is followed."""
+    """From which score on a page is `relevant`, and from which relevance on a link is followed.
 
-    relevant: float = 0.15
-    follow: float = 0.3
+    By default links in the text and in menus are followed, whatever is near
+    them, but not those to log in, of advertisements, calendars and comments.
+    """
+
+    relevant: float = 0.1
+    follow: float = 0.13
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,3 +41,11 @@ def test_a_link_near_the_subject_is_more_relevant() -> None:
     assert links[0].relevance > links[1].relevance
     for link in links:
         assert sum(link.parts.values()) == pytest.approx(link.relevance)
+
+
+def test_what_menus_say_is_no_subject_of_the_page_but_of_their_links() -> None:
+    menu = "<nav><a href=/flood>Floods</a> <a href=/sport>Sport</a></nav>"
+    page = analysed(f"{menu}<p>The goals of the match were finer than any goal before.")
+    assert page.score == 0
+    flood, sport = page.links
+    assert flood.parts["near"] > sport.parts["near"]

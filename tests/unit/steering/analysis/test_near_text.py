@@ -2,7 +2,8 @@
 
 import pytest
 
-from nwx.steering.analysis.near_text import words_of_url
+from nwx.steering.analysis.near_text import text_without, words_of_url
+from nwx.steering.analysis.page_view import PageLink
 
 
 @pytest.mark.parametrize(
@@ -16,3 +17,15 @@ from nwx.steering.analysis.near_text import words_of_url
 )
 def test_words_of_a_url(url: str, words: str) -> None:
     assert words_of_url(url, "a.example").strip() == words
+
+
+def test_a_text_without_some_anchors_keeps_the_places_of_the_rest() -> None:
+    text = "menu one two the text"
+    one = PageLink("http://a.example/1", "one", "a", place=5)
+    two = PageLink("http://a.example/2", "two", "a", place=9)
+    nowhere = PageLink("http://a.example/3", "text", "a")
+    nested = PageLink("http://a.example/4", "ne", "a", place=6)
+    assert text_without(text, [one, nested, two, nowhere]) == "menu         the text"
+    assert text_without(text, []) == text
+    beyond = PageLink("http://a.example/5", "text and more", "a", place=17)
+    assert text_without(text, [beyond]) == "menu one two the     "

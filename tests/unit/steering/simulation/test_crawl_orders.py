@@ -18,8 +18,8 @@ def test_the_highest_priority_comes_first_and_of_equal_ones_the_first_known() ->
     assert list(best_first(web, [0])) == [0, 2, 4, 3, 1]
 
 
-def test_the_latest_priority_counts() -> None:
-    web = graph({0: {1: 0.9, 2: 0.8, 3: 0.7}, 1: {2: 0.1}}, {})
+def test_the_most_relevant_link_to_a_page_counts() -> None:
+    web = graph({0: {1: 0.9, 2: 0.8, 3: 0.7}, 1: {2: 0.1, 3: 0.85}}, {})
     assert list(best_first(web, [0])) == [0, 1, 3, 2]
 
 
