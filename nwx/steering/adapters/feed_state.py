@@ -96,8 +96,8 @@ class FeedState:
         """The launch of the job that was fed last."""
         return self._fact("launch")
 
-    @launch.setter
-    def launch(self, name: str) -> None:
+    def set_launch(self, name: str) -> None:
+        """Note which launch of the job is fed."""
         self._note("launch", name)
 
     @property
@@ -106,8 +106,8 @@ class FeedState:
         inode, _, offset = self._fact("log").partition(" ")
         return LogPlace(int(inode or 0), int(offset or 0))
 
-    @log_place.setter
-    def log_place(self, place: LogPlace) -> None:
+    def set_log_place(self, place: LogPlace) -> None:
+        """Note how far the log was read."""
         self._note("log", f"{place.inode} {place.offset}")
 
     def next_number(self) -> int:

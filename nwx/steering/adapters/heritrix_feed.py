@@ -88,7 +88,7 @@ class HeritrixFeed:
                     self.source.finish([url.lease for url in done])
                     self.state.finish(url.key for url in done)
                     self.state.drop(url.key for url in done)
-                    self.state.log_place = place
+                    self.state.set_log_place(place)
                 self.counts.fetched += len(done)
         if any_found and not self._unclosed:
             self._unclosed, self._written_since = True, self.clock()
@@ -108,7 +108,7 @@ class HeritrixFeed:
                 self.state.schedule(url)
         self._give(given, number)
         with self.state.changing():
-            self.state.launch = launch
+            self.state.set_launch(launch)
         self._launch = launch
 
     def _give_more(self) -> bool:

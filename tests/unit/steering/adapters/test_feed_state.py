@@ -32,7 +32,8 @@ def test_what_was_given_and_fetched_is_remembered(tmp_path: Path) -> None:
     with state.changing():
         state.schedule(scheduled("http://a.example/1"))
         state.schedule(scheduled("http://a.example/2"))
-        state.launch, state.log_place = "first", LogPlace(7, 11)
+        state.set_launch("first")
+        state.set_log_place(LogPlace(7, 11))
         assert state.next_number() == 1
     state.close()
     state = FeedState(tmp_path)
