@@ -55,6 +55,7 @@ GROUPS = {
         "cdx-server": "Answer CDX queries of crawlers and playback tools.",
         "steer": "Analyse pages by a crawl specification, and send links to the queue.",
         "queue": "Serve and change the queue of URLs that crawlers fetch.",
+        "heritrix": "Feed a Heritrix job from the crawler's queue.",
     },
 }
 """The commands by group, and what each does; a command's module is loaded when it is asked for."""

@@ -1,17 +1,19 @@
 """What a feed of Heritrix knows of its job, kept in the job's folder."""
 
+import fcntl
 import hashlib
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from nwx.errors import SourceError, UrlError
 from nwx.steering.adapters.crawl_log import LoggedFetch, LogPlace
 from nwx.values.urlkeys import urlkey
 
 FILE_NAME = "nwx-feed.db"
+LOCK_NAME = "nwx-feed.lock"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS scheduled (
@@ -64,18 +66,24 @@ class FeedState:
     """The URLs that a job was given, those that it has fetched, and how far its log was read."""
 
     def __init__(self, folder: Path) -> None:
-        """Open the state of a job; raises SourceError where that cannot be."""
+        """Open the state of a job.
+
+        Raises SourceError where that cannot be, or another feed has it.
+        """
         self._path = folder / FILE_NAME
+        self._lock = _locked(folder / LOCK_NAME)
         try:
             self._db = sqlite3.connect(self._path, isolation_level=None)
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.executescript(_SCHEMA)
         except sqlite3.Error as error:
+            self._lock.close()
             raise SourceError(f"{self._path} cannot be used: {error}") from error
 
     def close(self) -> None:
-        """Close the file."""
+        """Let go of the state."""
         self._db.close()
+        self._lock.close()
 
     @contextmanager
     def changing(self) -> Iterator[None]:
@@ -159,6 +167,25 @@ class FeedState:
 
     def _note(self, name: str, value: str) -> None:
         self._db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+
+
+def _locked(path: Path) -> BinaryIO:
+    """Open a file that one process has at a time."""
+    try:
+        lock = path.open("ab")
+    except OSError as error:
+        raise SourceError(f"{path} cannot be written: {error.strerror}") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        lock.close()
+        raise SourceError(
+            f"{path.parent} is fed by another process already; end that one first"
+        ) from error
+    except OSError:
+        # Some network file systems have no locks.
+        return lock
+    return lock
 
 
 def _scheduled(row: tuple[Any, ...]) -> ScheduledUrl:

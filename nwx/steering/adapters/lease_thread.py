@@ -10,7 +10,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from nwx.engine.queue.crawl_queue import QueuedUrl
-from nwx.errors import SourceError
+from nwx.errors import CrawlerError
 from nwx.steering.adapters.leases import UrlSource
 
 _LOG = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ class LeaseThread:
             self._report()
             if self._open:
                 self._source.release(sorted(self._open))
-        except SourceError as error:
+        except CrawlerError as error:
             _LOG.warning("%s; its leases end by themselves", error)
 
     def take(self) -> list[QueuedUrl]:
@@ -91,7 +91,7 @@ class LeaseThread:
             try:
                 self._report()
                 leased = self._lease()
-            except SourceError as error:
+            except CrawlerError as error:
                 _LOG.warning("%s; trying again in %g s", error, pause)
                 self._ended.wait(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)

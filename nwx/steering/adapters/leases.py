@@ -8,11 +8,12 @@ from typing import Any, Protocol
 from urllib.parse import urlencode, urlsplit
 
 from nwx.engine.queue.crawl_queue import CrawlQueue, LimitsOf, QueuedUrl, UrlState, no_limits
-from nwx.errors import SourceError, UsageError
+from nwx.errors import CrawlerError, CrawlerUnavailableError, UsageError
 
 _TIMEOUT_SECONDS = 30.0
 _MOST_BYTES = 32 << 20
 _SHOWN_CHARACTERS = 200
+_LATER = (408, 425, 429)
 
 
 class UrlSource(Protocol):
@@ -54,8 +55,8 @@ class ServedUrls:
     """A queue at an address (docs/steering-protocol.md), for one crawl.
 
     Asked directly, never through a proxy: that of the environment is the
-    one that pages are fetched through. All raise SourceError where the
-    queue is away or refuses.
+    one that pages are fetched through. All raise CrawlerUnavailableError
+    where the queue is away, CrawlerError where it refuses.
     """
 
     address: str
@@ -69,7 +70,7 @@ class ServedUrls:
         try:
             return [_queued(item) for item in found["urls"]]
         except (KeyError, TypeError, ValueError) as error:
-            raise SourceError(f"{self.address} did not answer as a queue does: {error}") from error
+            raise CrawlerError(f"{self.address} did not answer as a queue does: {error}") from error
 
     def finish(self, leases: Sequence[str]) -> int:
         """Note that leased URLs were fetched; return of how many that is new."""
@@ -99,7 +100,9 @@ class ServedUrls:
             answer = connection.getresponse()
             return self._read(answer.status, answer.read(_MOST_BYTES))
         except (OSError, http.client.HTTPException) as error:
-            raise SourceError(f"the queue at {self.address} cannot be reached: {error}") from error
+            raise CrawlerUnavailableError(
+                f"no connection to the queue at {self.address}: {error}; check that it runs"
+            ) from error
         finally:
             connection.close()
 
@@ -110,7 +113,8 @@ class ServedUrls:
             found = None
         if status != 200 or not isinstance(found, dict):
             said = body.decode("utf-8", "replace")[:_SHOWN_CHARACTERS]
-            raise SourceError(f"the queue at {self.address} answered {status}: {said}")
+            kind = CrawlerUnavailableError if status in _LATER or status >= 500 else CrawlerError
+            raise kind(f"the queue at {self.address} answers {status}: {said}")
         return found
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from nwx.engine.queue.crawl_queue import QueuedUrl
-from nwx.errors import SourceError
+from nwx.errors import CrawlerUnavailableError
 
 
 @dataclass
@@ -36,4 +36,4 @@ class FakeQueue:
 
     def _check(self) -> None:
         if self.away:
-            raise SourceError("the queue is away")
+            raise CrawlerUnavailableError("the queue is away")

@@ -64,3 +64,11 @@ def test_a_state_that_cannot_be_kept_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "nwx-feed.db").write_text("no database, " * 100)
     with pytest.raises(SourceError, match=r"nwx-feed\.db cannot be used"):
         FeedState(tmp_path)
+
+
+def test_one_feed_has_a_job_at_a_time(tmp_path: Path) -> None:
+    state = FeedState(tmp_path)
+    with pytest.raises(SourceError, match="fed by another process"):
+        FeedState(tmp_path)
+    state.close()
+    FeedState(tmp_path).close()

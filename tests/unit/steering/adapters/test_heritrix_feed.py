@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.errors import SourceError
+from nwx.errors import CrawlerUnavailableError
 from nwx.steering.adapters.feed_state import FeedState
 from nwx.steering.adapters.heritrix_feed import FeedOptions, HeritrixFeed
 from nwx.steering.adapters.heritrix_job import HeritrixJob
@@ -129,7 +129,7 @@ def test_a_queue_that_is_away_loses_no_fetch(job: Job, state: FeedState, queue: 
     feed.turn()
     job.fetch(URLS[0])
     queue.away = True
-    with pytest.raises(SourceError):
+    with pytest.raises(CrawlerUnavailableError):
         feed.turn()
     queue.away = False
     feed.turn()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nwx.engine.queue.crawl_queue import UrlState
-from nwx.errors import SourceError, UsageError
+from nwx.errors import CrawlerError, CrawlerUnavailableError, UsageError
 from nwx.steering.adapters.leases import ServedUrls
 
 URL = {
@@ -98,12 +98,12 @@ def test_urls_are_leased_and_reported(server: Server) -> None:
 )
 def test_other_answers_are_errors(server: Server, answer: Any, status: int) -> None:
     server.say(answer, status)
-    with pytest.raises(SourceError):
+    with pytest.raises(CrawlerError):
         server.urls.lease(1, 60)
 
 
 def test_a_queue_that_is_away_is_an_error() -> None:
-    with pytest.raises(SourceError, match="cannot be reached"):
+    with pytest.raises(CrawlerUnavailableError, match="no connection"):
         ServedUrls("http://127.0.0.1:1", "floods").finish(["1-a"])
 
 
