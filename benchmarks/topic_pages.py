@@ -21,8 +21,17 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
-from benchmarks.topic_vocabulary import PLAIN, SUBJECT, WORDS
+from benchmarks.topic_vocabulary import ENTITIES, KEYWORDS, PLAIN, SUBJECT, WORDS
+from nwx.steering.specifications.specification import (
+    CrawlSpecification,
+    Entity,
+    EntityKind,
+    Keyword,
+    LinkRule,
+    RuleAction,
+)
 from tests.warcs import Page, write_warc
 
 HOSTS = (
@@ -110,10 +119,16 @@ class TopicPages:
         """The URLs of the pages that a crawl about floods is to find."""
         return frozenset(self.url(page.target) for page in self.pages.values() if page.relevant)
 
-    @property
-    def spam(self) -> list[str]:
-        """The addresses of the sites that are spam."""
-        return [self.url(Target(host, "")) for host in SPAM_HOSTS]
+    def specification(self, name: str = "floods") -> CrawlSpecification:
+        """Return what a crawl of these pages is about: floods, and not the spam."""
+        spam = (urlsplit(self.url(Target(host, "/"))).hostname or "" for host in SPAM_HOSTS)
+        return CrawlSpecification(
+            name,
+            tuple(self.seeds),
+            tuple(Keyword(*each) for each in KEYWORDS),
+            tuple(Entity(named, other, EntityKind(kind)) for named, other, kind in ENTITIES),
+            (LinkRule(RuleAction.BLACKLIST, hosts=tuple(spam)),),
+        )
 
     def body(self, host: str, path: str) -> bytes | None:
         """Return the HTML at a path of a site; None where there is nothing."""

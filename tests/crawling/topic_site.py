@@ -5,7 +5,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import urlsplit
 
 from benchmarks.topic_pages import HOSTS, TopicPages
 
@@ -51,11 +50,6 @@ class TopicSite:
         """A quarter of the pages, traps not counted."""
         return len(self.made.pages) // 4
 
-    @property
-    def addresses(self) -> list[str]:
-        """The hosts of all sites, as URLs have them (without port)."""
-        return [str(urlsplit(url).hostname) for url in self.made.addresses.values()]
-
     def answer(self, host: str, path: str) -> tuple[int, str, bytes]:
         """Return the status, type and content at a path of a site."""
         if path == "/style.css":
@@ -71,11 +65,6 @@ class TopicSite:
         """Return how many of the first `count` pages that were fetched are relevant, each once."""
         with self._lock:
             return len(set(self.fetched[:count]) & self.made.relevant)
-
-    def forget(self) -> None:
-        """Begin a new list of fetched pages."""
-        with self._lock:
-            self.fetched.clear()
 
 
 @contextmanager

@@ -1,0 +1,16 @@
+"""What the tests of steered crawls share."""
+
+from pathlib import Path
+
+from nwx.steering.specifications.files import write_specification
+from tests.crawling.topic_site import TopicSite
+
+CRAWL = "floods"
+TOKEN = "only-on-loopback"
+
+
+def written_specification(site: TopicSite, folder: Path) -> Path:
+    """Return a file with what a crawl of the site is about."""
+    path = folder / f"{CRAWL}.toml"
+    path.write_text(write_specification(site.made.specification(CRAWL), "toml"), encoding="utf-8")
+    return path
