@@ -4,6 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from nwx.engine.open import open_engine
+from nwx.engine.queue.crawl_queue import UrlUpdate
+from nwx.settings import Settings
 from tests.crawling.environment import SCRAPY
 from tests.crawling.heritrix.server import wait_until
 from tests.crawling.scrapy import running_spider
@@ -15,7 +18,23 @@ from tests.crawling.warcprox import warcprox
 pytestmark = pytest.mark.xdist_group("crawling")
 
 
-ROLLING = ("--rollover-idle-time", "1", "--dedup-db-file", "/dev/null")
+ROLLING = ("--size", "1", "--dedup-db-file", "/dev/null")
+"""A file a page: warcprox looks every 20 seconds only whether a file has been idle."""
+
+OFTEN = ("--interval", "0.2", "--settle", "0.2")
+POLITE = {"DOWNLOAD_DELAY": "0.5", "RANDOMIZE_DOWNLOAD_DELAY": "0"}
+"""Two pages a second of each host: without this it would be done before a page is analysed."""
+
+
+def settings_of(service: str) -> dict[str, str]:
+    """Return the settings of a spider that nwx steers."""
+    return {
+        "SCHEDULER": "nwx.steering.adapters.scrapy_scheduler.QueueScheduler",
+        "NWX_QUEUE": service,
+        "NWX_QUEUE_TOKEN": TOKEN,
+        "NWX_CRAWL": CRAWL,
+        "NWX_POLL_SECONDS": "0.2",
+    }
 
 
 @pytest.fixture(scope="module")
@@ -28,32 +47,21 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> int:
         return site.relevant_of(site.quarter)
 
 
-@pytest.mark.parametrize("version", SCRAPY, ids=["oldest", "newest"])
 def test_scrapy_finds_twice_as_much_when_it_is_steered(
-    alone: int, version: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    alone: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = Place(str(tmp_path / "archive"), tmp_path, {"NWX_QUEUE_TOKEN": TOKEN})
     incoming = tmp_path / "incoming"
     incoming.mkdir()
     with running_topic_site() as site:
         specification = written_specification(site, tmp_path)
-        watching = ["watch", str(incoming), "--steer", str(specification), "--interval", "0.2"]
+        watching = ["watch", str(incoming), "--steer", str(specification), *OFTEN]
         with (
             place.started(*watching, "--json"),
             place.served() as service,
-            warcprox(
-                incoming, "--rollover-idle-time", "1", "--dedup-db-file", "/dev/null"
-            ) as proxy,
+            warcprox(incoming, *ROLLING) as proxy,
             running_spider(
-                version,
-                site.made.seeds,
-                tmp_path,
-                proxy,
-                SCHEDULER="nwx.steering.adapters.scrapy_scheduler.QueueScheduler",
-                NWX_QUEUE=service,
-                NWX_QUEUE_TOKEN=TOKEN,
-                NWX_CRAWL=CRAWL,
-                NWX_POLL_SECONDS="0.2",
+                SCRAPY[-1], site.made.seeds, tmp_path, proxy, **POLITE, **settings_of(service)
             ) as spider,
         ):
             wait_until(
@@ -63,6 +71,37 @@ def test_scrapy_finds_twice_as_much_when_it_is_steered(
         steered = site.relevant_of(site.quarter)
         fetched = site.fetched[: site.quarter]
     with capsys.disabled():
-        print(f"\n{version}: {steered} relevant pages steered, {alone} alone")
+        print(f"\n{steered} relevant pages steered, {alone} alone")
     assert steered >= 2 * alone, f"{steered} relevant pages steered, {alone} alone"
     assert len(set(fetched)) == len(fetched), "a page was fetched twice"
+
+
+@pytest.mark.parametrize("version", SCRAPY, ids=["oldest", "newest"])
+def test_a_spider_that_is_killed_loses_no_url(version: str, tmp_path: Path) -> None:
+    place = Place(str(tmp_path / "archive"), tmp_path, {"NWX_QUEUE_TOKEN": TOKEN})
+    with running_topic_site() as site:
+        urls = sorted(site.made.relevant)
+        missing = f"{site.made.seeds[0]}nothing"
+        fill(place, [*urls, missing])
+        with place.served() as service:
+            settings = settings_of(service) | {"NWX_LEASE_SECONDS": "1", "NWX_AHEAD": "4"}
+            with running_spider(version, [], tmp_path, DOWNLOAD_DELAY="0.1", **settings) as spider:
+                wait_until(lambda: len(site.fetched) >= 10, "some are fetched")
+                spider.kill()
+            with running_spider(version, [], tmp_path, NWX_IDLE_SECONDS="2", **settings) as spider:
+                assert spider.wait(60) == 0
+        assert set(site.fetched) == set(urls)
+        assert len(site.fetched) <= len(urls) + 4, "only what was leased at the kill comes twice"
+        assert site.fetched[:2] == urls[:2], "the best come first"
+    with open_engine(Settings(place.engine)) as engine:
+        counts = engine.crawl_queue().counts(CRAWL)
+        assert (counts.done, counts.total) == (len(urls) + 1, len(urls) + 1)
+
+
+def fill(place: Place, urls: list[str]) -> None:
+    """Put URLs into the queue, the first with the highest priority."""
+    with open_engine(Settings(place.engine)) as engine:
+        engine.create()
+        engine.crawl_queue().put(
+            [UrlUpdate(url, 1 - number / 1000, "", CRAWL) for number, url in enumerate(urls)]
+        )
