@@ -78,6 +78,9 @@ TESTED_ELSEWHERE = {
     "nwx/steering/analysis/language/language_model.py": (
         "tests/unit/steering/analysis/language/test_dictionary_model.py"
     ),
+    "nwx/steering/analysis/language/name_words.py": (
+        "tests/unit/steering/analysis/language/test_names.py"
+    ),
     "nwx/steering/analysis/links/role_names.py": (
         "tests/unit/steering/analysis/links/test_link_roles.py"
     ),

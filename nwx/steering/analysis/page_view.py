@@ -24,7 +24,13 @@ LIMITS = ExtractLimits(bytes=4 * MIB, characters=200_000, links=5_000, tags=200_
 _MARK = "\ue5a7"  # for private use; stands in front of the text of a link
 _LONGEST_TEXT = 500  # characters of an anchor, heading or metadata value
 _MOST_METADATA = 200  # values
-_FOLLOWED = {"frame": ("src", kinds.FRAME), "iframe": ("src", kinds.FRAME)}
+_TARGETS = {
+    "a": ("href", kinds.A),
+    "area": ("href", kinds.AREA),
+    "frame": ("src", kinds.FRAME),
+    "iframe": ("src", kinds.FRAME),
+}
+"""Elements that lead to other pages: the attribute with the URL, and the kind of link."""
 
 
 class PageLink(NamedTuple):
@@ -154,36 +160,26 @@ def _links(
     for tag, element in outline.elements:
         if tag in HEADINGS:
             heading = _field(element.text())
+            continue
         place = next(starts, -1) if tag in LINKED else -1
-        found = _target(tag, element, resolver)
-        if found is None:
+        if tag not in _TARGETS:
+            continue
+        name, kind = _TARGETS[tag]
+        attributes = element.attributes
+        reference = attributes.get(name)
+        target = resolver.absolute(reference) if reference else ""
+        if not target:
             continue
         count += 1
         if count > LIMITS.links:
             problems.append(f"links: more than {LIMITS.links}, the rest was left out")
             return
-        target, kind, text = found
+        text = _field(element.text()) if tag == "a" else ""
+        text = text or _field(attributes.get("title") or attributes.get("alt") or "")
         start, end = words_around(content, place, len(text))
         around = content[start:end] if place >= 0 else ""
-        classes = surroundings.of(element)
+        classes = surroundings.of(element, attributes)
         yield PageLink(target, text, kind, around, heading, classes, place, start, end)
-
-
-def _target(tag: str, element: Element, resolver: Resolver) -> tuple[str, str, str] | None:
-    """Return URL, kind and text of an element that leads to another page."""
-    if tag in LINKED:
-        attributes = element.attributes
-        reference = attributes.get("href")
-        url = resolver.absolute(reference) if reference else ""
-        if not url:
-            return None
-        text = _field(element.text()) if tag == "a" else ""
-        return url, tag, text or _field(attributes.get("title") or attributes.get("alt") or "")
-    if tag in _FOLLOWED:
-        name, kind = _FOLLOWED[tag]
-        url = resolver.absolute(element.attributes.get(name) or "")
-        return (url, kind, _field(element.attributes.get("title") or "")) if url else None
-    return None
 
 
 def _metadata(about: Outline) -> dict[str, tuple[str, ...]]:

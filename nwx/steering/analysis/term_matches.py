@@ -1,24 +1,18 @@
 """The terms of a specification in a text: keywords by their lemmas, entities by their letters."""
 
-import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import starmap
+from typing import Any, NamedTuple
 
-from nwx.steering.analysis.language.folded_text import fold_text, folded_text
+from nwx.steering.analysis.language.folded_text import fold_text
 from nwx.steering.analysis.language.language_model import TextReading
-from nwx.steering.analysis.language.lemmas import UNSPACED, lemmas_of, word_pattern
+from nwx.steering.analysis.language.lemmas import has_unspaced, lemmas_of, word_pattern
+from nwx.steering.analysis.language.letter_matcher import MOST_MATCHES, LetterMatcher
 from nwx.steering.specifications.specification import CrawlSpecification, Keyword
-
-if TYPE_CHECKING:
-    import ahocorasick
-
-MOST_MATCHES = 20_000
-"""In one text; what follows is not looked at."""
 
 _LONGEST_TERM = 200  # characters
 _MOST_LANGUAGES = 8  # whose forms of the keywords are kept
-_UNSPACED = re.compile(f"[{UNSPACED}]")
 
 _Forms = dict[str, Any]
 
@@ -38,15 +32,15 @@ class TermMatcher:
         self._keywords = [
             (place, keyword)
             for place, keyword in enumerate(specification.keywords)
-            if not _UNSPACED.search(keyword.text)
+            if not has_unspaced(keyword.text)
         ]
         self._trees: dict[str, _KeywordTree] = {}
-        self._entities = _automaton(_patterns(specification))
+        self._entities = LetterMatcher(_patterns(specification))
 
     def matches(self, text: str, reading: TextReading, language: str) -> list[TermMatch]:
         """Return the terms in a text, by their places; at most MOST_MATCHES."""
         found = self._tree(language).find(reading)
-        found += _found_letters(self._entities, text)
+        found += starmap(TermMatch, self._entities.matches(text))
         found.sort(key=_place)
         return found[:MOST_MATCHES]
 
@@ -111,58 +105,9 @@ class _KeywordTree:
 def _patterns(specification: CrawlSpecification) -> Iterator[tuple[str, int]]:
     """Yield what is found by its letters: names and aliases, keywords without word boundaries."""
     for place, keyword in enumerate(specification.keywords):
-        if _UNSPACED.search(keyword.text):
+        if has_unspaced(keyword.text):
             yield keyword.text, place
     first = len(specification.keywords)
     for place, entity in enumerate(specification.entities):
         for name in (entity.name, *entity.aliases):
             yield name, first + place
-
-
-def _automaton(patterns: Iterator[tuple[str, int]]) -> "ahocorasick.Automaton | None":
-    # Imported here, as all of analysis is: other commands do without.
-    import ahocorasick
-
-    automaton = ahocorasick.Automaton()
-    for name, place in patterns:
-        pattern = fold_text(" ".join(unicodedata.normalize("NFC", name[:_LONGEST_TERM]).split()))
-        if pattern and pattern not in automaton:
-            automaton.add_word(pattern, (place, len(pattern)))
-    if not len(automaton):
-        return None
-    automaton.make_automaton()
-    return automaton
-
-
-def _found_letters(automaton: "ahocorasick.Automaton | None", text: str) -> list[TermMatch]:
-    if automaton is None:
-        return []
-    folded = folded_text(text.replace("\n", " "))
-    candidates = []
-    for last, (term, length) in automaton.iter(folded.text):
-        first = last + 1 - length
-        if _is_bounded(folded.text, first, last):
-            candidates.append((first, -length, term))
-            if len(candidates) >= MOST_MATCHES:
-                break
-    found = []
-    free = 0
-    for first, negative, term in sorted(candidates):
-        if first >= free:
-            free = first - negative
-            found.append(TermMatch(term, folded.place(first), folded.place(free - 1) + 1))
-    return found
-
-
-def _is_bounded(text: str, first: int, last: int) -> bool:
-    """Return whether a word begins at `first` and one ends at `last`."""
-    return _is_edge(text, first, first - 1) and _is_edge(text, last, last + 1)
-
-
-def _is_edge(text: str, inside: int, outside: int) -> bool:
-    if not 0 <= outside < len(text):
-        return True
-    inner, outer = text[inside], text[outside]
-    if not (inner.isalnum() and outer.isalnum()):
-        return True
-    return bool(_UNSPACED.match(inner) or _UNSPACED.match(outer))

@@ -23,7 +23,13 @@ _MARKS = (
 )
 _SIMPLE = re.compile(r"([^\W_]+)")
 _WORD = re.compile(rf"((?:[^\W_{UNSPACED}]|[{_MARKS}])+|[{UNSPACED}])")
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 _OTHER_SCRIPTS = re.compile(f"[{UNSPACED}{_MARKS}]")
+
+
+def has_unspaced(text: str) -> bool:
+    """Return whether a text has letters of a script without spaces between words."""
+    return _UNSPACED.search(text) is not None
 
 
 def word_pattern(text: str) -> re.Pattern[str]:

@@ -1,5 +1,7 @@
 """What is around a link: words in the visible text, and the elements that hold it."""
 
+from collections.abc import Mapping
+
 from nwx.extract.page import Element
 
 _NEAR = 130  # characters on each side of an anchor: some 20 words
@@ -8,6 +10,7 @@ _LONGEST_NAMES = 100  # characters of the names of one element
 _LONGEST = 600  # of those of all elements around a link
 _MOST_PARENTS = 600  # as deep as markup may be nested
 
+_NAMING = ("id", "class", "role")
 _UNNAMED = frozenset(
     {"html", "-document", "div", "span", "tbody", "tr", "b", "i", "font", "center"}
 )
@@ -37,40 +40,42 @@ class Surroundings:
     def __init__(self) -> None:
         self._known: dict[int, str] = {}
 
-    def of(self, element: Element) -> str:
-        """Return names, ids, classes and roles of what is around a link, from the outermost in."""
-        parent = element.parent
-        around = "" if parent is None else self._around(parent)
-        attributes = element.attributes
-        relation = (attributes.get("rel") or "")[:_LONGEST_NAMES].lower().split()
-        own = " ".join((_named(element), *(f"rel:{name}" for name in relation)))
-        return f"{around} {own}".strip()
+    def of(self, element: Element, attributes: Mapping[str, str | None]) -> str:
+        """Return names, ids, classes and roles of what is around a link, from the outermost in.
 
-    def _around(self, element: Element) -> str:
-        climbed: list[Element] = []
-        known: str | None = None
-        node: Element | None = element
-        while node is not None and node.tag != "body" and len(climbed) < _MOST_PARENTS:
-            known = self._known.get(node.mem_id)
-            if known is not None:
+        Those of the link itself are at the end; `attributes` are the link's.
+        """
+        names = self._around(element.parent)
+        if own := _names(element.tag or "", attributes):
+            names = f"{names} {own}"
+        if relation := attributes.get("rel"):
+            names += "".join(f" rel:{name}" for name in relation[:_LONGEST_NAMES].lower().split())
+        return names.strip()
+
+    def _around(self, element: Element | None) -> str:
+        climbed: list[tuple[int, Element]] = []
+        names = ""
+        while element is not None and len(climbed) < _MOST_PARENTS:
+            number = element.mem_id
+            if (known := self._known.get(number)) is not None:
+                names = known
                 break
-            climbed.append(node)
-            node = node.parent
-        names = known or ""
-        for each in reversed(climbed):
-            own = _named(each)
-            if own:
+            if element.tag == "body":
+                break
+            climbed.append((number, element))
+            element = element.parent
+        for number, each in reversed(climbed):
+            if own := _names(each.tag or "", each.attributes):
                 names = f"{names} {own}"[-_LONGEST:]
-            self._known[each.mem_id] = names
+            self._known[number] = names
         return names
 
 
-def _named(element: Element) -> str:
+def _names(tag: str, attributes: Mapping[str, str | None]) -> str:
     """Return what an element is called: name, id, classes, role."""
-    attributes = element.attributes
-    tag = element.tag or ""
     names = "" if tag in _UNNAMED else tag
-    for attribute in ("id", "class", "role"):
-        if value := attributes.get(attribute):
-            names = f"{names} {value[:_LONGEST_NAMES].lower()}"
-    return names.strip()
+    if attributes:
+        for attribute in _NAMING:
+            if value := attributes.get(attribute):
+                names += f" {value[:_LONGEST_NAMES].lower()}"
+    return names

@@ -4,7 +4,7 @@ import pytest
 
 from nwx.engine.crawls.crawl_index import DocumentScore
 from nwx.steering.analysis.analyzer import Analyzer
-from nwx.steering.analysis.page_view import page_view
+from nwx.steering.analysis.page_view import PageLink, PageView, page_view
 from nwx.steering.analysis.term_statistics import TermStatistics
 from nwx.steering.specifications.specification import CrawlSpecification, Entity, Keyword
 
@@ -49,3 +49,52 @@ def test_what_menus_say_is_no_subject_of_the_page_but_of_their_links() -> None:
     assert page.score == 0
     flood, sport = page.links
     assert flood.parts["near"] > sport.parts["near"]
+
+
+def test_names_of_a_page_need_not_be_in_the_specification() -> None:
+    html = b"<html lang=en><p>Yesterday Mr. Roe met Mr. Roe and Mrs. Poe on 12 August 2002."
+    page = page_view(html, URL, "20200101000000")
+    found = Analyzer(SPECIFICATION, TermStatistics()).names(page)
+    assert [(name.name, name.kind, name.mentions) for name in found] == [
+        ("Roe", "person", 2),
+        ("Poe", "person", 1),
+        ("2002-08-12", "date", 1),
+    ]
+
+
+def test_a_url_with_a_session_id_is_scored_without_it() -> None:
+    links = analysed("<a href='/t?t=1&sid=0123456789abcdef'>The flood</a>").links
+    assert [(link.url, link.reason) for link in links] == [
+        (f"{URL}t?t=1&sid=0123456789abcdef", "trap: session id"),
+        (f"{URL}t?t=1", "without its session id"),
+    ]
+    assert links[0].relevance is None
+    assert links[1].relevance
+
+
+def test_a_known_url_is_less_relevant() -> None:
+    page = page_view(b"<a href=/1>flood</a><a href=/2>flood</a>", URL, "20200101000000")
+    score = Analyzer(SPECIFICATION, TermStatistics()).analyse(page, "id", known={f"{URL}1"})
+    known, new = (link.parts["novelty"] for link in score.links)
+    assert known == 0 < new
+
+
+def test_a_url_is_listed_once_with_its_highest_relevance() -> None:
+    links = analysed(
+        "<nav><a href=/1>x</a></nav>" + "<p>Some other words.</p>" * 20
+        + "<p>A flood: <a href=/1>the flood</a></p>"
+    ).links
+    assert [(link.url, link.role) for link in links] == [(f"{URL}1", "content")]
+
+
+def test_a_document_without_its_record_is_analysed_too() -> None:
+    page = PageView(
+        URL,
+        "20200101000000",
+        content="The flood of the Elbe",
+        language="en",
+        links=(PageLink(f"{URL}1", "the flood", "a"), PageLink(f"{URL}2", "others", "a")),
+    )
+    score = Analyzer(SPECIFICATION, TermStatistics()).analyse(page, "id")
+    assert score.score > 0
+    assert score.links[0].parts["near"] > score.links[1].parts["near"] == 0

@@ -1,0 +1,44 @@
+"""Names found by rules."""
+
+import pytest
+
+from nwx.steering.analysis.language.dictionary_model import DictionaryModel
+from nwx.steering.analysis.language.names import MOST_NAMES, names_in
+
+
+def found(text: str, language: str = "en") -> list[tuple[str, str]]:
+    reading = DictionaryModel().read(text, language)
+    names = names_in(reading, language)
+    assert all(text[name.start :].startswith(name.text) for name in names)
+    return [(name.text, name.kind) for name in names]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "names"),
+    [
+        ("en", "Then Mr. J. R. Smith spoke.", [("J. R. Smith", "person")]),
+        ("en", "It was Chancellor Angela Merkel who came.", [("Angela Merkel", "person")]),
+        ("en", "The president Obama left.", [("Obama", "person")]),
+        ("en", "said Dr. Ludwig van Beethoven", [("Ludwig van Beethoven", "person")]),
+        ("en", "at the University of Oxford there", [("University of Oxford", "organisation")]),
+        ("en", "shares of Acme Trading Ltd fell", [("Acme Trading Ltd", "organisation")]),
+        ("en", "They went to New York by train", [("New York", "other")]),
+        ("en", "When Angela Merkel came", [("Angela Merkel", "other")]),
+        ("en", "Big rivers rose. Yesterday it rained.", []),
+        ("de", "Die Kanzlerin Angela Merkel sprach", [("Angela Merkel", "person")]),
+        ("de", "an der Universität Leipzig dort", [("Universität Leipzig", "organisation")]),
+        ("de", "das Hohe Haus der Stadt Ende August", []),
+        ("fr", "Le président François Hollande parle", [("François Hollande", "person")]),
+        ("en", "Home\nAbout Us\nPress Office\n", []),
+        ("en", "मंत्री 東京 word", []),
+    ],
+)
+def test_names_are_found_by_rules(language: str, text: str, names: list[tuple[str, str]]) -> None:
+    assert found(text, language) == names
+
+
+def test_names_are_bounded() -> None:
+    assert len(found("and Mr. Smith went " * (MOST_NAMES + 10))) == MOST_NAMES
+    assert len(found("Mr. " * 100_000)) <= MOST_NAMES
+    assert found("A" * 1_000_000) == []
+    assert len(found("Xy " * 100_000)) <= MOST_NAMES
