@@ -19,7 +19,6 @@ from nwx.steering.analysis.term_matches import TermMatch, TermMatcher
 from nwx.steering.analysis.term_statistics import TermStatistics
 from nwx.steering.specifications.specification import CrawlSpecification
 
-
 MOST_NAMES_KEPT = 200
 """Of one page, the most frequent ones."""
 

@@ -81,7 +81,8 @@ def test_a_known_url_is_less_relevant() -> None:
 
 def test_a_url_is_listed_once_with_its_highest_relevance() -> None:
     links = analysed(
-        "<nav><a href=/1>x</a></nav>" + "<p>Some other words.</p>" * 20
+        "<nav><a href=/1>x</a></nav>"
+        + "<p>Some other words.</p>" * 20
         + "<p>A flood: <a href=/1>the flood</a></p>"
     ).links
     assert [(link.url, link.role) for link in links] == [(f"{URL}1", "content")]

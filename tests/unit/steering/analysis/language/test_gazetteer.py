@@ -2,7 +2,6 @@
 
 from nwx.steering.analysis.language.gazetteer import Gazetteer
 
-
 TABLE = "1\tMünchen\tMunchen\tMunich"
 
 

@@ -11,7 +11,6 @@ from nwx.errors import UsageError
 from nwx.steering.analysis.language.chosen_model import chosen_model
 from nwx.steering.analysis.language.spacy_model import SpacyModel, load_spacy
 
-
 LEMMAS = {"waters": ("water", "NOUN"), "rose": ("rise", "VERB"), "The": ("the", "DET")}
 
 
