@@ -25,6 +25,8 @@ VARIABLES = {
     "cdx_token": "NWX_CDX_TOKEN",
     "queue_token": "NWX_QUEUE_TOKEN",
     "cache": "NWX_CACHE",
+    "triples": "NWX_TRIPLES",
+    "triples_query": "NWX_TRIPLES_QUERY",
     "search_seconds": "NWX_SEARCH_SECONDS",
     "anchor_weight": "NWX_ANCHOR_WEIGHT",
     "inlink_weight": "NWX_INLINK_WEIGHT",
@@ -77,6 +79,9 @@ class Settings:
     Whoever has `cdx_token` may write captures through a CDX server, whoever has
     `queue_token` may write to the crawler's queue and lease from it; "" lets nobody.
     A search of the pages and the API may take `search_seconds`.
+    Triples are stored in `triples`, a folder or the address of a SPARQL
+    server's updates, "" is in the archive's folder; queries of such a server
+    go to `triples_query`, "" is the same address.
     """
 
     engine: str = DEFAULT_ENGINE
@@ -85,6 +90,8 @@ class Settings:
     queue_token: str = field(default="", repr=False)
     search_seconds: float = DEFAULT_SEARCH_SECONDS
     ranking: RankingSettings = RankingSettings()
+    triples: str = field(default="", repr=False)
+    triples_query: str = field(default="", repr=False)
 
 
 def load_settings(
@@ -118,6 +125,8 @@ def load_settings(
             texts.weight("anchor_weight", ranking.anchor_weight),
             texts.weight("inlink_weight", ranking.inlink_weight),
         ),
+        triples=texts.text("triples", ""),
+        triples_query=texts.text("triples_query", ""),
     )
 
 

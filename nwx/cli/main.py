@@ -52,6 +52,7 @@ GROUPS = {
     "Crawl": {
         "crawls": "Keep crawl specifications, and show which links they score highest.",
         "compare": "Compare two collections, or a collection with a crawl specification.",
+        "triples": "Build, export and query the facts that pages state, as RDF triples.",
         "cdx-server": "Answer CDX queries of crawlers and playback tools.",
         "steer": "Analyse pages by a crawl specification, and send links to the queue.",
         "queue": "Serve and change the queue of URLs that crawlers fetch.",

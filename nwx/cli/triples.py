@@ -1,0 +1,157 @@
+"""nwx triples"""
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from nwx.cli.output import clean, counted, print_json
+from nwx.cli.progress import progress_bar
+from nwx.cli.signals import stop_signals
+from nwx.errors import UsageError
+from nwx.model import STANDARD_INPUT
+from nwx.settings import Settings
+
+if TYPE_CHECKING:
+    from nwx.steering.triples.archive_triples import TriplesReport
+    from nwx.steering.triples.triple_store import TripleStore
+
+_ERRORS_SHOWN = 10
+_WAIT_SECONDS = 60.0
+_FORMS = ("table", "json", "xml", "csv", "tsv", "ttl", "nt", "rdf")
+
+
+@click.group("triples")
+def command() -> None:
+    """Build, export and query the facts that pages state, as RDF triples.
+
+    Facts come from JSON-LD, microdata, OpenGraph and Dublin Core of pages, and
+    from the entities that analysis found. Each is in a graph named by its
+    capture, with source and date. The store is the folder `triples` in the
+    archive, or what NWX_TRIPLES names: another folder, or the address of a
+    SPARQL 1.1 server's updates (NWX_TRIPLES_QUERY: that of its queries).
+    """
+
+
+@command.command("build")
+@click.option("--collection", default="", metavar="NAME", help="Read the pages of this collection.")
+@click.option("--names", is_flag=True, help="Find names in the text of pages too.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--quiet", is_flag=True, help="Show only errors.")
+@click.pass_obj
+def build(settings: Settings, /, collection: str, names: bool, as_json: bool, quiet: bool) -> int:
+    """Store what pages state, and the entities that analysis found in them.
+
+    Pages that are in the store are not read again. An interrupted build is
+    continued by the next.
+    """
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.engine.open import open_engine
+    from nwx.steering.triples.archive_triples import ArchiveTriples, no_names
+    from nwx.steering.triples.text_names import TextNames
+
+    with (
+        open_engine(settings, read_only=True) as engine,
+        stop_signals() as received,
+        progress_bar(quiet=quiet or as_json) as progress,
+        _store(settings).writer(_WAIT_SECONDS) as writer,
+    ):
+        report = ArchiveTriples(
+            engine,
+            settings,
+            writer,
+            collection=collection,
+            names=TextNames() if names else no_names,
+            progress=progress,
+            stopping=lambda: bool(received),
+        ).build()
+    if as_json:
+        print_json(asdict(report))
+    else:
+        _print_report(report, quiet=quiet)
+    return 128 + received[0] if received else 0
+
+
+def _print_report(report: "TriplesReport", *, quiet: bool) -> None:
+    for error in report.errors[:_ERRORS_SHOWN]:
+        click.echo(f"nwx: {clean(f'{error.file} at {error.offset}: {error.message}')}", err=True)
+    if (more := report.errors_total - _ERRORS_SHOWN) > 0:
+        click.echo(f"nwx: … and {counted(more, 'more error')}; --json lists them", err=True)
+    if not quiet:
+        click.echo(
+            f"{counted(report.pages, 'page')} read, {report.known:,} known,"
+            f" {counted(report.mentions, 'page')} with entities of a specification,"
+            f" {counted(report.triples, 'new triple')}, {counted(report.errors_total, 'error')}"
+        )
+    if report.interrupted:
+        click.echo("nwx: stopped; run the same command again to go on", err=True)
+
+
+@command.command("export")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True))
+@click.pass_obj
+def export(settings: Settings, /, file: Path) -> None:
+    """Write all triples with their graphs to FILE as N-Quads; - is standard output."""
+    from nwx.bulk.whole_files import whole_file
+
+    store = _store(settings)
+    if str(file) == STANDARD_INPUT:
+        store.export(sys.stdout.buffer)
+        return
+    with whole_file(file) as output:
+        store.export(output)
+
+
+@command.command("query")
+@click.argument("sparql", required=False)
+@click.option("--file", type=click.File(), metavar="FILE", help="Read the query from FILE.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(_FORMS),
+    default="table",
+    show_default=True,
+    help="Form of the answer; ttl, nt and rdf for CONSTRUCT and DESCRIBE.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, min_open=True),
+    default=300.0,
+    show_default=True,
+    help="Time limit.",
+)
+@click.option(
+    "--rows", type=click.IntRange(1), default=1_000_000, show_default=True, help="Most rows."
+)
+@click.pass_obj
+def query(
+    settings: Settings,
+    /,
+    sparql: str | None,
+    file: IO[str] | None,
+    form: str,
+    seconds: float,
+    rows: int,
+) -> None:
+    """Answer a SPARQL 1.1 query.
+
+    All graphs are one for a query without GRAPH, FROM and FROM NAMED.
+    Updates and SERVICE are refused.
+    """
+    from nwx.cli.tables.sparql_answers import answer_text
+    from nwx.steering.triples.triple_store import QueryLimits, SparqlQuery
+
+    if (sparql is None) == (file is None):
+        raise UsageError("give the query as an argument, or with --file")
+    text = sparql if sparql is not None else file.read() if file else ""
+    limits = QueryLimits(seconds, rows, bytes=1 << 30, memory_bytes=4 << 30)
+    answer = _store(settings).answer(SparqlQuery(text), limits)
+    sys.stdout.write(answer_text(answer, form))
+
+
+def _store(settings: Settings) -> "TripleStore":
+    from nwx.steering.triples.chosen_store import triple_store
+
+    return triple_store(settings)

@@ -1,0 +1,92 @@
+"""RDF terms of text from pages: valid, bounded, and without blank nodes."""
+
+import re
+from urllib.parse import quote
+
+from pyoxigraph import Literal, NamedNode
+
+TYPE_TERM = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
+LABEL_TERM = NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
+SOURCE_TERM = NamedNode("http://purl.org/dc/terms/source")
+DATE_TERM = NamedNode("http://purl.org/dc/terms/date")
+XSD_DATE_TIME = NamedNode("http://www.w3.org/2001/XMLSchema#dateTime")
+SCHEMA = "https://schema.org/"
+MENTIONS_TERM = NamedNode(f"{SCHEMA}mentions")
+SAME_AS_TERM = NamedNode(f"{SCHEMA}sameAs")
+NWX = "urn:nwx:term:"
+COUNT_TERM = NamedNode(f"{NWX}count")
+FORM_TERM = NamedNode(f"{NWX}form")
+
+LONGEST_IRI = 2_000
+LONGEST_LITERAL = 2_000
+
+_OLD_SCHEMA = re.compile(r"https?://(?:www\.)?schema\.org/")
+_UNSAFE = re.compile(r"[\x00-\x20\x7f-\xa0<>\"{}|^`\\\ud800-\udfff]")
+_BARE_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_UNSTORED = re.compile(r"[\x00\ud800-\udfff]")
+_SAFE_IN_URN = "-._~:/@!$&'()*+,;=%?"
+
+
+def iri(text: str) -> NamedNode | None:
+    """Return an absolute IRI with unsafe characters escaped, None where it cannot be one.
+
+    Terms of schema.org are written in one way, with https and without www.
+    """
+    text = text.strip()
+    if not text or len(text) > LONGEST_IRI or not _SCHEME.match(text):
+        return None
+    text = _BARE_PERCENT.sub("%25", _UNSAFE.sub(_escape, text))
+    if found := _OLD_SCHEMA.match(text):
+        text = SCHEMA + text[found.end() :]
+    try:
+        return NamedNode(text)
+    except ValueError:
+        return None
+
+
+def literal(text: str, language: str = "", datatype: NamedNode | None = None) -> Literal:
+    """Return a text as a literal, cut off where it is too long."""
+    value = _UNSTORED.sub("\ufffd", text[:LONGEST_LITERAL])
+    if language:
+        try:
+            return Literal(value, language=language)
+        except ValueError:
+            return Literal(value)
+    return Literal(value, datatype=datatype) if datatype else Literal(value)
+
+
+def capture_iri(url: str, timestamp: str) -> NamedNode:
+    """Return the name of a capture: `urn:nwx:capture:TIMESTAMP:URL`."""
+    return NamedNode(f"urn:nwx:capture:{timestamp}:{_in_urn(url)}")
+
+
+def analysis_iri(url: str, timestamp: str, crawl: str) -> NamedNode:
+    """Return the name of what the analysis for a crawl found in a capture."""
+    return NamedNode(f"urn:nwx:analysis:{quote(crawl, safe='')}:{timestamp}:{_in_urn(url)}")
+
+
+def part_iri(capture: NamedNode, number: int) -> NamedNode:
+    """Return the name of a thing that a page describes without naming it."""
+    return NamedNode(f"{capture.value}#n{number}")
+
+
+def page_iri(url: str) -> NamedNode:
+    """Return a URL of an archive as an IRI."""
+    return iri(url) or NamedNode(f"urn:nwx:url:{_in_urn(url)}")
+
+
+def date_literal(timestamp: str) -> Literal:
+    """Return a timestamp of 14 digits as a date and time in UTC."""
+    t = timestamp
+    text = f"{t[:4]}-{t[4:6]}-{t[6:8]}T{t[8:10]}:{t[10:12]}:{t[12:14]}Z"
+    return Literal(text, datatype=XSD_DATE_TIME)
+
+
+def _in_urn(url: str) -> str:
+    escaped = quote(url.encode("utf-8", "replace"), safe=_SAFE_IN_URN)
+    return _BARE_PERCENT.sub("%25", escaped)
+
+
+def _escape(match: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "replace"))

@@ -1,0 +1,1 @@
+"""Facts about captured pages in a store of RDF triples, each graph named by its capture."""

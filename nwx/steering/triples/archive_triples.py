@@ -1,0 +1,154 @@
+"""Triples of all pages that an archive holds, and of what analysis found in them."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from pyoxigraph import NamedNode
+
+from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.engine.base import Engine
+from nwx.engine.file_places import FilePlaces
+from nwx.errors import SourceError
+from nwx.model import IndexName, ReadError
+from nwx.page_places import PagePlace, page_places
+from nwx.settings import Settings
+from nwx.steering.analysis.page_view import PageView
+from nwx.steering.running.page_reader import PageReader, PageTask, stored_source
+from nwx.steering.specifications.files import read_specification
+from nwx.steering.structured.mentions import Mention
+from nwx.steering.structured.terms import capture_iri
+from nwx.steering.triples.capture_graphs import CaptureGraph, page_graph, score_graph
+from nwx.steering.triples.triple_store import TripleWriter
+
+_AT_ONCE = 200
+_LAST_KEY = "\U0010ffff"
+_ERRORS_KEPT = 1_000
+
+NamesOf = Callable[[PageView], Iterable[Mention]]
+"""Finds names in the text of a page."""
+
+
+@dataclass(slots=True)
+class TriplesReport:
+    """What a build did.
+
+    `pages` were read, of which those that are `known` were not; `mentions`
+    are pages with entities of a specification; `triples` are new ones.
+    `errors` has the first of the pages that could not be read.
+    """
+
+    pages: int = 0
+    known: int = 0
+    mentions: int = 0
+    triples: int = 0
+    errors_total: int = 0
+    errors: list[ReadError] = field(default_factory=list)
+    interrupted: bool = False
+    seconds: float = 0.0
+
+
+def no_names(page: PageView) -> Iterable[Mention]:
+    """Find no names in the text of a page."""
+    del page
+    return ()
+
+
+class ArchiveTriples:
+    """A build of triples from what an archive holds; pages whose graphs are there are not read."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        settings: Settings,
+        writer: TripleWriter,
+        *,
+        collection: str = "",
+        names: NamesOf = no_names,
+        progress: ShowProgress = no_progress,
+        stopping: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._engine, self._settings, self._writer = engine, settings, writer
+        self._collection, self._names = collection, names
+        self._progress, self._stopping = progress, stopping
+        self._report = TriplesReport()
+
+    def build(self) -> TriplesReport:
+        """Store what pages state and what analysis found; return what was done."""
+        began = time.monotonic()
+        self._add_pages()
+        self._add_mentions()
+        self._report.interrupted = self._stopping()
+        self._report.seconds = time.monotonic() - began
+        return self._report
+
+    def _add_pages(self) -> None:
+        report, total = self._report, self._engine.count(IndexName.DOCUMENTS)
+        places = FilePlaces(self._engine)
+        captures = self._engine.captures("", _LAST_KEY)
+        wanted = (one for one in captures if self._collection in ("", one.collection))
+        seen = 0
+        with PageReader(self._settings) as reader:
+            for batch in _batches(page_places(wanted)):
+                if self._stopping():
+                    return
+                held = self._writer.held([_name(place) for place in batch])
+                new = [place for place in batch if _name(place) not in held]
+                report.known += len(batch) - len(new)
+                new.sort(key=lambda place: (place.collection, place.source_file, place.offset))
+                graphs = self._graphs(reader, places, new)
+                report.triples += self._writer.put(list(graphs))
+                seen += len(batch)
+                counts = {"page": report.pages, "triple": report.triples}
+                self._progress(WorkProgress("reading pages", seen, total, counts=counts))
+
+    def _graphs(
+        self, reader: PageReader, places: FilePlaces, new: Sequence[PagePlace]
+    ) -> Iterator[CaptureGraph]:
+        for place in new:
+            path = places.path(place.collection, place.source_file)
+            source = stored_source(place, path) if path else None
+            try:
+                page = reader.page(PageTask(place, source))
+            except SourceError as error:
+                self._fail(place, str(error))
+                continue
+            self._report.pages += 1
+            yield page_graph(page, self._names(page))
+
+    def _fail(self, place: PagePlace, message: str) -> None:
+        report = self._report
+        report.errors_total += 1
+        if len(report.errors) < _ERRORS_KEPT:
+            told = f"{place.url}: {message}"
+            report.errors.append(ReadError(place.source_file, place.offset, "triples", told))
+
+    def _add_mentions(self) -> None:
+        """Store the entities that were found for each crawl specification."""
+        index = self._engine.crawl_index()
+        for stored in index.specifications():
+            specification = read_specification(stored.text, stored.name)
+            graphs = (score_graph(one, specification) for one in index.document_scores(stored.name))
+            found = (graph for graph in graphs if graph is not None)
+            while not self._stopping() and (some := list(islice(found, _AT_ONCE))):
+                self._report.triples += self._writer.put(some)
+                self._report.mentions += len(some)
+
+
+def _name(place: PagePlace) -> NamedNode:
+    return capture_iri(place.url, place.timestamp)
+
+
+def _batches(places: Iterable[PagePlace]) -> Iterator[list[PagePlace]]:
+    """Yield pages, each document once: of several captures of one, the first counts."""
+    rest = iter(places)
+    last: Counter[str] = Counter()
+    while some := list(islice(rest, _AT_ONCE)):
+        fresh: dict[str, PagePlace] = {}
+        for place in some:
+            if place.document_id not in last:
+                fresh.setdefault(place.document_id, place)
+        last = Counter(place.document_id for place in some)  # captures of a URL come together
+        yield list(fresh.values())

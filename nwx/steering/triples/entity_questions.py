@@ -1,0 +1,150 @@
+"""Questions about entities: which there are, and where, when and with whom one is mentioned."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from pyoxigraph import Literal, NamedNode
+
+from nwx.steering.specifications.specification import EntityKind
+from nwx.steering.structured.mentions import KIND_TYPES
+from nwx.steering.structured.terms import COUNT_TERM, DATE_TERM, LABEL_TERM, MENTIONS_TERM, TYPE_TERM, SOURCE_TERM, iri
+from nwx.steering.triples.triple_store import QueryLimits, SparqlQuery, TripleStore
+
+_TYPES = " ".join(map(str, KIND_TYPES.values()))
+_KINDS = {node.value: kind for kind, node in KIND_TYPES.items()}
+_NAMES_SHOWN = 20
+_ABOUT = f"?e {COUNT_TERM} ?n ; {LABEL_TERM} ?label ; {TYPE_TERM} ?type . VALUES ?type {{ {_TYPES} }}"
+
+
+@dataclass(frozen=True, slots=True)
+class EntityRow:
+    """An entity, and in how many captures it is mentioned: all, or those with another entity."""
+
+    iri: str
+    name: str
+    kind: EntityKind
+    captures: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntityCapture:
+    """A capture that mentions an entity, and how often."""
+
+    url: str
+    timestamp: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntityFacts:
+    """An entity: its names, the number of captures a year, and who is mentioned with it."""
+
+    iri: str
+    names: tuple[str, ...]
+    kind: EntityKind
+    years: tuple[tuple[str, int], ...]
+    companions: tuple[EntityRow, ...]
+
+    @property
+    def captures(self) -> int:
+        """How many captures mention the entity."""
+        return sum(count for _, count in self.years)
+
+
+class EntityQuestions:
+    """Answers from a store of triples, within limits."""
+
+    def __init__(self, store: TripleStore, limits: QueryLimits) -> None:
+        self._store, self._limits = store, limits
+
+    def entities(
+        self, text: str = "", kind: EntityKind | None = None, limit: int = 50, offset: int = 0
+    ) -> list[EntityRow]:
+        """Return entities whose name has a text in it, those that most captures mention first."""
+        filters = f"FILTER(CONTAINS(LCASE(STR(?label)), LCASE({_text(text)})))" if text else ""
+        if kind is not None:
+            filters += f" FILTER(?type = {KIND_TYPES[kind]})"
+        return self._rows(
+            f"SELECT ?e (MIN(?label) AS ?name) (MIN(?type) AS ?kind) "
+            f"(COUNT_TERM(DISTINCT ?c) AS ?captures) WHERE {{ GRAPH ?g {{ ?c {MENTIONS_TERM} ?e . {_ABOUT} "
+            f"{filters} }} }} GROUP BY ?e ORDER BY DESC(?captures) ?name ?e "
+            f"LIMIT {limit} OFFSET {offset}"
+        )
+
+    def facts(self, entity: str, companions: int = 50) -> EntityFacts | None:
+        """Return what is known of an entity, None where nothing is."""
+        node = iri(entity)
+        if node is None:
+            return None
+        names = self._solutions(
+            f"SELECT ?label ?type (COUNT_TERM(*) AS ?times) WHERE {{ VALUES ?e {{ {node} }} "
+            f"GRAPH ?g {{ {_ABOUT} }} }} GROUP BY ?label ?type "
+            f"ORDER BY DESC(?times) ?label LIMIT {_NAMES_SHOWN}"
+        )
+        if not names:
+            return None
+        years = self._solutions(
+            f"SELECT ?year (COUNT_TERM(DISTINCT ?c) AS ?captures) WHERE {{ GRAPH ?g {{ "
+            f"?c {MENTIONS_TERM} {node} ; {DATE_TERM} ?date BIND(SUBSTR(STR(?date), 1, 4) AS ?year) }} }} "
+            f"GROUP BY ?year ORDER BY ?year"
+        )
+        return EntityFacts(
+            node.value,
+            tuple(dict.fromkeys(row["label"] for row in names)),
+            _KINDS.get(names[0]["type"], EntityKind.OTHER),
+            tuple((row["year"], int(row["captures"])) for row in years),
+            tuple(self._companions(node, companions)),
+        )
+
+    def _companions(self, node: NamedNode, limit: int) -> list[EntityRow]:
+        return self._rows(
+            f"SELECT ?e (MIN(?label) AS ?name) (MIN(?type) AS ?kind) "
+            f"(COUNT_TERM(DISTINCT ?c) AS ?captures) WHERE {{ GRAPH ?g {{ ?c {MENTIONS_TERM} {node} }} "
+            f"GRAPH ?h {{ ?c {MENTIONS_TERM} ?e . {_ABOUT} }} FILTER(?e != {node}) }} "
+            f"GROUP BY ?e ORDER BY DESC(?captures) ?name ?e LIMIT {limit}"
+        )
+
+    def captures(
+        self, entity: str, year: str = "", limit: int = 50, offset: int = 0
+    ) -> list[EntityCapture]:
+        """Return the captures that mention an entity, the oldest first."""
+        node = iri(entity)
+        if node is None:
+            return []
+        filters = f"FILTER(STRSTARTS(STR(?date), {_text(year)}))" if year else ""
+        rows = self._solutions(
+            f"SELECT ?url ?date (SUM(?n) AS ?times) WHERE {{ GRAPH ?g {{ ?c {MENTIONS_TERM} {node} ; "
+            f"{SOURCE_TERM} ?url ; {DATE_TERM} ?date . {node} {COUNT_TERM} ?n {filters} }} }} "
+            f"GROUP BY ?url ?date ORDER BY ?date ?url LIMIT {limit} OFFSET {offset}"
+        )
+        return [EntityCapture(row["url"], _digits(row["date"]), int(row["times"])) for row in rows]
+
+    def _rows(self, text: str) -> list[EntityRow]:
+        return [
+            EntityRow(
+                row["e"],
+                row["name"],
+                _KINDS.get(row["kind"], EntityKind.OTHER),
+                int(row["captures"]),
+            )
+            for row in self._solutions(text)
+            if "e" in row
+        ]
+
+    def _solutions(self, text: str) -> list[dict[str, str]]:
+        answer = self._store.answer(SparqlQuery(text), self._limits, is_ours=True)
+        found: Any = json.loads(answer.data)
+        return [
+            {name: term["value"] for name, term in row.items()}
+            for row in found["results"]["bindings"]
+        ]
+
+
+def _text(value: str) -> str:
+    return str(Literal(value.replace("\x00", "")))
+
+
+def _digits(date: str) -> str:
+    """Return the 14 digits of a date and time."""
+    return "".join(filter(str.isdigit, date))[:14]

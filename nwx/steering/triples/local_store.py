@@ -1,0 +1,177 @@
+"""A store in a folder: Oxigraph's, and copies of it that others read while it is written.
+
+RocksDB lets one process open a store to write, and another that reads the
+same files meanwhile may see anything. So readers have checkpoints: folders
+of hard links, which are made in milliseconds after a number of writes.
+"""
+
+import fcntl
+import os
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from pyoxigraph import NamedNode, Quad, RdfFormat, Store
+
+from nwx.steering.structured.terms import FORM_TERM
+from nwx.steering.triples.capture_graphs import GRAPH_FORM, CaptureGraph
+from nwx.steering.triples.query_process import StoreGoneError, run_query
+from nwx.steering.triples.query_text import harmless_query
+from nwx.steering.triples.triple_store import (
+    QueryAnswer,
+    QueryLimits,
+    SparqlQuery,
+    TripleStore,
+    TripleStoreError,
+    TripleWriter,
+)
+
+_STORE, _LOCK, _READ = "store", "lock", "read-"
+_PUBLISH_SECONDS = 30.0
+_KEPT_COPIES = 2
+_LOOK_SECONDS = 0.1
+_ATTEMPTS = 3
+
+
+class LocalTripleStore(TripleStore):
+    """A store in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def writer(self, wait_seconds: float = 0.0) -> TripleWriter:
+        """Open the store to write, alone; wait so long for another who does."""
+        with _our_errors(self._folder):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            lock = _locked(self._folder, wait_seconds)
+            try:
+                return _LocalWriter(self._folder, lock)
+            except BaseException:
+                os.close(lock)
+                raise
+
+    def answer(
+        self, query: SparqlQuery, limits: QueryLimits, *, is_ours: bool = False
+    ) -> QueryAnswer:
+        """Answer a query in a process of its own; raises TripleQueryError."""
+        text = harmless_query(query.text)
+        asked = SparqlQuery(text, query.default_graphs, query.named_graphs)
+        for _ in range(_ATTEMPTS):
+            try:
+                return run_query(self._current(), asked, limits)
+            except StoreGoneError:
+                continue  # a newer copy took its place
+        return run_query(self._current(), asked, limits)
+
+    def export(self, output: IO[bytes]) -> None:
+        """Write all triples with their graphs as N-Quads."""
+        with _our_errors(self._folder):
+            Store.read_only(str(self._current())).dump(output, format=RdfFormat.N_QUADS)
+
+    def version(self) -> str:
+        """Return the name of the copy that readers have, "" where there is none."""
+        copies = _copies(self._folder)
+        return copies[-1].name if copies else ""
+
+    def _current(self) -> Path:
+        copies = _copies(self._folder)
+        if not copies:
+            raise TripleStoreError(
+                f"{self._folder} has no triples yet; `nwx triples build` makes them"
+            )
+        return copies[-1]
+
+
+class _LocalWriter(TripleWriter):
+    def __init__(self, folder: Path, lock: int) -> None:
+        self._folder, self._lock = folder, lock
+        with _our_errors(folder):
+            self._store: Store | None = Store(str(folder / _STORE))
+        self._changed = not _copies(folder)
+        self._published = time.monotonic()
+
+    def held(self, names: Sequence[NamedNode]) -> set[NamedNode]:
+        """Return those of the graphs that are there in the present form."""
+        store = self._opened()
+        with _our_errors(self._folder):
+            return {name for name in names if Quad(name, FORM_TERM, GRAPH_FORM, name) in store}
+
+    def put(self, graphs: Sequence[CaptureGraph]) -> int:
+        """Store graphs in the place of those of their names; return how many triples are new."""
+        store, count = self._opened(), 0
+        with _our_errors(self._folder):
+            for name, triples in graphs:
+                wanted = {Quad(one.subject, one.predicate, one.object, name) for one in triples}
+                held = set(store.quads_for_pattern(None, None, None, name))
+                if new := wanted - held:
+                    store.extend(new)  # all or none
+                for quad in held - wanted:
+                    store.remove(quad)
+                count += len(new)
+                self._changed = self._changed or wanted != held
+        if self._changed and time.monotonic() - self._published > _PUBLISH_SECONDS:
+            self._publish()
+        return count
+
+    def close(self) -> None:
+        """Make all that was written visible to readers."""
+        if self._store is None:
+            return
+        try:
+            if self._changed:
+                self._publish()
+        finally:
+            self._store = None
+            os.close(self._lock)
+
+    def _opened(self) -> Store:
+        if self._store is None:
+            raise TripleStoreError(f"{self._folder} is closed")
+        return self._store
+
+    def _publish(self) -> None:
+        """Make a copy that readers use from now on."""
+        with _our_errors(self._folder):
+            copies = _copies(self._folder)
+            number = int(copies[-1].name.removeprefix(_READ)) + 1 if copies else 1
+            unfinished = self._folder / f".{_READ}{number}"
+            shutil.rmtree(unfinished, ignore_errors=True)
+            self._opened().backup(str(unfinished))
+            unfinished.rename(self._folder / f"{_READ}{number:08}")
+            for old in copies[: -_KEPT_COPIES + 1 or None]:
+                shutil.rmtree(old, ignore_errors=True)
+        self._changed, self._published = False, time.monotonic()
+
+
+def _copies(folder: Path) -> list[Path]:
+    """Return the copies for readers, the newest last."""
+    return sorted(path for path in folder.glob(f"{_READ}*") if path.is_dir())
+
+
+def _locked(folder: Path, wait_seconds: float) -> int:
+    """Return a handle that has the lock of a folder."""
+    handle = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    until = time.monotonic() + wait_seconds
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() < until:
+                time.sleep(_LOOK_SECONDS)
+                continue
+            os.close(handle)
+            raise TripleStoreError(f"another process is writing to {folder}") from None
+        return handle
+
+
+@contextmanager
+def _our_errors(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise  # of whoever reads an export
+    except OSError as error:
+        raise TripleStoreError(f"{folder} cannot be used: {error}") from error

@@ -1,0 +1,192 @@
+"""A SPARQL query in a process of its own, which may take so much time and memory.
+
+A query of a hundred characters can ask for more rows than there are atoms,
+and pyoxigraph cannot be told to stop; a process can be killed.
+"""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from nwx.steering.triples.query_text import names_graphs
+from nwx.steering.triples.triple_store import (
+    QueryAnswer,
+    QueryLimits,
+    SparqlQuery,
+    TripleQueryError,
+    TripleStoreError,
+)
+
+_COMMAND = "from nwx.steering.triples.query_process import serve_query; serve_query()"
+_FILES_GONE = "gone"
+_REFUSED = "refused"
+_MIB = 1 << 20
+_GRACE_SECONDS = 1.0
+_LONGEST_MESSAGE = 500
+
+
+class StoreGoneError(TripleStoreError):
+    """The files of a store went away while it was opened, as another version took their place."""
+
+
+def run_query(folder: Path, query: SparqlQuery, limits: QueryLimits) -> QueryAnswer:
+    """Return the answer of the store in a folder that nobody writes to.
+
+    Raises TripleQueryError where the query is wrong or takes too much, and
+    StoreGoneError where the store is not there any more.
+    """
+    task = {"folder": str(folder), "query": asdict(query), "limits": asdict(limits)}
+    process = subprocess.Popen(
+        [sys.executable, "-c", _COMMAND],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        data, _ = process.communicate(json.dumps(task).encode(), limits.seconds + _GRACE_SECONDS)
+    except subprocess.TimeoutExpired as error:
+        raise _too_long(limits) from error
+    finally:
+        process.kill()
+        process.communicate()
+    return _answer(data, process.returncode, limits)
+
+
+def _answer(data: bytes, code: int, limits: QueryLimits) -> QueryAnswer:
+    head, _, body = data.partition(b"\n")
+    try:
+        told = json.loads(head)
+    except ValueError:
+        if code in (-signal.SIGALRM, -signal.SIGXCPU):
+            raise _too_long(limits) from None
+        memory = f"{limits.memory_bytes // _MIB} MiB of memory are allowed"
+        raise TripleQueryError(f"the query could not be answered; {memory}") from None
+    if told["kind"] == _FILES_GONE:
+        raise StoreGoneError(told["message"])
+    if told["kind"] == _REFUSED:
+        raise TripleQueryError(told["message"])
+    return QueryAnswer(told["kind"], body)
+
+
+def _too_long(limits: QueryLimits) -> TripleQueryError:
+    return TripleQueryError(
+        f"the query took longer than {limits.seconds:g} s; ask for less, or add LIMIT"
+    )
+
+
+def serve_query() -> None:
+    """Answer the query that comes over standard input, and end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    task = json.load(sys.stdin)
+    query, limits = SparqlQuery(**task["query"]), QueryLimits(**task["limits"])
+    _limit(limits)
+    told, data = _answered(task["folder"], query, limits)
+    sys.stdout.buffer.write(json.dumps(told).encode() + b"\n" + data)
+    sys.stdout.flush()
+    os._exit(0)  # without waiting for the threads of the store
+
+
+def _limit(limits: QueryLimits) -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    wanted = (
+        limits.memory_bytes if most == resource.RLIM_INFINITY else min(limits.memory_bytes, most)
+    )
+    resource.setrlimit(resource.RLIMIT_DATA, (wanted, most))
+    # should whoever waits be gone; a handler would wait for native code to return
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, limits.seconds)
+
+
+def _answered(folder: str, query: SparqlQuery, limits: QueryLimits) -> tuple[dict[str, Any], bytes]:
+    import pyoxigraph
+
+    try:
+        store = pyoxigraph.Store.read_only(folder)
+    except OSError as error:
+        return {"kind": _FILES_GONE, "message": str(error)[:_LONGEST_MESSAGE]}, b""
+    try:
+        found = store.query(query.text, **_graphs(query))
+        if isinstance(found, pyoxigraph.QueryBoolean):
+            text = json.dumps({"head": {}, "boolean": bool(found)})
+            return {"kind": "boolean"}, text.encode()
+        if isinstance(found, pyoxigraph.QueryTriples):
+            return {"kind": "triples"}, _triples(found, limits)
+        return {"kind": "solutions"}, _solutions(found, limits)
+    except TripleQueryError as error:
+        message = str(error)
+    except (SyntaxError, ValueError) as error:
+        message = f"the query is wrong: {error}"
+    except (OSError, RuntimeError) as error:
+        message = f"the query cannot be answered: {error}"
+    except MemoryError:
+        message = f"the query needs more than {limits.memory_bytes // _MIB} MiB of memory"
+    return {"kind": _REFUSED, "message": message[:_LONGEST_MESSAGE]}, b""
+
+
+def _graphs(query: SparqlQuery) -> dict[str, Any]:
+    from pyoxigraph import NamedNode
+
+    chosen: dict[str, Any] = {}
+    if query.default_graphs:
+        chosen["default_graph"] = [NamedNode(name) for name in query.default_graphs]
+    if query.named_graphs:
+        chosen["named_graphs"] = [NamedNode(name) for name in query.named_graphs]
+        chosen.setdefault("default_graph", [])
+    if chosen or names_graphs(query.text):
+        return chosen
+    return {"use_default_graph_as_union": True}
+
+
+def _triples(found: Any, limits: QueryLimits) -> bytes:
+    lines: list[bytes] = []
+    size = 0
+    for triple in found:
+        line = f"{triple} .\n".encode()
+        size += len(line)
+        _check(len(lines) + 1, size, limits)
+        lines.append(line)
+    return b"".join(lines)
+
+
+def _solutions(found: Any, limits: QueryLimits) -> bytes:
+    """Return solutions as SPARQL results in JSON."""
+    names = [variable.value for variable in found.variables]
+    rows: list[str] = []
+    size = 0
+    for solution in found:
+        bound = {name: _term(solution[name]) for name in names if solution[name] is not None}
+        row = json.dumps(bound, ensure_ascii=False)
+        size += len(row.encode())
+        _check(len(rows) + 1, size, limits)
+        rows.append(row)
+    head = json.dumps({"vars": names}, ensure_ascii=False)
+    return f'{{"head":{head},"results":{{"bindings":[{",".join(rows)}]}}}}'.encode()
+
+
+def _check(rows: int, size: int, limits: QueryLimits) -> None:
+    if rows > limits.rows:
+        raise TripleQueryError(f"the answer has more than {limits.rows:,} rows; add LIMIT")
+    if size > limits.bytes:
+        raise TripleQueryError(f"the answer has more than {limits.bytes // _MIB} MiB; add LIMIT")
+
+
+def _term(term: Any) -> dict[str, Any]:
+    import pyoxigraph
+
+    if isinstance(term, pyoxigraph.NamedNode):
+        return {"type": "uri", "value": term.value}
+    if isinstance(term, pyoxigraph.BlankNode):
+        return {"type": "bnode", "value": term.value}
+    if isinstance(term, pyoxigraph.Literal):
+        more = {"xml:lang": term.language} if term.language else {}
+        if not term.language and not term.datatype.value.endswith("#string"):
+            more = {"datatype": term.datatype.value}
+        return {"type": "literal", "value": term.value, **more}
+    raise TripleQueryError("the answer has triples as values, which are not supported")

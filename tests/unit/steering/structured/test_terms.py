@@ -1,0 +1,41 @@
+"""Names and values in the store."""
+
+import pytest
+
+from nwx.steering.structured.terms import (
+    analysis_iri,
+    capture_iri,
+    date_literal,
+    iri,
+    literal,
+    page_iri,
+)
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("http://a.example/b?c=d&e", "http://a.example/b?c=d&e"),
+        ("http://a.example/ü #%zz%41[]", "http://a.example/%C3%BC%20%23%25zz%41%5B%5D"),
+        ("x\ud800", "x?"),
+    ],
+)
+def test_captures_have_valid_names(url: str, name: str) -> None:
+    assert capture_iri(url, "20150101000000").value == f"urn:nwx:capture:20150101000000:{name}"
+    assert analysis_iri(url, "2015", "my crawl/1").value == (
+        f"urn:nwx:analysis:my%20crawl%2F1:2015:{name}"
+    )
+
+
+def test_what_is_no_iri_is_told_or_made_one() -> None:
+    for text in ("", "relative", "http://[x", "x" * 3_000, "http://a/" + "x" * 3_000):
+        assert iri(text) is None
+    assert page_iri("http://[x").value == "urn:nwx:url:http://%5Bx"
+    assert str(iri("http://www.schema.org/name")) == "<https://schema.org/name>"
+
+
+def test_literals_are_bounded_and_can_be_stored() -> None:
+    assert literal("a\x00\ud800b").value == "a\ufffd\ufffdb"
+    assert len(literal("x" * 9_000).value) == 2_000
+    assert literal("x", "de").language == "de"
+    assert str(date_literal("20150102030405")).startswith('"2015-01-02T03:04:05Z"^^')
