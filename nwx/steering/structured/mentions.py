@@ -12,11 +12,11 @@ from pyoxigraph import Literal, NamedNode, Triple
 from nwx.engine.crawls.crawl_index import DocumentScore
 from nwx.steering.specifications.specification import CrawlSpecification, EntityKind
 from nwx.steering.structured.terms import (
-    COUNT_TERM,
-    LABEL_TERM,
-    MENTIONS_TERM,
-    TYPE_TERM,
-    SAME_AS_TERM,
+    NWX_COUNT,
+    RDF_TYPE,
+    RDFS_LABEL,
+    S_MENTIONS,
+    S_SAME_AS,
     SCHEMA,
     iri,
     literal,
@@ -92,10 +92,10 @@ def mention_triples(capture: NamedNode, mentions: Iterable[Mention]) -> Iterator
         first.setdefault(entity, mention)
         counts[entity] += mention.times
     for entity, mention in first.items():
-        yield Triple(capture, MENTIONS_TERM, entity)
-        yield Triple(entity, TYPE_TERM, KIND_TYPES[mention.kind])
-        yield Triple(entity, LABEL_TERM, literal(mention.name.strip()[:LONGEST_NAME]))
-        yield Triple(entity, COUNT_TERM, Literal(counts[entity]))
+        yield Triple(capture, S_MENTIONS, entity)
+        yield Triple(entity, RDF_TYPE, KIND_TYPES[mention.kind])
+        yield Triple(entity, RDFS_LABEL, literal(mention.name.strip()[:LONGEST_NAME]))
+        yield Triple(entity, NWX_COUNT, Literal(counts[entity]))
 
 
 def structured_mentions(triples: Iterable[Triple]) -> list[Mention]:
@@ -106,11 +106,11 @@ def structured_mentions(triples: Iterable[Triple]) -> list[Mention]:
     for subject, predicate, value in triples:
         if not isinstance(subject, NamedNode):
             continue
-        if predicate == TYPE_TERM and (kind := _kind_of(value)):
+        if predicate == RDF_TYPE and (kind := _kind_of(value)):
             kinds.setdefault(subject, kind)
         elif predicate == _NAME and isinstance(value, Literal):
             names.setdefault(subject, " ".join(value.value.split()))
-        elif predicate == SAME_AS_TERM and _IDENTIFIED.match(getattr(value, "value", "")):
+        elif predicate == S_SAME_AS and _IDENTIFIED.match(getattr(value, "value", "")):
             same.setdefault(subject, value.value)
     return [
         Mention(names[subject][:LONGEST_NAME], kind, same.get(subject, ""))

@@ -7,7 +7,7 @@ from pyoxigraph import NamedNode
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from nwx.steering.structured.draft import RdfObject, TripleDraft
-from nwx.steering.structured.terms import LONGEST_LITERAL, TYPE_TERM, SCHEMA, iri, literal
+from nwx.steering.structured.terms import LONGEST_LITERAL, RDF_TYPE, SCHEMA, iri, literal
 
 _MOST_ITEMS = 500
 _MOST_VISITED = 20_000  # elements that are looked at for properties
@@ -63,7 +63,7 @@ class _Reading:
         self._subjects[element.mem_id] = subject
         types = list(_types(attributes.get("itemtype") or ""))
         for each in types:
-            self._draft.add(subject, TYPE_TERM, each)
+            self._draft.add(subject, RDF_TYPE, each)
         if types:
             vocabulary = _vocabulary(types[0].value)
         for place in self._properties(element):

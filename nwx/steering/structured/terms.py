@@ -5,17 +5,17 @@ from urllib.parse import quote
 
 from pyoxigraph import Literal, NamedNode
 
-TYPE_TERM = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
-LABEL_TERM = NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
-SOURCE_TERM = NamedNode("http://purl.org/dc/terms/source")
-DATE_TERM = NamedNode("http://purl.org/dc/terms/date")
+RDF_TYPE = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
+RDFS_LABEL = NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
+DCT_SOURCE = NamedNode("http://purl.org/dc/terms/source")
+DCT_DATE = NamedNode("http://purl.org/dc/terms/date")
 XSD_DATE_TIME = NamedNode("http://www.w3.org/2001/XMLSchema#dateTime")
 SCHEMA = "https://schema.org/"
-MENTIONS_TERM = NamedNode(f"{SCHEMA}mentions")
-SAME_AS_TERM = NamedNode(f"{SCHEMA}sameAs")
+S_MENTIONS = NamedNode(f"{SCHEMA}mentions")
+S_SAME_AS = NamedNode(f"{SCHEMA}sameAs")
 NWX = "urn:nwx:term:"
-COUNT_TERM = NamedNode(f"{NWX}count")
-FORM_TERM = NamedNode(f"{NWX}form")
+NWX_COUNT = NamedNode(f"{NWX}count")
+NWX_FORM = NamedNode(f"{NWX}form")
 
 LONGEST_IRI = 2_000
 LONGEST_LITERAL = 2_000

@@ -15,9 +15,9 @@ from nwx.steering.structured.mentions import (
     structured_mentions,
 )
 from nwx.steering.structured.terms import (
-    DATE_TERM,
-    FORM_TERM,
-    SOURCE_TERM,
+    DCT_DATE,
+    DCT_SOURCE,
+    NWX_FORM,
     analysis_iri,
     capture_iri,
     date_literal,
@@ -69,8 +69,8 @@ def _graph(
     triples: Sequence[Triple],
 ) -> CaptureGraph:
     about = (
-        Triple(capture, SOURCE_TERM, page_iri(of.url)),
-        Triple(capture, DATE_TERM, date_literal(of.timestamp)),
-        Triple(name, FORM_TERM, GRAPH_FORM),
+        Triple(capture, DCT_SOURCE, page_iri(of.url)),
+        Triple(capture, DCT_DATE, date_literal(of.timestamp)),
+        Triple(name, NWX_FORM, GRAPH_FORM),
     )
     return CaptureGraph(name, (*about, *triples))

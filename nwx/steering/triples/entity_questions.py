@@ -8,13 +8,21 @@ from pyoxigraph import Literal, NamedNode
 
 from nwx.steering.specifications.specification import EntityKind
 from nwx.steering.structured.mentions import KIND_TYPES
-from nwx.steering.structured.terms import COUNT_TERM, DATE_TERM, LABEL_TERM, MENTIONS_TERM, TYPE_TERM, SOURCE_TERM, iri
+from nwx.steering.structured.terms import (
+    DCT_DATE,
+    DCT_SOURCE,
+    NWX_COUNT,
+    RDF_TYPE,
+    RDFS_LABEL,
+    S_MENTIONS,
+    iri,
+)
 from nwx.steering.triples.triple_store import QueryLimits, SparqlQuery, TripleStore
 
 _TYPES = " ".join(map(str, KIND_TYPES.values()))
 _KINDS = {node.value: kind for kind, node in KIND_TYPES.items()}
 _NAMES_SHOWN = 20
-_ABOUT = f"?e {COUNT_TERM} ?n ; {LABEL_TERM} ?label ; {TYPE_TERM} ?type . VALUES ?type {{ {_TYPES} }}"
+_ABOUT = f"?e {NWX_COUNT} ?n ; {RDFS_LABEL} ?label ; {RDF_TYPE} ?type . VALUES ?type {{ {_TYPES} }}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +75,7 @@ class EntityQuestions:
             filters += f" FILTER(?type = {KIND_TYPES[kind]})"
         return self._rows(
             f"SELECT ?e (MIN(?label) AS ?name) (MIN(?type) AS ?kind) "
-            f"(COUNT_TERM(DISTINCT ?c) AS ?captures) WHERE {{ GRAPH ?g {{ ?c {MENTIONS_TERM} ?e . {_ABOUT} "
+            f"(COUNT(DISTINCT ?c) AS ?captures) WHERE {{ GRAPH ?g {{ ?c {S_MENTIONS} ?e . {_ABOUT} "
             f"{filters} }} }} GROUP BY ?e ORDER BY DESC(?captures) ?name ?e "
             f"LIMIT {limit} OFFSET {offset}"
         )
@@ -78,16 +86,16 @@ class EntityQuestions:
         if node is None:
             return None
         names = self._solutions(
-            f"SELECT ?label ?type (COUNT_TERM(*) AS ?times) WHERE {{ VALUES ?e {{ {node} }} "
+            f"SELECT ?label ?type (COUNT(*) AS ?times) WHERE {{ VALUES ?e {{ {node} }} "
             f"GRAPH ?g {{ {_ABOUT} }} }} GROUP BY ?label ?type "
             f"ORDER BY DESC(?times) ?label LIMIT {_NAMES_SHOWN}"
         )
         if not names:
             return None
         years = self._solutions(
-            f"SELECT ?year (COUNT_TERM(DISTINCT ?c) AS ?captures) WHERE {{ GRAPH ?g {{ "
-            f"?c {MENTIONS_TERM} {node} ; {DATE_TERM} ?date BIND(SUBSTR(STR(?date), 1, 4) AS ?year) }} }} "
-            f"GROUP BY ?year ORDER BY ?year"
+            f"SELECT ?year (COUNT(DISTINCT ?c) AS ?captures) WHERE {{ GRAPH ?g {{ "
+            f"?c {S_MENTIONS} {node} ; {DCT_DATE} ?date "
+            f"BIND(SUBSTR(STR(?date), 1, 4) AS ?year) }} }} GROUP BY ?year ORDER BY ?year"
         )
         return EntityFacts(
             node.value,
@@ -100,8 +108,8 @@ class EntityQuestions:
     def _companions(self, node: NamedNode, limit: int) -> list[EntityRow]:
         return self._rows(
             f"SELECT ?e (MIN(?label) AS ?name) (MIN(?type) AS ?kind) "
-            f"(COUNT_TERM(DISTINCT ?c) AS ?captures) WHERE {{ GRAPH ?g {{ ?c {MENTIONS_TERM} {node} }} "
-            f"GRAPH ?h {{ ?c {MENTIONS_TERM} ?e . {_ABOUT} }} FILTER(?e != {node}) }} "
+            f"(COUNT(DISTINCT ?c) AS ?captures) WHERE {{ GRAPH ?g {{ ?c {S_MENTIONS} {node} }} "
+            f"GRAPH ?h {{ ?c {S_MENTIONS} ?e . {_ABOUT} }} FILTER(?e != {node}) }} "
             f"GROUP BY ?e ORDER BY DESC(?captures) ?name ?e LIMIT {limit}"
         )
 
@@ -114,8 +122,8 @@ class EntityQuestions:
             return []
         filters = f"FILTER(STRSTARTS(STR(?date), {_text(year)}))" if year else ""
         rows = self._solutions(
-            f"SELECT ?url ?date (SUM(?n) AS ?times) WHERE {{ GRAPH ?g {{ ?c {MENTIONS_TERM} {node} ; "
-            f"{SOURCE_TERM} ?url ; {DATE_TERM} ?date . {node} {COUNT_TERM} ?n {filters} }} }} "
+            f"SELECT ?url ?date (SUM(?n) AS ?times) WHERE {{ GRAPH ?g {{ ?c {S_MENTIONS} {node} ; "
+            f"{DCT_SOURCE} ?url ; {DCT_DATE} ?date . {node} {NWX_COUNT} ?n {filters} }} }} "
             f"GROUP BY ?url ?date ORDER BY ?date ?url LIMIT {limit} OFFSET {offset}"
         )
         return [EntityCapture(row["url"], _digits(row["date"]), int(row["times"])) for row in rows]

@@ -16,7 +16,7 @@ from typing import IO
 
 from pyoxigraph import NamedNode, Quad, RdfFormat, Store
 
-from nwx.steering.structured.terms import FORM_TERM
+from nwx.steering.structured.terms import NWX_FORM
 from nwx.steering.triples.capture_graphs import GRAPH_FORM, CaptureGraph
 from nwx.steering.triples.query_process import StoreGoneError, run_query
 from nwx.steering.triples.query_text import harmless_query
@@ -97,7 +97,7 @@ class _LocalWriter(TripleWriter):
         """Return those of the graphs that are there in the present form."""
         store = self._opened()
         with _our_errors(self._folder):
-            return {name for name in names if Quad(name, FORM_TERM, GRAPH_FORM, name) in store}
+            return {name for name in names if Quad(name, NWX_FORM, GRAPH_FORM, name) in store}
 
     def put(self, graphs: Sequence[CaptureGraph]) -> int:
         """Store graphs in the place of those of their names; return how many triples are new."""

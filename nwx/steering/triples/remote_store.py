@@ -9,7 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 import requests
 from pyoxigraph import NamedNode, RdfFormat, Triple, parse, serialize
 
-from nwx.steering.structured.terms import FORM_TERM
+from nwx.steering.structured.terms import NWX_FORM
 from nwx.steering.triples.capture_graphs import GRAPH_FORM, CaptureGraph
 from nwx.steering.triples.query_text import check_remote_query
 from nwx.steering.triples.triple_store import (
@@ -78,7 +78,7 @@ class RemoteTripleStore(TripleStore):
         last = ""
         while True:
             text = (
-                f"SELECT DISTINCT ?g WHERE {{ GRAPH ?g {{ ?g {FORM_TERM} ?form }} "
+                f"SELECT DISTINCT ?g WHERE {{ GRAPH ?g {{ ?g {NWX_FORM} ?form }} "
                 f"FILTER(STR(?g) > {json.dumps(last)}) }} ORDER BY STR(?g) LIMIT {_PAGE_GRAPHS}"
             )
             rows = self.rows(text)
@@ -115,7 +115,7 @@ class _RemoteWriter(TripleWriter):
         found: set[NamedNode] = set()
         for begin in range(0, len(names), _ASKED_AT_ONCE):
             asked = " ".join(map(str, names[begin : begin + _ASKED_AT_ONCE]))
-            pattern = f"VALUES ?g {{ {asked} }} GRAPH ?g {{ ?g {FORM_TERM} {GRAPH_FORM} }}"
+            pattern = f"VALUES ?g {{ {asked} }} GRAPH ?g {{ ?g {NWX_FORM} {GRAPH_FORM} }}"
             rows = self._store.rows(f"SELECT ?g WHERE {{ {pattern} }}")
             found.update(NamedNode(row["g"]["value"]) for row in rows)
         return found

@@ -14,7 +14,7 @@ class TextNames:
 
     def __init__(self) -> None:
         # Imported here: its dictionaries take a while to load.
-        from nwx.steering.analysis.dictionary_model import DictionaryModel
+        from nwx.steering.analysis.language.dictionary_model import DictionaryModel
 
         self._model = DictionaryModel()
 
