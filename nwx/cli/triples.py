@@ -38,10 +38,13 @@ def command() -> None:
 @command.command("build")
 @click.option("--collection", default="", metavar="NAME", help="Read the pages of this collection.")
 @click.option("--names", is_flag=True, help="Find names in the text of pages too.")
+@click.option("--nlp", default="", metavar="spacy:MODEL", help="Find names by a spaCy model.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--quiet", is_flag=True, help="Show only errors.")
 @click.pass_obj
-def build(settings: Settings, /, collection: str, names: bool, as_json: bool, quiet: bool) -> int:
+def build(
+    settings: Settings, /, collection: str, names: bool, nlp: str, as_json: bool, quiet: bool
+) -> int:
     """Store what pages state, and the entities that analysis found in them.
 
     Pages that are in the store are not read again. An interrupted build is
@@ -49,6 +52,7 @@ def build(settings: Settings, /, collection: str, names: bool, as_json: bool, qu
     """
     # Imported here: whoever asks for help need not wait for it.
     from nwx.engine.open import open_engine
+    from nwx.steering.analysis.language.chosen_model import chosen_model
     from nwx.steering.triples.archive_triples import ArchiveTriples, no_names
     from nwx.steering.triples.text_names import TextNames
 
@@ -63,7 +67,7 @@ def build(settings: Settings, /, collection: str, names: bool, as_json: bool, qu
             settings,
             writer,
             collection=collection,
-            names=TextNames() if names else no_names,
+            names=TextNames(chosen_model(nlp)) if names or nlp else no_names,
             progress=progress,
             stopping=lambda: bool(received),
         ).build()

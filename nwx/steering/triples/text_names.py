@@ -1,8 +1,10 @@
-"""Names in the text of pages, as the language model finds them."""
+"""Names in the text of pages, as a language model finds them."""
 
 from collections import Counter
 
+from nwx.steering.analysis.language.language_model import LanguageModel, NameKind
 from nwx.steering.analysis.page_view import PageView
+from nwx.steering.specifications.specification import EntityKind
 from nwx.steering.structured.mentions import LONGEST_NAME, Mention
 
 _MOST_NAMES = 200
@@ -12,17 +14,16 @@ _MOST_NAMES = 200
 class TextNames:
     """Finds names in pages; the first pages of each language take longer."""
 
-    def __init__(self) -> None:
-        # Imported here: its dictionaries take a while to load.
-        from nwx.steering.analysis.language.dictionary_model import DictionaryModel
-
-        self._model = DictionaryModel()
+    def __init__(self, model: LanguageModel) -> None:
+        self._model = model
 
     def __call__(self, page: PageView) -> list[Mention]:
-        """Return the names in the text of a page, most frequent first."""
+        """Return the names in the text of a page, most frequent first; dates are none."""
+        reading = self._model.read(page.content, page.language)
         found = Counter(
-            (name.text[:LONGEST_NAME], name.kind)
-            for name in self._model.names(page.content, page.language)
+            (name.text[:LONGEST_NAME], EntityKind(name.kind.value))
+            for name in self._model.names(page.content, reading, page.language)
+            if name.kind is not NameKind.DATE
         )
         return [
             Mention(text, kind, times=count)
