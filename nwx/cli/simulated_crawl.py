@@ -12,6 +12,16 @@ if TYPE_CHECKING:
     from nwx.steering.simulation.simulation import SimulationReport
 
 _CHART_WIDTH = 960
+_SUFFIXES = (".svg", ".png")
+
+
+def check_simulation(collection: str | None, budget: int | None, chart: Path | None) -> None:
+    """Raise UsageError on options that say nothing without a simulation, or no name of a chart."""
+    if collection is None and (budget is not None or chart is not None):
+        option = "--chart" if budget is None else "--budget"
+        raise UsageError(f"{option} needs --simulate COLLECTION")
+    if chart is not None and chart.suffix.lower() not in _SUFFIXES:
+        raise UsageError(f"{chart} is no name for a chart; end it in {' or '.join(_SUFFIXES)}")
 
 
 def simulate_crawl(
@@ -25,8 +35,7 @@ def simulate_crawl(
     quiet: bool,
 ) -> None:
     """Simulate the crawls, print what they found, and draw their harvest rates into `chart`."""
-    if chart is not None and chart.suffix.lower() not in (".svg", ".png"):
-        raise UsageError(f"{chart} is no name for a chart; end it in .svg or .png")
+    # Imported here: whoever asks for help need not wait for it.
     from nwx.engine.open import open_engine
     from nwx.steering.simulation.simulation import simulate
     from nwx.steering.specifications.specification_store import specification_at

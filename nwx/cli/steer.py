@@ -1,16 +1,53 @@
 """nwx steer"""
 
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
 import click
 
 from nwx.cli.output import print_json
 from nwx.cli.progress import progress_bar
 from nwx.cli.signals import stop_signals
+from nwx.cli.simulated_crawl import check_simulation, simulate_crawl
 from nwx.cli.steering_reports import print_steering_errors, steering_summary
 from nwx.settings import Settings
 
 
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """The arguments of the command, as click names them."""
+
+    specification: str
+    simulated: str | None
+    budget: int | None
+    chart: Path | None
+    jobs: int | None
+    item_seconds: float
+    as_json: bool
+    quiet: bool
+
+
 @click.command("steer")
 @click.argument("specification", metavar="SPEC")
+@click.option(
+    "--simulate",
+    "simulated",
+    metavar="COLLECTION",
+    help="Crawl this collection in place of the web, and send nothing.",
+)
+@click.option(
+    "--budget",
+    type=click.IntRange(1),
+    metavar="N",
+    help="With --simulate: pages to fetch.  [default: a quarter of those within reach]",
+)
+@click.option(
+    "--chart",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="With --simulate: draw the harvest rates into this file, .svg or .png.",
+)
 @click.option(
     "--jobs", type=click.IntRange(1), metavar="N", help="Processes that analyse (default: CPUs)."
 )
@@ -24,14 +61,7 @@ from nwx.settings import Settings
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--quiet", is_flag=True, help="Show only errors.")
 @click.pass_obj
-def command(
-    settings: Settings,
-    specification: str,
-    jobs: int | None,
-    item_seconds: float,
-    as_json: bool,
-    quiet: bool,
-) -> int:
+def command(settings: Settings, /, **given: Any) -> int:
     """Analyse pages by a crawl specification, and send links to the queue.
 
     SPEC is a TOML or JSON file, or the name of a specification in the archive.
@@ -40,7 +70,29 @@ def command(
     blacklisted, are sent to the crawler's queue. Pages that an import with
     --steer left are analysed now. An interrupted run is resumed by the same
     command.
+
+    With --simulate, the pages and links of a collection are crawled as if they
+    were the web: breadth first, steered by SPEC, and by an oracle that knows the
+    relevant pages. The harvest rate is the share of relevant pages among those
+    fetched; a page is relevant when its score reaches the threshold of SPEC.
     """
+    asked = _Options(**given)
+    check_simulation(asked.simulated, asked.budget, asked.chart)
+    if asked.simulated is not None:
+        simulate_crawl(
+            settings,
+            asked.specification,
+            asked.simulated,
+            asked.budget,
+            asked.chart,
+            as_json=asked.as_json,
+            quiet=asked.quiet,
+        )
+        return 0
+    return _steer(settings, asked)
+
+
+def _steer(settings: Settings, asked: _Options) -> int:
     # Imported here: whoever asks for help need not wait for it.
     from nwx.bulk.resources import processors
     from nwx.engine.open import open_engine
@@ -49,19 +101,19 @@ def command(
     from nwx.steering.running.options import SteeringOptions
     from nwx.steering.running.report import steering_report_json
 
-    options = SteeringOptions(jobs=jobs or processors(), item_seconds=item_seconds)
+    options = SteeringOptions(jobs=asked.jobs or processors(), item_seconds=asked.item_seconds)
     open_engine(settings, read_only=True).close()  # no archive is made here
     with (
         open_engine(settings) as engine,
         stop_signals() as received,
-        progress_bar(quiet=quiet) as progress,
+        progress_bar(quiet=asked.quiet) as progress,
     ):
-        chosen = chosen_specification(engine, specification)
+        chosen = chosen_specification(engine, asked.specification)
         report = steer_archive(engine, settings, chosen, options, progress, lambda: bool(received))
     print_steering_errors(report)
-    if as_json:
+    if asked.as_json:
         print_json(steering_report_json(report))
-    elif not quiet:
+    elif not asked.quiet:
         click.echo(steering_summary(report))
     if report.interrupted:
         click.echo("nwx: stopped; run the same command again to go on", err=True)

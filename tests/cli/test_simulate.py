@@ -1,0 +1,76 @@
+"""nwx steer --simulate."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Nwx
+from tests.warcs import Page, write_warc
+
+SPECIFICATION = """
+name = "floods"
+seeds = ["http://a.test/", "http://gone.test/"]
+keywords = ["flood", "dyke"]
+"""
+
+
+def _page(path: str, text: str, *links: str) -> Page:
+    anchors = "".join(f"<p><a href={link}>{words}</a>" for link, _, words in map(_parts, links))
+    body = f"<html lang=en><title>{path}</title><p>{text}{anchors}".encode()
+    return Page(f"http://a.test{path}", "20100101000000", body)
+
+
+def _parts(link: str) -> tuple[str, str, str]:
+    return link.partition("|")
+
+
+WELCOME = " ".join(f"word{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(300))
+PAGES = [
+    _page("/", WELCOME, "/sport|Matches", "/garden|Roses", "/moved|The flood", "/away|Away"),
+    _page("/sport", "A match.", "/sport2|More matches"),
+    _page("/sport2", "Another match."),
+    _page("/garden", "A rose.", "/garden2|More roses"),
+    _page("/garden2", "Another rose."),
+    Page("http://a.test/moved", "20100101000000", b"", status="301 Moved\r\nLocation: /flood"),
+    _page("/flood", "The flood came over the dyke.", "/dyke|The dyke"),
+    _page("/dyke", "A dyke keeps the flood from us."),
+]
+
+
+@pytest.fixture
+def archive(nwx: Nwx, tmp_path: Path) -> Nwx:
+    nwx("import", write_warc(tmp_path / "1.warc.gz", PAGES), "--collection", "made")
+    (tmp_path / "floods.toml").write_text(SPECIFICATION, encoding="utf-8")
+    return nwx
+
+
+def test_crawls_of_a_collection(archive: Nwx, tmp_path: Path) -> None:
+    path, chart = tmp_path / "floods.toml", tmp_path / "harvest.svg"
+    ran = archive(*("steer", path, "--simulate", "made", "--budget", 3, "--json", "--chart", chart))
+    found = ran.json
+    assert (found["budget"], found["relevant_total"]) == (3, 2)
+    assert found["breadth_first"]["curve"] == [0, 0, 0]
+    assert found["steered"] == {
+        "fetched": 3,
+        "relevant": 2,
+        "curve": [0, 1, 2],
+        "harvest_rate": 0.6667,
+    }
+    assert found["oracle"]["relevant"] == 2
+    assert found["missing_seeds"] == ["http://gone.test/"]
+    assert "Breadth first" in chart.read_text(encoding="utf-8")
+    printed = archive("steer", path, "--simulate", "made", "--quiet").out
+    assert printed == ""
+    ran = archive("steer", path, "--simulate", "made")
+    assert "2 of 7 pages of made are relevant" in ran.out
+    assert "no page of made is at the seed http://gone.test/" in ran.err
+    assert archive("crawls", "list", "--json").json == []
+
+
+def test_options_that_make_no_sense(archive: Nwx, tmp_path: Path) -> None:
+    path = tmp_path / "floods.toml"
+    assert "--budget needs --simulate" in archive("steer", path, "--budget", 9, code=2).err
+    odd = archive("steer", path, "--simulate", "made", "--chart", "a.gif", code=2)
+    assert "end it in .svg or .png" in odd.err
+    unknown = archive("steer", path, "--simulate", "other", code=2)
+    assert "the collection other has no page" in unknown.err
