@@ -5,7 +5,11 @@ from rich.table import Table
 
 from nwx.cli.output import clean, counted
 from nwx.cli.tables.terminal_console import console
-from nwx.steering.simulation.simulation import SimulatedCrawl, SimulationReport
+from nwx.steering.simulation.simulation import (
+    THRESHOLDS,
+    SimulatedCrawl,
+    SimulationReport,
+)
 
 _QUARTERS = 4
 
@@ -40,6 +44,12 @@ def print_simulation(report: SimulationReport) -> None:
         f" (score {report.threshold:g} and higher); {report.relevant_reachable:,} of the"
         f" {report.reachable:,} that links lead to"
     )
+    by_score = (
+        f"{pages:,} from {threshold:g}"
+        for threshold, pages in zip(THRESHOLDS, report.scores, strict=True)
+        if pages
+    )
+    click.echo(f"pages by score: {', '.join(by_score) or 'none'}")
     for seed in report.missing_seeds:
         click.echo(f"nwx: no page of {where} is at the seed {clean(seed)}", err=True)
     if report.from_index:

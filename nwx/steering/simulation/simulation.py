@@ -18,6 +18,9 @@ from nwx.steering.simulation.page_graph import PageGraph
 from nwx.steering.simulation.stored_pages import StoredPages
 from nwx.steering.specifications.specification import CrawlSpecification
 
+THRESHOLDS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5)
+"""Document scores at which the pages are counted, for whoever looks for a threshold."""
+
 _SHOWN_EVERY = 16
 
 
@@ -45,7 +48,8 @@ class SimulationReport:
     `relevant_total` counts the relevant pages of the collection, and
     `relevant_reachable` those that links lead to from the seeds, within
     the limits of the specification. `pages` and `reachable` count pages
-    likewise. `from_index` pages were analysed by what the index has of
+    likewise. `scores` has for each of THRESHOLDS the pages with such a
+    document score or a higher one. `from_index` pages were analysed by what the index has of
     them, as their records could not be read; `unreadable` ones not at all.
     """
 
@@ -62,6 +66,7 @@ class SimulationReport:
     pages: int
     reachable: int
     links: int
+    scores: tuple[int, ...]
     missing_seeds: tuple[str, ...]
     from_index: int
     unreadable: int
@@ -74,6 +79,10 @@ class SimulationReport:
         for name in crawls:
             values[name]["harvest_rate"] = round(getattr(self, name).harvest_rate, 4)
             values[name]["curve"] = list(values[name]["curve"])
+        values["scores"] = [
+            {"from": threshold, "pages": pages}
+            for threshold, pages in zip(THRESHOLDS, self.scores, strict=True)
+        ]
         values["missing_seeds"] = list(self.missing_seeds)
         return {**{name: values[name] for name in first}, **values}
 
@@ -126,6 +135,7 @@ def simulate(
         pages=len(graph),
         reachable=len(reachable),
         links=analysed.links,
+        scores=_pages_by_score(graph),
         missing_seeds=tuple(missing),
         from_index=stored.counts.index,
         unreadable=stored.counts.unreadable,
@@ -145,6 +155,11 @@ def _seeds(
             " add a URL that it has to `seeds` of the specification"
         )
     return seeds, missing
+
+
+def _pages_by_score(graph: PageGraph) -> tuple[int, ...]:
+    scores = [graph.page(number).score for number in range(len(graph))]
+    return tuple(sum(score >= threshold for score in scores) for threshold in THRESHOLDS)
 
 
 def _crawled(graph: PageGraph, order: Iterable[int], budget: int) -> SimulatedCrawl:

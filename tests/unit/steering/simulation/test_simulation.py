@@ -74,6 +74,8 @@ def test_the_report_as_json(engine: Engine) -> None:
         assert crawl["fetched"] == len(crawl["curve"]) == 50
         assert crawl["curve"] == sorted(crawl["curve"])
         assert crawl["curve"][-1] == crawl["relevant"]
+    by_score = {each["from"]: each["pages"] for each in values["scores"]}
+    assert by_score[0.1] == values["relevant_total"]
     assert values == simulate(engine, SPECIFICATION, "made", budget=50).to_json()
 
 
