@@ -100,12 +100,16 @@ def command(
 def _source(settings: Settings, crawl: str, queue: str, stack: ExitStack) -> "UrlSource":
     """Return the queue to take URLs from."""
     from nwx.engine.open import open_engine
+    from nwx.engine.queue.crawl_queue import NO_LIMITS
     from nwx.steering.adapters.leases import ArchiveUrls, ServedUrls
+    from nwx.steering.queue.lease_limits import SpecificationLimits
 
     if queue:
         return ServedUrls(queue, crawl, settings.queue_token)
     engine = stack.enter_context(open_engine(settings))
-    return ArchiveUrls(engine.crawl_queue(), crawl)
+    # Heritrix has its own politeness.
+    limits = SpecificationLimits(engine.crawl_index(), NO_LIMITS)
+    return ArchiveUrls(engine.crawl_queue(), crawl, limits)
 
 
 def _print(counts: "FeedCounts") -> None:

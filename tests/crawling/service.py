@@ -37,9 +37,9 @@ class Place:
                 process.kill()
 
     @contextmanager
-    def served(self) -> Iterator[str]:
+    def served(self, *options: str) -> Iterator[str]:
         """Give the address of `nwx serve`."""
-        with self.started("serve", "--port", "0", "--no-replay") as process:
+        with self.started("serve", "--port", "0", "--no-replay", *options) as process:
             assert process.stdout is not None
             yield process.stdout.readline().partition(" at ")[2].split()[0].rstrip("/")
 

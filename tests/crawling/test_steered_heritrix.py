@@ -1,11 +1,24 @@
 """A real Heritrix, steered: `nwx watch --steer` reads what it writes, `nwx heritrix` feeds it."""
 
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
+from benchmarks.topic_pages import TopicPages
+from nwx.engine.open import open_engine
+from nwx.engine.queue.crawl_queue import UrlState
+from nwx.settings import Settings
+from nwx.steering.adapters.feed_state import FeedState
+from nwx.steering.adapters.heritrix_feed import FeedOptions, HeritrixFeed
+from nwx.steering.adapters.heritrix_job import HeritrixJob as JobFolder
+from nwx.steering.adapters.leases import ArchiveUrls
+from nwx.steering.specifications.specification import CrawlSpecification
+from tests.cli.conftest import run_nwx
 from tests.crawling.heritrix.server import Heritrix, HeritrixJob, wait_until
 from tests.crawling.service import Place
 from tests.crawling.steered import CRAWL, written_specification
@@ -20,12 +33,42 @@ STEERED = {
     "actionDirectory__delaySeconds": "1",
 }
 """What a job has that follows no links by itself (docs/steering.md)."""
+AHEAD = 4
 
 
-def crawl_alone(heritrix: Heritrix, folder: Path) -> int:
-    """Return how many of the first pages are relevant in a crawl by Heritrix alone."""
+@dataclass(frozen=True, slots=True)
+class Crawled:
+    """A steered crawl that is over: what its site was asked, in order, and its archive."""
+
+    fetched: list[str]
+    quarter: int
+    made: TopicPages
+    specification: CrawlSpecification
+    engine: str
+
+
+Process: TypeAlias = "subprocess.Popen[str]"
+
+
+@contextmanager
+def steering(
+    place: Place, job: HeritrixJob, specification: Path
+) -> Iterator[list["subprocess.Popen[str]"]]:
+    """Steer a job until the end of the block; give the processes that do."""
+    watching = ["watch", str(job.folder), "--steer", str(specification), "--interval", "0.2"]
+    feeding = ["heritrix", str(job.folder), "--crawl", CRAWL, "--ahead", str(AHEAD)]
+    with (
+        place.started(*watching, "--json") as watch,
+        place.started(*feeding, "--interval", "0.2", "--close-after", "1") as feed,
+    ):
+        yield [watch, feed]
+
+
+@pytest.fixture(scope="module")
+def alone(heritrix: Heritrix, tmp_path_factory: pytest.TempPathFactory) -> int:
+    """How many of the first pages are relevant in a crawl by Heritrix alone."""
     with running_topic_site() as site:
-        everywhere = folder / "everywhere.txt"
+        everywhere = tmp_path_factory.mktemp("alone") / "everywhere.txt"
         everywhere.write_text("".join(f"{url}/\n" for url in site.made.addresses.values()))
         job = heritrix.make_job(
             "alone", site.made.seeds, acceptSurts__surtsSourceFile=str(everywhere)
@@ -36,33 +79,75 @@ def crawl_alone(heritrix: Heritrix, folder: Path) -> int:
         return site.relevant_of(site.quarter)
 
 
-@contextmanager
-def steering(place: Place, job: HeritrixJob, specification: Path) -> Iterator[None]:
-    """Steer a job until the end of the block."""
-    watching = ["watch", str(job.folder), "--steer", str(specification), "--interval", "0.2"]
-    feeding = ["heritrix", str(job.folder), "--crawl", CRAWL, "--ahead", "8"]
-    with (
-        place.started(*watching, "--json"),
-        place.started(*feeding, "--interval", "0.2", "--close-after", "1"),
-    ):
-        yield
-
-
-def test_heritrix_finds_twice_as_much_when_it_is_steered(
-    heritrix: Heritrix, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    alone = crawl_alone(heritrix, tmp_path)
-    place = Place(str(tmp_path / "archive"), tmp_path, {})
+@pytest.fixture(scope="module")
+def crawled(heritrix: Heritrix, tmp_path_factory: pytest.TempPathFactory) -> Crawled:
+    """A steered crawl in which Heritrix and both processes of nwx are killed on the way."""
+    folder = tmp_path_factory.mktemp("steered")
+    place = Place(str(folder / "archive"), folder, {})
     with running_topic_site() as site:
-        job = heritrix.make_job("steered", site.made.seeds, **STEERED)
-        with steering(place, job, written_specification(site, tmp_path)):
+        specification = written_specification(site, folder)
+        job = heritrix.make_job("steered", [], **STEERED)
+        with steering(place, job, specification) as processes:
             job.launch()
-            wait_until(lambda: len(site.fetched) >= site.quarter, "a quarter is fetched", 120)
-        steered = site.relevant_of(site.quarter)
-        fetched = site.fetched[: site.quarter]
-        spam = site.made.specification().rules[0].hosts
+            wait_until(lambda: len(site.fetched) >= site.quarter // 2, "some pages are fetched")
+            for process in processes:
+                process.kill()
+            heritrix.kill()
+        heritrix.start()
+        with steering(place, job, specification):
+            job.launch()
+            wait_until(lambda: len(site.fetched) >= site.quarter, "a quarter is fetched")
+        wait_until(lambda: job.state == "EMPTY", "all is fetched that was given")
+        heritrix.kill()
+        finish(place, job.folder, specification)
+        made = site.made.specification(CRAWL)
+        return Crawled(list(site.fetched), site.quarter, site.made, made, place.engine)
+
+
+def finish(place: Place, job: Path, specification: Path) -> None:
+    """Read what is left in the files of a job, and tell the queue what was fetched."""
+    folder = JobFolder(job)
+    folder.close_abandoned(folder.launch)
+    watch = ("watch", job, "--steer", specification, "--once", "--settle", 0)
+    run_nwx(place.engine, *watch)
+    state = FeedState(job)
+    with open_engine(Settings(place.engine)) as engine:
+        source = ArchiveUrls(engine.crawl_queue(), CRAWL)
+        HeritrixFeed(folder, state, source, FeedOptions(ahead=0)).turn()
+    state.close()
+
+
+def test_steered_finds_twice_as_much(
+    alone: int, crawled: Crawled, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steered = len(set(crawled.fetched[: crawled.quarter]) & crawled.made.relevant)
     with capsys.disabled():
         print(f"\n{steered} relevant pages steered, {alone} alone")
-    assert steered >= 2 * alone, f"{steered} relevant pages steered, {alone} alone"
-    assert len(set(fetched)) == len(fetched), "a page was fetched twice"
-    assert not [url for url in fetched if any(host in url for host in spam)]
+    assert steered >= 2 * alone
+
+
+def test_a_kill_loses_no_page_and_no_link(crawled: Crawled) -> None:
+    follow = crawled.specification.thresholds.follow
+    with open_engine(Settings(crawled.engine)) as engine:
+        scores = list(engine.crawl_index().document_scores(CRAWL))
+        queue = {each.url: each for each in engine.crawl_queue().scan(CRAWL)}
+    assert {score.url for score in scores} >= set(crawled.fetched), "each page is analysed"
+    links = [link for score in scores for link in score.links]
+    blacklisted = {link.url for link in links if link.relevance is None}
+    followed = {link.url for link in links if link.relevance is not None} - blacklisted
+    assert blacklisted
+    assert all(queue[url].state is UrlState.BLACKLISTED for url in blacklisted)
+    missing = {
+        link.url
+        for link in links
+        if link.url in followed and (link.relevance or 0) >= follow and link.url not in queue
+    }
+    assert missing == set()
+    assert {queue[url].state for url in crawled.fetched} == {UrlState.DONE}
+
+
+def test_a_kill_has_nothing_fetched_twice_but_what_was_under_way(crawled: Crawled) -> None:
+    assert len(crawled.fetched) - len(set(crawled.fetched)) <= AHEAD
+    spam = crawled.specification.rules[0].hosts
+    assert not [url for url in crawled.fetched if any(host in url for host in spam)]
+    run_nwx(crawled.engine, "check")

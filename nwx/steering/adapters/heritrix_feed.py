@@ -97,7 +97,10 @@ class HeritrixFeed:
     def _give_again(self, launch: str) -> None:
         """Give what was given before, but for what this launch was told already."""
         waiting = self.state.scheduled()
-        if launch == self.state.launch:
+        if launch != self.state.launch:
+            if self.state.launch:
+                self.job.close_abandoned(self.state.launch)
+        else:
             numbers = {url.number for url in waiting}
             told = {number for number in numbers if self.job.was_given(number, launch)}
             waiting = [url for url in waiting if url.number not in told]

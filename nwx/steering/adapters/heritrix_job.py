@@ -8,6 +8,7 @@ from typing import NamedTuple
 from nwx.errors import SourceError, UsageError
 from nwx.steering.adapters.crawl_log import LoggedFetch, LogPlace, read_crawl_log
 from nwx.values.urls import clean_url
+from nwx.warc.sources import is_archive_name
 
 _CLOSE_FILES = """\
 pool = appCtx.getBean("warcWriter").pool
@@ -71,6 +72,21 @@ class HeritrixJob:
     def close_files(self, number: int) -> None:
         """Have the WARC files closed that are being written."""
         self._act(f"{_name(number)}.groovy", _CLOSE_FILES)
+
+    def close_abandoned(self, launch: str) -> None:
+        """Give the WARC files that a launch which is over left open the names of closed ones.
+
+        Heritrix leaves them when it is killed; nobody would read them.
+        """
+        try:
+            for path in sorted((self.folder / launch).rglob("*.open")):
+                closed = path.with_suffix("")
+                if is_archive_name(closed.name) and not closed.exists():
+                    path.rename(closed)
+        except OSError as error:
+            raise SourceError(
+                f"a file in {self.folder / launch} cannot be renamed: {error.strerror}"
+            ) from error
 
     def _act(self, name: str, text: str) -> None:
         """Put a file into the action directory; it is whole from the start, as Heritrix needs."""

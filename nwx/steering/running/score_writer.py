@@ -56,6 +56,14 @@ class ScoreWriter:
         full = len(self._scores) >= _FLUSH_PAGES or self._links >= _FLUSH_LINKS
         return full or time.monotonic() - self._since >= _FLUSH_SECONDS
 
+    def send_seeds(self) -> None:
+        """Send the seeds of the specification, so that a crawl can begin with the queue alone."""
+        name = self._specification.name
+        seeds = [UrlUpdate(url, 1.0, "", name) for url in self._specification.seeds]
+        self._priorities.update((seed.url, 1.0) for seed in seeds)
+        if seeds:
+            self._retried(partial(self._send, seeds))
+
     def add(self, place: PagePlace, score: DocumentScore) -> None:
         """Take the scores of a page."""
         if not self._scores:

@@ -46,6 +46,7 @@ class SteeringRun:
         self.version = specification.version()
         self._tally = SteeringTally(specification.name, self.version)
         self._writer = ScoreWriter(engine, specification, self._tally, options.patience_seconds)
+        self._writer.send_seeds()
         statistics = term_statistics(engine, specification)
         plan = AnalysisPlan(settings, specification, statistics, options)
         self._waiting: deque[PageTask] = deque()

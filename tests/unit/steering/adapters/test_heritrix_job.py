@@ -54,3 +54,14 @@ def test_the_last_launch_is_that_of_the_link(job: HeritrixJob) -> None:
 def test_a_folder_without_configuration_is_no_job(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"crawler-beans\.cxml"):
         HeritrixJob(tmp_path)
+
+
+def test_files_that_a_launch_left_open_are_closed(job: HeritrixJob) -> None:
+    warcs = job.folder / "first" / "warcs"
+    warcs.mkdir(parents=True)
+    names = ["a.warc.gz.open", "b.warc.open", "b.warc", "c.log.open", "d.warc.gz"]
+    for name in names:
+        (warcs / name).write_text(name)
+    job.close_abandoned("first")
+    found = {path.name: path.read_text() for path in warcs.iterdir()}
+    assert found == {name: name for name in names[1:]} | {"a.warc.gz": "a.warc.gz.open"}

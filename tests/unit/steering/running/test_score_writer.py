@@ -112,3 +112,12 @@ def test_pages_are_analysed_again_where_their_scores_were_not_stored(
     again.flush()
     assert queued(engine) == {"http://good.example/": 0.8}
     assert engine.crawl_index().analysed("stones", VERSION, {"1"}) == {"1"}
+
+
+def test_seeds_are_sent_and_keep_their_priority(engine: Engine) -> None:
+    seeds = ("http://a.example/", "http://b.example/")
+    writer = writer_of(engine, replace(STONES, seeds=seeds))
+    writer.send_seeds()
+    add(writer, 1, [LinkScore("http://a.example/", 0.8)])
+    writer.flush()
+    assert queued(engine) == dict.fromkeys(seeds, 1.0)
