@@ -54,7 +54,7 @@ class _Options:
 @click.option(
     "--item-seconds",
     type=click.FloatRange(0, min_open=True),
-    default=10.0,
+    default=20.0,
     show_default=True,
     help="Time limit for the analysis of one page, in seconds.",
 )

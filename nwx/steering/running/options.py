@@ -35,7 +35,7 @@ class SteeringOptions:
     """
 
     jobs: int = 0
-    item_seconds: float = 10.0
+    item_seconds: float = 20.0
     item_bytes: int = 2 << 30
     queue_pages: int = 5_000
     patience_seconds: float = 120.0
