@@ -4,8 +4,11 @@ import hashlib
 from base64 import b32encode
 from collections.abc import Iterable
 
+from nwx.engine.base import Engine
+from nwx.engine.elastic import ElasticEngine
 from nwx.keys import document_id, document_key
 from nwx.model import Batch, Capture, Dates, Document, Extract
+from nwx.settings import Settings
 from nwx.values.media_types import normal_type
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import url_parts
@@ -108,3 +111,10 @@ def batch(documents: Iterable[Document] = (), dates: Iterable[Dates] = ()) -> Ba
     documents = tuple(documents)
     captures = tuple(one.capture for one in documents)
     return Batch(documents, captures, (*dates_of(*captures), *dates))
+
+
+def settings_of(engine: Engine) -> Settings:
+    """Return what leads other processes to an archive."""
+    if isinstance(engine, ElasticEngine):
+        return Settings(engine.address, engine._settings)
+    return Settings(engine.address)

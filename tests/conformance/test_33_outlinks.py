@@ -7,14 +7,12 @@ from pathlib import Path
 import pytest
 
 from nwx.engine.base import Engine
-from nwx.engine.elastic import ElasticEngine
 from nwx.importing import ImportOptions, ImportReport, import_files
 from nwx.keys import document_id, document_key
 from nwx.model import Batch, IndexName, Link, Written
 from nwx.query.tree import Term
-from nwx.settings import Settings
 from nwx.warc.sources import expand
-from tests.conformance.archive import batch, full, page
+from tests.conformance.archive import batch, full, page, settings_of
 from tests.conformance.asking import ask
 from tests.conformance.engines import Opener
 from tests.warc_records import FIELDS, http_response, outlink_lines, warc_bytes, write_records
@@ -48,13 +46,6 @@ def test_an_amended_document_gives_way_to_an_earlier_capture(engine: Engine) -> 
     assert engine.write(Batch(amended=(LINKED,))).replaced == 0
     engine.refresh()
     assert engine.documents([id]) == {id: older}
-
-
-def settings_of(engine: Engine) -> Settings:
-    """Return what leads other processes to an archive."""
-    if isinstance(engine, ElasticEngine):
-        return Settings(engine.address, engine._settings)
-    return Settings(engine.address)
 
 
 def response(name: str, body: bytes) -> bytes:
