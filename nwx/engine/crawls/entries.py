@@ -1,6 +1,7 @@
 """Specifications and scores as entries of the index crawls, and the best link to each URL."""
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -12,12 +13,19 @@ from nwx.engine.crawls.crawl_index import (
 )
 from nwx.engine.entries import IndexEntry
 
-_KEY_BYTES = 16
+_HOST_BYTES, _URL_BYTES = 5, 11
 
 
-def link_key(url: str) -> bytes:
+def link_key(url: str, host: str) -> bytes:
     """Return 16 bytes that stand for a URL, by which links of equal relevance are in order."""
-    return blake2b(url.encode("utf-8", "surrogatepass"), digest_size=_KEY_BYTES).digest()
+    rest = blake2b(url.encode("utf-8", "surrogatepass"), digest_size=_URL_BYTES).digest()
+    return host_key(host) + rest
+
+
+@lru_cache(maxsize=65_536)
+def host_key(host: str) -> bytes:
+    """Return the bytes that the keys of all URLs of a host begin with."""
+    return blake2b(host.encode("utf-8", "surrogatepass"), digest_size=_HOST_BYTES).digest()
 
 
 def specification_id(name: str, number: int) -> str:
@@ -117,7 +125,7 @@ def score_from_entry(entry: Mapping[str, Any]) -> DocumentScore:
 def link_entry(crawl: str, version: str, link: ScoredLink, host: str) -> IndexEntry:
     """Return the best link to a URL as an entry."""
     return {
-        "id": link_id(crawl, version, link_key(link.url)),
+        "id": link_id(crawl, version, link_key(link.url, host)),
         "kind": "link",
         "crawl": crawl,
         "version": version,

@@ -10,29 +10,44 @@ FILE = "crawls.db"
 _FORMAT = 1
 _WAIT_SECONDS = 60
 _CACHE_KIB = 32 << 10
+_CHECKPOINT_PAGES = 16 << 10
 
 _SCHEMA = """
 CREATE TABLE specifications (
     name TEXT NOT NULL, number INTEGER NOT NULL, version TEXT NOT NULL,
     text TEXT NOT NULL, saved TEXT NOT NULL, PRIMARY KEY (name, number));
--- A version of a crawl that has scores; `last` orders them by their last writes.
+-- A version of a crawl that has scores, in tables of its own by its code. `last` is in the
+-- order of the last writes.
 CREATE TABLE analyses (
     code INTEGER PRIMARY KEY AUTOINCREMENT, crawl TEXT NOT NULL, version TEXT NOT NULL,
     last INTEGER NOT NULL, documents INTEGER NOT NULL, urls INTEGER NOT NULL,
     UNIQUE (crawl, version));
--- `content` is packed: site type, links and entities.
-CREATE TABLE scores (
-    analysis INTEGER NOT NULL, document_id TEXT NOT NULL, url TEXT NOT NULL,
-    timestamp TEXT NOT NULL, score REAL NOT NULL, content BLOB NOT NULL,
-    UNIQUE (analysis, document_id));
--- The best link to each URL; the relevance of blacklisted ones is -1.
-CREATE TABLE links (
-    analysis INTEGER NOT NULL, key BLOB NOT NULL, url TEXT NOT NULL, host TEXT NOT NULL,
-    relevance REAL NOT NULL, role TEXT NOT NULL, parts TEXT NOT NULL, reason TEXT NOT NULL,
-    via TEXT NOT NULL, UNIQUE (analysis, key));
-CREATE INDEX links_by_relevance ON links (analysis, relevance DESC, key);
-CREATE INDEX links_by_host ON links (analysis, host, relevance DESC, key);
 """
+
+
+_TABLES = """
+-- `content` is packed: site type, links and entities.
+CREATE TABLE scores_{code} (
+    document_id TEXT NOT NULL UNIQUE, url TEXT NOT NULL, timestamp TEXT NOT NULL,
+    score REAL NOT NULL, content BLOB NOT NULL);
+-- The best link to each URL; keys begin with that of the host; blacklisted ones have relevance -1.
+CREATE TABLE links_{code} (
+    key BLOB NOT NULL UNIQUE, url TEXT NOT NULL, host TEXT NOT NULL, relevance REAL NOT NULL,
+    role TEXT NOT NULL, parts TEXT NOT NULL, reason TEXT NOT NULL, via TEXT NOT NULL);
+CREATE INDEX links_by_relevance_{code} ON links_{code} (relevance DESC, key);
+"""
+
+
+def make_tables_of(db: sqlite3.Connection, code: int) -> None:
+    """Make the tables of an analysis, which removing it drops: that is quick, however many rows."""
+    for statement in _TABLES.format(code=code).split(";\n"):
+        db.execute(statement)
+
+
+def drop_tables_of(db: sqlite3.Connection, code: int) -> None:
+    """Drop the tables of an analysis."""
+    db.execute(f"DROP TABLE scores_{code}")
+    db.execute(f"DROP TABLE links_{code}")
 
 
 def open_database(path: Path, *, read_only: bool) -> sqlite3.Connection:
@@ -50,7 +65,8 @@ def open_database(path: Path, *, read_only: bool) -> sqlite3.Connection:
     try:
         if not read_only:
             db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = FULL")
+        db.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+        db.execute("PRAGMA journal_size_limit = 67108864")
         db.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         _prepare(db, path, read_only=read_only)
     except BaseException:

@@ -92,17 +92,8 @@ class EmbeddedCrawlIndex(CrawlIndex):
     def remove_specification(self, name: str) -> bool:
         with self._writing() as db:
             removed = db.execute("DELETE FROM specifications WHERE name = ?", (name,)).rowcount
-            codes = score_rows.analysis_codes(db, name)
-            score_rows.forget_analyses(db, codes)
-        for code in codes:
-            while self._remove_scores(code):
-                pass
-        return bool(removed or codes)
-
-    def _remove_scores(self, code: int) -> int:
-        """Delete some of the scores that nobody can find any more; return how many."""
-        with self._writing() as db:
-            return score_rows.delete_some(db, code)
+            analyses = score_rows.remove_analyses(db, name)
+        return bool(removed or analyses)
 
     def analysed(self, crawl: str, version: str, ids: Collection[str]) -> set[str]:
         with self._reading() as db:
@@ -114,7 +105,8 @@ class EmbeddedCrawlIndex(CrawlIndex):
 
     def put_scores(self, scores: Sequence[DocumentScore]) -> None:
         if scores:
-            with self._writing() as db:
+            # What a power cut takes is analysed again: no disk has to be waited for.
+            with self._writing("NORMAL") as db:
                 score_rows.put_scores(db, scores)
 
     def document_scores(self, crawl: str, version: str = "") -> Iterator[DocumentScore]:
@@ -184,10 +176,17 @@ class EmbeddedCrawlIndex(CrawlIndex):
             if self._db is None and self._path.exists():
                 self._folder.check(writing=True)
                 self._db = open_database(self._path, read_only=self._read_only)
-            yield self._db
+            if self._db is None or self._db.in_transaction:
+                yield self._db
+                return
+            self._db.execute("BEGIN")  # all is read of one moment
+            try:
+                yield self._db
+            finally:
+                self._db.execute("ROLLBACK")
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
+    def _writing(self, synchronous: str = "FULL") -> Iterator[sqlite3.Connection]:
         """Give the connection for one change, all of it or nothing."""
         with self._guard, self._folder.our_errors():
             if self._read_only:
@@ -196,6 +195,7 @@ class EmbeddedCrawlIndex(CrawlIndex):
                 self._make_archive()
                 self._folder.check(writing=True)
                 self._db = open_database(self._path, read_only=False)
+            self._db.execute(f"PRAGMA synchronous = {synchronous}")
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield self._db

@@ -9,21 +9,30 @@ from typing import Any, NamedTuple
 import msgspec
 
 from nwx.engine.crawls.crawl_index import AnalysedVersion, DocumentScore, LinkScore, ScoredLink
-from nwx.engine.crawls.entries import best_of, link_entry, link_id, link_key, score_entry
+from nwx.engine.crawls.entries import (
+    best_of,
+    host_key,
+    link_entry,
+    link_id,
+    link_key,
+    score_entry,
+)
+from nwx.engine.embedded.crawls.database import drop_tables_of, make_tables_of
 from nwx.engine.entries import IndexEntry
 from nwx.values.urls import url_parts
 
 PAGE = 500
 _IDS_AT_ONCE = 500
-_DELETED_AT_ONCE = 20_000
 _BLACKLISTED = -1.0
 _FAST_COMPRESSION = 1
 _LINK = "url, host, relevance, role, parts, reason, via"
 _SCORE = "document_id, url, timestamp, score, content"
-_PUT_LINK = "INSERT OR IGNORE INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_PUT_LINK = "INSERT OR IGNORE INTO links_{code} VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _BETTER_LINK = """
-UPDATE links SET relevance = ?5, role = ?6, parts = ?7, reason = ?8, via = ?9
-WHERE analysis = ?1 AND key = ?2 AND relevance >= 0 AND (?5 < 0 OR ?5 > relevance)"""
+UPDATE links_{code} SET relevance = ?4, role = ?5, parts = ?6, reason = ?7, via = ?8
+WHERE key = ?1 AND relevance >= 0 AND (?4 < 0 OR ?4 > relevance)"""
+_FEW = 20_000
+"""So many links of a host are sorted; those of larger ones are found in the order of all."""
 
 
 class Analysis(NamedTuple):
@@ -49,9 +58,8 @@ def put_scores(db: sqlite3.Connection, scores: Iterable[DocumentScore]) -> None:
         known = analysed(db, crawl, version, found)
         new = [score for id, score in found.items() if id not in known]
         code = _touched(db, crawl, version)
-        db.executemany(
-            "INSERT INTO scores VALUES (?, ?, ?, ?, ?, ?)", (_score_row(code, one) for one in new)
-        )
+        command = f"INSERT INTO scores_{code} VALUES (?, ?, ?, ?, ?)"
+        db.executemany(command, map(_score_row, new))
         urls = _put_links(db, code, best_of(new).values())
         db.execute(
             "UPDATE analyses SET documents = documents + ?, urls = urls + ? WHERE code = ?",
@@ -62,29 +70,34 @@ def put_scores(db: sqlite3.Connection, scores: Iterable[DocumentScore]) -> None:
 def _touched(db: sqlite3.Connection, crawl: str, version: str) -> int:
     """Return the code of an analysis, which becomes the one that was written to last."""
     last = "(SELECT coalesce(max(last), 0) + 1 FROM analyses)"
+    known = _analysis(db, crawl, version) if version else None
+    if known is not None:
+        db.execute(f"UPDATE analyses SET last = {last} WHERE code = ?", (known.code,))
+        return known.code
     (code,) = db.execute(
-        f"INSERT INTO analyses (crawl, version, last, documents, urls) VALUES (?, ?, {last}, 0, 0)"
-        f" ON CONFLICT (crawl, version) DO UPDATE SET last = {last} RETURNING code",
+        "INSERT INTO analyses (crawl, version, last, documents, urls)"
+        f" VALUES (?, ?, {last}, 0, 0) RETURNING code",
         (crawl, version),
     ).fetchone()
+    make_tables_of(db, code)
     return int(code)
 
 
 def _put_links(db: sqlite3.Connection, code: int, links: Iterable[ScoredLink]) -> int:
     """Keep the better ones of these and those known; return how many URLs are new."""
-    rows = [_link_row(code, link) for link in links]
-    new = db.executemany(_PUT_LINK, rows).rowcount if rows else 0
+    rows = sorted(map(_link_row, links))  # neighbours of an index are written together
+    new = db.executemany(_PUT_LINK.format(code=code), rows).rowcount if rows else 0
     if new < len(rows):
-        db.executemany(_BETTER_LINK, rows)
+        db.executemany(_BETTER_LINK.format(code=code), rows)
     return new
 
 
-def _link_row(code: int, link: ScoredLink) -> tuple[object, ...]:
+def _link_row(link: ScoredLink) -> tuple[bytes, str, str, float, str, str, str, str]:
+    host = url_parts(link.url).host
     return (
-        code,
-        link_key(link.url),
+        link_key(link.url, host),
         link.url,
-        url_parts(link.url).host,
+        host,
         _BLACKLISTED if link.relevance is None else link.relevance,
         link.role,
         msgspec.json.encode(link.parts).decode(),
@@ -93,10 +106,10 @@ def _link_row(code: int, link: ScoredLink) -> tuple[object, ...]:
     )
 
 
-def _score_row(code: int, score: DocumentScore) -> tuple[object, ...]:
+def _score_row(score: DocumentScore) -> tuple[object, ...]:
     content = msgspec.json.encode((score.site_type, score.links, score.entities))
     packed = zlib.compress(content, _FAST_COMPRESSION)
-    return code, score.document_id, score.url, score.timestamp, score.score, packed
+    return score.document_id, score.url, score.timestamp, score.score, packed
 
 
 def analysed(db: sqlite3.Connection, crawl: str, version: str, ids: Collection[str]) -> set[str]:
@@ -109,8 +122,8 @@ def analysed(db: sqlite3.Connection, crawl: str, version: str, ids: Collection[s
     for start in range(0, len(wanted), _IDS_AT_ONCE):
         chunk = wanted[start : start + _IDS_AT_ONCE]
         marks = ", ".join("?" * len(chunk))
-        command = f"SELECT document_id FROM scores WHERE analysis = ? AND document_id IN ({marks})"
-        found.update(id for (id,) in db.execute(command, (analysis.code, *chunk)))
+        command = f"SELECT document_id FROM scores_{analysis.code} WHERE document_id IN ({marks})"
+        found.update(id for (id,) in db.execute(command, chunk))
     return found
 
 
@@ -146,10 +159,10 @@ def document_scores(
 
 def _scores(db: sqlite3.Connection, analysis: Analysis, after: str) -> list[DocumentScore]:
     command = (
-        f"SELECT {_SCORE} FROM scores WHERE analysis = ? AND document_id > ?"
+        f"SELECT {_SCORE} FROM scores_{analysis.code} WHERE document_id > ?"
         " ORDER BY document_id LIMIT ?"
     )
-    return [_score(analysis, row) for row in db.execute(command, (analysis.code, after, PAGE))]
+    return [_score(analysis, row) for row in db.execute(command, (after, PAGE))]
 
 
 def _score(analysis: Analysis, row: Sequence[Any]) -> DocumentScore:
@@ -175,12 +188,20 @@ def best_links(
     analysis = _analysis(db, crawl, version)
     if analysis is None:
         return []
-    values: list[object] = [analysis.code, *([host] if host else []), limit, offset]
-    command = (
-        f"SELECT {_LINK} FROM links WHERE analysis = ? {'AND host = ?' if host else ''}"
-        " ORDER BY relevance DESC, key LIMIT ? OFFSET ?"
-    )
-    return [_scored_link(row) for row in db.execute(command, values)]
+    table, condition, values = f"links_{analysis.code}", "", []
+    if host:
+        first = host_key(host)
+        within = (first, first + b"\xff" * len(link_key("", "")))
+        counted = f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE key BETWEEN ? AND ? LIMIT ?)"
+        (number,) = db.execute(counted, (*within, _FEW)).fetchone()
+        # The sign keeps SQLite from the index of keys, or from that of relevance.
+        condition = "WHERE +key BETWEEN ? AND ?" if number == _FEW else "WHERE key BETWEEN ? AND ?"
+        condition, values = f"{condition} AND host = ?", [*within, host]
+        order = "relevance" if number == _FEW else "+relevance"
+    else:
+        order = "relevance"
+    command = f"SELECT {_LINK} FROM {table} {condition} ORDER BY {order} DESC, key LIMIT ? OFFSET ?"
+    return [_scored_link(row) for row in db.execute(command, (*values, limit, offset))]
 
 
 def _scored_link(row: Sequence[Any]) -> ScoredLink:
@@ -199,8 +220,10 @@ def link_entries(
     db: sqlite3.Connection, analysis: Analysis, after: bytes | None
 ) -> tuple[list[IndexEntry], bytes | None]:
     """Return entries of the next linked URLs behind a key, and the last key."""
-    command = f"SELECT {_LINK}, key FROM links WHERE analysis = ? AND key > ? ORDER BY key LIMIT ?"
-    rows = db.execute(command, (analysis.code, after or b"", PAGE)).fetchall()
+    if not _is_there(db, analysis):
+        return [], None
+    command = f"SELECT {_LINK}, key FROM links_{analysis.code} WHERE key > ? ORDER BY key LIMIT ?"
+    rows = db.execute(command, (after or b"", PAGE)).fetchall()
     entries = [
         link_entry(analysis.crawl, analysis.version, _scored_link(row[:-1]), row[1]) for row in rows
     ]
@@ -211,29 +234,21 @@ def score_entries(
     db: sqlite3.Connection, analysis: Analysis, after: str | None
 ) -> tuple[list[IndexEntry], str | None]:
     """Return entries of the next documents behind an id, and the last id."""
-    scores = _scores(db, analysis, after or "")
+    scores = _scores(db, analysis, after or "") if _is_there(db, analysis) else []
     last = scores[-1].document_id if len(scores) == PAGE else None
     return [score_entry(score) for score in scores], last
 
 
-def analysis_codes(db: sqlite3.Connection, crawl: str) -> list[int]:
-    """Return the codes of all that has scores of a crawl."""
-    rows = db.execute("SELECT code FROM analyses WHERE crawl = ?", (crawl,))
-    return [code for (code,) in rows]
+def _is_there(db: sqlite3.Connection, analysis: Analysis) -> bool:
+    """Return whether an analysis was not removed meanwhile."""
+    command = "SELECT 1 FROM analyses WHERE code = ?"
+    return db.execute(command, (analysis.code,)).fetchone() is not None
 
 
-def forget_analyses(db: sqlite3.Connection, codes: Iterable[int]) -> None:
-    """Let nobody find the scores of these codes any more, which are never given anew."""
-    db.executemany("DELETE FROM analyses WHERE code = ?", ((code,) for code in codes))
-
-
-def delete_some(db: sqlite3.Connection, code: int) -> int:
-    """Delete some of the rows of a code, so that others can write in between; return how many."""
-    return sum(
-        db.execute(
-            f"DELETE FROM {table} WHERE rowid IN"
-            f" (SELECT rowid FROM {table} WHERE analysis = ? LIMIT ?)",
-            (code, _DELETED_AT_ONCE),
-        ).rowcount
-        for table in ("scores", "links")
-    )
+def remove_analyses(db: sqlite3.Connection, crawl: str) -> int:
+    """Remove all scores of a crawl; return of how many versions there were any."""
+    codes = [code for (code,) in db.execute("SELECT code FROM analyses WHERE crawl = ?", (crawl,))]
+    for code in codes:
+        drop_tables_of(db, code)
+    db.execute("DELETE FROM analyses WHERE crawl = ?", (crawl,))
+    return len(codes)
