@@ -14,6 +14,7 @@ from webapp.cdx import dedup, memento
 from webapp.cdx import routes as cdx
 from webapp.cdx.origins import origins_of
 from webapp.cdx.service import CdxService
+from webapp.crawls import comparison
 from webapp.crawls import editor as crawl_editor
 from webapp.crawls import page as crawls
 from webapp.explore import api as facets
@@ -49,6 +50,7 @@ _MODULES = (
     missing_page,
     crawls,
     crawl_editor,
+    comparison,
     pages,
     api,
     facets,

@@ -1,6 +1,7 @@
 """The pages of crawls in a real browser."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore
 from nwx.engine.embedded import EmbeddedEngine
+from nwx.model import Batch
+from tests.conformance.archive import capture
 from tests.web.serving import serving
 from tests.web.test_browser import CONTRAST
 from webapp import create_app
@@ -21,6 +24,7 @@ ADDRESSES = {
     "editor": "/crawls/votes/edit",
     "new": "/crawls/new",
     "versions": "/crawls/votes/versions",
+    "compared": "/crawls/compare?a=web&b=other&spec=votes",
 }
 TEXT = f"name = 'votes'\nkeywords = ['{'vote' * 30}']\nseeds = ['http://a.test/{'x' * 300}']\n"
 PARTS = {"document": 0.2, "near": 0.3, "role": 0.1, "preferred": 0.1, "novelty": 0.05}
@@ -41,6 +45,9 @@ def crawls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         page = ("votes", "v1", "1", "http://page.test/", "20260102030405", 0.5)
         blacklisted = LinkScore("http://ads.test/", None, "advertisement", {}, "blacklist host")
         index.put_scores([DocumentScore(*page, links=(*links, blacklisted))])
+        held = [capture(f"http://{'long-' * 9}host.test/{n}", "2010") for n in range(9)]
+        other = [replace(each, collection="other") for each in held[3:]]
+        engine.write(Batch(captures=(*held, *other)))
         with serving(create_app(engine, queue_token="a-token")) as address:
             yield address
 
@@ -119,4 +126,24 @@ def test_a_form_of_another_origin_saves_nothing(browser: Browser, crawls: str) -
     page.get_by_role("button").click()
     expect(page.get_by_role("alert")).to_contain_text("from their own pages only")
     assert page.request.get(f"{crawls}/crawls/forged").status == 404
+    context.close()
+
+
+def test_collections_are_compared_by_keyboard_and_without_scripts(
+    browser: Browser, crawls: str
+) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{crawls}/crawls")
+    page.get_by_role("link", name="Compare crawls").press("Enter")
+    page.get_by_label("Collection").select_option("web")
+    page.get_by_label("with").select_option("other")
+    page.get_by_role("button", name="Compare").press("Enter")
+    page.wait_for_url("**a=web&b=other*")
+    table = page.get_by_role("region", name="Coverage and overlap")
+    expect(table.get_by_role("row", name="URLs 6 3 0")).to_be_visible()
+    chart = page.get_by_alt_text("Coverage and overlap: the table below has the numbers")
+    chart.scroll_into_view_if_needed()
+    page.wait_for_load_state("networkidle")
+    assert chart.evaluate("(image) => image.naturalWidth") > 0
     context.close()

@@ -1,0 +1,116 @@
+"""The charts of compared collections: overlap, freshness, relevance and harvest."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from nwx.charts import specs
+from nwx.charts.fields import Field, FieldKind, Spec, drawable
+from nwx.charts.harvest import RELEVANT, harvest_chart
+from nwx.steering.comparison.collection_counts import Overlap
+from nwx.steering.comparison.comparison import CollectionComparison
+from nwx.steering.comparison.comparison_json import AGES, ages
+from nwx.steering.comparison.document_relevance import SCORE_BINS
+from webapp.explore.charts import PICTURE_WIDTH
+
+_ROWS_A_GROUP = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonChart:
+    """A chart with what it shows, in words; the tables of the page have its numbers."""
+
+    name: str
+    title: str
+    spec: Spec
+
+
+def comparison_charts(comparison: CollectionComparison) -> dict[str, ComparisonChart]:
+    """Return the charts that a comparison has, by name."""
+    found = []
+    if comparison.b is not None:
+        found.append(ComparisonChart("overlap", "Coverage and overlap", _overlap(comparison)))
+    if any(side.relevance and side.relevance.pages for side in comparison.sides):
+        found.append(ComparisonChart("harvest", "Relevant pages over pages", _harvest(comparison)))
+        found.append(ComparisonChart("relevance", "Documents by score", _relevance(comparison)))
+    found.append(ComparisonChart("freshness", "URLs by age", _freshness(comparison)))
+    return {chart.name: chart for chart in found}
+
+
+def age_labels() -> list[str]:
+    """Return the names of the groups of ages."""
+    return [*(f"up to {days} days" for days in AGES), f"more than {AGES[-1]} days"]
+
+
+def score_labels() -> list[str]:
+    """Return the names of the groups of scores."""
+    ends = [place / SCORE_BINS for place in range(SCORE_BINS + 1)]
+    return [f"{low:.1f} – {high:.1f}" for low, high in pairwise(ends)]
+
+
+def _overlap(comparison: CollectionComparison) -> Spec:
+    assert comparison.b is not None
+    a, b = drawable(comparison.a.name), drawable(comparison.b.name)
+    parts = (f"only {a}", "both", f"only {b}")
+    kinds: Mapping[str, Overlap] = {
+        "URLs": comparison.urls,
+        "hosts": comparison.hosts,
+        "documents": comparison.documents,
+    }
+    what = Field("what", "What", FieldKind.CATEGORY, tuple(kinds))
+    where = Field("where", "Where", FieldKind.CATEGORY, parts)
+    count = Field("count", "All", FieldKind.COUNT)
+    rows = [
+        {what.name: name, where.name: part, count.name: value}
+        for name, overlap in kinds.items()
+        for part, value in zip(parts, (overlap.only_a, overlap.both, overlap.only_b), strict=True)
+    ]
+    return _sized(specs.stacked(what, where, count, share=True), rows, len(kinds))
+
+
+def _freshness(comparison: CollectionComparison) -> Spec:
+    until = max(side.counts.last for side in comparison.sides)
+    rows = [
+        {"group": label, "collection": drawable(side.name), "count": urls}
+        for side in comparison.sides
+        for label, urls in zip(age_labels(), ages(side.counts, until), strict=True)
+    ]
+    return _grouped(comparison, "Age", age_labels(), Field("count", "URLs", FieldKind.COUNT), rows)
+
+
+def _relevance(comparison: CollectionComparison) -> Spec:
+    rows = [
+        {"group": label, "collection": drawable(side.name), "count": documents}
+        for side in comparison.sides
+        if side.relevance
+        for label, documents in zip(score_labels(), side.relevance.distribution, strict=True)
+    ]
+    value = Field("count", "Documents", FieldKind.COUNT)
+    return _grouped(comparison, "Score", score_labels(), value, rows)
+
+
+def _grouped(
+    comparison: CollectionComparison,
+    title: str,
+    labels: list[str],
+    value: Field,
+    rows: list[dict[str, Any]],
+) -> Spec:
+    group = Field("group", title, FieldKind.CATEGORY, tuple(labels))
+    names = tuple(drawable(side.name) for side in comparison.sides)
+    series = Field("collection", "Collection", FieldKind.CATEGORY, names)
+    return _sized(specs.grouped_bars(group, series, value), rows, len(labels) * _ROWS_A_GROUP)
+
+
+def _harvest(comparison: CollectionComparison) -> Spec:
+    harvests = {
+        drawable(side.name): [(point.pages, point.relevant) for point in side.relevance.harvest()]
+        for side in comparison.sides
+        if side.relevance
+    }
+    return harvest_chart(harvests, PICTURE_WIDTH, RELEVANT)
+
+
+def _sized(spec: Spec, rows: list[dict[str, Any]], names: int) -> Spec:
+    return specs.sized_spec(specs.spec_with_rows(spec, rows), PICTURE_WIDTH, names)
