@@ -10,6 +10,7 @@ from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sources.merged import EngineSource, RowSource
 from nwx.engine.base import Engine
 from nwx.engine.queue.crawl_queue import LimitsOf, no_limits
+from nwx.settings import Settings
 from webapp.cdx import dedup, memento
 from webapp.cdx import routes as cdx
 from webapp.cdx.origins import origins_of
@@ -17,6 +18,9 @@ from webapp.cdx.service import CdxService
 from webapp.crawls import comparison
 from webapp.crawls import editor as crawl_editor
 from webapp.crawls import page as crawls
+from webapp.entities import page as entities
+from webapp.entities import sparql
+from webapp.entities.backend import prepare_triples
 from webapp.explore import api as facets
 from webapp.explore import exports as explorer_exports
 from webapp.explore import page as explorer
@@ -51,6 +55,8 @@ _MODULES = (
     crawls,
     crawl_editor,
     comparison,
+    entities,
+    sparql,
     pages,
     api,
     facets,
@@ -89,6 +95,7 @@ def create_app(
     queue_token: str = "",
     queue_limits: LimitsOf = no_limits,
     search_url: str = "",
+    triples: Settings | None = None,
     title: str = DEFAULT_TITLE,
     limits: QuestionLimits = USUAL_LIMITS,
 ) -> Flask:
@@ -99,7 +106,8 @@ def create_app(
     where it is not given; with neither, pages say that playback is off.
     `loopback` is the address of this machine that the service listens at.
     `search_url` is the address of these pages where readers come by another
-    than the one they ask for, as behind a reverse proxy.
+    than the one they ask for, as behind a reverse proxy. `triples` are the
+    settings of the archive, which lead to its store of triples.
     `places` is told which files are about to be played, `playback` tells
     whether it runs. `cdx_sources` are asked for captures beside the engine;
     with `cdx_token`, whoever has it may write captures. Pages of
@@ -135,6 +143,7 @@ def create_app(
     cdx.prepare_cdx(app, captures)
     dedup.prepare_dedup(app, engine, places)
     prepare_queue(app, QueueService(engine, queue_token, queue_limits))
+    prepare_triples(app, triples)
     question_limits.prepare_limits(app, limits)
     _register_pages(app)
     return app

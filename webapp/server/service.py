@@ -4,7 +4,7 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nwx.cdxserver.loaded_lines import make_ready
 from nwx.cdxserver.sources.from_arguments import open_sources
@@ -103,6 +103,7 @@ class PagesMaker:
             places=PathIndex(engine, playing.folder.paths) if playing else None,
             playback=playing.folder.state if playing else PlaybackState,
             search_url=settings.search_url,
+            triples=replace(self.archive, search_seconds=settings.search_seconds),
             title=settings.title,
             cdx_sources=sources,
             cdx_token=settings.cdx_token,

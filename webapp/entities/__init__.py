@@ -1,0 +1,1 @@
+"""Facts of pages: SPARQL queries, and the entities that pages mention."""

@@ -1,0 +1,68 @@
+"""The store of triples of the running application."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from flask import Flask, current_app
+
+from nwx.errors import SettingsError
+from nwx.settings import DEFAULT_SEARCH_SECONDS, Settings
+from webapp.site.question_limits import answer_facets
+
+if TYPE_CHECKING:
+    from nwx.steering.triples.entity_questions import EntityQuestions
+    from nwx.steering.triples.triple_store import QueryAnswer, QueryLimits, SparqlQuery, TripleStore
+
+_EXTENSION = "nwx-triples"
+_Answer = TypeVar("_Answer")
+
+
+class TripleAnswers:
+    """Answers from the store, so many at once; `settings` are those of the archive, if known."""
+
+    def __init__(self, settings: Settings | None) -> None:
+        self._settings = settings
+
+    def store(self) -> "TripleStore | None":
+        """Return the store, None where there is none, or nothing was stored yet."""
+        # Imported here: few who serve an archive have triples.
+        from nwx.steering.triples.chosen_store import triple_store
+
+        if self._settings is None:
+            return None
+        try:
+            found = triple_store(self._settings)
+        except SettingsError:
+            return None
+        return found if found.version() else None
+
+    def answer(self, store: "TripleStore", query: "SparqlQuery") -> "QueryAnswer":
+        """Return the answer to a query of a reader."""
+        limits = self._limits()
+        return answer_facets(lambda: store.answer(query, limits))
+
+    def ask(
+        self, store: "TripleStore", question: "Callable[[EntityQuestions], _Answer]"
+    ) -> _Answer:
+        """Return the answer to a question about entities."""
+        from nwx.steering.triples.entity_questions import EntityQuestions
+
+        questions = EntityQuestions(store, self._limits())
+        return answer_facets(lambda: question(questions))
+
+    def _limits(self) -> "QueryLimits":
+        from nwx.steering.triples.triple_store import QueryLimits
+
+        seconds = self._settings.search_seconds if self._settings else DEFAULT_SEARCH_SECONDS
+        return QueryLimits(seconds=seconds)
+
+
+def prepare_triples(app: Flask, settings: Settings | None) -> None:
+    """Give an application the store of an archive."""
+    app.extensions[_EXTENSION] = TripleAnswers(settings)
+
+
+def triple_answers() -> TripleAnswers:
+    """Return what answers from the store of the running application."""
+    found: TripleAnswers = current_app.extensions[_EXTENSION]
+    return found
