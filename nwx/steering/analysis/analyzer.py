@@ -140,10 +140,10 @@ class Analyzer:
         self, page: PageView, links: Sequence[_PlacedLink], matches: Sequence[TermMatch]
     ) -> NearTerms:
         apart = [each.link.place < 0 or each.role is not LinkRole.CONTENT for each in links]
-        text, places = side_text(page, apart)
-        reading = self._dictionaries.read(text, page.language)  # words of URLs are no sentences
-        side_matches = self._matcher.matches(text, reading, page.language)
-        return NearTerms(page, matches, side_matches, places, self._scorer.strengths)
+        side = side_text(page, apart)
+        reading = self._dictionaries.read(side.text, page.language)  # URLs are no sentences
+        side_matches = self._matcher.matches(side.text, reading, page.language)
+        return NearTerms(page, matches, side, side_matches, self._scorer.strengths)
 
     def _links(
         self,

@@ -1,8 +1,11 @@
 """The terms near each link: in its anchor, its URL, the words around it and the heading above."""
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from nwx.steering.analysis.page_view import PageLink, PageView
@@ -25,26 +28,31 @@ def text_without(content: str, links: Iterable[PageLink]) -> str:
     return "".join([*pieces, content[done:]]) if pieces else content
 
 
-def side_text(page: PageView, apart: Sequence[bool]) -> tuple[str, list[int]]:
-    """Return what is to be read of a page beside its text, and where each link's begins.
+class SideText(NamedTuple):
+    """What is to be read of a page beside its text.
 
-    For each link a line of words of its URL and, where its anchor is not
-    read as part of the text (`apart`), of that; then a line for its heading.
+    For each link there is a line of words of its URL, and of its anchor
+    where that is not read as part of the text; then one for each heading.
+    `places` are where the lines begin, and where the last one ends;
+    `headings` are the indices of their lines.
     """
+
+    text: str
+    places: Sequence[int]
+    headings: Mapping[str, int]
+
+
+def side_text(page: PageView, apart: Sequence[bool]) -> SideText:
+    """Return what is to be read beside the text; the anchors of links that are `apart` too."""
     host = _host(page.url)
-    pieces: list[str] = []
-    places: list[int] = []
-    length = 0
+    lines = []
+    headings: dict[str, int] = {}
     for link, is_apart in zip(page.links, apart, strict=True):
-        text = words_of_url(link.url, host)
-        if is_apart:
-            text = f"{text} . {link.text}"
-        piece = f"{text}\n{link.heading}\n"
-        places.append(length)
-        pieces.append(piece)
-        length += len(piece)
-    places.append(length)
-    return "".join(pieces), places
+        words = words_of_url(link.url, host)
+        lines.append(f"{words} . {link.text}\n" if is_apart else f"{words}\n")
+        headings.setdefault(link.heading, len(page.links) + len(headings))
+    lines += [f"{heading}\n" for heading in headings]
+    return SideText("".join(lines), list(accumulate(map(len, lines), initial=0)), headings)
 
 
 def words_of_url(url: str, host: str) -> str:
@@ -62,40 +70,45 @@ def _host(url: str) -> str:
 
 
 class NearTerms:
-    """The terms of a page by their places, asked for each link."""
+    """The terms of a page by their places, asked for each link.
+
+    `matches` are those in its text, `side_matches` those in its side text.
+    """
 
     def __init__(
         self,
         page: PageView,
         matches: Sequence[TermMatch],
+        side: SideText,
         side_matches: Sequence[TermMatch],
-        side_places: Sequence[int],
         strengths: Sequence[float],
     ) -> None:
         self._page = page
-        self._matches, self._side_matches = matches, side_matches
+        self._matches = matches
         self._starts = [match.start for match in matches]
-        self._side_starts = [match.start for match in side_matches]
-        self._side_places = side_places
+        self._lines: defaultdict[int, list[int]] = defaultdict(list)
+        for match in side_matches:
+            self._lines[bisect_right(side.places, match.start) - 1].append(match.term)
+        self._headings = {
+            heading: self._lines[line]
+            for heading, line in side.headings.items()
+            if line in self._lines
+        }
         self._strengths = strengths
 
     def score(self, index: int) -> float:
         """Return the score of what is near the link of an index, in [0, 1)."""
         found: dict[int, float] = {}
         link = self._page.links[index]
-        self._add_side(index, link, found)
-        if link.place >= 0:
+        if link.heading in self._headings:
+            found = dict.fromkeys(self._headings[link.heading], HEADING)
+        if index in self._lines:
+            found |= dict.fromkeys(self._lines[index], ANCHOR)
+        if link.place >= 0 and self._starts:
             self._add_content(link, found)
+        if not found:
+            return 0.0
         return near_score([self._strengths[term] * near for term, near in found.items()])
-
-    def _add_side(self, index: int, link: PageLink, found: dict[int, float]) -> None:
-        first, last = self._side_places[index], self._side_places[index + 1]
-        heading = last - len(link.heading) - 1
-        for match in self._side_matches[
-            bisect_left(self._side_starts, first) : bisect_left(self._side_starts, last)
-        ]:
-            near = HEADING if match.start >= heading else ANCHOR
-            found[match.term] = max(found.get(match.term, 0.0), near)
 
     def _add_content(self, link: PageLink, found: dict[int, float]) -> None:
         first = bisect_left(self._starts, link.start)

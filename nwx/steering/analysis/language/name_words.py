@@ -6,7 +6,7 @@ PARTICLES = frozenset(
 )
 """Words in lower case that stand between the words of a name."""
 
-TITLES = frozenset(
+PERSON_TITLES = frozenset(
     """mr mrs ms miss dr prof professor sir lord lady dame president chancellor minister senator
     governor mayor king queen prince princess pope bishop archbishop cardinal rabbi imam general
     colonel captain major admiral judge ambassador secretary congressman congresswoman

@@ -8,7 +8,7 @@ from nwx.steering.analysis.language.name_words import (
     ORGANISATION_ENDS,
     ORGANISATION_STARTS,
     PARTICLES,
-    TITLES,
+    PERSON_TITLES,
 )
 
 MOST_NAMES = 5_000
@@ -70,7 +70,7 @@ def _joins(pieces: Sequence[str], index: int) -> bool:
     between = pieces[2 * index]
     if between == ". ":
         before = pieces[2 * index - 1]
-        return len(before) == 1 or before.lower() in TITLES
+        return len(before) == 1 or before.lower() in PERSON_TITLES
     return between in _BETWEEN and len(pieces[2 * index + 1]) <= _LONGEST_WORD
 
 
@@ -94,7 +94,7 @@ def _is_line(reading: TextReading, first: int, last: int) -> bool:
 
 def _person(reading: TextReading, first: int, last: int) -> Name | None:
     words = [word.lower() for word in reading.pieces[2 * first + 1 : 2 * last : 2]]
-    titles = [place for place, word in enumerate(words) if word in TITLES]
+    titles = [place for place, word in enumerate(words) if word in PERSON_TITLES]
     if not titles and not _follows_title(reading, first):
         return None
     start = titles[-1] + 1 if titles else 0
@@ -106,7 +106,7 @@ def _person(reading: TextReading, first: int, last: int) -> Name | None:
 def _follows_title(reading: TextReading, index: int) -> bool:
     """Return whether a title in lower case stands in front of a word."""
     before, between = reading.pieces[2 * index - 1 : 2 * index + 1] if index else ("", "")
-    return before in TITLES and len(before) > 1 and between in (" ", ". ")
+    return before in PERSON_TITLES and len(before) > 1 and between in (" ", ". ")
 
 
 def _organisation(reading: TextReading, first: int, last: int, language: str) -> Name | None:

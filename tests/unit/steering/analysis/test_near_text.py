@@ -1,9 +1,11 @@
 """What is near links."""
 
+from itertools import pairwise
+
 import pytest
 
-from nwx.steering.analysis.near_text import text_without, words_of_url
-from nwx.steering.analysis.page_view import PageLink
+from nwx.steering.analysis.near_text import side_text, text_without, words_of_url
+from nwx.steering.analysis.page_view import PageLink, PageView
 
 
 @pytest.mark.parametrize(
@@ -29,3 +31,16 @@ def test_a_text_without_some_anchors_keeps_the_places_of_the_rest() -> None:
     assert text_without(text, []) == text
     beyond = PageLink("http://a.example/5", "text and more", "a", place=17)
     assert text_without(text, [beyond]) == "menu one two the     "
+
+
+def test_headings_are_read_once() -> None:
+    links = [
+        PageLink("http://b.example/x-y", "an anchor", "a", heading="Rivers"),
+        PageLink("http://a.example/z", "other", "a", heading="Rivers", place=0),
+        PageLink("http://a.example/w", "other", "a", heading="Lakes", place=6),
+    ]
+    page = PageView("http://a.example/", "20200101000000", links=tuple(links))
+    side = side_text(page, [True, False, False])
+    lines = [side.text[first:last] for first, last in pairwise(side.places)]
+    assert lines == ["b example x y . an anchor\n", " z\n", " w\n", "Rivers\n", "Lakes\n"]
+    assert side.headings == {"Rivers": 3, "Lakes": 4}
