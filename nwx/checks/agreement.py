@@ -14,6 +14,7 @@ from nwx.keys import capture_key, document_id, document_key, makes_document, pre
 from nwx.links.checks import check_inlinks
 from nwx.model import UNDEDUPLICATED, Capture, Collapse, IndexName
 from nwx.query.question import Question
+from nwx.steering.specifications.checks import check_crawls
 
 _AT_ONCE = 1_000
 _MOST_HELD = 10_000
@@ -64,6 +65,8 @@ def _findings(engine: Engine, progress: ShowProgress) -> Iterator[Disagreement]:
     yield from _ledger(engine, held)
     yield from (_wrong("facets", IndexName.FACETS, *problem) for problem in check_facets(engine))
     yield from (_wrong("inlinks", IndexName.INLINKS, *problem) for problem in check_inlinks(engine))
+    for kind, id, message in check_crawls(engine):
+        yield _wrong(kind, IndexName.CRAWLS, id, message)
 
 
 def _state(engine: Engine) -> tuple[object, ...]:

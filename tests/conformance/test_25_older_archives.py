@@ -46,6 +46,19 @@ def test_an_older_archive_is_searched(older: Opener) -> None:
         assert list(engine.scan(IndexName.FACETS)) == []
         assert engine.stats()[IndexName.FACETS].entries == 0
         assert [one.name for one in engine.dates_indices()] == ["main"]
+        assert engine.crawl_index().specifications() == []
+        assert engine.crawl_index().best_links("votes", 9) == []
+        assert engine.stats()[IndexName.CRAWLS].entries == engine.count(IndexName.CRAWLS) == 0
+
+
+def test_a_specification_is_saved_in_an_older_archive(older: Opener) -> None:
+    with older() as engine:
+        saved = engine.crawl_index().save_specification("votes", "v1", "text")
+        engine.refresh()
+        assert list(engine.scan(IndexName.CRAWLS))[0]["crawl"] == "votes"
+    with older() as engine:
+        assert engine.crawl_index().specifications() == [saved]
+        assert ask(engine, All()) == {"0", "1", "2"}
 
 
 WRITES: dict[str, Callable[[Engine], object]] = {

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from nwx.checks.agreement import check
 from nwx.engine.base import Engine
 from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore, ScoredLink
 from nwx.errors import EngineConflictError, EngineError, UsageError
@@ -12,6 +13,7 @@ from nwx.model import IndexName
 from tests.conformance.archive import batch, page
 from tests.conformance.engines import Opener
 
+PAGES = [page(f"http://example.org/{n}", "2010", f"text {n}") for n in range(2)]
 A, B, C = (f"http://{name}.example.org/" for name in "abc")
 
 
@@ -199,6 +201,33 @@ def test_strange_texts_are_kept(engine: Engine) -> None:
     assert {url for url, _ in best(engine)} == set(urls)
     found = next(crawls.document_scores("votes"))
     assert [one.url for one in found.links] == urls
+
+
+def test_what_utf_8_cannot_hold_becomes_a_question_mark(engine: Engine) -> None:
+    crawls = engine.crawl_index()
+    crawls.put_scores([score("1", link(f"{A}\ud800", 0.5), link(B, 0.4))])
+    assert best(engine) == [(f"{A}?", 0.5), (B, 0.4)]
+    assert [one.url for one in next(crawls.document_scores("votes")).links] == [f"{A}?", B]
+
+
+def test_a_check_finds_what_does_not_agree(engine: Engine) -> None:
+    assert list(check(engine)) == []
+    engine.write(batch(PAGES))
+    engine.refresh()
+    known, *_ = PAGES
+    crawls = engine.crawl_index()
+    crawls.save_specification("votes", "v1", "name = 'votes'")
+    crawls.put_scores([score(known.capture.document_id, link(A, 0.5), link(B, None))])
+    engine.refresh()
+    assert list(check(engine)) == []
+    crawls.save_specification("votes", "v2", "older = 1")
+    crawls.put_scores([score("nobody")])
+    engine.refresh()
+    found = [(one.kind, one.index, one.id) for one in check(engine)]
+    assert found == [
+        ("specification", "crawls", "specification/votes/000002"),
+        ("undocumented", "crawls", "score/votes/v1/nobody"),
+    ]
 
 
 def test_entries_are_not_deleted_one_by_one(engine: Engine) -> None:

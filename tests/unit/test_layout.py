@@ -69,6 +69,7 @@ TESTED_ELSEWHERE = {
     "nwx/steering/running/options.py": "tests/unit/steering/running/test_archive_run.py",
     "nwx/steering/running/steering_process.py": "tests/unit/steering/running/test_listener.py",
     "nwx/steering/running/steering_run.py": "tests/unit/steering/running/test_archive_run.py",
+    "nwx/steering/specifications/checks.py": "tests/conformance/test_31_crawls.py",
     "nwx/steering/specifications/parts.py": "tests/unit/steering/specifications/test_files.py",
     "nwx/steering/specifications/problems.py": "tests/unit/steering/specifications/test_files.py",
     "nwx/steering/specifications/tables.py": "tests/unit/steering/specifications/test_files.py",

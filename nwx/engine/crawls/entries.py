@@ -1,6 +1,7 @@
 """Specifications and scores as entries of the index crawls, and the best link to each URL."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
@@ -120,6 +121,22 @@ def score_from_entry(entry: Mapping[str, Any]) -> DocumentScore:
         links,
         tuple(counts),
     )
+
+
+def encodable_score(score: DocumentScore) -> DocumentScore:
+    """Return scores with question marks for what UTF-8 cannot hold."""
+    links = tuple(
+        LinkScore(
+            _encodable(link.url), link.relevance, link.role, link.parts, _encodable(link.reason)
+        )
+        for link in score.links
+    )
+    entities = tuple((_encodable(name), count) for name, count in score.entities)
+    return replace(score, url=_encodable(score.url), links=links, entities=entities)
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def link_entry(crawl: str, version: str, link: ScoredLink, host: str) -> IndexEntry:

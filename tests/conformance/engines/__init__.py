@@ -29,7 +29,7 @@ class EngineUnderTest(Protocol):
         """Give what opens an archive of its own, which has no indices yet, as often as wanted."""
 
     def make_older(self, engine: Engine) -> None:
-        """Turn a closed archive into one of the first version, without the index facets."""
+        """Turn a closed archive into one of the first version, without facets and crawls."""
 
     def make_newer(self, engine: Engine) -> None:
         """Turn a closed archive into one of a version to come."""

@@ -31,7 +31,7 @@ def new_archive(folder: Path, request: pytest.FixtureRequest) -> Iterator[Callab
 
 
 def make_older(engine: Engine) -> None:
-    """Turn a closed archive into one of the first version, without the index facets."""
+    """Turn a closed archive into one of the first version, without facets and crawls."""
     folder = Path(engine.address)
     with closing(sqlite3.connect(folder / "archive.sqlite")) as db:
         db.executescript(_FIRST_FORMAT)

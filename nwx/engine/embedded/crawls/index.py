@@ -13,7 +13,7 @@ from nwx.engine.crawls.crawl_index import (
     ScoredLink,
     StoredSpecification,
 )
-from nwx.engine.crawls.entries import specification_entry, specification_id
+from nwx.engine.crawls.entries import encodable_score, specification_entry, specification_id
 from nwx.engine.embedded.crawls import scores as score_rows
 from nwx.engine.embedded.crawls.database import FILE, open_database
 from nwx.engine.embedded.folder import Folder
@@ -106,8 +106,12 @@ class EmbeddedCrawlIndex(CrawlIndex):
     def put_scores(self, scores: Sequence[DocumentScore]) -> None:
         if scores:
             # What a power cut takes is analysed again: no disk has to be waited for.
-            with self._writing("NORMAL") as db:
-                score_rows.put_scores(db, scores)
+            try:
+                with self._writing("NORMAL") as db:
+                    score_rows.put_scores(db, scores)
+            except UnicodeEncodeError:
+                with self._writing("NORMAL") as db:
+                    score_rows.put_scores(db, [encodable_score(score) for score in scores])
 
     def document_scores(self, crawl: str, version: str = "") -> Iterator[DocumentScore]:
         after = ""
