@@ -55,7 +55,7 @@ def test_a_specification_is_saved_in_an_older_archive(older: Opener) -> None:
     with older() as engine:
         saved = engine.crawl_index().save_specification("votes", "v1", "text")
         engine.refresh()
-        assert list(engine.scan(IndexName.CRAWLS))[0]["crawl"] == "votes"
+        assert next(iter(engine.scan(IndexName.CRAWLS)))["crawl"] == "votes"
     with older() as engine:
         assert engine.crawl_index().specifications() == [saved]
         assert ask(engine, All()) == {"0", "1", "2"}
