@@ -25,14 +25,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.made_pages import made_files
-from benchmarks.plain_loop import run_loop, run_loops
 from benchmarks.process_family import FamilyWatch, family_seconds
 from nwx.engine.open import open_engine
 from nwx.importing import ImportOptions, ImportReport, import_files, import_report_json
 from nwx.model import IndexName
 from nwx.settings import ElasticSettings, Settings
 from nwx.warc.sources import expand
-from tests.elasticsearch.server import node
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +53,8 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory(prefix="nwx-bench-") as folder:
         if options.elastic:
+            from tests.elasticsearch.server import node
+
             with node() as server:
                 _compare_engines(options, Path(folder), server)
         else:
@@ -222,10 +222,22 @@ def _check(report: ImportReport) -> None:
         print(import_report_json(report), file=sys.stderr)
 
 
+def _loop(options: argparse.Namespace) -> int:
+    from benchmarks.plain_loop import run_loop  # whose libraries nwx is not to load
+
+    return run_loop(options.archive, options.warcs)
+
+
+def _loops(options: argparse.Namespace) -> int:
+    from benchmarks.plain_loop import run_loops
+
+    return run_loops(options.archive, options.warcs, options.jobs)
+
+
 RUNS: dict[str, Callable[[argparse.Namespace], int]] = {
     "nwx": _nwx,
-    "loop": lambda options: run_loop(options.archive, options.warcs),
-    "loops": lambda options: run_loops(options.archive, options.warcs, options.jobs),
+    "loop": _loop,
+    "loops": _loops,
 }
 
 

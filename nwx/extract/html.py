@@ -6,7 +6,7 @@ from itertools import chain, islice
 
 from selectolax.lexbor import SelectolaxError
 
-from nwx.extract import lexbor, soup
+from nwx.extract import lexbor
 from nwx.extract.charset import decode
 from nwx.extract.clean import clean_blocks, clean_line, prose
 from nwx.extract.css.inline_styles import inline_links
@@ -74,15 +74,21 @@ def outline_of(html: str, payload: ExtractPayload, problems: list[str], mark: st
     `mark` is put into the text in front of each link (`a` and `area`).
     """
     if payload.parser == "bs4":
-        return soup.read_soup(html, mark)
+        return _careful_outline(html, mark)
     if crowded(html):
         problems.append("markup: a tag of more than 1000 attributes, read by the careful parser")
-        return soup.read_soup(html, mark)
+        return _careful_outline(html, mark)
     try:
         return lexbor.read_lexbor(html, mark)
     except (SelectolaxError, UnicodeError) as error:
         problems.append(f"markup: {error}, read by the careful parser")
-        return soup.read_soup(html, mark)
+        return _careful_outline(html, mark)
+
+
+def _careful_outline(html: str, mark: str) -> Outline:
+    from nwx.extract.soup import read_soup  # BeautifulSoup takes long to load, and is rarely needed
+
+    return read_soup(html, mark)
 
 
 def _field(text: str | None) -> str:

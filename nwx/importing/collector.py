@@ -17,7 +17,7 @@ from nwx.warc.reader import CaptureRecord, StoredPayload
 # A lookup takes so many records or bytes of payload, a part so many captures,
 # characters of text or errors, whichever comes first: they bound the memory.
 _LOOKUP_RECORDS, _LOOKUP_BYTES = 256, 8 << 20
-_PART_CAPTURES, _PART_CHARACTERS, _PART_ERRORS = 4_000, 4 << 20, 1_000
+_PART_CAPTURES, _PART_CHARACTERS, _PART_ERRORS = 4_000, 1 << 20, 1_000
 EXTRACT = "extract"
 """The kind of the errors of extraction."""
 

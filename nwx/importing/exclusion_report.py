@@ -3,16 +3,18 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from nwx.cdx.lines import CdxLine
-from nwx.dedup.exclusion_lists import ExclusionList
 from nwx.engine.base import Engine
 from nwx.errors import DigestError, UrlError
 from nwx.keys import document_id, document_key
 from nwx.values.digests import normal_digest
 from nwx.values.timestamps import normal_timestamp
 from nwx.values.urls import clean_url
+
+if TYPE_CHECKING:
+    from nwx.cdx.lines import CdxLine
+    from nwx.dedup.exclusion_lists import ExclusionList
 
 _AT_ONCE = 1_000
 
@@ -39,7 +41,7 @@ class ExclusionReport:
 
 
 def report_exclusion(
-    engine: Engine, excluded: ExclusionList, collection: str, excluded_before: int
+    engine: Engine, excluded: "ExclusionList", collection: str, excluded_before: int
 ) -> ExclusionReport:
     """Return what became of the entries of lists.
 
@@ -61,7 +63,7 @@ def report_exclusion(
 
 
 def _note_met_before(
-    engine: Engine, excluded: ExclusionList, collection: str, at_most: int
+    engine: Engine, excluded: "ExclusionList", collection: str, at_most: int
 ) -> None:
     begun, noted = excluded.met, 0
     lines = excluded.unmet()
@@ -73,8 +75,8 @@ def _note_met_before(
 
 
 def _dated(
-    engine: Engine, lines: Sequence[CdxLine], collection: str
-) -> Iterator[tuple[CdxLine, str]]:
+    engine: Engine, lines: "Sequence[CdxLine]", collection: str
+) -> "Iterator[tuple[CdxLine, str]]":
     """Yield those of the lines whose dates the archive has, with their full timestamps."""
     ids = [_id_of(line) for line in lines]
     found = engine.dates(list(set(ids) - {""}))
@@ -85,7 +87,7 @@ def _dated(
             yield line, timestamp
 
 
-def _id_of(line: CdxLine) -> str:
+def _id_of(line: "CdxLine") -> str:
     try:
         url = clean_url(line.url.encode("utf-8", "surrogateescape"))
         return document_id(document_key(url, normal_digest(line.digest)))

@@ -9,19 +9,17 @@ from functools import partial
 from multiprocessing.connection import wait
 from operator import attrgetter
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from nwx.bulk.allocation import return_large_blocks
 from nwx.bulk.gc_tuning import rare_collections
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.resources import temporary_folder
 from nwx.bulk.retries import retry_unavailable
-from nwx.dedup.exclusion_lists import ExclusionList
 from nwx.engine.base import Engine
 from nwx.engine.entries import file_id
 from nwx.errors import NwxError, SourceError
 from nwx.importing.file_errors import error_entries, outdated_entries, with_error, with_errors
-from nwx.importing.late_outlinks import LateOutlinkWriter
 from nwx.importing.messages import Delivery, FilePart, Verdict
 from nwx.importing.options import ImportOptions
 from nwx.importing.readers import Job, Reader
@@ -33,6 +31,9 @@ from nwx.model import EXCLUDED, STANDARD_INPUT, Batch, IndexName, ReadError, Sou
 from nwx.page_places import PagePlace
 from nwx.settings import Settings
 from nwx.warc.sources import ArchiveSource
+
+if TYPE_CHECKING:
+    from nwx.dedup.exclusion_lists import ExclusionList
 
 _T = TypeVar("_T")
 
@@ -51,7 +52,7 @@ def import_files(
     options: ImportOptions,
     progress: ShowProgress = no_progress,
     stopping: Callable[[], bool] = lambda: False,
-    excluded: ExclusionList | None = None,
+    excluded: "ExclusionList | None" = None,
     on_documents: ListenerOfPages | None = None,
 ) -> ImportReport:
     """Import files into an archive; what it holds of them already is left as it is.
@@ -93,7 +94,7 @@ class _Run:
         options: ImportOptions,
         stopping: Callable[[], bool],
         folder: Path,
-        excluded: ExclusionList | None,
+        excluded: "ExclusionList | None",
         on_documents: ListenerOfPages | None,
     ) -> None:
         self._excluded = excluded.files if excluded else None
@@ -273,6 +274,8 @@ class _Run:
 
     def _with_late(self, job: Job, part: FilePart) -> FilePart:
         """Write the late outlinks of a part; return it with the errors among them."""
+        from nwx.importing.late_outlinks import LateOutlinkWriter  # and what extracts links
+
         late = LateOutlinkWriter(self._engine, self._options.collection, job.source.name)
         errors = self._retried(partial(late.write, part.late))
         job.late_errors += len(errors)

@@ -5,15 +5,17 @@ from dataclasses import dataclass, field, fields
 from enum import Enum, auto
 from multiprocessing.reduction import ForkingPickler
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nwx.engine.base import StagedBatch
 from nwx.errors import NwxError
-from nwx.importing.late_outlinks import LateOutlinks
 from nwx.importing.report import Outcome
 from nwx.model import Batch, Capture, Extract, Link, ReadError, SourceFile
 from nwx.page_places import PagePlace
 from nwx.warc.sources import ArchiveSource
+
+if TYPE_CHECKING:
+    from nwx.importing.late_outlinks import LateOutlinks
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class FilePart:
     excluded: int
     bytes: int
     pages: tuple[PagePlace, ...] = ()
-    late: tuple[LateOutlinks, ...] = ()
+    late: "tuple[LateOutlinks, ...]" = ()
 
 
 @dataclass(frozen=True, slots=True)

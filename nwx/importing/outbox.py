@@ -9,7 +9,7 @@ from nwx.engine.base import Staging
 from nwx.importing.messages import Delivery, FilePart, FileTask, Verdict
 from nwx.model import Batch
 
-MOST_UNDELIVERED = 4_000
+MOST_UNDELIVERED = 1_500
 """So many captures, errors and files at most are held back."""
 
 UNDELIVERED_SECONDS = 10.0

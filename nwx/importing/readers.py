@@ -1,14 +1,17 @@
 """The files that each process that reads has, and those it is still to deliver."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from nwx.dedup.exclusion_lists import ListFiles
 from nwx.importing.messages import FileTask
 from nwx.importing.options import ImportOptions
 from nwx.importing.worker_process import Worker
 from nwx.model import SourceFile
 from nwx.settings import Settings
 from nwx.warc.sources import ArchiveSource
+
+if TYPE_CHECKING:
+    from nwx.dedup.exclusion_lists import ListFiles
 
 UNDELIVERED_BYTES = 64 << 20
 """A worker that has read files of so many bytes delivers before it is given another."""
@@ -48,7 +51,7 @@ class Reader(Worker):
     """A worker and the files it was given, by number, that it did not deliver in whole."""
 
     def __init__(
-        self, settings: Settings, options: ImportOptions, log: Path, excluded: ListFiles | None
+        self, settings: Settings, options: ImportOptions, log: Path, excluded: "ListFiles | None"
     ) -> None:
         super().__init__(settings, options, log, excluded)
         self.jobs: dict[int, Job] = {}

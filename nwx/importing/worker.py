@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nwx.bulk.guarded_process import ItemGuard, Pulse, prepare_process
 from nwx.bulk.retries import retry_unavailable
-from nwx.dedup.exclusion_lists import ListFiles, ListLookup
 from nwx.engine.open import open_engine
 from nwx.errors import NwxError
 from nwx.importing.archive_file import import_file
@@ -17,6 +17,9 @@ from nwx.importing.options import ImportOptions
 from nwx.importing.outbox import Outbox
 from nwx.settings import Settings
 
+if TYPE_CHECKING:
+    from nwx.dedup.exclusion_lists import ListFiles
+
 
 def work(
     connection: "Connection[Message, FileTask | PipeRequest]",
@@ -24,7 +27,7 @@ def work(
     settings: Settings,
     options: ImportOptions,
     log: Path,
-    excluded: ListFiles | None,
+    excluded: "ListFiles | None",
 ) -> None:
     """Import the files that come over a connection, until its other end is closed."""
     prepare_process(options.item_bytes, log)
@@ -55,10 +58,12 @@ def work(
 
 
 @contextmanager
-def _looked_up(excluded: ListFiles | None) -> Iterator[ListLookupFunction | None]:
+def _looked_up(excluded: "ListFiles | None") -> Iterator[ListLookupFunction | None]:
     """Give what tells whether a capture is on the exclusion list, if there is one."""
     if excluded is None:
         yield None
         return
+    from nwx.dedup.exclusion_lists import ListLookup  # takes long, and few imports need it
+
     with ListLookup(excluded) as lookup:
         yield lookup.covers

@@ -8,13 +8,16 @@ process that leaves the text of that record out.
 from multiprocessing import forkserver, get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nwx.bulk.guarded_process import Pulse, cause_of_death
-from nwx.dedup.exclusion_lists import ListFiles
 from nwx.engine.open import engine_package
 from nwx.importing.messages import FileTask, Message, PipeRequest
 from nwx.importing.options import ImportOptions
 from nwx.settings import Settings
+
+if TYPE_CHECKING:
+    from nwx.dedup.exclusion_lists import ListFiles
 
 # A fork of a server that has the libraries loaded starts in milliseconds,
 # and unlike a fork of this process has no threads or locks of an engine.
@@ -32,7 +35,7 @@ class Worker:
     """The parent's hold on a worker process."""
 
     def __init__(
-        self, settings: Settings, options: ImportOptions, log: Path, excluded: ListFiles | None
+        self, settings: Settings, options: ImportOptions, log: Path, excluded: "ListFiles | None"
     ) -> None:
         self.pulse, self._log = Pulse(), log
         self._options = options
@@ -76,7 +79,7 @@ def _work(
     settings: Settings,
     options: ImportOptions,
     log: Path,
-    excluded: ListFiles | None,
+    excluded: "ListFiles | None",
 ) -> None:
     # Imported here, as the parent needs none of the libraries that read and extract.
     from nwx.importing.worker import work

@@ -64,3 +64,23 @@ def test_searches_load_neither_pages_nor_formats_nor_the_other_engine(
 ) -> None:
     others = {*FORMATS, *PAGES, "elasticsearch", "elastic_transport", "polars", "rapidfuzz", "re2"}
     assert loaded(quarry, *command) & others == set()
+
+
+def test_the_process_that_writes_an_import_loads_nothing_that_reads_pages(
+    tmp_path: Path, warc: Path
+) -> None:
+    found = loaded(tmp_path / "archive", "import", str(warc))
+    assert found & {*FORMATS, *PAGES, "polars", "elasticsearch"} <= {"isal"}
+
+
+def test_extraction_loads_beautifulsoup_with_the_first_page_that_needs_it() -> None:
+    code = (
+        "import sys; from nwx.extract import extract\n"
+        "for parser in ('fast', 'bs4'):\n"
+        "    extract(b'<p>x', url='http://a/', content_type_norm='html', parser=parser)\n"
+        "    print('bs4' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True
+    )
+    assert done.stdout.split() == ["False", "True"]

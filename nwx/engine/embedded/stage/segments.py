@@ -20,7 +20,7 @@ from nwx.engine.embedded.documents.searcher import DocumentSearcher, open_tantiv
 from nwx.engine.embedded.documents.tantivy_index import documents_by_num, entry_of, schema
 from nwx.engine.entries import IndexEntry
 
-_HEAP_BYTES = 96_000_000
+_HEAP_BYTES = 40_000_000
 _META, _MANAGED = "meta.json", ".managed.json"
 
 
