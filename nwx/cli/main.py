@@ -55,6 +55,7 @@ GROUPS = {
         "triples": "Build, export and query the facts that pages state, as RDF triples.",
         "cdx-server": "Answer CDX queries of crawlers and playback tools.",
         "steer": "Analyse pages by a crawl specification, and send links to the queue.",
+        "due": "List URLs that are due to be captured again, most overdue first.",
         "queue": "Serve and change the queue of URLs that crawlers fetch.",
         "heritrix": "Feed a Heritrix job from the crawler's queue.",
     },

@@ -85,6 +85,7 @@ TESTED_ELSEWHERE = {
     "nwx/steering/analysis/links/role_names.py": (
         "tests/unit/steering/analysis/links/test_link_roles.py"
     ),
+    "nwx/steering/due/due_urls.py": "tests/conformance/test_33_due.py",
     "nwx/warc/contents.py": "tests/unit/warc/test_sources.py",
     "nwx/warc/zip_entries.py": "tests/unit/warc/test_wacz.py",
     "nwx/steering/comparison/collection_counts.py": "tests/conformance/test_34_compare.py",

@@ -20,7 +20,7 @@ MOST_ORDER = (1 << 63) - 1
 _SHOWN_CHARACTERS = 80
 
 _URL = re.compile(r"(?:https?|ftp)://(?![/?#])[^\x00-\x20\x7f\ud800-\udfff]+", re.IGNORECASE)
-_NAME = re.compile(r"[A-Za-z0-9._-]{0,64}")
+_NAME = re.compile(r"[A-Za-z0-9._-]{0,100}")
 _BLACKLISTED: Literal["blacklisted"] = "blacklisted"
 
 
@@ -100,7 +100,7 @@ def check_queue_name(what: str, name: str) -> None:
     """Raise ProtocolError on a name that no crawl or sender can have."""
     if not _NAME.fullmatch(name):
         raise ProtocolError(
-            f"{what} {_shown(name)} is no name; it has up to 64 letters, digits and . _ -"
+            f"{what} {_shown(name)} is no name; it has up to 100 letters, digits and . _ -"
         )
 
 

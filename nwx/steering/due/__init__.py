@@ -1,0 +1,1 @@
+"""Which URLs are due to be captured again, by intervals that are given or estimated."""

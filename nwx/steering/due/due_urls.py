@@ -1,0 +1,164 @@
+"""The URLs that are due to be captured again, those that wait longest first."""
+
+import heapq
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+
+from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.bulk.sorted_runs import ExternalSort
+from nwx.engine.base import Engine
+from nwx.engine.queue.crawl_queue import UrlUpdate
+from nwx.engine.spans import CdxSpan
+from nwx.steering.due.due_intervals import DueAfter, DueIntervals, IntervalBasis
+from nwx.steering.due.url_history import SECONDS_A_DAY, UrlHistories, UrlHistory
+from nwx.steering.rules.link_rules import LinkRules
+from nwx.values.timestamps import to_timestamp
+
+_ALL_KEYS = CdxSpan("", "\U0010ffff")
+_HELD_BYTES = 64 << 20
+_AT_ONCE = 1_000
+_STEPS_A_RATIO = 1_000_000
+_HIGHEST = 10**18
+
+
+class DueUrl(msgspec.Struct, frozen=True):
+    """A URL that is due: when it was captured last, since when it is due, and why.
+
+    `overdue` is the time since the last capture in intervals: 1 is due at
+    this moment, 3 was due three times. `changes` were seen at its captures.
+    """
+
+    url: str
+    urlkey: str
+    last: str
+    due: str
+    interval_days: float
+    overdue: float
+    captures: int
+    changes: int
+    basis: IntervalBasis
+
+    @property
+    def priority(self) -> float:
+        """The priority in a crawler's queue: from 0.5 for what is just due up to 1."""
+        return round(1 - 0.5 / max(1.0, self.overdue), 4)
+
+    def update(self, crawl: str) -> UrlUpdate:
+        """Return the update by which the URL waits in a queue again."""
+        return UrlUpdate(self.url, self.priority, crawl=crawl, again=True)
+
+
+@dataclass(frozen=True, slots=True)
+class DueQuestion:
+    """Which URLs are asked for: those due at the instant `at`, in seconds since 1970.
+
+    `collection` "" is all; URLs that `rules` blacklist or leave outside of
+    the crawl are left out. `limit` None is without.
+    """
+
+    at: float
+    intervals: DueIntervals = field(default_factory=DueIntervals)
+    collection: str = ""
+    rules: LinkRules | None = None
+    limit: int | None = None
+
+
+@dataclass(slots=True)
+class DueReport:
+    """What was looked at; complete once the first URL was yielded."""
+
+    captures: int = 0
+    urls: int = 0
+    due: int = 0
+    unreadable: int = 0
+
+
+def due_urls(
+    engine: Engine,
+    question: DueQuestion,
+    report: DueReport | None = None,
+    progress: ShowProgress = no_progress,
+) -> Iterator[DueUrl]:
+    """Stream the URLs that are due, those that wait for most intervals first, ties by urlkey.
+
+    Captures are read once, in the order of urlkeys; what does not fit in
+    memory is sorted on disk. With a limit only so many are held.
+    """
+    report = report or DueReport()
+    lines = _lines(engine, question, report, progress)
+    if question.limit is not None:
+        yield from map(_read_line, heapq.nsmallest(question.limit, lines))
+        return
+    with tempfile.TemporaryDirectory(prefix="nwx-due-") as folder:
+        sort = ExternalSort(Path(folder), _HELD_BYTES, "due")
+        while some := list(islice(lines, _AT_ONCE)):
+            sort.add(some)
+        for batch in sort.batches():
+            yield from map(_read_line, batch)
+
+
+def _lines(
+    engine: Engine, question: DueQuestion, report: DueReport, progress: ShowProgress
+) -> Iterator[bytes]:
+    """Stream lines that are in the order of the answer once they are sorted."""
+    span = CdxSpan(_ALL_KEYS.start, _ALL_KEYS.end, collection=question.collection)
+    histories = UrlHistories()
+    for history in histories.read(engine.cdx_rows(span)):
+        report.urls += 1
+        report.captures, report.unreadable = histories.captures, histories.unreadable
+        if report.urls % _AT_ONCE == 0:
+            progress(WorkProgress("captures", histories.captures, 0))
+        found = _due(history, question)
+        if found is not None:
+            report.due += 1
+            yield _line(found)
+    report.captures, report.unreadable = histories.captures, histories.unreadable
+
+
+def _due(history: UrlHistory, question: DueQuestion) -> DueUrl | None:
+    """Return a URL where it is due, else None."""
+    after = question.intervals.after(history)
+    waited = (question.at - history.last) / SECONDS_A_DAY
+    if waited < after.days or not _is_wanted(history.url, question.rules):
+        return None
+    return _due_url(history, after, waited)
+
+
+def _due_url(history: UrlHistory, after: DueAfter, waited: float) -> DueUrl:
+    return DueUrl(
+        url=history.url,
+        urlkey=history.urlkey,
+        last=_timestamp(history.last),
+        due=_timestamp(history.last + after.days * SECONDS_A_DAY),
+        interval_days=round(after.days, 3),
+        overdue=round(waited / after.days, 3) if after.days > 0 else float(_HIGHEST),
+        captures=history.captures,
+        changes=history.changes,
+        basis=after.basis,
+    )
+
+
+def _is_wanted(url: str, rules: LinkRules | None) -> bool:
+    if rules is None:
+        return True
+    verdict = rules.verdict(url)
+    return not (verdict.blacklisted or verdict.outside)
+
+
+def _timestamp(instant: float) -> str:
+    return to_timestamp(datetime.fromtimestamp(instant, UTC))
+
+
+def _line(due: DueUrl) -> bytes:
+    rank = max(0, _HIGHEST - int(min(due.overdue, 1e11) * _STEPS_A_RATIO))
+    return b"%018d %s\x00%s" % (rank, due.urlkey.encode(), msgspec.json.encode(due))
+
+
+def _read_line(line: bytes) -> DueUrl:
+    return msgspec.json.decode(line.partition(b"\x00")[2], type=DueUrl)
