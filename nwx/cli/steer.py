@@ -97,9 +97,9 @@ def _steer(settings: Settings, asked: _Options) -> int:
     from nwx.bulk.resources import processors
     from nwx.engine.open import open_engine
     from nwx.steering.running.archive_run import steer_archive
-    from nwx.steering.running.chosen_specification import chosen_specification
     from nwx.steering.running.options import SteeringOptions
     from nwx.steering.running.report import steering_report_json
+    from nwx.steering.specifications.specification_store import steering_specification
 
     options = SteeringOptions(jobs=asked.jobs or processors(), item_seconds=asked.item_seconds)
     open_engine(settings, read_only=True).close()  # no archive is made here
@@ -108,7 +108,7 @@ def _steer(settings: Settings, asked: _Options) -> int:
         stop_signals() as received,
         progress_bar(quiet=asked.quiet) as progress,
     ):
-        chosen = chosen_specification(engine, asked.specification)
+        chosen = steering_specification(engine.crawl_index(), asked.specification)
         report = steer_archive(engine, settings, chosen, options, progress, lambda: bool(received))
     print_steering_errors(report)
     if asked.as_json:

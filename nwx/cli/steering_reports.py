@@ -37,13 +37,13 @@ def listening(settings: Settings, specification: str | None) -> "Iterator[Steeri
         yield None
         return
     from nwx.engine.open import open_engine
-    from nwx.steering.running.chosen_specification import chosen_specification
     from nwx.steering.running.listener import SteeringListener
     from nwx.steering.running.messages import SteeringPlan
     from nwx.steering.running.options import SteeringOptions
+    from nwx.steering.specifications.specification_store import steering_specification
 
     with open_engine(settings) as engine:
-        chosen = chosen_specification(engine, specification)
+        chosen = steering_specification(engine.crawl_index(), specification)
     with SteeringListener(SteeringPlan(settings, chosen, SteeringOptions())) as listener:
         yield listener
 

@@ -71,7 +71,7 @@ def test_pages_that_were_imported_before_are_found_by_a_watch(
 def test_wrong_use(nwx: Nwx, tmp_path: Path, stones: Path) -> None:
     assert "no archive at" in nwx("steer", stones, code=1).err
     path = write_warc(tmp_path / "a.warc.gz", stone_pages(2))
-    assert "no crawl of this name" in nwx("import", path, "--steer", "votes", code=2).err
+    assert "no crawl specification" in nwx("import", path, "--steer", "votes", code=2).err
     wrong = tmp_path / "wrong.toml"
     wrong.write_text('name = "wrong"\nkeywords = 5\n')
     assert "wrong.toml" in nwx("import", path, "--steer", wrong, code=2).err
