@@ -129,11 +129,11 @@ class Analyzer:
         return tuple((entities[place].name, count) for place, count in counts.most_common())
 
     def _placed_links(self, page: PageView, kind: SiteType) -> list[_PlacedLink]:
-        host = link_address(page.url).host
+        own = link_address(page.url)
         found = []
         for link in page.links:
             address = link_address(link.url)
-            found.append(_PlacedLink(link, address, self._roles.of(link, address, host, kind)))
+            found.append(_PlacedLink(link, address, self._roles.of(link, address, own, kind)))
         return found
 
     def _near_terms(

@@ -39,7 +39,7 @@ class PageLink(NamedTuple):
     `around` has the anchor and some 20 words on each side of it in the
     visible text, `heading` is the nearest one above. `classes` are the
     names, ids, classes and roles of the elements around the link, from the
-    outermost in, then its own, and its `rel` as `rel:next`. `place` is where
+    outermost in, then its own; roles are `role:main`, its `rel` is `rel:next`. `place` is where
     the anchor begins in the content, `start` and `end` where `around` does,
     in characters; -1 where that is not known.
     """

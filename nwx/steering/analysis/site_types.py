@@ -1,10 +1,12 @@
 """The software that a site is made with, as far as its pages tell."""
 
+import re
 from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING
 
 from nwx.steering.analysis.page_view import PageView
+from nwx.values.urls import url_parts
 
 if TYPE_CHECKING:
     import re2
@@ -52,18 +54,25 @@ _BODY_NAMES = {
 }
 """Ids and classes of `<body>`."""
 
+_PATHS = {
+    SiteType.WORDPRESS: r"/wp-(?:content|includes)/",
+    SiteType.DRUPAL: r"/sites/(?:all|default)/(?:themes|modules|files)/|/misc/drupal\.js",
+    SiteType.JOOMLA: r"/media/(?:system|jui)/js/|index\.php\?option=com_|/components/com_",
+    SiteType.MEDIAWIKI: r"/skins/common/|opensearch_desc\.php",
+    SiteType.PHPBB: r"/styles/prosilver/|ucp\.php\?mode=",
+    SiteType.VBULLETIN: r"clientscript/vbulletin",
+}
+"""What stands in URLs of a page's own site; in those of others it tells nothing."""
+
 _MARKUP = (
-    (SiteType.WORDPRESS, r"/wp-(?:content/(?:themes|plugins|uploads)|includes)/"),
     (SiteType.WORDPRESS, r"https://api\.w\.org/|Powered by.{0,80}WordPress"),
-    (SiteType.DRUPAL, r"Drupal\.settings|drupal-settings-json|/misc/drupal\.js"),
-    (SiteType.DRUPAL, r"/sites/(?:all|default)/(?:themes|modules|files)/"),
-    (SiteType.JOOMLA, r"/media/(?:system|jui)/js/|index\.php\?option=com_|/components/com_"),
-    (SiteType.MEDIAWIKI, r"wgArticleId|wgCanonicalNamespace|opensearch_desc\.php|mw-content-text"),
-    (SiteType.MEDIAWIKI, r"/skins/common/|poweredby_mediawiki"),
-    (SiteType.PHPBB, r"Powered by.{0,80}phpBB|/styles/prosilver/|ucp\.php\?mode="),
-    (SiteType.VBULLETIN, r"clientscript/vbulletin|vBulletin_init|Powered by.{0,80}vBulletin"),
+    (SiteType.DRUPAL, r"Drupal\.settings|drupal-settings-json"),
+    (SiteType.MEDIAWIKI, r"wgArticleId|wgCanonicalNamespace|mw-content-text|poweredby_mediawiki"),
+    (SiteType.PHPBB, r"Powered by.{0,80}phpBB"),
+    (SiteType.VBULLETIN, r"vBulletin_init|Powered by.{0,80}vBulletin"),
     (SiteType.DISCOURSE, r"discourse_(?:theme|current)|data-discourse-|/assets/discourse"),
     (SiteType.BLOGGER, r"blogger\.com/(?:static|feeds|dyn-css|rearrange)|_WidgetManager\._Init"),
+    *_PATHS.items(),
     (SiteType.NEWS, r"schema\.org/(?:Reportage)?NewsArticle|name=.?news_keywords"),
     (SiteType.NEWS, r'"@type"\s*:\s*\[?\s*"(?:Reportage|Analysis|Background)?NewsArticle"'),
 )
@@ -87,10 +96,7 @@ def site_type(page: PageView) -> SiteType:
         if kind in generator:
             return kind
     return (
-        _by_host(page.url)
-        or _by_classes(page.body_classes)
-        or _by_markup(page.html)
-        or _by_links(page)
+        _by_host(page.url) or _by_classes(page.body_classes) or _by_markup(page) or _by_links(page)
     )
 
 
@@ -104,9 +110,21 @@ def _by_classes(classes: str) -> SiteType:
     return next((_BODY_NAMES[name] for name in names if name in _BODY_NAMES), SiteType.UNKNOWN)
 
 
-def _by_markup(html: bytes) -> SiteType:
-    found = _expressions().Match(html[:_HEAD] + html[_HEAD:][-_TAIL:]) or [] if html else []
-    return _MARKUP[min(found)][0] if found else SiteType.UNKNOWN
+def _by_markup(page: PageView) -> SiteType:
+    html = page.html[:_HEAD] + page.html[_HEAD:][-_TAIL:]
+    found: list[int] = _expressions().Match(html) or [] if html else []
+    for kind, text in (_MARKUP[number] for number in sorted(found)):
+        if _PATHS.get(kind, "") != text or _is_own_path(text, html, page.url):
+            return kind
+    return SiteType.UNKNOWN
+
+
+def _is_own_path(path: str, html: bytes, url: str) -> bool:
+    """Return whether a path is in a URL of the page's own domain, absolute or relative."""
+    domain = re.escape(url_parts(url).domain)
+    origin = rf"(?:(?:https?:)?//(?:[\w.-]{{0,100}}\.)?{domain})?"
+    own = rf"=\s*[\"']?{origin}[^\"'<>\s:]{{0,200}}(?:{path})"
+    return re.search(own.encode(), html) is not None
 
 
 @cache

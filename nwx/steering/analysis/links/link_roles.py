@@ -22,6 +22,7 @@ class LinkRole(StrEnum):
 
 
 _MOST_KNOWN = 20_000  # surroundings whose role is kept
+_LONGEST_NUMBER = 3  # digits; numbers of four are years
 _PARTS = re.compile(r"[-_]+")
 _ORDER = {role: place for place, role in enumerate(LinkRole)}
 _OF_NAME = {name: LinkRole(role) for role, names in ROLE_NAMES.items() for name in names.split()}
@@ -118,23 +119,26 @@ class LinkRoles:
     def __init__(self) -> None:
         self._known: dict[str, LinkRole | None] = {}
 
-    def of(self, link: PageLink, address: LinkAddress, host: str, site: SiteType) -> LinkRole:
-        """Return the role of a link on a page of a host and a type of site.
+    def of(
+        self, link: PageLink, address: LinkAddress, page: LinkAddress, site: SiteType
+    ) -> LinkRole:
+        """Return the role of a link on a page of a type of site.
 
         Its URL decides, then the innermost element around it whose name
-        tells something.
+        tells something. Pages of the same list are on the same host.
         """
-        is_own = address.host == host
+        is_own = address.host == page.host
         place = f"/{address.path}?{address.query}" if address.query else f"/{address.path}"
         if is_own and site in _ON_SITES and (found := _ON_SITES[site].of(place)):
             return found
         if not is_own and _is_advertiser(address.host):
             return LinkRole.ADVERTISEMENT
-        if found := _ON_ANY_SITE.of(place):
+        if (found := _ON_ANY_SITE.of(place)) and (is_own or found is not LinkRole.PAGINATION):
             return found
         if is_own and place == "/":
             return LinkRole.NAVIGATION
-        return self._by_surroundings(link.classes) or _by_anchor(link.text)
+        found = self._by_surroundings(link.classes)
+        return found or (_by_anchor(link.text, address, page) if is_own else LinkRole.CONTENT)
 
     def _by_surroundings(self, classes: str) -> LinkRole | None:
         if classes not in self._known:
@@ -163,5 +167,10 @@ def _is_advertiser(host: str) -> bool:
     return False
 
 
-def _by_anchor(text: str) -> LinkRole:
-    return LinkRole.PAGINATION if text.isdigit() and len(text) < 4 else LinkRole.CONTENT
+def _by_anchor(text: str, address: LinkAddress, page: LinkAddress) -> LinkRole:
+    """Return pagination for a number that leads to a URL much like that of the page."""
+    if not (text.isdecimal() and len(text) <= _LONGEST_NUMBER):
+        return LinkRole.CONTENT
+    folder = page.path.partition("/")[0]
+    is_alike = address.path.partition("/")[0] == folder
+    return LinkRole.PAGINATION if is_alike else LinkRole.CONTENT

@@ -10,7 +10,7 @@ _LONGEST_NAMES = 100  # characters of the names of one element
 _LONGEST = 600  # of those of all elements around a link
 _MOST_PARENTS = 600  # as deep as markup may be nested
 
-_NAMING = ("id", "class", "role")
+_NAMING = ("id", "class")
 _UNNAMED = frozenset(
     {"html", "-document", "div", "span", "tbody", "tr", "b", "i", "font", "center"}
 )
@@ -78,4 +78,6 @@ def _names(tag: str, attributes: Mapping[str, str | None]) -> str:
         for attribute in _NAMING:
             if value := attributes.get(attribute):
                 names += f" {value[:_LONGEST_NAMES].lower()}"
+        if value := attributes.get("role"):
+            names += f" role:{value[:_LONGEST_NAMES].lower()}"
     return names

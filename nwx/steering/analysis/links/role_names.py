@@ -16,17 +16,18 @@ ROLE_NAMES = {
         widget portlet archives archive blogroll tagcloud tags categories category rel:tag
         rel:category rel:author rel:home rel:license toc catlinks editsection share sharing social
         skip topnav leftnav subnav mainnav sitenav nav-links linklist sitemap copyright logo
-        language-switcher langs interlanguage-link""",
+        language-switcher langs interlanguage-link role:navigation role:menu role:menuitem
+        role:banner role:contentinfo role:complementary role:menubar role:tablist""",
     "content": """article post hentry story h1 h2 h3 h4 entry bodycontent
         entry-title entry-header entry-content entry-summary post-header post-title article-header
         topictitle teaser headline rel:bookmark mw-body-content mw-content-text
-        mw-parser-output postbody post-body blockquote""",
+        mw-parser-output postbody post-body blockquote role:article""",
 }
 """Names, ids, classes, roles and relations, by the role that they tell."""
 
 NOT_IN_COMPOUNDS = frozenset(
     """category categories tags archive archives post article story entry h1 h2 h3 h4 reply
-    logo""".split()
+    logo adv banner banners promo""".split()
 )
 """Names that tell nothing as part of another, such as `category-news` of an article."""
 

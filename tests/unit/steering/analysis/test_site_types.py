@@ -24,7 +24,10 @@ from nwx.steering.analysis.site_types import SiteType, site_type
         ("<link href='https://www.blogger.com/static/v1/x.css'>", "", SiteType.BLOGGER),
         ('<script>{"@type": "NewsArticle"}</script>', "", SiteType.NEWS),
         ("", "<body><a href='/wiki/Special:Search'>x</a>", SiteType.MEDIAWIKI),
-        ("", "<body><a href='http://other.example/ucp.php?mode=login'>x</a>", SiteType.PHPBB),
+        ("", "<body><a href='/ucp.php?mode=login'>x</a>", SiteType.PHPBB),
+        ("<img src='//img.site.example/a/wp-content/x.png'>", "", SiteType.WORDPRESS),
+        ("<img src='http://blog.test/wp-content/themes/x.png'>", "", SiteType.UNKNOWN),
+        ("", "<body><a href='http://o.test/index.php?option=com_x'>x</a>", SiteType.UNKNOWN),
         ("", "<body>Nothing of the kind", SiteType.UNKNOWN),
     ],
 )

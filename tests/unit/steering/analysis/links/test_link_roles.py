@@ -8,12 +8,13 @@ from nwx.steering.analysis.page_view import PageLink
 from nwx.steering.analysis.site_types import SiteType
 
 HOST = "site.example"
+PAGE = link_address(f"http://{HOST}/list/first.html")
 
 
 def role(url: str, site: SiteType = SiteType.UNKNOWN, classes: str = "", text: str = "x") -> str:
     url = url if "://" in url else f"http://{HOST}{url}"
     link = PageLink(url, text, "a", classes=classes)
-    return LinkRoles().of(link, link_address(url), HOST, site)
+    return LinkRoles().of(link, link_address(url), PAGE, site)
 
 
 @pytest.mark.parametrize(
@@ -78,12 +79,23 @@ def test_site_types_tell_more(site: SiteType, url: str, expected: str) -> None:
         ("footer p a", "navigation"),
         ("main p a", "content"),
         ("p a rel:next", "pagination"),
+        ("main role:banner a logo", "navigation"),
+        ("form adv_search a", "content"),
     ],
 )
 def test_the_innermost_name_that_tells_a_role_counts(classes: str, expected: str) -> None:
     assert role("/x", classes=classes) == expected
 
 
-def test_a_number_as_anchor_is_pagination() -> None:
-    assert role("/x", text="12") == "pagination"
-    assert role("/x", text="1997") == "content"
+@pytest.mark.parametrize(
+    ("url", "text", "expected"),
+    [
+        ("/list/second.html", "2", "pagination"),
+        ("/list/1997.html", "1997", "content"),
+        ("/repository/stars", "14", "content"),
+        ("http://blog.example/list/5", "5", "content"),
+        ("http://cache.example/x?page=2", "Cached", "content"),
+    ],
+)
+def test_numbers_lead_to_other_pages_of_a_list(url: str, text: str, expected: str) -> None:
+    assert role(url, text=text) == expected
