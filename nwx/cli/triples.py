@@ -130,7 +130,7 @@ def export(settings: Settings, /, file: Path) -> None:
     "--rows", type=click.IntRange(1), default=1_000_000, show_default=True, help="Most rows."
 )
 @click.pass_obj
-def query(
+def answer_query(
     settings: Settings,
     /,
     sparql: str | None,
