@@ -12,6 +12,7 @@ import click
 
 from nwx.bulk.resources import usual_workers
 from nwx.cli.output import clean, counted, json_text, print_json
+from nwx.cli.queue_export import export_urls
 from nwx.errors import NwxError, UsageError
 from nwx.model import STANDARD_INPUT
 from nwx.settings import Settings
@@ -131,6 +132,9 @@ def command(
         limits=LeaseLimits(delay, in_flight or None, pages_per_host),
     )
     serve_queue(service, ready)
+
+
+command.add_command(export_urls)
 
 
 def _opened(settings: Settings, *, read_only: bool = False) -> "Engine":

@@ -135,7 +135,7 @@ class QueueScheduler:
             self._leases.finish(request.meta[_LEASE])
 
     def _count(self, what: str) -> None:
-        self._crawler.stats.inc_value(f"nwx/{what}")
+        self._crawler.stats.inc_value(f"nwx_queue/{what}")
 
 
 def _looping_call(function: Any) -> Any:

@@ -1,0 +1,80 @@
+"""nwx queue export"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from nwx.settings import Settings
+
+if TYPE_CHECKING:
+    from nwx.engine.queue.crawl_queue import CrawlQueue, QueuedUrl
+
+_FORMS = ("urls", "browsertrix", "brozzler", "heritrix-schedule", "heritrix-include")
+_TAKE_SECONDS = 3600.0
+
+
+@click.command("export")
+@click.option("--crawl", default="", metavar="NAME", help="Only of this crawl.  [default: all]")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(_FORMS),
+    default="urls",
+    show_default=True,
+    help="What the crawler reads.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=1000,
+    show_default=True,
+    metavar="N",
+    help="Number of URLs at most.",
+)
+@click.option(
+    "--min-priority",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    metavar="P",
+    help="Only URLs with this priority or a higher one.",
+)
+@click.option("--take", is_flag=True, help="Note them as fetched: the next export has others.")
+@click.pass_obj
+def export_urls(
+    settings: Settings, crawl: str, form: str, limit: int, min_priority: float, take: bool
+) -> None:
+    """Print waiting URLs as a seed file, the most relevant first.
+
+    Formats: urls (one per line, for wget and others), browsertrix and brozzler
+    (YAML: each page alone, no links are followed), heritrix-schedule (for the
+    action directory), heritrix-include (the blacklisted URLs, which Heritrix
+    then never fetches).
+    """
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.engine.open import open_engine
+    from nwx.steering.adapters.seed_files import SeedForm, best_waiting, blacklisted, seed_file
+
+    chosen = SeedForm(form)
+    with open_engine(settings, read_only=not take) as engine:
+        queue = engine.crawl_queue()
+        found: Sequence[QueuedUrl]
+        if chosen is SeedForm.HERITRIX_INCLUDE:
+            found = list(blacklisted(queue.scan(crawl)))[:limit]
+        elif take:
+            found = _leased(queue, crawl, limit, min_priority)
+        else:
+            found = best_waiting(queue.scan(crawl), limit, min_priority)
+        for line in seed_file(found, chosen, crawl):
+            click.echo(line)
+        if take:
+            queue.finish([each.lease for each in found if each.lease])
+
+
+def _leased(queue: "CrawlQueue", crawl: str, limit: int, least: float) -> "list[QueuedUrl]":
+    """Return the best waiting URLs, leased; what is below `least` is given back."""
+    leased = queue.lease(limit, crawl=crawl, seconds=_TAKE_SECONDS)
+    taken = [each for each in leased if (each.priority or 0.0) >= least]
+    queue.release([each.lease for each in leased if (each.priority or 0.0) < least])
+    return taken

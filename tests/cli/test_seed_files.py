@@ -1,0 +1,28 @@
+"""nwx queue export: lists that other crawlers begin from."""
+
+from tests.cli.conftest import Nwx
+
+
+def test_the_best_come_first_and_taken_ones_once(nwx: Nwx) -> None:
+    for name, priority in (("low", "0.2"), ("high", "0.9"), ("middle", "0.5")):
+        url = f"http://a.example/{name}"
+        nwx("queue", "add", url, "--priority", priority, "--crawl", "floods")
+    nwx("queue", "blacklist", "http://a.example/never", "--crawl", "floods")
+    export = ("queue", "export", "--crawl", "floods")
+    assert nwx(*export).out.split() == [
+        "http://a.example/high",
+        "http://a.example/middle",
+        "http://a.example/low",
+    ]
+    include = nwx(*export, "--format", "heritrix-include")
+    assert include.out == "F+ http://a.example/never\n"
+    taken = nwx(*export, "--take", "--min-priority", "0.4")
+    assert taken.out.split() == ["http://a.example/high", "http://a.example/middle"]
+    assert nwx(*export, "--take", "--limit", "1").out == "http://a.example/low\n"
+    assert nwx(*export).out == ""
+    counts = nwx("queue", "counts", "--crawl", "floods", "--json").json
+    assert (counts["done"], counts["leased"], counts["waiting"]) == (3, 0, 0)
+
+
+def test_there_must_be_an_archive(nwx: Nwx) -> None:
+    assert nwx("queue", "export", code=1).err.startswith("nwx: no archive")
