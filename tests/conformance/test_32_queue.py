@@ -19,10 +19,20 @@ from nwx.engine.queue.crawl_queue import (
     UrlUpdate,
 )
 from nwx.errors import UsageError
-from nwx.model import IndexName
-from tests.conformance.engines import Opener
+from nwx.model import Batch, IndexName
+from tests.conformance.engines import ENGINES, Opener
 
 A, B, C = (f"http://{host}.example/" for host in "abc")
+
+
+BATCHES: list[Batch] = []
+"""The archive of this module has nothing but a queue, which is emptied for each test."""
+
+
+@pytest.fixture
+def engine(archive: Engine, kind: str) -> Engine:
+    ENGINES[kind].empty_queue(archive)
+    return archive
 
 
 @pytest.fixture

@@ -56,13 +56,14 @@ def take_updates() -> Response:
     _check_parameters("sender")
     sender = request.args.get("sender", "")
     posted = read_updates(_body(), sender)
-    queue = service.engine.crawl_queue()
-    total = queue.counts().total
+    total = service.size.total(service.engine)
     if total + len(posted.updates) > service.most_urls:
         raise QueueFullError(
             f"the queue is full: it has {total:,} of at most {service.most_urls:,} URLs"
         )
-    return _json(counts_to_json(queue.put(posted.updates, sender, posted.orders)))
+    counts = service.engine.crawl_queue().put(posted.updates, sender, posted.orders)
+    service.size.add(counts.new)
+    return _json(counts_to_json(counts))
 
 
 @blueprint.get("/next")

@@ -31,6 +31,9 @@ class EngineUnderTest(Protocol):
     def make_older(self, engine: Engine) -> None:
         """Turn a closed archive into one of the first version, without facets and crawls."""
 
+    def empty_queue(self, engine: Engine) -> None:
+        """Forget all URLs, hosts and updates of the queue of an open archive."""
+
     def make_newer(self, engine: Engine) -> None:
         """Turn a closed archive into one of a version to come."""
 

@@ -10,7 +10,8 @@ import pytest
 
 from nwx.engine.base import Engine
 from nwx.engine.elastic import ElasticEngine
-from nwx.engine.elastic.pages import search_page
+from nwx.engine.elastic.bulk import Action, send
+from nwx.engine.elastic.pages import ids_of_all, search_page
 from nwx.engine.elastic.server import Server, quoted
 from nwx.engine.open import open_engine
 from nwx.model import IndexName
@@ -35,6 +36,14 @@ def remove_indices(settings: Settings) -> None:
     server = Server(settings.engine, settings.elastic)
     if names := list(server.request("GET", f"/{settings.elastic.prefix}-*")):
         server.request("DELETE", f"/{quoted(','.join(names))}")
+    server.close()
+
+
+def empty_queue(engine: Engine) -> None:
+    """Forget all URLs, hosts and updates of the queue of an open archive."""
+    server, prefix = _server(engine)
+    index = f"{prefix}-queue"
+    send(server, [Action(index, id, None, "delete") for id in ids_of_all(server, index)])
     server.close()
 
 

@@ -39,6 +39,15 @@ def make_older(engine: Engine) -> None:
     _change_manifest(folder, format=1, mappings=mappings)
 
 
+def empty_queue(engine: Engine) -> None:
+    """Forget all URLs, hosts and updates of the queue of an open archive."""
+    path = Path(engine.address) / "queue.db"
+    if path.exists():
+        with closing(sqlite3.connect(path)) as db, db:
+            for table in ("urls", "host_queues", "hosts", "crawls", "outbox"):
+                db.execute(f"DELETE FROM {table}")
+
+
 def make_newer(engine: Engine) -> None:
     """Turn a closed archive into one of a version to come."""
     _change_manifest(Path(engine.address), format=99)
