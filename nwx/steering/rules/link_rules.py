@@ -34,10 +34,13 @@ class LinkRules:
     def __init__(self, rules: Sequence[LinkRule]) -> None:
         self._covers = {action: _Covers(rules, action) for action in RuleAction}
         self._is_limited = any(rule.action is RuleAction.ONLY for rule in rules)
+        self._looks_at_host = any(rule.hosts for rule in rules)
+        self._looks_at_key = any(rule.surts for rule in rules)
 
     def verdict(self, url: str) -> RuleVerdict:
         """Return what the rules say of a URL; blacklisting comes before all else."""
-        place = _place(url)
+        host = url_parts(url).host if self._looks_at_host else ""
+        place = _Place(url, host, _key(url) if self._looks_at_key else "")
         if found := self._covers[RuleAction.BLACKLIST].find(place):
             return RuleVerdict(blacklisted=True, rule=found)
         if self._is_limited and not self._covers[RuleAction.ONLY].find(place):
@@ -47,19 +50,18 @@ class LinkRules:
 
 
 class _Place(NamedTuple):
-    """A URL with its host and urlkey; the latter is "" where there is none."""
+    """A URL with its host and urlkey, "" where there is none, or no rule looks at it."""
 
     url: str
     host: str
     urlkey: str
 
 
-def _place(url: str) -> _Place:
+def _key(url: str) -> str:
     try:
-        key = urlkey(url)
+        return urlkey(url)
     except UrlError:
-        key = ""
-    return _Place(url, url_parts(url).host, key)
+        return ""
 
 
 class _Covers:
