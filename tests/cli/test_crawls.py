@@ -46,12 +46,12 @@ def test_all_that_is_wrong_is_told_line_by_line(nwx: Nwx, files: Path) -> None:
     place = files / "bad.toml"
     told = nwx("crawls", "add", place, code=2).err.splitlines()
     assert len(told) == 3
-    assert told[0] == f"nwx: {place}: 'keyword' is not known here; did you mean 'keywords'?"
+    assert told[0] == f"nwx: {place}: line 2, keyword: is not known here; did you mean 'keywords'?"
     checked = nwx("crawls", "check", place, files / "one.toml", code=1).out.splitlines()
     assert [f"nwx: {line}" for line in checked[:3]] == told
     assert checked[3].endswith("0 seeds, 1 keyword, 0 rules, 0 entities")
     found = nwx("crawls", "check", "--json", place, code=1).json
-    assert [one["place"] for one in found["problems"]] == ["", "name", "weights.near"]
+    assert [one["place"] for one in found["problems"]] == ["keyword", "name", "weights.near"]
     assert nwx("crawls", "check", "--json", files / "one.toml").json == {
         "valid": True,
         "problems": [],

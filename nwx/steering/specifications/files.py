@@ -22,7 +22,7 @@ from nwx.steering.specifications.tables import Table
 MOST_SPECIFICATION_CHARACTERS = 32 << 20
 _DEEPEST_KEY = 50
 _DOTTED = re.compile(rf"(?:[^\s=#\"'.]+\s*\.\s*){{{_DEEPEST_KEY},}}")
-_TOML_PLACE = re.compile(r" \(at (line \d+, column \d+|end of document)\)$")
+_TOML_PLACE = re.compile(r" \(at (?:line (\d+), )?(column \d+|end of document)\)$")
 _KEYS = [field.name for field in fields(CrawlSpecification)]
 
 
@@ -32,7 +32,8 @@ def read_specification(text: str, place: str) -> CrawlSpecification:
     Raises SpecificationError with all that is wrong.
     """
     problems = FoundProblems()
-    root = Table(_parsed(text.removeprefix("\ufeff"), place), "", problems)
+    text = text.removeprefix("\ufeff")
+    root = Table(_parsed(text, place), "", problems)
     root.check_keys(_KEYS)
     specification = CrawlSpecification(
         name=_name(root),
@@ -47,9 +48,9 @@ def read_specification(text: str, place: str) -> CrawlSpecification:
         collection=_collection(root),
         queue=_queue(root),
     )
-    problems.check(place)
+    problems.check(place, text)
     problems.extend(contradictions(specification))
-    problems.check(place)
+    problems.check(place, text)
     return specification
 
 
@@ -69,16 +70,16 @@ def _parsed(text: str, place: str) -> Mapping[str, Any]:
         reason = "tables or lists are nested too deeply"
         raise SpecificationError(place, [SpecificationProblem("", reason)]) from error
     except json.JSONDecodeError as error:
-        at = f"line {error.lineno}, column {error.colno}"
+        at = f"column {error.colno}"
         raise SpecificationError(
-            place, [SpecificationProblem(at, f"is no JSON: {error.msg}")]
+            place, [SpecificationProblem(at, f"is no JSON: {error.msg}", error.lineno)]
         ) from error
     except ValueError as error:  # tomllib.TOMLDecodeError, and numbers of thousands of digits
         found = _TOML_PLACE.search(str(error))
         reason = _TOML_PLACE.sub("", str(error))
-        at = found[1] if found else ""
+        at, line = (found[2], int(found[1] or 0)) if found else ("", 0)
         raise SpecificationError(
-            place, [SpecificationProblem(at, f"cannot be read: {reason}")]
+            place, [SpecificationProblem(at, f"cannot be read: {reason}", line)]
         ) from error
 
 

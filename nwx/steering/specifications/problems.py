@@ -1,9 +1,10 @@
 """What is wrong with a crawl specification: every place, and the reason."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from nwx.errors import UsageError
+from nwx.steering.specifications.source_lines import value_lines
 
 MOST_PROBLEMS = 1_000
 """So many are listed; a file with more is something else than a specification."""
@@ -13,15 +14,18 @@ MOST_PROBLEMS = 1_000
 class SpecificationProblem:
     """One thing that is wrong.
 
-    `place` is a line (`line 3, column 7`), or a path in which lists are
-    counted from 1 (`keywords[2].weight`), "" where it is all of the text.
+    `place` is a path in which lists are counted from 1 (`keywords[2].weight`),
+    or a column of a text that cannot be parsed, "" where it is all of the
+    text. `line` is 0 where it is not known.
     """
 
     place: str
     reason: str
+    line: int = 0
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.reason}" if self.place else self.reason
+        line = f"line {self.line}" if self.line else ""
+        return ": ".join(filter(None, (", ".join(filter(None, (line, self.place))), self.reason)))
 
 
 class SpecificationError(UsageError):
@@ -60,10 +64,19 @@ class FoundProblems:
         for problem in problems:
             self.add(problem.place, problem.reason)
 
-    def check(self, file: str) -> None:
-        """Raise SpecificationError where something is wrong."""
+    def check(self, file: str, text: str) -> None:
+        """Raise SpecificationError where something is wrong with a text, with its lines."""
+        if not self._found:
+            return
+        lines = value_lines(text)
+        found = [replace(one, line=_line(one.place, lines)) for one in self._found]
         if self._further:
-            more = SpecificationProblem("", f"… and {self._further:,} more problems")
-            raise SpecificationError(file, [*self._found, more])
-        if self._found:
-            raise SpecificationError(file, self._found)
+            found.append(SpecificationProblem("", f"… and {self._further:,} more problems"))
+        raise SpecificationError(file, found)
+
+
+def _line(place: str, lines: Mapping[str, int]) -> int:
+    """Return the line of a path, or of what it is in; 0 where neither is known."""
+    while place and place not in lines:
+        place = place[: max(place.rfind("."), place.rfind("["), 0)]
+    return lines.get(place, 0)

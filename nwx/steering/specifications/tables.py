@@ -46,10 +46,9 @@ class Table:
             if self.problems.is_full:
                 return
             if key not in known:
-                shown = f"{key!r} is not known here"
                 like = most_similar(key, known)
                 advice = f"did you mean {like!r}?" if like else f"known are {', '.join(known)}"
-                self.problems.add(self._path, f"{shown}; {advice}")
+                self.note(key[:_SHOWN], f"is not known here; {advice}")
 
     def text(self, key: str, default: str = "", most: int = 1_000) -> str:
         """Return a text without blanks around it."""

@@ -78,13 +78,13 @@ def test_texts_stand_for_keywords_and_entities() -> None:
     ("text", "place", "reason"),
     [
         ("name = 'a'\nseeds = [", "end of document", "cannot be read: "),
-        ("name = 'a'\nb c", "line 2, column 3", "cannot be read: "),
-        ('{"name": "a",\n "b" 1}', "line 2, column 6", "is no JSON: "),
+        ("name = 'a'\nb c", "column 3", "cannot be read: "),
+        ('{"name": "a",\n "b" 1}', "column 6", "is no JSON: "),
         ('{"name": "a", "name": "b"}', "", "'name' is there twice"),
         (" \n", "", "is empty"),
         ("x = " + "[" * 100_000, "", "nested too deeply"),
         ('{"x":' * 100_000, "", "nested too deeply"),
-        ("a = 1\n" + "a.b." * 20_000 + "c = 1", "line 2, column 1", "too many parts"),
+        ("a = 1\n" + "a.b." * 20_000 + "c = 1", "column 1", "too many parts"),
         ("x = " + "1" * 10_000, "", "cannot be read: "),
         ("# " + "x" * (33 << 20), "", "at most 33,554,432 are taken"),
         ("seeds = []", "", "lacks 'name'"),
@@ -92,6 +92,9 @@ def test_texts_stand_for_keywords_and_entities() -> None:
 )
 def test_what_cannot_be_parsed(text: str, place: str, reason: str) -> None:
     ((found, why),) = problems(text).items()
+    if found.startswith("column"):
+        with pytest.raises(SpecificationError, match=r"x: line [12], column"):
+            read_specification(text, "x")
     assert found == place
     assert reason in why
 
@@ -138,7 +141,7 @@ days = 0
 def test_all_errors_are_told_at_once() -> None:
     found = problems(WRONG)
     for place, reason in {
-        "": "'keyword' is not known here; did you mean 'keywords'?",
+        "keyword": "is not known here; did you mean 'keywords'?",
         "name": "'votes 2026' is no name of a crawl",
         "seeds[1]": "write http://HOST/PATH",
         "seeds[3]": "is the same as seeds[2]",
@@ -147,6 +150,7 @@ def test_all_errors_are_told_at_once() -> None:
         "seeds[6]": "is no URL",
         "keywords[1].text": "is empty",
         "keywords[3]": "lacks 'text'",
+        "keywords[3].txt": "did you mean 'text'?",
         "keywords[4].weight": "is -1; it must be from 0.001 to 1000",
         "keywords[5].weight": "is text ('2'); a number is wanted",
         "keywords[6].language": "two lower-case letters",
@@ -177,7 +181,7 @@ def test_all_errors_are_told_at_once() -> None:
         "rules[2]": "covers nothing",
         "limits.depth": "is -1; it must be from 0",
         "limits.pages": "is a number (1.5); a whole number is wanted",
-        "limits": "did you mean 'pages'?",
+        "limits.page": "did you mean 'pages'?",
         "weights": "are all 0",
         "thresholds.relevant": "is 1.5; it must be from 0 to 1",
         "thresholds.follow": "is true or false (True); a number is wanted",
@@ -187,6 +191,27 @@ def test_all_errors_are_told_at_once() -> None:
     }.items():
         assert reason in found.pop(place), place
     assert found == {}
+
+
+def test_problems_come_with_their_lines() -> None:
+    with pytest.raises(SpecificationError) as raised:
+        read_specification(WRONG, "x")
+    lines = {one.place: one.line for one in raised.value.problems}
+    text = WRONG.split("\n")
+    for place, beginning in {
+        "name": "name = ",
+        "keyword": "keyword = ",
+        "keywords[4].weight": "keywords = ",
+        "keywords[6].language": "  {text = ",
+        "entities[1].kind": 'kind = "plase',
+        "entities[2]": "[[entities]]",
+        "rules[1].surts[2]": "surts = ",
+        "rules[2]": "[[rules]]",
+        "limits.page": "page = 7",
+        "intervals[2].days": "days = 0",
+    }.items():
+        assert text[lines[place] - 1].startswith(beginning), place
+    assert 0 not in lines.values()
 
 
 @pytest.mark.parametrize("name", ["", "new", "Compare", ".a", "a/b", "a" * 101, "é", "a\n"])
