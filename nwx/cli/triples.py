@@ -53,7 +53,7 @@ def build(
     # Imported here: whoever asks for help need not wait for it.
     from nwx.engine.open import open_engine
     from nwx.steering.analysis.language.chosen_model import chosen_model
-    from nwx.steering.triples.archive_triples import ArchiveTriples, no_names
+    from nwx.steering.triples.archive_triples import ArchiveTriples
     from nwx.steering.triples.text_names import TextNames
 
     with (
@@ -67,7 +67,7 @@ def build(
             settings,
             writer,
             collection=collection,
-            names=TextNames(chosen_model(nlp)) if names or nlp else no_names,
+            names=TextNames(chosen_model(nlp)) if names or nlp else None,
             progress=progress,
             stopping=lambda: bool(received),
         ).build()

@@ -61,6 +61,11 @@ def capture_iri(url: str, timestamp: str) -> NamedNode:
     return NamedNode(f"urn:nwx:capture:{timestamp}:{_in_urn(url)}")
 
 
+def names_iri(url: str, timestamp: str) -> NamedNode:
+    """Return the name of the names that were found in the text of a capture."""
+    return NamedNode(f"urn:nwx:names:{timestamp}:{_in_urn(url)}")
+
+
 def analysis_iri(url: str, timestamp: str, crawl: str) -> NamedNode:
     """Return the name of what the analysis for a crawl found in a capture."""
     return NamedNode(f"urn:nwx:analysis:{quote(crawl, safe='')}:{timestamp}:{_in_urn(url)}")

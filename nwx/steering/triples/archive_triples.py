@@ -19,8 +19,8 @@ from nwx.steering.analysis.page_view import PageView
 from nwx.steering.running.page_reader import PageReader, PageTask, stored_source
 from nwx.steering.specifications.files import read_specification
 from nwx.steering.structured.mentions import Mention
-from nwx.steering.structured.terms import capture_iri
-from nwx.steering.triples.capture_graphs import CaptureGraph, page_graph, score_graph
+from nwx.steering.structured.terms import capture_iri, names_iri
+from nwx.steering.triples.capture_graphs import CaptureGraph, names_graph, page_graph, score_graph
 from nwx.steering.triples.triple_store import TripleWriter
 
 _AT_ONCE = 200
@@ -50,12 +50,6 @@ class TriplesReport:
     seconds: float = 0.0
 
 
-def no_names(page: PageView) -> Iterable[Mention]:
-    """Find no names in the text of a page."""
-    del page
-    return ()
-
-
 class ArchiveTriples:
     """A build of triples from what an archive holds; pages whose graphs are there are not read."""
 
@@ -66,7 +60,7 @@ class ArchiveTriples:
         writer: TripleWriter,
         *,
         collection: str = "",
-        names: NamesOf = no_names,
+        names: NamesOf | None = None,
         progress: ShowProgress = no_progress,
         stopping: Callable[[], bool] = lambda: False,
     ) -> None:
@@ -94,8 +88,9 @@ class ArchiveTriples:
             for batch in _batches(page_places(wanted)):
                 if self._stopping():
                     return
-                held = self._writer.held([_name(place) for place in batch])
-                new = [place for place in batch if _name(place) not in held]
+                wanted_of = {place: self._wanted(place) for place in batch}
+                held = self._writer.held([name for names in wanted_of.values() for name in names])
+                new = [place for place in batch if not held.issuperset(wanted_of[place])]
                 report.known += len(batch) - len(new)
                 new.sort(key=lambda place: (place.collection, place.source_file, place.offset))
                 graphs = self._graphs(reader, places, new)
@@ -103,6 +98,11 @@ class ArchiveTriples:
                 seen += len(batch)
                 counts = {"page": report.pages, "triple": report.triples}
                 self._progress(WorkProgress("reading pages", seen, total, counts=counts))
+
+    def _wanted(self, place: PagePlace) -> tuple[NamedNode, ...]:
+        """Return the names of the graphs that a page is to have."""
+        stated = capture_iri(place.url, place.timestamp)
+        return (stated, names_iri(place.url, place.timestamp)) if self._names else (stated,)
 
     def _graphs(
         self, reader: PageReader, places: FilePlaces, new: Sequence[PagePlace]
@@ -116,7 +116,9 @@ class ArchiveTriples:
                 self._fail(place, str(error))
                 continue
             self._report.pages += 1
-            yield page_graph(page, self._names(page))
+            yield page_graph(page)
+            if self._names:
+                yield names_graph(page, self._names(page))
 
     def _fail(self, place: PagePlace, message: str) -> None:
         report = self._report
@@ -135,10 +137,6 @@ class ArchiveTriples:
             while not self._stopping() and (some := list(islice(found, _AT_ONCE))):
                 self._report.triples += self._writer.put(some)
                 self._report.mentions += len(some)
-
-
-def _name(place: PagePlace) -> NamedNode:
-    return capture_iri(place.url, place.timestamp)
 
 
 def _batches(places: Iterable[PagePlace]) -> Iterator[list[PagePlace]]:

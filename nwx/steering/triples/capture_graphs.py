@@ -21,6 +21,7 @@ from nwx.steering.structured.terms import (
     analysis_iri,
     capture_iri,
     date_literal,
+    names_iri,
     page_iri,
 )
 from nwx.steering.structured.triples import structured_triples
@@ -36,12 +37,19 @@ class CaptureGraph(NamedTuple):
     triples: tuple[Triple, ...]
 
 
-def page_graph(page: PageView, names: Iterable[Mention] = ()) -> CaptureGraph:
-    """Return what a page states in markup, and the entities that it names there or in its text."""
+def page_graph(page: PageView) -> CaptureGraph:
+    """Return what a page states in markup, and the entities that it names there."""
     capture = capture_iri(page.url, page.timestamp)
     triples = structured_triples(page)
-    mentions = (*structured_mentions(triples), *names)
-    return _graph(capture, capture, page, [*triples, *mention_triples(capture, mentions)])
+    mentions = mention_triples(capture, structured_mentions(triples))
+    return _graph(capture, capture, page, [*triples, *mentions])
+
+
+def names_graph(page: PageView, names: Iterable[Mention]) -> CaptureGraph:
+    """Return the names that were found in the text of a page; there may be none."""
+    capture = capture_iri(page.url, page.timestamp)
+    name = names_iri(page.url, page.timestamp)
+    return _graph(name, capture, page, list(mention_triples(capture, names)))
 
 
 def score_graph(score: DocumentScore, specification: CrawlSpecification) -> CaptureGraph | None:

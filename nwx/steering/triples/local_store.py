@@ -8,6 +8,7 @@ of hard links, which are made in milliseconds after a number of writes.
 import fcntl
 import os
 import shutil
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -91,7 +92,8 @@ class _LocalWriter(TripleWriter):
         with _our_errors(folder):
             self._store: Store | None = Store(str(folder / _STORE))
         self._changed = not _copies(folder)
-        self._published = time.monotonic()
+        self._guard = threading.RLock()
+        self._timer: threading.Timer | None = None
 
     def held(self, names: Sequence[NamedNode]) -> set[NamedNode]:
         """Return those of the graphs that are there in the present form."""
@@ -102,7 +104,7 @@ class _LocalWriter(TripleWriter):
     def put(self, graphs: Sequence[CaptureGraph]) -> int:
         """Store graphs in the place of those of their names; return how many triples are new."""
         store, count = self._opened(), 0
-        with _our_errors(self._folder):
+        with self._guard, _our_errors(self._folder):
             for name, triples in graphs:
                 wanted = {Quad(one.subject, one.predicate, one.object, name) for one in triples}
                 held = set(store.quads_for_pattern(None, None, None, name))
@@ -111,26 +113,45 @@ class _LocalWriter(TripleWriter):
                 for quad in held - wanted:
                     store.remove(quad)
                 count += len(new)
-                self._changed = self._changed or wanted != held
-        if self._changed and time.monotonic() - self._published > _PUBLISH_SECONDS:
-            self._publish()
+                if wanted != held:
+                    self._publish_soon()
         return count
 
     def close(self) -> None:
         """Make all that was written visible to readers."""
-        if self._store is None:
-            return
-        try:
-            if self._changed:
-                self._publish()
-        finally:
-            self._store = None
-            os.close(self._lock)
+        with self._guard:
+            if self._timer is not None:
+                self._timer.cancel()
+            if self._store is None:
+                return
+            try:
+                if self._changed:
+                    self._publish()
+            finally:
+                self._store = None
+                os.close(self._lock)
 
     def _opened(self) -> Store:
         if self._store is None:
             raise TripleStoreError(f"{self._folder} is closed")
         return self._store
+
+    def _publish_soon(self) -> None:
+        """Make a copy for readers in a while, also where nothing is written until then."""
+        self._changed = True
+        if self._timer is None:
+            self._timer = threading.Timer(_PUBLISH_SECONDS, self._publish_late)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _publish_late(self) -> None:
+        with self._guard:
+            self._timer = None
+            if self._changed and self._store is not None:
+                try:
+                    self._publish()
+                except TripleStoreError:
+                    self._publish_soon()  # whoever closes the store is told
 
     def _publish(self) -> None:
         """Make a copy that readers use from now on."""
@@ -143,7 +164,7 @@ class _LocalWriter(TripleWriter):
             unfinished.rename(self._folder / f"{_READ}{number:08}")
             for old in copies[: -_KEPT_COPIES + 1 or None]:
                 shutil.rmtree(old, ignore_errors=True)
-        self._changed, self._published = False, time.monotonic()
+        self._changed = False
 
 
 def _copies(folder: Path) -> list[Path]:

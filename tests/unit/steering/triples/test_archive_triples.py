@@ -74,8 +74,12 @@ def test_entities_that_analysis_found_are_added(settings: Settings) -> None:
 
 
 def test_names_in_texts_are_added_where_they_are_asked_for(settings: Settings) -> None:
-    build(settings, names=lambda page: [Mention(page.title, EntityKind.OTHER)])
+    build(settings)
+    report = build(settings, names=lambda page: [Mention(page.title, EntityKind.OTHER)])
+    assert (report.pages, report.known) == (3, 0)
     assert entities(settings) == {"Ada": 3, "T": 3}
+    assert build(settings, names=lambda page: []).known == 3
+    assert build(settings).known == 3
 
 
 def test_pages_of_files_that_are_gone_are_read_from_the_index(
