@@ -10,11 +10,13 @@ from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar
 from nwx.cli.signals import stop_signals
 from nwx.cli.steering_reports import (
+    AnalysisChoices,
     listening,
     print_steering_errors,
-    steer_option,
+    steer_options,
     steering_progress,
     steering_summary,
+    taken_choices,
 )
 from nwx.errors import EngineError, UsageError
 from nwx.model import DEFAULT_COLLECTION, PARSERS, STANDARD_INPUT, ReadError
@@ -96,7 +98,7 @@ _ERRORS_SHOWN = 10
     metavar="DIR",
     help="Read payloads that records of type message/external-body name, in DIR and below only.",
 )
-@steer_option
+@steer_options
 @click.option("--strict", is_flag=True, help="Exit with code 1 after any error.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--quiet", is_flag=True, help="Show only errors.")
@@ -135,6 +137,7 @@ def command(
     from nwx.steering.running.report import steering_report_json
     from nwx.warc.sources import expand
 
+    choices = taken_choices(options)
     _check_use((*files, *manifests), (*files, *lists), name, lists, unmet)
     wanted = ImportOptions(jobs=jobs or 0, **options)
     warm_up(settings)
@@ -142,7 +145,7 @@ def command(
     with exclusions.loaded(lists, strict=strict, quiet=quiet) as excluded:
         with stop_signals() as received:
             report, told, steered = _import(
-                settings, sources, wanted, received, excluded, steer, quiet=quiet
+                settings, sources, wanted, received, excluded, steer, choices, quiet=quiet
             )
         if as_json:
             more = {"exclusion": told.as_json if told else None}
@@ -180,6 +183,7 @@ def _import(
     received: list[int],
     excluded: "ExclusionList | None",
     steer: str | None,
+    choices: AnalysisChoices,
     *,
     quiet: bool,
 ) -> "tuple[ImportReport, ExclusionReport | None, SteeringReport | None]":
@@ -196,7 +200,7 @@ def _import(
     with open_engine(settings) as engine, progress_bar(quiet=quiet) as progress:
         engine.create()
         try:
-            with listening(settings, steer) as listener:
+            with listening(settings, steer, choices) as listener:
                 heard = listener.on_documents if listener else None
                 report = import_files(
                     engine, settings, sources, options, progress, stopping, excluded, heard

@@ -10,7 +10,13 @@ from nwx.cli.output import print_json
 from nwx.cli.progress import progress_bar
 from nwx.cli.signals import stop_signals
 from nwx.cli.simulated_crawl import check_simulation, simulate_crawl
-from nwx.cli.steering_reports import print_steering_errors, steering_summary
+from nwx.cli.steering_reports import (
+    AnalysisChoices,
+    analysis_options,
+    print_steering_errors,
+    steering_summary,
+    taken_choices,
+)
 from nwx.settings import Settings
 
 
@@ -58,6 +64,7 @@ class _Options:
     show_default=True,
     help="Time limit for the analysis of one page, in seconds.",
 )
+@analysis_options
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--quiet", is_flag=True, help="Show only errors.")
 @click.pass_obj
@@ -76,6 +83,7 @@ def command(settings: Settings, /, **given: Any) -> int:
     relevant pages. The harvest rate is the share of relevant pages among those
     fetched; a page is relevant when its score reaches the threshold of SPEC.
     """
+    choices = taken_choices(given)
     asked = _Options(**given)
     check_simulation(asked.simulated, asked.budget, asked.chart)
     if asked.simulated is not None:
@@ -89,19 +97,19 @@ def command(settings: Settings, /, **given: Any) -> int:
             quiet=asked.quiet,
         )
         return 0
-    return _steer(settings, asked)
+    return _steer(settings, asked, choices)
 
 
-def _steer(settings: Settings, asked: _Options) -> int:
+def _steer(settings: Settings, asked: _Options, choices: AnalysisChoices) -> int:
     # Imported here: whoever asks for help need not wait for it.
     from nwx.bulk.resources import processors
     from nwx.engine.open import open_engine
     from nwx.steering.running.archive_run import steer_archive
-    from nwx.steering.running.options import SteeringOptions
     from nwx.steering.running.report import steering_report_json
     from nwx.steering.specifications.specification_store import steering_specification
 
-    options = SteeringOptions(jobs=asked.jobs or processors(), item_seconds=asked.item_seconds)
+    jobs = asked.jobs or processors()
+    options = choices.options(jobs=jobs, item_seconds=asked.item_seconds)
     open_engine(settings, read_only=True).close()  # no archive is made here
     with (
         open_engine(settings) as engine,

@@ -4,25 +4,27 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from nwx.cli.output import clean, counted, json_text
+from nwx.errors import UsageError
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
     from nwx.bulk.progress import WorkProgress
     from nwx.page_places import PagePlace
     from nwx.steering.running.listener import SteeringListener
+    from nwx.steering.running.options import SteeringOptions
     from nwx.steering.running.report import SteeringReport
     from nwx.warc.sources import ArchiveSource
 
 _ERRORS_SHOWN = 5
 _TELL_SECONDS = 5.0
 
-steer_option: Callable[[Any], Any] = click.option(
+_steer: Callable[[Any], Any] = click.option(
     "--steer",
     metavar="SPEC",
     help="Analyse new pages by a crawl specification (a file, or its name in the archive),"
@@ -30,21 +32,72 @@ steer_option: Callable[[Any], Any] = click.option(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class AnalysisChoices:
+    """How pages are to be analysed, as options of a command tell it."""
+
+    nlp: str
+    spam_hosts: str | None
+    triples: bool
+
+    def options(self, **more: Any) -> "SteeringOptions":
+        """Return the options of an analysis."""
+        from nwx.steering.running.options import SteeringOptions
+
+        return SteeringOptions(
+            nlp=self.nlp, spam_hosts=self.spam_hosts or "", triples=self.triples, **more
+        )
+
+
+def taken_choices(given: dict[str, Any]) -> AnalysisChoices:
+    """Take the choices out of the arguments of a command, as click names them."""
+    return AnalysisChoices(given.pop("nlp"), given.pop("spam_hosts"), given.pop("triples"))
+
+
+def analysis_options(command: Any) -> Any:
+    """Add the options for how pages are analysed to a command."""
+    for option in (
+        click.option("--triples", is_flag=True, help="Store what analysed pages state as triples."),
+        click.option(
+            "--spam-hosts",
+            type=click.Path(exists=True, dir_okay=False),
+            metavar="FILE",
+            help="Hosts whose links are never followed, one a line.",
+        ),
+        click.option(
+            "--nlp", default="", metavar="spacy:MODEL", help="Analyse text by a spaCy model."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def steer_options(command: Any) -> Any:
+    """Add --steer to a command, and the options for how pages are analysed then."""
+    return _steer(analysis_options(command))
+
+
+_NO_CHOICES = AnalysisChoices("", None, triples=False)
+
+
 @contextmanager
-def listening(settings: Settings, specification: str | None) -> "Iterator[SteeringListener | None]":
+def listening(
+    settings: Settings, specification: str | None, choices: AnalysisChoices
+) -> "Iterator[SteeringListener | None]":
     """Give what new pages are handed to, None where no specification is named."""
     if not specification:
+        if choices != _NO_CHOICES:
+            raise UsageError("--nlp, --spam-hosts and --triples need --steer SPEC")
         yield None
         return
     from nwx.engine.open import open_engine
     from nwx.steering.running.listener import SteeringListener
     from nwx.steering.running.messages import SteeringPlan
-    from nwx.steering.running.options import SteeringOptions
     from nwx.steering.specifications.specification_store import steering_specification
 
     with open_engine(settings) as engine:
         chosen = steering_specification(engine.crawl_index(), specification)
-    with SteeringListener(SteeringPlan(settings, chosen, SteeringOptions())) as listener:
+    with SteeringListener(SteeringPlan(settings, chosen, choices.options())) as listener:
         yield listener
 
 
@@ -86,6 +139,8 @@ def steering_summary(report: "SteeringReport") -> str:
         f"{counted(report.links, 'link')} scored ({report.blacklisted:,} blacklisted)",
         f"{counted(report.sent, 'update')} sent",
     ]
+    if report.triples:
+        words.append(f"{counted(report.triples, 'triple')} stored")
     if report.undelivered:
         words.append(f"{report.undelivered:,} not delivered yet")
     if report.failed:

@@ -9,7 +9,7 @@ import click
 
 from nwx.cli.output import clean, counted, json_text, size_words
 from nwx.cli.signals import stop_signals
-from nwx.cli.steering_reports import ToldAnalysis, listening, steer_option
+from nwx.cli.steering_reports import ToldAnalysis, listening, steer_options, taken_choices
 from nwx.errors import UsageError
 from nwx.model import DEFAULT_COLLECTION, PARSERS, ReadError
 from nwx.settings import Settings
@@ -97,7 +97,7 @@ class _Options:
     metavar="DIR",
     help="Read payloads that records of type message/external-body name, in DIR and below only.",
 )
-@steer_option
+@steer_options
 @click.option("--json", "as_json", is_flag=True, help="Print events as JSON lines.")
 @click.pass_obj
 def command(settings: Settings, /, **given: Any) -> int:
@@ -119,6 +119,7 @@ def command(settings: Settings, /, **given: Any) -> int:
     from nwx.importing import ImportOptions
     from nwx.watching import WatchOptions, watch
 
+    choices = taken_choices(given)
     asked = _Options(**given)
     _check(asked.folders, asked.completed, asked.failed)
     options = WatchOptions(
@@ -137,7 +138,7 @@ def command(settings: Settings, /, **given: Any) -> int:
         settle_seconds=asked.settle,
     )
     with (
-        listening(settings, asked.steer) as listener,
+        listening(settings, asked.steer, choices) as listener,
         stop_signals() as received,
     ):
         told = ToldAnalysis(listener, as_json=asked.as_json) if listener else None

@@ -68,6 +68,18 @@ def test_pages_that_were_imported_before_are_found_by_a_watch(
     assert events[-1]["analysed"] == 6
 
 
+def test_triples_and_hosts_of_spam(nwx: Nwx, tmp_path: Path, stones: Path) -> None:
+    hosts = tmp_path / "hosts"
+    hosts.write_text("0.0.0.0 other.example # sells links\n")
+    path = write_warc(tmp_path / "a.warc.gz", stone_pages(2))
+    more = ("--steer", stones, "--triples", "--spam-hosts", hosts)
+    report = nwx("import", path, *more, "--json").json["steering"]
+    assert (report["analysed"], report["blacklisted"], report["stopped"]) == (2, 4, "")
+    assert report["triples"] > 0
+    counted = nwx("triples", "query", "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }", "--format", "json")
+    assert str(report["triples"]) in counted.out
+
+
 def test_wrong_use(nwx: Nwx, tmp_path: Path, stones: Path) -> None:
     assert "no archive at" in nwx("steer", stones, code=1).err
     path = write_warc(tmp_path / "a.warc.gz", stone_pages(2))
@@ -75,3 +87,7 @@ def test_wrong_use(nwx: Nwx, tmp_path: Path, stones: Path) -> None:
     wrong = tmp_path / "wrong.toml"
     wrong.write_text('name = "wrong"\nkeywords = 5\n')
     assert "wrong.toml" in nwx("import", path, "--steer", wrong, code=2).err
+    assert "need --steer SPEC" in nwx("import", path, "--triples", code=2).err
+    ran = nwx("import", path, "--steer", stones, "--nlp", "spacy:none", "--json")
+    assert "spacy" in ran.json["steering"]["stopped"].lower()
+    assert (ran.json["documents"], ran.json["steering"]["waiting"]) == (2, 2)

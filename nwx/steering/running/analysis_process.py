@@ -14,9 +14,9 @@ from types import TracebackType
 from typing import Self
 
 from nwx.bulk.guarded_process import Pulse, cause_of_death
-from nwx.engine.crawls.crawl_index import DocumentScore
 from nwx.errors import NwxError
 from nwx.steering.running.analysis_worker import (
+    AnalysedPage,
     AnalysisPlan,
     PageAnswer,
     PageProblem,
@@ -31,7 +31,7 @@ _DEATHS_IN_A_ROW = 3
 
 _context = get_context("forkserver")
 
-PageResult = DocumentScore | PageProblem
+PageResult = AnalysedPage | PageProblem
 
 
 class AnalysisProcess:

@@ -30,8 +30,10 @@ class SteeringOptions:
     processes that analyse, 0 for one less than there are cores.
     `item_seconds` and `item_bytes` bound what a page may take;
     `patience_seconds` is how long an engine that went away is waited for.
-    `make_analyzer` takes the place of `Analyzer`, and must be a function
-    that other processes can import.
+    `nlp` names a language model (`chosen_model`), `spam_hosts` a file of
+    hosts that are never followed. With `triples` what pages state is stored
+    too. `make_analyzer` takes the place of `Analyzer`, and must be a
+    function that other processes can import.
     """
 
     jobs: int = 0
@@ -39,6 +41,9 @@ class SteeringOptions:
     item_bytes: int = 2 << 30
     queue_pages: int = 5_000
     patience_seconds: float = 120.0
+    nlp: str = ""
+    spam_hosts: str = ""
+    triples: bool = False
     make_analyzer: MakeAnalyzer | None = None
 
     def __post_init__(self) -> None:

@@ -18,7 +18,8 @@ class SteeringReport:
     `analysed` pages have scores now; `relevant` are those of them that
     reach the threshold. `links` were scored, `blacklisted` are those of them
     that are. `sent` counts updates for the queue, `undelivered` those of
-    all runs that the queue has not taken yet, `delivery_problem` why. `waiting` pages are left for
+    all runs that the queue has not taken yet, `delivery_problem` why. `triples` are those that are
+    new to their store. `waiting` pages are left for
     later, `failed` ones are those whose analysis failed or took too long:
     `errors` lists the first. `stopped` says why the analysis ended early.
     """
@@ -32,6 +33,7 @@ class SteeringReport:
     sent: int = 0
     undelivered: int = 0
     delivery_problem: str = ""
+    triples: int = 0
     waiting: int = 0
     failed: int = 0
     errors: tuple[ReadError, ...] = ()
@@ -71,6 +73,7 @@ class SteeringTally:
             links=counts["links"],
             blacklisted=counts["blacklisted"],
             sent=counts["sent"],
+            triples=counts["triples"],
             waiting=waiting + counts["left"],
             failed=counts["failed"],
             errors=tuple(self.errors),
@@ -89,6 +92,7 @@ def added_reports(past: SteeringReport, now: SteeringReport, left: int) -> Steer
         links=past.links + now.links,
         blacklisted=past.blacklisted + now.blacklisted,
         sent=past.sent + now.sent,
+        triples=past.triples + now.triples,
         waiting=past.waiting + now.waiting + left,
         failed=past.failed + now.failed,
         errors=(*past.errors, *now.errors)[:_ERRORS_LISTED],

@@ -1,9 +1,9 @@
 """Scores on their way into the archive, and links on theirs to the crawler's queue."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from cachetools import LRUCache
 
@@ -16,6 +16,10 @@ from nwx.steering.running.link_limits import LinkLimits, link_depth
 from nwx.steering.running.report import SteeringTally
 from nwx.steering.specifications.specification import CrawlSpecification
 
+if TYPE_CHECKING:
+    from nwx.steering.triples.capture_graphs import CaptureGraph
+    from nwx.steering.triples.triple_store import TripleWriter
+
 _T = TypeVar("_T")
 
 _FLUSH_PAGES, _FLUSH_LINKS, _FLUSH_SECONDS = 100, 20_000, 2.0
@@ -25,10 +29,10 @@ _BLACKLISTED = 2.0
 
 
 class ScoreWriter:
-    """Writes what analysis found: first updates for the queue, then the scores.
+    """Writes what analysis found: triples and updates for the queue first, then the scores.
 
     A page counts as analysed once its scores are stored. Whoever is killed
-    between the two sends the same updates again, which changes nothing.
+    before stores and sends the same again, which changes nothing.
     """
 
     def __init__(
@@ -37,7 +41,10 @@ class ScoreWriter:
         specification: CrawlSpecification,
         tally: SteeringTally,
         patience_seconds: float,
+        triples: "TripleWriter | None" = None,
     ) -> None:
+        self._triples = triples
+        self._graphs: list[CaptureGraph] = []
         self._engine, self._specification = engine, specification
         self._index = engine.crawl_index()
         self._limits = LinkLimits(specification, self._index)
@@ -64,8 +71,11 @@ class ScoreWriter:
         if seeds:
             self._retried(partial(self._send, seeds))
 
-    def add(self, place: PagePlace, score: DocumentScore) -> None:
-        """Take the scores of a page."""
+    def add(
+        self, place: PagePlace, score: DocumentScore, graphs: "Iterable[CaptureGraph]" = ()
+    ) -> None:
+        """Take the scores of a page, and the graphs of the triples that it states."""
+        self._graphs.extend(graphs)
         if not self._scores:
             self._since = time.monotonic()
         self._scores.append(score)
@@ -99,8 +109,10 @@ class ScoreWriter:
 
     def flush(self) -> list[str]:
         """Store what was taken; return the ids of the documents that are analysed now."""
-        scores, updates = self._scores, self._updates
-        self._scores, self._updates, self._links = [], [], 0
+        scores, updates, graphs = self._scores, self._updates, self._graphs
+        self._scores, self._updates, self._graphs, self._links = [], [], [], 0
+        if graphs and self._triples:
+            self._tally.counts["triples"] += self._triples.put(graphs)
         if updates:
             self._retried(partial(self._send, updates))
             self._tally.counts["sent"] += len(updates)

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from multiprocessing.connection import wait
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from nwx.bulk.resources import temporary_folder
 from nwx.bulk.retries import retry_unavailable
@@ -24,7 +24,11 @@ from nwx.steering.running.report import ANALYSIS, SteeringReport, SteeringTally
 from nwx.steering.running.score_writer import ScoreWriter
 from nwx.steering.specifications.specification import CrawlSpecification
 
+if TYPE_CHECKING:
+    from nwx.steering.triples.triple_store import TripleWriter
+
 _LOOK_SECONDS = 0.25
+_WAIT_SECONDS = 60.0
 
 
 class SteeringRun:
@@ -45,13 +49,18 @@ class SteeringRun:
         self._index = engine.crawl_index()
         self.version = specification.version()
         self._tally = SteeringTally(specification.name, self.version)
-        self._writer = ScoreWriter(engine, specification, self._tally, options.patience_seconds)
-        self._writer.send_seeds()
         statistics = term_statistics(engine, specification)
         plan = AnalysisPlan(settings, specification, statistics, options)
         self._waiting: deque[PageTask] = deque()
         self._taken: set[str] = set()
         self._resources = ExitStack()
+        triples = _triple_writer(settings) if options.triples else None
+        if triples is not None:
+            self._resources.enter_context(triples)
+        self._writer = ScoreWriter(
+            engine, specification, self._tally, options.patience_seconds, triples
+        )
+        self._writer.send_seeds()
         folder = self._resources.enter_context(temporary_folder())
         self._pool = self._resources.enter_context(AnalysisPool(plan, folder))
         delivery = QueueDelivery(engine, specification.queue, settings.queue_token)
@@ -105,7 +114,7 @@ class SteeringRun:
 
     def _take(self, task: PageTask, result: PageResult) -> None:
         if not isinstance(result, PageProblem):
-            self._writer.add(task.place, result)
+            self._writer.add(task.place, result.score, result.graphs)
         elif result.temporary:
             self._tally.counts["left"] += 1
             self._taken.discard(task.place.document_id)
@@ -147,6 +156,15 @@ class SteeringRun:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._resources.close()
-        if kind is None:
-            self.flush()
+        try:
+            if kind is None:
+                self.flush()
+        finally:
+            self._resources.close()
+
+
+def _triple_writer(settings: Settings) -> "TripleWriter":
+    # Imported here: most runs store no triples.
+    from nwx.steering.triples.chosen_store import triple_store
+
+    return triple_store(settings).writer(_WAIT_SECONDS)
