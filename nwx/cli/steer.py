@@ -15,7 +15,6 @@ from nwx.cli.steering_reports import (
     analysis_options,
     print_steering_errors,
     steering_summary,
-    taken_choices,
 )
 from nwx.settings import Settings
 
@@ -30,6 +29,9 @@ class _Options:
     chart: Path | None
     jobs: int | None
     item_seconds: float
+    nlp: str
+    spam_hosts: str | None
+    triples: bool
     as_json: bool
     quiet: bool
 
@@ -83,8 +85,8 @@ def command(settings: Settings, /, **given: Any) -> int:
     relevant pages. The harvest rate is the share of relevant pages among those
     fetched; a page is relevant when its score reaches the threshold of SPEC.
     """
-    choices = taken_choices(given)
     asked = _Options(**given)
+    choices = AnalysisChoices(asked.nlp, asked.spam_hosts, asked.triples)
     check_simulation(asked.simulated, asked.budget, asked.chart)
     if asked.simulated is not None:
         simulate_crawl(

@@ -9,7 +9,7 @@ import click
 
 from nwx.cli.output import clean, counted, json_text, size_words
 from nwx.cli.signals import stop_signals
-from nwx.cli.steering_reports import ToldAnalysis, listening, steer_options, taken_choices
+from nwx.cli.steering_reports import AnalysisChoices, ToldAnalysis, listening, steer_options
 from nwx.errors import UsageError
 from nwx.model import DEFAULT_COLLECTION, PARSERS, ReadError
 from nwx.settings import Settings
@@ -38,6 +38,9 @@ class _Options:
     parser: str
     external: tuple[str, ...]
     steer: str | None
+    nlp: str
+    spam_hosts: str | None
+    triples: bool
     as_json: bool
 
 
@@ -119,8 +122,8 @@ def command(settings: Settings, /, **given: Any) -> int:
     from nwx.importing import ImportOptions
     from nwx.watching import WatchOptions, watch
 
-    choices = taken_choices(given)
     asked = _Options(**given)
+    choices = AnalysisChoices(asked.nlp, asked.spam_hosts, asked.triples)
     _check(asked.folders, asked.completed, asked.failed)
     options = WatchOptions(
         ImportOptions(

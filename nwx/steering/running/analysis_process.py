@@ -20,7 +20,7 @@ from nwx.steering.running.analysis_worker import (
     AnalysisPlan,
     PageAnswer,
     PageProblem,
-    Tasks,
+    PageTasks,
     analyse_pages,
 )
 from nwx.steering.running.page_reader import PageTask
@@ -43,7 +43,7 @@ class AnalysisProcess:
         self.pages: deque[PageTask] = deque()
         self._answered = 0
         log.touch()  # a process may die before it says anything
-        self.connection: Connection[Tasks, PageAnswer]
+        self.connection: Connection[PageTasks, PageAnswer]
         self.connection, theirs = _context.Pipe()
         self._process = _context.Process(
             target=analyse_pages, args=(theirs, self._pulse, plan, log), daemon=True
@@ -110,7 +110,7 @@ class AnalysisPool:
         return sum(len(process.pages) for process in self._processes.busy)
 
     @property
-    def connections(self) -> "list[Connection[Tasks, PageAnswer]]":
+    def connections(self) -> "list[Connection[PageTasks, PageAnswer]]":
         """What to wait on: the connections of the processes that analyse."""
         return [process.connection for process in self._processes.busy]
 

@@ -21,7 +21,7 @@ from nwx.steering.specifications.specification import CrawlSpecification
 if TYPE_CHECKING:
     from nwx.steering.triples.capture_graphs import CaptureGraph
 
-Tasks = tuple[PageTask, ...]
+PageTasks = tuple[PageTask, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ PageAnswer = AnalysedPage | PageProblem | NwxError
 
 
 def analyse_pages(
-    connection: "Connection[PageAnswer, Tasks]", pulse: Pulse, plan: AnalysisPlan, log: Path
+    connection: "Connection[PageAnswer, PageTasks]", pulse: Pulse, plan: AnalysisPlan, log: Path
 ) -> None:
     """Analyse the pages that come over a connection, until its other end is closed."""
     options = plan.options

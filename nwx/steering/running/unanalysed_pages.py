@@ -12,11 +12,14 @@ from nwx.steering.specifications.specification import CrawlSpecification
 _BATCH_PAGES = 1_000
 _LAST_KEY = "\U0010ffff"
 
-Seen = Callable[[int], object]
+_Seen = Callable[[int], object]
 
 
 def unanalysed_pages(
-    engine: Engine, specification: CrawlSpecification, version: str, seen: Seen = lambda count: None
+    engine: Engine,
+    specification: CrawlSpecification,
+    version: str,
+    seen: _Seen = lambda count: None,
 ) -> Iterator[list[PageTask]]:
     """Yield the pages of an archive that have no scores of a version, some hundreds at a time.
 
