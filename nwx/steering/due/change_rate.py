@@ -10,10 +10,9 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-_LOWEST_EXPONENT = 1e-9
 _HIGHEST_EXPONENT = 500.0
 _STEPS = 100
-_ENOUGH = 1e-9
+_ENOUGH = 1e-10
 
 
 class ChangeObservation(NamedTuple):
@@ -47,31 +46,24 @@ def change_rate(observations: Sequence[ChangeObservation]) -> float:
 
 
 def _solution(changed: Sequence[float], unchanged: float) -> float:
-    """Return the rate at which both sums are equal; the first falls as the rate grows.
+    """Return the rate at which both sums are equal, by Newton's method.
 
-    As t / (exp(r t) - 1) < 1 / r, it is below the number of changes divided
-    by `unchanged`.
+    The first sum falls as the rate grows, and is convex; as t / (exp(r t) - 1)
+    is above 1 / r - t / 2, it is above `unchanged` at the rate to begin with. So each
+    step goes up, and none too far.
     """
-    low, high = 0.0, len(changed) / unchanged
+    rate = len(changed) / (unchanged + sum(changed) / 2)
     for _ in range(_STEPS):
-        rate = (low + high) / 2
-        if _weight(changed, rate) > unchanged:
-            low = rate
-        else:
-            high = rate
-        if high - low < _ENOUGH * high:
+        value, slope = -unchanged, 0.0
+        for elapsed in changed:
+            exponent = rate * elapsed
+            if exponent < _HIGHEST_EXPONENT:
+                grown = math.expm1(exponent)
+                weight = elapsed / grown
+                value += weight
+                slope += weight * weight * (grown + 1)
+        step = value / slope if slope else 0.0
+        rate += step
+        if step <= _ENOUGH * rate:
             break
-    return (low + high) / 2
-
-
-def _weight(changed: Sequence[float], rate: float) -> float:
-    return sum(_of_length(elapsed, rate) for elapsed in changed)
-
-
-def _of_length(elapsed: float, rate: float) -> float:
-    exponent = rate * elapsed
-    if exponent < _LOWEST_EXPONENT:
-        return 1 / rate if rate else math.inf
-    if exponent > _HIGHEST_EXPONENT:
-        return 0.0
-    return elapsed / math.expm1(exponent)
+    return rate

@@ -16,12 +16,17 @@ from nwx.engine.elastic.dates.builder import IndexBuilder
 from nwx.engine.elastic.engine import ElasticEngine
 from nwx.engine.elastic.facets.live import ElasticLiveSelection
 from nwx.engine.elastic.facets.store import ElasticFacetStore
+from nwx.engine.elastic.queue.outbox import ElasticOutbox
+from nwx.engine.elastic.queue.queue import ElasticCrawlQueue
 from nwx.engine.embedded.crawls.index import EmbeddedCrawlIndex
 from nwx.engine.embedded.dates.folder import FolderBuilder
 from nwx.engine.embedded.engine import EmbeddedEngine
 from nwx.engine.embedded.facets.store import EmbeddedFacetStore
+from nwx.engine.embedded.queue.outbox import EmbeddedOutbox
+from nwx.engine.embedded.queue.queue import EmbeddedCrawlQueue
 from nwx.engine.facet_store import BlobStore, FacetStore
 from nwx.engine.ledger import Ledger
+from nwx.engine.queue.crawl_queue import CrawlQueue, UpdateOutbox
 from nwx.engine.selection import LiveSelection
 
 CAPABILITIES = (DocumentIndex, CaptureIndex, DatesIndex, Ledger)
@@ -29,6 +34,8 @@ KEPT: dict[type[ABC], tuple[type, ...]] = {
     base.Engine: (EmbeddedEngine, ElasticEngine),
     FacetStore: (EmbeddedFacetStore, ElasticFacetStore),
     CrawlIndex: (EmbeddedCrawlIndex, ElasticCrawlIndex),
+    CrawlQueue: (EmbeddedCrawlQueue, ElasticCrawlQueue),
+    UpdateOutbox: (EmbeddedOutbox, ElasticOutbox),
     DatesBuilder: (FolderBuilder, IndexBuilder),
     LiveSelection: (ElasticLiveSelection,),
 }
