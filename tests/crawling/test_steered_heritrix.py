@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import pytest
 
-from benchmarks.topic_pages import TopicPages
+from benchmarks.topic_pages import TopicPages, write_topic_warc
 from nwx.engine.open import open_engine
 from nwx.engine.queue.crawl_queue import UrlState
 from nwx.settings import Settings
@@ -17,6 +17,7 @@ from nwx.steering.adapters.feed_state import FeedState
 from nwx.steering.adapters.heritrix_feed import FeedOptions, HeritrixFeed
 from nwx.steering.adapters.heritrix_job import HeritrixJob as JobFolder
 from nwx.steering.adapters.leases import ArchiveUrls
+from nwx.steering.simulation.simulation import simulate
 from nwx.steering.specifications.specification import CrawlSpecification
 from tests.cli.conftest import run_nwx
 from tests.crawling.heritrix.server import Heritrix, HeritrixJob, wait_until
@@ -124,6 +125,23 @@ def test_steered_finds_twice_as_much(
     with capsys.disabled():
         print(f"\n{steered} relevant pages steered, {alone} alone")
     assert steered >= 2 * alone
+
+
+def test_the_simulator_agrees_with_the_crawls(alone: int, crawled: Crawled, tmp_path: Path) -> None:
+    """Of the whole web as of the files of the crawl: steering finds about as much more."""
+    found = set(crawled.fetched[: crawled.quarter]) & crawled.made.relevant
+    run_nwx(tmp_path / "archive", "import", "--quiet", write_topic_warc(tmp_path))
+    specification = TopicPages().specification(CRAWL)
+    with open_engine(Settings(str(tmp_path / "archive")), read_only=True) as engine:
+        whole = simulate(engine, specification, "default", crawled.quarter)
+    assert 0.7 * len(found) <= whole.steered.relevant <= 1.4 * len(found)
+    assert whole.breadth_first.relevant <= alone + 0.25 * crawled.quarter
+    assert whole.steered.relevant >= 2 * whole.breadth_first.relevant
+    with open_engine(Settings(crawled.engine), read_only=True) as engine:
+        again = simulate(engine, crawled.specification, "default", crawled.quarter // 2)
+    first = set(crawled.fetched[: crawled.quarter // 2]) & crawled.made.relevant
+    assert again.steered.relevant > again.breadth_first.relevant
+    assert again.steered.relevant >= 0.7 * len(first)
 
 
 def test_a_kill_loses_no_page_and_no_link(crawled: Crawled) -> None:

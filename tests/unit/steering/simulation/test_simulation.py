@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from benchmarks.topic_pages import TopicPages, write_topic_warc
-from benchmarks.topic_vocabulary import ENTITIES, KEYWORDS
 from nwx.bulk.progress import WorkProgress
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
@@ -17,10 +16,6 @@ from nwx.importing import ImportOptions, import_files
 from nwx.settings import Settings
 from nwx.steering.simulation.simulation import simulate
 from nwx.steering.specifications.specification import (
-    CrawlSpecification,
-    Entity,
-    EntityKind,
-    Keyword,
     Limits,
     LinkRule,
     RuleAction,
@@ -28,13 +23,7 @@ from nwx.steering.specifications.specification import (
 )
 from nwx.warc.sources import expand
 
-SPECIFICATION = CrawlSpecification(
-    "floods",
-    seeds=tuple(TopicPages().seeds),
-    keywords=tuple(Keyword(*each) for each in KEYWORDS),
-    entities=tuple(Entity(name, aliases, EntityKind(kind)) for name, aliases, kind in ENTITIES),
-    rules=(LinkRule(RuleAction.BLACKLIST, hosts=("casino.example",)),),
-)
+SPECIFICATION = TopicPages().specification()
 
 
 @pytest.fixture(scope="module")
