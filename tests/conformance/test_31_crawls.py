@@ -272,3 +272,12 @@ def test_scores_of_an_engine_that_only_reads(open_archive: Opener) -> None:
             assert best(reading) == [(A, 0.5)]
             with pytest.raises(EngineError, match="reading only"):
                 reading.crawl_index().put_scores([score("2")])
+
+
+def test_the_highest_relevance_of_urls(engine: Engine) -> None:
+    crawls = engine.crawl_index()
+    assert crawls.relevances("votes", "v1", [A, B]) == {}
+    crawls.put_scores([score("1", link(A, 0.5), link(B, 0.25))])
+    crawls.put_scores([score("2", link(A, 0.25), link(B, None)), score("3", version="v2")])
+    assert crawls.relevances("votes", "v1", [A, B, C]) == {A: 0.5, B: None}
+    assert crawls.relevances("votes", "v2", [A]) == crawls.relevances("plays", "v1", [A]) == {}

@@ -137,3 +137,12 @@ class CrawlIndex(ABC):
         A URL is blacklisted where one of the links to it is. `host` asks for
         the URLs of one host.
         """
+
+    @abstractmethod
+    def relevances(
+        self, crawl: str, version: str, urls: Collection[str]
+    ) -> dict[str, float | None]:
+        """Return the highest relevance of the links to those of these URLs that have scores.
+
+        None where a URL is blacklisted.
+        """

@@ -10,6 +10,7 @@ from cachetools import LRUCache
 from nwx.bulk.retries import retry_unavailable
 from nwx.engine.base import Engine
 from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore
+from nwx.engine.crawls.entries import link_rank
 from nwx.engine.queue.crawl_queue import UrlUpdate
 from nwx.page_places import PagePlace
 from nwx.steering.running.link_limits import LinkLimits, link_depth
@@ -24,8 +25,6 @@ _T = TypeVar("_T")
 
 _FLUSH_PAGES, _FLUSH_LINKS, _FLUSH_SECONDS = 100, 20_000, 2.0
 _REMEMBERED_URLS = 200_000
-_BLACKLISTED = 2.0
-"""Stands above all priorities: what is blacklisted stays so."""
 
 
 class ScoreWriter:
@@ -94,14 +93,16 @@ class ScoreWriter:
 
         A URL keeps the highest priority that a link to it has.
         """
-        depth = link_depth(place.hops) + 1
+        depth, via = link_depth(place.hops) + 1, _encodable(place.url)
         for link in score.links:
-            priority = _BLACKLISTED if link.relevance is None else link.relevance
+            priority = link_rank(link.relevance)
             if priority > self._priorities.get(link.url, -1.0) and self._is_sent(link, depth):
                 self._priorities[link.url] = priority
-                yield UrlUpdate(link.url, link.relevance, place.url, self._specification.name)
+                yield UrlUpdate(link.url, link.relevance, via, self._specification.name)
 
     def _is_sent(self, link: LinkScore, depth: int) -> bool:
+        if link.url != _encodable(link.url):
+            return False  # it has half a character, and is no URL
         if link.relevance is None:
             return True
         follow = self._specification.thresholds.follow
@@ -113,12 +114,30 @@ class ScoreWriter:
         self._scores, self._updates, self._graphs, self._links = [], [], [], 0
         if graphs and self._triples:
             self._tally.counts["triples"] += self._triples.put(graphs)
-        if updates:
-            self._retried(partial(self._send, updates))
-            self._tally.counts["sent"] += len(updates)
+        if updates and (news := self._without_lower(updates)):
+            self._retried(partial(self._send, news))
+            self._tally.counts["sent"] += len(news)
         if scores:
             self._retried(partial(self._index.put_scores, scores))
         return [score.document_id for score in scores]
+
+    def _without_lower(self, updates: list[UrlUpdate]) -> list[UrlUpdate]:
+        """Leave out updates below what earlier runs have sent of a URL.
+
+        With a limit of depth it is not known whether a link with a score was sent.
+        """
+        specification = self._specification
+        if specification.limits.depth is not None:
+            return updates
+        urls = {update.url for update in updates}
+        known = self._retried(
+            lambda: self._index.relevances(specification.name, self._tally.version, urls)
+        )
+        return [
+            update
+            for update in updates
+            if update.url not in known or link_rank(update.priority) > link_rank(known[update.url])
+        ]
 
     def _send(self, updates: list[UrlUpdate]) -> None:
         queue = self._specification.queue
@@ -129,3 +148,7 @@ class ScoreWriter:
 
     def _retried(self, call: Callable[[], _T]) -> _T:
         return retry_unavailable(call, self._patience)
+
+
+def _encodable(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

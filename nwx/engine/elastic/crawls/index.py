@@ -17,6 +17,8 @@ from nwx.engine.crawls.entries import (
     best_of,
     link_entry,
     link_from_entry,
+    link_id,
+    link_key,
     link_rank,
     score_entry,
     score_from_entry,
@@ -197,6 +199,16 @@ class ElasticCrawlIndex(CrawlIndex):
         body |= {"from": offset, "size": limit, "track_total_hits": False}
         hits = search_page(self._server, self._index, body)["hits"]["hits"]
         return [link_from_entry(hit["_source"]) for hit in hits]
+
+    def relevances(
+        self, crawl: str, version: str, urls: Collection[str]
+    ) -> dict[str, float | None]:
+        if not self._has_index():
+            return {}
+        keys = {url: link_key(url, url_parts(url).host) for url in urls}
+        wanted = {link_id(crawl, version, key): url for url, key in keys.items()}
+        found = entries_by_id(self._server, self._index, list(wanted), "relevance")
+        return {wanted[id]: entry["_source"].get("relevance") for id, entry in found.items()}
 
     def _last_version(self, crawl: str) -> str:
         found = self.analysed_versions(crawl)

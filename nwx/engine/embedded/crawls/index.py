@@ -131,6 +131,12 @@ class EmbeddedCrawlIndex(CrawlIndex):
                 return []
             return score_rows.best_links(db, crawl, version, limit, offset, host)
 
+    def relevances(
+        self, crawl: str, version: str, urls: Collection[str]
+    ) -> dict[str, float | None]:
+        with self._reading() as db:
+            return score_rows.relevances(db, crawl, version, urls) if db else {}
+
     def count(self) -> int:
         """Return the number of entries of the index."""
         with self._reading() as db:

@@ -204,6 +204,22 @@ def best_links(
     return [_scored_link(row) for row in db.execute(command, (*values, limit, offset))]
 
 
+def relevances(
+    db: sqlite3.Connection, crawl: str, version: str, urls: Iterable[str]
+) -> dict[str, float | None]:
+    """Return the highest relevance of each of these URLs that has one, None where blacklisted."""
+    analysis = _analysis(db, crawl, version) if version else None
+    if analysis is None:
+        return {}
+    command = f"SELECT relevance FROM links_{analysis.code} WHERE key = ?"
+    found: dict[str, float | None] = {}
+    for url in urls:
+        row = db.execute(command, (link_key(url, url_parts(url).host),)).fetchone()
+        if row is not None:
+            found[url] = None if row[0] < 0 else row[0]
+    return found
+
+
 def _scored_link(row: Sequence[Any]) -> ScoredLink:
     url, _, relevance, role, parts, reason, via = row
     known = None if relevance < 0 else relevance

@@ -52,6 +52,7 @@ def test_relevant_and_blacklisted_links_are_sent(engine: Engine) -> None:
         [
             LinkScore("http://good.example/", 0.8),
             LinkScore("http://poor.example/", 0.1),
+            LinkScore("http://broken.example/\ud800", 0.9),
             LinkScore("http://spam.example/", None),
         ],
     )
@@ -66,6 +67,10 @@ def test_a_url_keeps_its_highest_priority(engine: Engine) -> None:
     for number, relevance in enumerate((0.5, 0.9, 0.4)):
         add(writer, number, [LinkScore("http://good.example/", relevance)])
         writer.flush()
+    assert queued(engine) == {"http://good.example/": 0.9}
+    writer = writer_of(engine)  # of a later run
+    add(writer, 5, [LinkScore("http://good.example/", 0.6)])
+    writer.flush()
     assert queued(engine) == {"http://good.example/": 0.9}
     add(writer, 3, [LinkScore("http://good.example/", None)])
     add(writer, 4, [LinkScore("http://good.example/", 1.0)])
