@@ -291,6 +291,6 @@ def _explain_nothing(engine: "Engine", name: str) -> None:
 def _print_link(link: "ScoredLink") -> None:
     relevance = "blacklisted" if link.relevance is None else f"{link.relevance:.3f}"
     click.echo(f"{relevance:11} {clean(link.url)}")
-    parts = ", ".join(f"{name} {value:.2f}" for name, value in link.parts.items())
+    parts = ", ".join(f"{name} {value:.2f}" for name, value in link.parts.items() if value)
     why = "; ".join(filter(None, (link.role, parts, link.reason, f"on {link.via}")))
     click.echo(f"{'':11} {clean(why)}")

@@ -182,7 +182,7 @@ class EmbeddedCrawlIndex(CrawlIndex):
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection | None]:
         """Give the connection to one thread at a time, None where nothing was written yet."""
-        with self._guard, self._folder.our_errors():
+        with self._guard, self._folder.our_errors(self._path):
             if self._db is None and self._path.exists():
                 self._folder.check(writing=True)
                 self._db = open_database(self._path, read_only=self._read_only)
@@ -198,7 +198,7 @@ class EmbeddedCrawlIndex(CrawlIndex):
     @contextmanager
     def _writing(self, synchronous: str = "FULL") -> Iterator[sqlite3.Connection]:
         """Give the connection for one change, all of it or nothing."""
-        with self._guard, self._folder.our_errors():
+        with self._guard, self._folder.our_errors(self._path):
             if self._read_only:
                 raise EngineError(f"the archive at {self._folder.path} was opened for reading only")
             if self._db is None:
