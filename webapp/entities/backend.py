@@ -1,8 +1,10 @@
 """The store of triples of the running application."""
 
 from collections.abc import Callable
+from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
+from cachetools import TTLCache
 from flask import Flask, current_app
 
 from nwx.errors import SettingsError
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from nwx.steering.triples.triple_store import QueryAnswer, QueryLimits, SparqlQuery, TripleStore
 
 _EXTENSION = "nwx-triples"
+_KEPT_ANSWERS, _KEPT_SECONDS = 200, 60.0
 _Answer = TypeVar("_Answer")
 
 
@@ -22,6 +25,8 @@ class TripleAnswers:
 
     def __init__(self, settings: Settings | None) -> None:
         self._settings = settings
+        self._known: TTLCache[tuple[str, str], bytes] = TTLCache(_KEPT_ANSWERS, _KEPT_SECONDS)
+        self._lock = Lock()
 
     def store(self) -> "TripleStore | None":
         """Return the store, None where there is none, or nothing was stored yet."""
@@ -47,8 +52,14 @@ class TripleAnswers:
         """Return the answer to a question about entities."""
         from nwx.steering.triples.entity_questions import EntityQuestions
 
-        questions = EntityQuestions(store, self._limits())
-        return answer_facets(lambda: question(questions))
+        with self._lock:
+            before = dict(self._known)
+        known = dict(before)
+        questions = EntityQuestions(store, self._limits(), known)
+        answer = answer_facets(lambda: question(questions))
+        with self._lock:
+            self._known.update((key, known[key]) for key in known.keys() - before.keys())
+        return answer
 
     def _limits(self) -> "QueryLimits":
         from nwx.steering.triples.triple_store import QueryLimits

@@ -6,11 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, Response, make_response, render_template, request
 from flask.typing import ResponseReturnValue
-from werkzeug.exceptions import Forbidden, HTTPException, NotAcceptable, UnsupportedMediaType
+from werkzeug.exceptions import (
+    Forbidden,
+    HTTPException,
+    NotAcceptable,
+    ServiceUnavailable,
+    UnsupportedMediaType,
+)
 
-from nwx.errors import UsageError
+from nwx.errors import NwxError, UsageError
 from webapp.entities.backend import triple_answers
-from webapp.site import parameters
+from webapp.site import failures, parameters
 
 if TYPE_CHECKING:
     from nwx.steering.triples.triple_store import QueryAnswer, SparqlQuery
@@ -58,8 +64,11 @@ def answer_sparql() -> ResponseReturnValue:
         return _answered(query)
     except HTTPException as error:
         return _refusal(error.code or 400, str(error.description))
-    except UsageError as error:
-        return _refusal(400, str(error))
+    except NwxError as error:
+        answered = make_response(_refusal(failures.status_of(error), str(error)))
+        if answered.status_code == ServiceUnavailable.code:
+            answered.headers["Retry-After"] = str(failures.RETRY_SECONDS)
+        return answered
 
 
 def _read_query() -> "SparqlQuery | None":

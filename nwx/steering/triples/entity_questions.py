@@ -1,6 +1,7 @@
 """Questions about entities: which there are, and where, when and with whom one is mentioned."""
 
 import json
+from collections.abc import MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,8 +64,15 @@ class EntityFacts:
 class EntityQuestions:
     """Answers from a store of triples, within limits."""
 
-    def __init__(self, store: TripleStore, limits: QueryLimits) -> None:
+    def __init__(
+        self,
+        store: TripleStore,
+        limits: QueryLimits,
+        known: MutableMapping[tuple[str, str], bytes] | None = None,
+    ) -> None:
+        """Ask a store; `known` keeps answers by the version of the store and the query."""
         self._store, self._limits = store, limits
+        self._known = {} if known is None else known
 
     def entities(
         self, text: str = "", kind: EntityKind | None = None, limit: int = 50, offset: int = 0
@@ -141,8 +149,12 @@ class EntityQuestions:
         ]
 
     def _solutions(self, text: str) -> list[dict[str, str]]:
-        answer = self._store.answer(SparqlQuery(text), self._limits, is_ours=True)
-        found: Any = json.loads(answer.data)
+        key = self._store.version(), text
+        data = self._known.get(key)
+        if data is None:
+            data = self._store.answer(SparqlQuery(text), self._limits, is_ours=True).data
+            self._known[key] = data
+        found: Any = json.loads(data)
         return [
             {name: term["value"] for name, term in row.items()}
             for row in found["results"]["bindings"]

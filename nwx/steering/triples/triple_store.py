@@ -4,12 +4,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import IO, Self
-
-from pyoxigraph import NamedNode
+from typing import IO, TYPE_CHECKING, Self
 
 from nwx.errors import NwxError
-from nwx.steering.triples.capture_graphs import CaptureGraph
+
+if TYPE_CHECKING:  # for whoever answers queries in a process of its own, these take long to load
+    from pyoxigraph import NamedNode
+
+    from nwx.steering.triples.capture_graphs import CaptureGraph
 
 
 class TripleStoreError(NwxError):
@@ -52,11 +54,11 @@ class TripleWriter(ABC):
     """A store that is open to write; others may read what it held before."""
 
     @abstractmethod
-    def held(self, names: Sequence[NamedNode]) -> set[NamedNode]:
+    def held(self, names: "Sequence[NamedNode]") -> "set[NamedNode]":
         """Return those of the graphs that are there in the present form."""
 
     @abstractmethod
-    def put(self, graphs: Sequence[CaptureGraph]) -> int:
+    def put(self, graphs: "Sequence[CaptureGraph]") -> int:
         """Store graphs in the place of those of their names; return how many triples are new.
 
         Storing the same again changes nothing.

@@ -63,3 +63,15 @@ def test_what_is_no_entity_has_no_facts(questions: EntityQuestions) -> None:
     for name in ("urn:nwx:entity:person:nobody", "no iri", "urn:x> { } #", ""):
         assert questions.facts(name) is None
         assert questions.captures(name) == []
+
+
+def test_answers_are_kept_for_a_version_of_the_store(tmp_path: Path) -> None:
+    known: dict[tuple[str, str], bytes] = {}
+    with store_of("local", tmp_path) as store:
+        for number in (1, 2):
+            with store.writer() as writer:
+                writer.put([mentions(f"http://a.example/{number}", "20100101000000", "Ada")])
+            for _ in range(2):
+                [one] = EntityQuestions(store, QueryLimits(), known).entities()
+                assert one.captures == number
+            assert len(known) == number
