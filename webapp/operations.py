@@ -1,6 +1,7 @@
 """All that programs can ask of this application."""
 
 from webapp.cdx.operations import CDX_OPERATIONS
+from webapp.entities.operations import ENTITY_OPERATIONS
 from webapp.explore.operations import FACET_OPERATIONS
 from webapp.links.operations import LINK_OPERATIONS
 from webapp.queue.operations import QUEUE_OPERATIONS
@@ -10,6 +11,7 @@ ALL_OPERATIONS = (
     *SEARCH_OPERATIONS,
     *FACET_OPERATIONS,
     *LINK_OPERATIONS,
+    *ENTITY_OPERATIONS,
     *CDX_OPERATIONS,
     *QUEUE_OPERATIONS,
 )

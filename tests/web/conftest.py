@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
 import pytest
 from flask import Flask
@@ -14,6 +15,7 @@ from nwx.links.build import InlinkBuildOptions, invert_links
 from tests.web.archive import batch
 from tests.web.chromium import ARGUMENTS, find_browser
 from tests.web.serving import serving
+from tests.web.triples_archive import write_triples
 from webapp import create_app
 
 REPLAY_PORT = 9_999
@@ -35,7 +37,8 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 @pytest.fixture(scope="session")
 def app(engine: Engine) -> Flask:
     """The application of the small archive; links to playback lead to a port of no use."""
-    return create_app(engine, replay_port=REPLAY_PORT, title="Quarry archive")
+    triples = write_triples(Path(engine.address))
+    return create_app(engine, replay_port=REPLAY_PORT, title="Quarry archive", triples=triples)
 
 
 @pytest.fixture
