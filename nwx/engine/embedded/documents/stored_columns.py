@@ -82,6 +82,13 @@ def read_columns(db: sqlite3.Connection, before: StoredColumns | None) -> Stored
     )
 
 
+def changed_numbers(db: sqlite3.Connection, before: StoredColumns) -> Ints | None:
+    """Return the numbers of the documents written since, None where any was deleted."""
+    if count_rows(db, "deletions") != before.deletions:
+        return None
+    return _rows(db, "SELECT num FROM documents WHERE seq > ?", before.seq)[:, 0]
+
+
 def _nothing(deletions: int) -> StoredColumns:
     none = np.zeros(0, dtype=np.int64)
     return StoredColumns(deletions, 0, 0, 0, dict.fromkeys(_COLUMNS, none), none, none, none)

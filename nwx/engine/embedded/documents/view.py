@@ -6,23 +6,29 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 from cachetools import LRUCache
-from tantivy import Query
+from tantivy import FieldType, Occur, Query
 
 from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.dates.attached import Attached
-from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.columns import DocumentColumns
-from nwx.engine.embedded.documents.compile import any_field_query
+from nwx.engine.embedded.documents.compile import all_of, any_field_query
 from nwx.engine.embedded.documents.matches.numbers import all_numbers, listed_numbers
 from nwx.engine.embedded.documents.matches.word_sets import (
     Bits,
+    ChangedNumbers,
     WordSets,
     bits_of,
     numbers_of,
     words_in,
 )
 from nwx.engine.embedded.documents.searcher import DocumentSearcher, ReadIndex
-from nwx.engine.embedded.documents.stored_columns import Ints, load_columns_file, read_columns
+from nwx.engine.embedded.documents.stored_columns import (
+    Ints,
+    changed_numbers,
+    load_columns_file,
+    read_columns,
+)
+from nwx.engine.embedded.documents.tantivy_index import NUM, nums_query, schema
 from nwx.engine.embedded.folder import Folder
 from nwx.model import Dates
 from nwx.query.tree import Node
@@ -41,6 +47,10 @@ class ArchiveView:
         self._large: LRUCache[Hashable, Bits] = LRUCache(_KEPT)
         self._guard = threading.Lock()
         self._words = WordSets(self._having, self.all_nums(), columns.size)
+
+    def take_words(self, before: "ArchiveView", changed: Ints) -> None:
+        """Keep the sets of words of an earlier view; `changed` were written since, none deleted."""
+        self._words.take_earlier(before._words, changed, self._having_of_changed)
 
     def remembered(self, key: Hashable, query: Query) -> Ints:
         """Return the numbers of all documents of a query, which `key` stands for, in order.
@@ -105,6 +115,15 @@ class ArchiveView:
         """Return the numbers of the documents that have a word in a default field."""
         return self.nums(any_field_query(word))
 
+    def _having_of_changed(self, word: str, changes: ChangedNumbers) -> Ints:
+        """Return those of documents written since a moment that have a word."""
+        last = max(changes.since, self.columns.size)
+        new = Query.range_query(schema(), NUM, FieldType.Unsigned, changes.since, last)
+        replaced = nums_query(changes.replaced.tolist())
+        either = Query.boolean_query([(Occur.Should, new), (Occur.Should, replaced)])
+        query = all_of([any_field_query(word), Query.const_score_query(either, 0.0)])
+        return self.nums(query)
+
 
 class ArchiveViews:
     """What gives the view of now; shared by threads."""
@@ -147,14 +166,18 @@ class ArchiveViews:
         try:
             known = before.columns.stored if before else load_columns_file(self._folder.columns, db)
             self._attached.look(db)
+            changed = changed_numbers(db, before.columns.stored) if before else None
             columns = DocumentColumns(
                 db, read_columns(db, known), before.columns if before else None, self._attached.read
             )
         finally:
             db.execute("COMMIT")
         if self._index is None:
-            self._index = ReadIndex(tantivy_index.schema(), self._folder.documents)
-        return ArchiveView(self._index.searcher(), columns)
+            self._index = ReadIndex(schema(), self._folder.documents)
+        view = ArchiveView(self._index.searcher(), columns)
+        if before is not None and changed is not None:
+            view.take_words(before, changed)
+        return view
 
     def close(self) -> None:
         """Let go of the files."""

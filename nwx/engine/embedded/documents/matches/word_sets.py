@@ -2,6 +2,8 @@
 
 import threading
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +18,8 @@ Bits = npt.NDArray[np.uint64]
 
 _KEPT_BYTES = 64_000_000
 _ASKED = 10_000
+_MOST_CHANGED = 0.25
+"""Where a larger share of the documents was written since, sets are read anew."""
 
 
 def bits_of(nums: Ints, size: int) -> Bits:
@@ -31,6 +35,24 @@ def numbers_of(bits: Bits) -> Ints:
     return np.flatnonzero(np.unpackbits(bits.view(np.uint8), bitorder="little").view(np.bool_))
 
 
+@dataclass(frozen=True, slots=True)
+class ChangedNumbers:
+    """The documents written since a moment: all from the number `since` on, and `replaced`."""
+
+    since: int
+    replaced: Ints
+
+    def with_later(self, changed: Ints) -> "ChangedNumbers":
+        """Return these and those that were written after them."""
+        return ChangedNumbers(self.since, np.union1d(self.replaced, changed[changed < self.since]))
+
+
+@dataclass(frozen=True, slots=True)
+class _WordSet:
+    bits: Bits
+    is_current: bool = True
+
+
 class WordSets:
     """The sets of words that were asked for, kept up to a number of bytes; threads may share it.
 
@@ -41,9 +63,34 @@ class WordSets:
         self._read = read
         self._size = size
         self._everything = everything
-        self._kept: LRUCache[str, Bits] = LRUCache(_KEPT_BYTES, getsizeof=lambda bits: bits.nbytes)
+        self._kept: LRUCache[str, _WordSet] = LRUCache(
+            _KEPT_BYTES, getsizeof=lambda kept: kept.bits.nbytes
+        )
         self._asked: LRUCache[str, None] = LRUCache(_ASKED)
+        self._changes = ChangedNumbers(size, np.zeros(0, dtype=np.int64))
+        self._read_changed: Callable[[str, ChangedNumbers], Ints] | None = None
         self._guard = threading.Lock()
+
+    def take_earlier(
+        self,
+        before: "WordSets",
+        changed: Ints,
+        read_changed: Callable[[str, ChangedNumbers], Ints],
+    ) -> None:
+        """Keep the sets of an earlier moment; `changed` were written since, and none deleted.
+
+        `read_changed` gives the numbers among such that have a word: the
+        others of a set stay as they were.
+        """
+        changes = before._changes.with_later(changed)
+        number = self._size - changes.since + len(changes.replaced)
+        if number > _MOST_CHANGED * self._size or self._size < before._size:
+            return
+        self._changes, self._read_changed = changes, read_changed
+        with before._guard:
+            self._asked.update(before._asked)
+            for word, kept in before._kept.items():
+                self._kept[word] = _WordSet(kept.bits, is_current=False)
 
     def has(self, words: Collection[str]) -> bool:
         """Tell whether the sets of all these words are kept."""
@@ -93,12 +140,28 @@ class WordSets:
     def _word(self, word: str) -> Bits:
         with self._guard:
             kept = self._kept.get(word)
-        if kept is None:
-            kept = bits_of(self._read(word), self._size)
-            if kept.nbytes <= _KEPT_BYTES:
-                with self._guard:
-                    self._kept[word] = kept
-        return kept
+        if kept is not None and kept.is_current:
+            return kept.bits
+        if kept is not None and self._read_changed is not None:
+            found = bits_of(self._read_changed(word, self._changes), self._size)
+            bits = self._unchanged(kept.bits) | (found & self._changed_bits)
+        else:
+            bits = bits_of(self._read(word), self._size)
+        if bits.nbytes <= _KEPT_BYTES:
+            with self._guard:
+                self._kept[word] = _WordSet(bits)
+        return bits
+
+    @cached_property
+    def _changed_bits(self) -> Bits:
+        new = np.arange(self._changes.since, self._size)
+        return bits_of(np.concatenate([self._changes.replaced, new]), self._size)
+
+    def _unchanged(self, bits: Bits) -> Bits:
+        """Return a set of an earlier moment without the documents written since."""
+        left = np.zeros_like(self._changed_bits)
+        left[: len(bits)] = bits
+        return left & ~self._changed_bits
 
 
 def words_in(node: Node) -> frozenset[str] | None:

@@ -1,5 +1,6 @@
 """Results of any size, orders, facets and snippets, against a plain look at all documents."""
 
+import random
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
@@ -219,3 +220,33 @@ def test_what_is_kept_of_large_results_is_of_their_view(
             for _ in range(2):
                 assert engine.search(words).total.value == number
                 assert engine.search(english).total.value == (number + 1) // 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_reader_finds_words_as_documents_come_change_and_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.setattr(view, "_FEW", 3)
+    chance = random.Random(seed)
+    place = tmp_path / "archive"
+    with EmbeddedEngine(place) as writer:
+        writer.write(batch(*(page(number, "red green blue") for number in range(60))))
+        writer.refresh()
+        with EmbeddedEngine(place, read_only=True) as reader:
+            for step in range(12):
+                for word in chance.sample(["red", "green", "blue"], 2):
+                    asked = Question(Term("", word), collapse=Collapse.NONE, facets=("year",))
+                    with EmbeddedEngine(place, read_only=True) as fresh:
+                        found, wanted = reader.search(asked), fresh.search(asked)
+                    assert (found.total, found.facets) == (wanted.total, wanted.facets)
+                written = {chance.randrange(80) for _ in range(4)}
+                pages = [
+                    page(number, chance.choice(["red", "green red", "blue"]),
+                         timestamp=f"{1999 - step}0101000000")
+                    for number in written
+                ]  # fmt: skip
+                writer.write(batch(*pages))
+                if step == 8:
+                    gone = pages[0].capture.document_id
+                    assert writer.delete(IndexName.DOCUMENTS, [gone]) == 1
+                writer.refresh()

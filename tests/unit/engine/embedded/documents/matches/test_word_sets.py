@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from nwx.engine.embedded.documents.matches import word_sets
-from nwx.engine.embedded.documents.matches.word_sets import WordSets, bits_of, numbers_of, words_in
+from nwx.engine.embedded.documents.matches.word_sets import (
+    ChangedNumbers,
+    WordSets,
+    bits_of,
+    numbers_of,
+    words_in,
+)
 from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.query.tree import All, Bool, Boost, Node, Phrase, Term, Wildcard
 
@@ -102,3 +108,46 @@ def test_several_sets_are_read_for_words_that_are_asked_again() -> None:
 )
 def test_only_single_words_of_default_fields_are_taken(node: Node, words: set[str] | None) -> None:
     assert words_in(node) == words
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_sets_of_an_earlier_moment_are_brought_forward(seed: int) -> None:
+    chance, words = random.Random(seed), {"a": {1, 5, 9}, "b": {2, 900}, "c": set(range(1000))}
+    size, read = SIZE, list[str]()
+
+    def having(word: str) -> Ints:
+        read.append(word)
+        return np.array(sorted(words[word]), dtype=np.int64)
+
+    def changed_having(word: str, changes: ChangedNumbers) -> Ints:
+        changed = {*changes.replaced.tolist(), *range(changes.since, size)}
+        return np.array(sorted(words[word] & changed), dtype=np.int64)
+
+    sets = WordSets(having, np.arange(size), size)
+    for word in words:
+        sets.matching(Term("", word))
+    for _ in range(6):
+        changed = {chance.randrange(size) for _ in range(3)} | set(range(size, size + 10))
+        size += 10
+        for number in changed:
+            for documents in words.values():
+                documents.discard(number)
+                if chance.random() < 0.5:
+                    documents.add(number)
+        later = WordSets(having, np.arange(size), size)
+        later.take_earlier(sets, np.array(sorted(changed)), changed_having)
+        sets = later
+        assert sets.has(words)
+        for word in chance.sample(sorted(words), 2):
+            assert set(sets.matching(Term("", word)).tolist()) == words[word]
+    assert read == ["a", "b", "c"]
+
+
+def test_sets_are_read_anew_where_much_has_changed() -> None:
+    sets, words = WordSets(Words(), EVERYTHING, SIZE), Words()
+    sets.matching(Term("", "by2"))
+    later = WordSets(words, EVERYTHING, SIZE)
+    later.take_earlier(sets, EVERYTHING[:300], lambda word, changes: EVERYTHING)
+    assert not later.has({"by2"})
+    later.matching(Term("", "by2"))
+    assert words.asked == ["by2"]
