@@ -16,28 +16,7 @@ _QUARTERS = 4
 
 def print_simulation(report: SimulationReport) -> None:
     """Print what crawls found, at each quarter of the budget."""
-    crawls = {
-        "breadth first": report.breadth_first,
-        "steered": report.steered,
-        "oracle": report.oracle,
-    }
-    places = sorted({-(-report.budget * part // _QUARTERS) for part in range(1, _QUARTERS + 1)})
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("crawl")
-    table.add_column("pages", justify="right")
-    table.add_column("relevant", justify="right")
-    table.add_column("harvest rate", justify="right")
-    for place in places[:-1]:
-        table.add_column(f"at {place:,}", justify="right")
-    for name, crawl in crawls.items():
-        table.add_row(
-            name,
-            f"{crawl.fetched:,}",
-            f"{crawl.relevant:,}",
-            f"{crawl.harvest_rate:.1%}",
-            *(f"{_found(crawl, place):,}" for place in places[:-1]),
-        )
-    console().print(table)
+    console().print(_table(report))
     where = clean(report.collection) or "the archive"
     click.echo(
         f"{report.relevant_total:,} of {counted(report.pages, 'page')} of {where} are relevant"
@@ -60,6 +39,25 @@ def print_simulation(report: SimulationReport) -> None:
         )
     if report.unreadable:
         click.echo(f"nwx: {counted(report.unreadable, 'page')} cannot be read", err=True)
+
+
+def _table(report: SimulationReport) -> Table:
+    crawls = {
+        "breadth first": report.breadth_first,
+        "steered": report.steered,
+        "oracle": report.oracle,
+    }
+    places = {-(-report.budget * part // _QUARTERS) for part in range(1, _QUARTERS)}
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("crawl")
+    for heading in ("pages", "relevant", "harvest rate"):
+        table.add_column(heading, justify="right")
+    for place in sorted(places):
+        table.add_column(f"at {place:,}", justify="right")
+    for name, crawl in crawls.items():
+        numbers = f"{crawl.fetched:,}", f"{crawl.relevant:,}", f"{crawl.harvest_rate:.1%}"
+        table.add_row(name, *numbers, *(f"{_found(crawl, place):,}" for place in sorted(places)))
+    return table
 
 
 def _found(crawl: SimulatedCrawl, pages: int) -> int:

@@ -42,7 +42,7 @@ class PageReader:
     def page(self, task: PageTask) -> PageView:
         """Return a page; raises SourceError where it cannot be read anywhere."""
         place = task.place
-        payload = _payload(place, task.source) if task.source else None
+        payload = stored_payload(place, task.source) if task.source else None
         if payload is None:
             payload = self._payload_elsewhere(task)
         if payload is not None:
@@ -65,7 +65,7 @@ class PageReader:
         path = self._places.path(task.place.collection, task.place.source_file)
         if path is None or (task.source and path == task.source.path):
             return None
-        return _payload(task.place, stored_source(task.place, path))
+        return stored_payload(task.place, stored_source(task.place, path))
 
     def _opened(self) -> Engine:
         if self._engine is None:
@@ -93,7 +93,7 @@ def _key(url: str) -> str:
         return ""
 
 
-def _payload(place: PagePlace, source: ArchiveSource) -> StoredPayload | None:
+def stored_payload(place: PagePlace, source: ArchiveSource) -> StoredPayload | None:
     """Return the payload of the record at a place, None where another or none is there.
 
     A payload that lies in yet another file is not read again.

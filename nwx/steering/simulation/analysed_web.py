@@ -35,10 +35,14 @@ class AnalysedWeb:
     def analyse(self, number: int) -> GraphPage:
         """Return what a crawler learns from a page; an unreadable one has no links, and score 0."""
         page = self._web.pages[number]
-        view = self._stored.view(page.capture, page.timestamp)
-        if view is None:
+        try:
+            view = self._stored.view(page.capture, page.timestamp)
+            if view is None:
+                return _NOTHING
+            scores = self._analyzer.analyse(view, page.capture.document_id)
+        except MemoryError:
+            self._stored.counts.unreadable += 1
             return _NOTHING
-        scores = self._analyzer.analyse(view, page.capture.document_id)
         relevances = dict.fromkeys(self._targets(number, view), UNSCORED)
         for link in scores.links:
             target = self._web.page_at(link.url)
