@@ -65,6 +65,8 @@ def _findings(engine: Engine, progress: ShowProgress) -> Iterator[Disagreement]:
     yield from _ledger(engine, held)
     yield from (_wrong("facets", IndexName.FACETS, *problem) for problem in check_facets(engine))
     yield from (_wrong("inlinks", IndexName.INLINKS, *problem) for problem in check_inlinks(engine))
+    for id, message in engine.crawl_queue().problems():
+        yield _wrong("queue", IndexName.QUEUE, id, message)
     for kind, id, message in check_crawls(engine):
         yield _wrong(kind, IndexName.CRAWLS, id, message)
 

@@ -149,6 +149,7 @@ def test_a_queue_does_what_its_model_does(engine: Engine, kind: str, seed: int) 
         step(queue, model, chance)
         crawl = chance.choice(CRAWLS)
         assert queue.counts(crawl) == model.counts(crawl)
+    assert list(queue.problems()) == []
     found = {(one.crawl, one.url): (one.priority, one.state) for one in queue.scan()}
     assert found == {
         key: (None if one.state is UrlState.BLACKLISTED else one.priority, one.state)

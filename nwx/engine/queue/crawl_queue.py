@@ -165,6 +165,10 @@ class CrawlQueue(ABC):
     def crawls(self) -> list[str]:
         """Return the names of the crawls that have URLs, in order."""
 
+    @abstractmethod
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """Yield what contradicts the URLs: the crawl or host it is noted of, and what is wrong."""
+
 
 class OutboxEntry(NamedTuple):
     """An update that waits to be sent, and its number, which grows with the order."""

@@ -87,6 +87,11 @@ class QueueHosts:
         found = self._store.search(body | {"track_total_hits": False})["hits"]["hits"]
         return [hit["_source"]["host"] for hit in found]
 
+    def in_flight(self, host: str, now: float) -> int:
+        """Return how many URLs of a host are noted as leased now."""
+        leases = self._read([host])[1][host].leases
+        return sum(number for until, number in leases.items() if until > now)
+
     def claim(
         self, wanted: Mapping[str, int], limits: Mapping[str, LeaseLimits], until: int
     ) -> dict[str, int]:

@@ -214,6 +214,19 @@ class ElasticCrawlQueue(CrawlQueue):
         for hit in self._store.stream([term("kind", URL_KIND)], [{"id": "asc"}]):
             yield hit["_source"]
 
+    def problems(self) -> Iterator[tuple[str, str]]:
+        leased: Counter[str] = Counter()
+        over = time.time()
+        for hit in self._store.stream(
+            [term("kind", URL_KIND), term("state", str(UrlState.LEASED))], [{"id": "asc"}]
+        ):
+            entry = entry_from_source(hit["_source"])
+            leased[entry.host] += entry.leased_until > over
+        for host, number in sorted(leased.items()):
+            # More may be noted than there are, by a process that was killed; never fewer.
+            if self._hosts.in_flight(host, over) < number:
+                yield host, "fewer leases in flight are noted of the host than its URLs have"
+
     def crawls(self) -> list[str]:
         if not self._store.refresh():
             return []

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from nwx.engine.embedded.queue.checks import queue_problems
 from nwx.engine.embedded.queue.database import QueueDatabase
 from nwx.engine.embedded.queue.leases import choose_urls
 from nwx.engine.embedded.queue.rows import EntriesById, entries_of, entries_where, write_entries
@@ -100,6 +101,12 @@ class EmbeddedCrawlQueue(CrawlQueue):
             if db is not None:
                 for id, entry in entries_where(db, "ORDER BY urls.id", ()):
                     yield url_entry(id, entry)
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        with self._database.reading() as db:
+            if db is not None:
+                db.execute("BEGIN")  # all checks look at one state
+                yield from queue_problems(db)
 
     def crawls(self) -> list[str]:
         with self._database.reading() as db:
