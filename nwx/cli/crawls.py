@@ -129,10 +129,10 @@ def _saved_json(saved: "StoredSpecification") -> dict[str, Any]:
     return {key: value for key, value in asdict(saved).items() if key != "text"}
 
 
-@command.command()
+@command.command("check")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @_JSON
-def check(files: Sequence[str], as_json: bool) -> int:
+def check_files(files: Sequence[str], as_json: bool) -> int:
     """Check crawl specifications without adding them.
 
     The exit code is 1 if something is wrong.
@@ -219,11 +219,11 @@ def versions(settings: Settings, name: str, as_json: bool) -> None:
     _print_table(("number", "version", "saved", "documents"), rows)
 
 
-@command.command()
+@command.command("restore")
 @click.argument("name")
 @click.argument("version")
 @click.pass_obj
-def restore(settings: Settings, name: str, version: str) -> None:
+def restore_crawl(settings: Settings, name: str, version: str) -> None:
     """Make an earlier VERSION of a crawl specification the last one again."""
     from nwx.steering.specifications import specification_store
 

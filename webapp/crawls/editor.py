@@ -17,6 +17,7 @@ from webapp.queue.service import queue_service
 from webapp.server.tokens import has_token
 from webapp.site import parameters
 from webapp.site.context import engine
+from webapp.site.question_limits import answer_search
 
 blueprint = Blueprint("crawl_editor", __name__, url_prefix="/crawls")
 
@@ -98,7 +99,8 @@ def restore_version(name: str) -> ResponseReturnValue:
 def _answer(name: str) -> ResponseReturnValue:
     edited = _posted(name)
     try:
-        specification = _checked(edited)
+        # Reading a long text takes a while: so many at once, and no longer than a search.
+        specification = answer_search(lambda: _checked(edited))
         if request.form.get("action") == "check":
             return _page(_with(edited, valid=specification))
         check_sender()

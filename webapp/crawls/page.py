@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from flask import Blueprint, Response, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -96,15 +97,17 @@ def show_crawl(name: str) -> ResponseReturnValue:
     crawls = archive.crawl_index()
     stored = stored_or_404(crawls, name)
 
-    def links() -> list[ListedLink]:
+    def links() -> tuple[CrawlSpecification | None, list[ListedLink]]:
         start = (page - 1) * SCORED_A_PAGE
-        return _listed(archive, crawls.best_links(name, SCORED_A_PAGE + 1, start, host, version))
+        return _readable(stored), _listed(
+            archive, crawls.best_links(name, SCORED_A_PAGE + 1, start, host, version)
+        )
 
-    found = answer_search(links)
+    specification, found = answer_search(links)
     return render_template(
         "crawl.html",
         stored=stored,
-        specification=_readable(stored),
+        specification=specification,
         analysed=crawls.analysed_versions(name),
         version=version,
         links=found[:SCORED_A_PAGE],
@@ -125,6 +128,7 @@ def stored_or_404(crawls: CrawlIndex, name: str, number: int = 0) -> StoredSpeci
         raise NotFound(str(error)) from error
 
 
+@lru_cache(maxsize=4)
 def _readable(stored: StoredSpecification) -> CrawlSpecification | None:
     """Return a saved specification, None where this version of nwx does not take it any more."""
     try:
