@@ -39,11 +39,24 @@ def command() -> None:
 @click.option("--collection", default="", metavar="NAME", help="Read the pages of this collection.")
 @click.option("--names", is_flag=True, help="Find names in the text of pages too.")
 @click.option("--nlp", default="", metavar="spacy:MODEL", help="Find names by a spaCy model.")
+@click.option(
+    "--places",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Find names, and these places: one a line, or a table of GeoNames.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--quiet", is_flag=True, help="Show only errors.")
 @click.pass_obj
 def build(
-    settings: Settings, /, collection: str, names: bool, nlp: str, as_json: bool, quiet: bool
+    settings: Settings,
+    /,
+    collection: str,
+    names: bool,
+    nlp: str,
+    places: Path | None,
+    as_json: bool,
+    quiet: bool,
 ) -> int:
     """Store what pages state, and the entities that analysis found in them.
 
@@ -53,9 +66,13 @@ def build(
     # Imported here: whoever asks for help need not wait for it.
     from nwx.engine.open import open_engine
     from nwx.steering.analysis.language.chosen_model import chosen_model
+    from nwx.steering.analysis.language.gazetteer import read_gazetteer
     from nwx.steering.triples.archive_triples import ArchiveTriples
     from nwx.steering.triples.text_names import TextNames
 
+    finder = None
+    if names or nlp or places:
+        finder = TextNames(chosen_model(nlp, read_gazetteer(places) if places else None))
     with (
         open_engine(settings, read_only=True) as engine,
         stop_signals() as received,
@@ -67,7 +84,7 @@ def build(
             settings,
             writer,
             collection=collection,
-            names=TextNames(chosen_model(nlp)) if names or nlp else None,
+            names=finder,
             progress=progress,
             stopping=lambda: bool(received),
         ).build()

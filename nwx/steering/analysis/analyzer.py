@@ -7,7 +7,7 @@ from typing import NamedTuple
 from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore
 from nwx.steering.analysis.document_scorer import DocumentScorer
 from nwx.steering.analysis.language.dictionary_model import DictionaryModel
-from nwx.steering.analysis.language.language_model import LanguageModel, NameKind, TextReading
+from nwx.steering.analysis.language.language_model import LanguageModel
 from nwx.steering.analysis.links.link_address import LinkAddress, link_address
 from nwx.steering.analysis.links.link_classifier import LinkClassifier
 from nwx.steering.analysis.links.link_roles import LinkRole, LinkRoles
@@ -18,25 +18,6 @@ from nwx.steering.analysis.site_types import SiteType, site_type
 from nwx.steering.analysis.term_matches import TermMatch, TermMatcher
 from nwx.steering.analysis.term_statistics import TermStatistics
 from nwx.steering.specifications.specification import CrawlSpecification
-
-MOST_NAMES_KEPT = 200
-"""Of one page, the most frequent ones."""
-
-
-class FoundName(NamedTuple):
-    """A name that is in a page, found by rules or by a model, and how often."""
-
-    name: str
-    kind: NameKind
-    mentions: int
-
-
-class _ReadPage(NamedTuple):
-    """A page with what was read of it: its text without menus."""
-
-    page: PageView
-    text: str
-    reading: TextReading
 
 
 class _PlacedLink(NamedTuple):
@@ -65,7 +46,6 @@ class Analyzer:
         self._version = specification.version()
         self._model = language_model or DictionaryModel()
         self._dictionaries = DictionaryModel()
-        self._last: _ReadPage | None = None
         self._matcher = TermMatcher(specification)
         self._scorer = DocumentScorer(specification, statistics)
         self._classifier = LinkClassifier(specification, spam_hosts)
@@ -81,7 +61,10 @@ class Analyzer:
         """
         kind = site_type(page)
         links = self._placed_links(page, kind)
-        _, text, reading = self._last = self._read(page, links)
+        # What menus say is on every page of a site, whatever the page is about.
+        menus = [placed.link for placed in links if placed.role is not LinkRole.CONTENT]
+        text = text_without(page.content, menus)
+        reading = self._model.read(text, page.language)
         matches = self._matcher.matches(text, reading, page.language)
         score = self._scorer.score(reading, matches)
         near = self._near_terms(page, links, matches)
@@ -96,26 +79,6 @@ class Analyzer:
             links=tuple(self._links(page, links, near, self._formula(score), known)),
             entities=self._entities(matches),
         )
-
-    def names(self, page: PageView) -> tuple[FoundName, ...]:
-        """Return the persons, organisations, places and dates that a page names.
-
-        They need not be in the specification. The most frequent are first.
-        A page that was just analysed is not read again.
-        """
-        last = self._last
-        if last is None or last.page is not page:
-            last = self._read(page, self._placed_links(page, site_type(page)))
-        names = self._model.names(last.text, last.reading, page.language)
-        counts = Counter((name.text, name.kind) for name in names)
-        most = counts.most_common(MOST_NAMES_KEPT)
-        return tuple(FoundName(text, kind, count) for (text, kind), count in most)
-
-    def _read(self, page: PageView, links: Sequence[_PlacedLink]) -> _ReadPage:
-        # What menus say is on every page of a site, whatever the page is about.
-        menus = [placed.link for placed in links if placed.role is not LinkRole.CONTENT]
-        text = text_without(page.content, menus)
-        return _ReadPage(page, text, self._model.read(text, page.language))
 
     def _formula(self, score: float) -> RelevanceFormula:
         weights, thresholds = self._specification.weights, self._specification.thresholds

@@ -31,6 +31,7 @@ _SOFTWARE = tuple(each for each in SiteType if each not in (SiteType.NEWS, SiteT
 _HEAD = 40_000  # bytes in which style sheets, scripts and the like are
 _TAIL = 6_000  # bytes in which a page says what it is powered by
 _MOST_LINKS = 1_000  # looked at where there is no markup
+_FOREIGN = re.compile(r"=https?(?::|%3a)", re.IGNORECASE)  # in a query: a URL of another site
 
 _HOSTS = {
     ".blogspot.": SiteType.BLOGGER,
@@ -143,8 +144,8 @@ def _expressions() -> "re2.Set":
 
 
 def _by_links(page: PageView) -> SiteType:
-    """Return what the links to the own host tell."""
+    """Return what the links to the own host tell; queries may hold URLs of others."""
     origin = "/".join(page.url.split("/", 3)[:3])
     own = [link.url for link in page.links[:_MOST_LINKS] if link.url.startswith(origin)]
-    text = "\n".join(own)
+    text = "\n".join(_FOREIGN.split(url, 1)[0] for url in own)
     return next((kind for kind, part in _LINKS if part in text), SiteType.UNKNOWN)

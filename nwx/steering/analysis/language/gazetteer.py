@@ -1,7 +1,9 @@
 """Places by a gazetteer that a user gives."""
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
+from nwx.errors import UsageError
 from nwx.steering.analysis.language.language_model import Name, NameKind
 from nwx.steering.analysis.language.letter_matcher import LetterMatcher
 
@@ -31,6 +33,15 @@ class Gazetteer:
             for number, first, _ in self._matcher.matches(text)
             if not text[first].islower()
         ]
+
+
+def read_gazetteer(path: Path) -> Gazetteer:
+    """Return the gazetteer in a file; raises UsageError where it cannot be read."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            return Gazetteer(lines)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
 
 
 def _places(lines: Iterable[str]) -> Iterator[str]:

@@ -51,17 +51,6 @@ def test_what_menus_say_is_no_subject_of_the_page_but_of_their_links() -> None:
     assert flood.parts["near"] > sport.parts["near"]
 
 
-def test_names_of_a_page_need_not_be_in_the_specification() -> None:
-    html = b"<html lang=en><p>Yesterday Mr. Roe met Mr. Roe and Mrs. Poe on 12 August 2002."
-    page = page_view(html, URL, "20200101000000")
-    found = Analyzer(SPECIFICATION, TermStatistics()).names(page)
-    assert [(name.name, name.kind, name.mentions) for name in found] == [
-        ("Roe", "person", 2),
-        ("Poe", "person", 1),
-        ("2002-08-12", "date", 1),
-    ]
-
-
 def test_a_url_with_a_session_id_is_scored_without_it() -> None:
     links = analysed("<a href='/t?t=1&sid=0123456789abcdef'>The flood</a>").links
     assert [(link.url, link.reason) for link in links] == [

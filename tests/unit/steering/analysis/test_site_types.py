@@ -28,6 +28,7 @@ from nwx.steering.analysis.site_types import SiteType, site_type
         ("<img src='//img.site.example/a/wp-content/x.png'>", "", SiteType.WORDPRESS),
         ("<img src='http://blog.test/wp-content/themes/x.png'>", "", SiteType.UNKNOWN),
         ("", "<body><a href='http://o.test/index.php?option=com_x'>x</a>", SiteType.UNKNOWN),
+        ("", "<body><a href='/i?u=http%3A//o.test/wp-content/x'>x</a>", SiteType.UNKNOWN),
         ("", "<body>Nothing of the kind", SiteType.UNKNOWN),
     ],
 )
