@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
-MOST_READ = 50_000
+MOST_CHARACTERS_READ = 50_000
 """So much of a text is read by spaCy, as it takes a second for some 100,000 characters."""
 
 _LABELS = {
@@ -56,7 +56,7 @@ class SpacyModel(LanguageModel):
     def read(self, text: str, language: str) -> TextReading:
         if language not in ("", self._language):
             return self._dictionaries.read(text, language)
-        return self._reading(self._pipeline(text[:MOST_READ]))
+        return self._reading(self._pipeline(text[:MOST_CHARACTERS_READ]))
 
     def names(self, text: str, reading: TextReading, language: str) -> list[Name]:
         if reading.names is None:
