@@ -124,7 +124,7 @@ def _is_own_path(path: str, html: bytes, url: str) -> bool:
     """Return whether a path is in a URL of the page's own domain, absolute or relative."""
     domain = re.escape(url_parts(url).domain)
     origin = rf"(?:(?:https?:)?//(?:[\w.-]{{0,100}}\.)?{domain})?"
-    own = rf"=\s*[\"']?{origin}[^\"'<>\s:?]{{0,200}}(?:{path})"
+    own = rf"(?:src|href|action)\s*=\s*[\"']?{origin}[^\"'<>\s:?]{{0,200}}(?:{path})"
     return re.search(own.encode(), html) is not None
 
 
