@@ -29,8 +29,8 @@ def command(
     archive, or a TOML or JSON file. Captures, errors, duplicates and freshness are
     counted for each collection, and what both have: URLs, hosts and documents. With
     a specification, how relevant the documents are, and how the harvest rate went
-    over time; documents that were not analysed yet (`nwx steer`) are analysed by
-    their texts, which takes a while and is not kept.
+    over time; documents that were not analysed yet (`nwx steer`) are analysed for
+    the answer, which takes a while and is not kept.
     """
     # Imported here: whoever asks for help need not wait for it.
     from nwx.engine.open import open_engine

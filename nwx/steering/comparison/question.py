@@ -5,11 +5,13 @@ from dataclasses import dataclass
 
 from nwx.engine.base import Engine
 from nwx.errors import UsageError
+from nwx.page_places import is_page
 from nwx.steering.analysis.analyzer import Analyzer
 from nwx.steering.analysis.page_view import page_view_of_document
 from nwx.steering.analysis.term_statistics import term_statistics
 from nwx.steering.comparison.comparison import RelevanceQuestion
 from nwx.steering.comparison.document_relevance import ScoreTable
+from nwx.steering.simulation.stored_pages import StoredPages
 from nwx.steering.specifications.specification import CrawlSpecification
 from nwx.steering.specifications.specification_store import names_file, specification_at
 
@@ -47,7 +49,7 @@ def relevance_question(
 ) -> RelevanceQuestion:
     """Return what tells relevance: the scores that the archive has of this version.
 
-    With `analyse` documents without one are analysed by their texts in the index.
+    With `analyse` documents without one are analysed.
     """
     index = engine.crawl_index()
     version = specification.version()
@@ -56,22 +58,28 @@ def relevance_question(
     scores = ScoreTable((each.document_id, each.score) for each in found)
     if not analyse:
         return RelevanceQuestion(specification, scores)
-    return RelevanceQuestion(specification, scores, _TextScores(engine, specification))
+    return RelevanceQuestion(specification, scores, _NewScores(engine, specification))
 
 
-class _TextScores:
-    """Scores documents by what the index has of them; the analyzer is made when first needed."""
+class _NewScores:
+    """Scores documents by their records, or else by what the index has of them.
+
+    The analyzer is made when it is first needed.
+    """
 
     def __init__(self, engine: Engine, specification: CrawlSpecification) -> None:
         self._engine, self._specification = engine, specification
+        self._stored = StoredPages(engine)
         self._analyzer: Analyzer | None = None
 
     def __call__(self, ids: Sequence[str]) -> Mapping[str, float]:
         if self._analyzer is None:
             statistics = term_statistics(self._engine, self._specification)
             self._analyzer = Analyzer(self._specification, statistics)
-        analyzer = self._analyzer
-        return {
-            id: analyzer.analyse(page_view_of_document(document), id).score
-            for id, document in self._engine.documents(ids).items()
-        }
+        found = {}
+        for id, document in self._engine.documents(ids).items():
+            capture = document.capture
+            view = self._stored.view(capture, capture.timestamp) if is_page(capture) else None
+            page = view or page_view_of_document(document)
+            found[id] = self._analyzer.analyse(page, id).score
+        return found
