@@ -85,7 +85,9 @@ class ItemGuard:
 def prepare_process(memory_bytes: int, log: Path) -> None:
     """Make this process ready to run hostile items through native code.
 
-    It may use so much memory. All that it prints goes to `log`.
+    It may use so much memory. All that it prints goes to `log`. Where the
+    folder of that has gone, the parent has ended meanwhile: so does this
+    process, without a word.
     """
     leave_signals_to_parent()
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -96,7 +98,10 @@ def prepare_process(memory_bytes: int, log: Path) -> None:
     limits = [memory_bytes] if most == resource.RLIM_INFINITY else [memory_bytes, most]
     resource.setrlimit(resource.RLIMIT_DATA, (min(limits), most))
     # Libraries' own words must not mix with a progress bar; the last of them tells of a crash.
-    file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
+    try:
+        file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
+    except FileNotFoundError:
+        os._exit(0)
     os.dup2(file, 1)
     os.dup2(file, 2)
 

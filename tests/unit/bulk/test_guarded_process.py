@@ -94,3 +94,14 @@ def test_signals_are_left_to_the_parent() -> None:
     pulse.position = 2
     process.join()
     assert process.exitcode == 0
+
+
+def test_a_process_whose_parent_has_ended_meanwhile_ends_without_a_word(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It was being started when the parent took away the folder of its log."""
+    process = _context.Process(target=prepare_process, args=(1 << 30, tmp_path / "gone" / "1.log"))
+    process.start()
+    process.join(60)
+    assert process.exitcode == 0
+    assert capfd.readouterr().err == ""
