@@ -156,6 +156,8 @@ def command(
         _print_steering(steered, quiet=quiet or as_json)
         if excluded and told and not report.interrupted:
             exclusions.tell_unmet(excluded, told, unmet, quiet=quiet)
+    if steered and steered.interrupted and received:
+        return 128 + received[0]
     return _exit_code(report, received, strict=strict)
 
 

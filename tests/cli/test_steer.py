@@ -1,11 +1,18 @@
 """nwx steer, and --steer of nwx import and nwx watch."""
 
+import os
+import signal
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
+from nwx.engine.open import open_engine
+from nwx.settings import Settings
 from nwx.steering.specifications.files import write_specification
-from tests.cli.conftest import Nwx
+from tests.cli.conftest import COMMAND, Nwx, environment, run_nwx
+from tests.cli.test_killed import wait_for_the_end_of_all
 from tests.hostile_analysis import STONES, stone_pages
 from tests.warcs import write_warc
 
@@ -66,6 +73,43 @@ def test_pages_that_were_imported_before_are_found_by_a_watch(
     (tmp_path / "in").mkdir()
     events = nwx("watch", tmp_path / "in", "--once", "--steer", stones, "--json").json_lines
     assert events[-1]["analysed"] == 6
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_what_is_killed_is_gone_on_with(
+    tmp_path: Path, stones: Path, number: signal.Signals
+) -> None:
+    path = write_warc(tmp_path / "a.warc.gz", stone_pages(600))
+    archive = tmp_path / "killed"
+    arguments = ("import", str(path), "--jobs", "1", "--steer", str(stones))
+    started = subprocess.Popen(
+        [COMMAND, *arguments],
+        env=environment(archive),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    wait_for_scores(archive)
+    os.kill(started.pid, number)
+    assert started.wait(60) in (-signal.SIGKILL, 128 + signal.SIGINT)
+    wait_for_the_end_of_all(started.pid)
+    run_nwx(archive, "import", path, "--steer", stones)
+    found = count_scores(archive)
+    report = run_nwx(archive, "steer", "stones", "--json").json
+    assert (report["analysed"], report["waiting"]) == (600 - found, 0)
+    assert count_scores(archive) == 600
+
+
+def wait_for_scores(archive: Path) -> None:
+    until = time.monotonic() + 60
+    while not (archive / "crawls.db").exists() or not count_scores(archive):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def count_scores(archive: Path) -> int:
+    with open_engine(Settings(str(archive)), read_only=True) as engine:
+        return sum(1 for _ in engine.crawl_index().document_scores("stones"))
 
 
 def test_triples_and_hosts_of_spam(nwx: Nwx, tmp_path: Path, stones: Path) -> None:

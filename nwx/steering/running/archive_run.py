@@ -41,9 +41,11 @@ def steer_archive(
 
         for tasks in unanalysed_pages(engine, specification, run.version, seen.append):
             run.offer(tasks)
-            while run.is_busy and not stopping():
+            while not run.wants_more and not stopping():
                 work()
             if stopping():
                 break
+        while run.is_busy and not stopping():
+            work()
         report = run.finish(stopping)
     return replace(report, interrupted=stopping())

@@ -99,14 +99,15 @@ class SteeringListener:
 
         `show` is called a few times a second.
         """
-        process = self._process
+        process, interrupted = self._process, False
         if process is not None:
             process.hand_over(SteeringCommand.FINISH)
-            while not process.has_ended and not stopping():
+            while not process.has_ended and not interrupted:
                 show(self.report())
                 time.sleep(_LOOK_SECONDS)
+                interrupted = stopping()
             self._bury()
-        return self.report()
+        return replace(self.report(), interrupted=interrupted)
 
     def _running(self) -> "_Process | None":
         """Return the process, None where it has died."""

@@ -68,7 +68,7 @@ class _Steering:
     def work(self) -> None:
         """Do what is wanted until the end."""
         while self._has_work():
-            if self._sweep and not self._run.is_busy:
+            if self._sweep and self._run.wants_more:
                 self._go_on_with_sweep()
             listened = [self._connection] if self._run.room else []
             for _ in self._run.turn(listened):

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _LOOK_SECONDS = 0.25
 _WAIT_SECONDS = 60.0
+_FEW_PAGES = 100
 
 
 class SteeringRun:
@@ -70,6 +71,11 @@ class SteeringRun:
     def room(self) -> int:
         """How many more pages can wait."""
         return max(0, self._options.queue_pages - len(self._waiting))
+
+    @property
+    def wants_more(self) -> bool:
+        """Whether so few pages wait that more should be looked for."""
+        return len(self._waiting) < _FEW_PAGES
 
     @property
     def is_busy(self) -> bool:

@@ -1,7 +1,6 @@
 """The pages that an archive holds and that were not analysed at a version of a specification."""
 
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterator
 
 from nwx.engine.base import Engine
 from nwx.engine.file_places import FilePlaces
@@ -9,7 +8,7 @@ from nwx.page_places import PagePlace, page_places
 from nwx.steering.running.page_reader import PageTask, stored_source
 from nwx.steering.specifications.specification import CrawlSpecification
 
-_BATCH_PAGES = 1_000
+_BATCH_PAGES, _BATCH_CAPTURES = 1_000, 10_000
 _LAST_KEY = "\U0010ffff"
 
 _Seen = Callable[[int], object]
@@ -21,33 +20,41 @@ def unanalysed_pages(
     version: str,
     seen: _Seen = lambda count: None,
 ) -> Iterator[list[PageTask]]:
-    """Yield the pages of an archive that have no scores of a version, some hundreds at a time.
+    """Yield the pages of an archive that have no scores of a version, up to a thousand at a time.
 
     They come in the order of urlkeys, those of a batch in the order of
     their places. `seen` is told of so many pages looked at.
     """
     places = FilePlaces(engine)
     index = engine.crawl_index()
-    for batch in _batches(_pages(engine, specification.collection)):
+    start: str | None = ""
+    while start is not None:
+        batch, start = _batch(engine, specification.collection, start)
         held = engine.known(batch)
         done = index.analysed(specification.name, version, held)
-        yield sorted(
-            (_task(places, batch[id]) for id in held if id not in done), key=_place_in_file
-        )
+        missing = (batch[id] for id in held if id not in done)
+        yield sorted((_task(places, page) for page in missing), key=_place_in_file)
         seen(len(batch))
 
 
-def _pages(engine: Engine, collection: str) -> Iterator[PagePlace]:
-    captures = engine.captures("", _LAST_KEY)
-    wanted = (one for one in captures if not collection or one.collection == collection)
-    return page_places(wanted)
+def _batch(engine: Engine, collection: str, start: str) -> tuple[dict[str, PagePlace], str | None]:
+    """Return pages from a urlkey on by the ids of their documents, and the next urlkey.
 
-
-def _batches(pages: Iterable[PagePlace]) -> Iterator[dict[str, PagePlace]]:
-    """Yield pages by the ids of their documents; of several captures of one the first counts."""
-    rest = iter(pages)
-    while some := list(islice(rest, _BATCH_PAGES)):
-        yield {page.document_id: page for page in reversed(some)}
+    All pages of a urlkey are in one batch; of several captures of a
+    document the first counts. The archive is not read while these are
+    analysed, which may take long.
+    """
+    found: dict[str, PagePlace] = {}
+    last = start
+    for count, capture in enumerate(engine.captures(start, _LAST_KEY)):
+        is_full = len(found) >= _BATCH_PAGES or count >= _BATCH_CAPTURES
+        if is_full and capture.urlkey != last:
+            return found, capture.urlkey
+        last = capture.urlkey
+        if not collection or capture.collection == collection:
+            for page in page_places([capture]):
+                found.setdefault(page.document_id, page)
+    return found, None
 
 
 def _task(places: FilePlaces, page: PagePlace) -> PageTask:

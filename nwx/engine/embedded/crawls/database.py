@@ -88,6 +88,12 @@ def _prepare(db: sqlite3.Connection, path: Path, *, read_only: bool) -> None:
     db.execute("COMMIT")
 
 
+def has_tables(db: sqlite3.Connection) -> bool:
+    """Tell whether the tables have been made."""
+    (found,) = db.execute("PRAGMA user_version").fetchone()
+    return bool(found)
+
+
 def _check(db: sqlite3.Connection, path: Path) -> int:
     """Return the format of a file, 0 of a new one."""
     (found,) = db.execute("PRAGMA user_version").fetchone()

@@ -15,7 +15,7 @@ from nwx.engine.crawls.crawl_index import (
 )
 from nwx.engine.crawls.entries import encodable_score, specification_entry, specification_id
 from nwx.engine.embedded.crawls import scores as score_rows
-from nwx.engine.embedded.crawls.database import FILE, open_database
+from nwx.engine.embedded.crawls.database import FILE, has_tables, open_database
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.entries import IndexEntry
 from nwx.errors import EngineConflictError, EngineError
@@ -185,7 +185,7 @@ class EmbeddedCrawlIndex(CrawlIndex):
         with self._guard, self._folder.our_errors(self._path):
             if self._db is None and self._path.exists():
                 self._folder.check(writing=True)
-                self._db = open_database(self._path, read_only=self._read_only)
+                self._db = self._opened()
             if self._db is None or self._db.in_transaction:
                 yield self._db
                 return
@@ -194,6 +194,14 @@ class EmbeddedCrawlIndex(CrawlIndex):
                 yield self._db
             finally:
                 self._db.execute("ROLLBACK")
+
+    def _opened(self) -> sqlite3.Connection | None:
+        """Return a connection, None while another process makes the tables."""
+        db = open_database(self._path, read_only=self._read_only)
+        if has_tables(db):
+            return db
+        db.close()
+        return None
 
     @contextmanager
     def _writing(self, synchronous: str = "FULL") -> Iterator[sqlite3.Connection]:

@@ -101,6 +101,7 @@ def test_a_listener_that_is_stopped_keeps_what_it_found(tmp_path: Path) -> None:
         load(settings, tmp_path / "a.warc.gz", listener, stone_pages(60))
         wait_for(lambda: listener.report().analysed > 0)
         report = listener.finish(stopping=lambda: True)
+    assert report.interrupted
     assert 0 < report.analysed < 60
     assert (report.analysed + report.waiting, report.stopped) == (60, "")
     assert len(analysed_urls(settings)) == report.analysed

@@ -3,10 +3,13 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from nwx.engine.crawls.crawl_index import DocumentScore
 from nwx.engine.open import open_engine
 from nwx.importing import ImportOptions, import_files
 from nwx.settings import Settings
+from nwx.steering.running import unanalysed_pages as places_module
 from nwx.steering.running.unanalysed_pages import unanalysed_pages
 from nwx.warc.sources import expand
 from tests.hostile_analysis import STONES, stone_pages
@@ -31,5 +34,22 @@ def test_pages_without_scores_in_the_order_of_their_places(tmp_path: Path) -> No
         assert [task.place.url[-2:] for task in batch] == ["/0", "/1", "/2"]
         [batch] = unanalysed_pages(engine, STONES, "another")
         assert len(batch) == 4
-        assert list(unanalysed_pages(engine, replace(STONES, collection="other"), "v")) == []
+        assert list(unanalysed_pages(engine, replace(STONES, collection="other"), "v")) == [[]]
     assert seen == [4]
+
+
+def test_an_archive_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(places_module, "_BATCH_PAGES", 3)
+    settings = Settings(str(tmp_path / "archive"))
+    pages = stone_pages(8)
+    again = [replace(page, timestamp="20160101000000") for page in pages]
+    other = [replace(page, body=page.body + b"!") for page in again]
+    path = write_warc(tmp_path / "a.warc.gz", [*pages, *again, *other])
+    with open_engine(settings) as engine:
+        engine.create()
+        import_files(engine, settings, expand([str(path)]), ImportOptions(jobs=1))
+        batches = list(unanalysed_pages(engine, STONES, "v"))
+    assert len(batches) > 3
+    found = [task.place for batch in batches for task in batch]
+    assert len(found) == len({place.document_id for place in found}) == 16
+    assert sum(place.timestamp.startswith("2015") for place in found) == 8
