@@ -125,7 +125,7 @@ def _is_own_path(path: str, html: bytes, url: str) -> bool:
     domain = re.escape(url_parts(url).domain)
     origin = rf"(?:(?:https?:)?//(?:[\w.-]{{0,100}}\.)?{domain})?"
     own = rf"(?:src|href|action)\s*=\s*[\"']?{origin}[^\"'<>\s:?]{{0,200}}(?:{path})"
-    return re.search(own.encode(), html) is not None
+    return re.search(own.encode(), html, re.IGNORECASE) is not None
 
 
 @cache
