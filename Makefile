@@ -4,6 +4,7 @@
 # make lint   check format, style, types and imports
 # make format format the code
 # make docs   write docs/commands.md from the commands' --help
+# make crawlers download the crawlers that the tests run: Heritrix, warcprox, Scrapy
 # make lock   resolve the newest versions of all dependencies into requirements.lock
 # make audit  look up known vulnerabilities of the locked versions
 # make wheel  build the wheel in dist/

@@ -70,11 +70,11 @@ class FeedState:
 
         Raises SourceError where that cannot be, or another feed has it.
         """
+        # Without a write-ahead log, which needs memory that network file systems do not share.
         self._path = folder / FILE_NAME
         self._lock = _locked(folder / LOCK_NAME)
         try:
             self._db = sqlite3.connect(self._path, isolation_level=None)
-            self._db.execute("PRAGMA journal_mode = WAL")
             self._db.executescript(_SCHEMA)
         except sqlite3.Error as error:
             self._lock.close()

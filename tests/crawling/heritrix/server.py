@@ -20,7 +20,7 @@ from tests.crawling.heritrix.distribution import prepare
 from tests.elasticsearch.jdk import find_jdk
 
 _USER, _PASSWORD = "tests", "only-on-loopback"
-_SECONDS = 90
+_SECONDS = 240
 _STATUS = re.compile(r"<crawlControllerState>(\w+)<")
 _PROFILE = {
     "metadata.operatorContactUrl": "http://crawls.example/",
