@@ -15,6 +15,7 @@ from webapp.cdx import dedup, memento
 from webapp.cdx import routes as cdx
 from webapp.cdx.origins import origins_of
 from webapp.cdx.service import CdxService
+from webapp.crawls import api as crawl_api
 from webapp.crawls import comparison
 from webapp.crawls import editor as crawl_editor
 from webapp.crawls import page as crawls
@@ -54,6 +55,7 @@ _MODULES = (
     missing_page,
     crawls,
     crawl_editor,
+    crawl_api,
     comparison,
     entities,
     sparql,

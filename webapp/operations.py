@@ -1,6 +1,7 @@
 """All that programs can ask of this application."""
 
 from webapp.cdx.operations import CDX_OPERATIONS
+from webapp.crawls.operations import CRAWL_OPERATIONS
 from webapp.entities.operations import ENTITY_OPERATIONS
 from webapp.explore.operations import FACET_OPERATIONS
 from webapp.links.operations import LINK_OPERATIONS
@@ -11,6 +12,7 @@ ALL_OPERATIONS = (
     *SEARCH_OPERATIONS,
     *FACET_OPERATIONS,
     *LINK_OPERATIONS,
+    *CRAWL_OPERATIONS,
     *ENTITY_OPERATIONS,
     *CDX_OPERATIONS,
     *QUEUE_OPERATIONS,

@@ -170,7 +170,7 @@ def _summary(specification: Any) -> str:
     )
 
 
-@command.command()
+@command.command("show")
 @click.argument("name")
 @_VERSION
 @click.option(
@@ -180,7 +180,7 @@ def _summary(specification: Any) -> str:
     help="Write it anew, without comments.  [default: the text as it was added]",
 )
 @click.pass_obj
-def show(settings: Settings, name: str, version: str, form: Any) -> None:
+def show_specification(settings: Settings, name: str, version: str, form: Any) -> None:
     """Print a crawl specification."""
     from nwx.steering.specifications.files import write_specification
     from nwx.steering.specifications.specification_store import (
@@ -194,11 +194,11 @@ def show(settings: Settings, name: str, version: str, form: Any) -> None:
     click.echo(clean_lines(text), nl=not text.endswith("\n"))
 
 
-@command.command()
+@command.command("versions")
 @click.argument("name")
 @_JSON
 @click.pass_obj
-def versions(settings: Settings, name: str, as_json: bool) -> None:
+def list_versions(settings: Settings, name: str, as_json: bool) -> None:
     """List all that was saved of a crawl specification, the last first."""
     from nwx.steering.specifications.specification_store import stored_specification
 

@@ -10,15 +10,22 @@ from flask.testing import FlaskClient
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from nwx.engine.base import Engine
+from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.links.build import InlinkBuildOptions, invert_links
-from tests.web.archive import batch
+from tests.web.addresses import FIRST
+from tests.web.archive import HOME, batch
 from tests.web.chromium import ARGUMENTS, find_browser
 from tests.web.serving import serving
 from tests.web.triples_archive import write_triples
 from webapp import create_app
 
 REPLAY_PORT = 9_999
+LINKS = (
+    LinkScore("http://www.example.org/slate", 0.5, "content", {"near": 0.5}, "keyword slate"),
+    LinkScore("http://ads.example.org/", None, "advertisement", {}, "blacklist host"),
+)
+SCORE = DocumentScore("stones", "v1", FIRST, HOME, "20100101000000", 0.5, links=LINKS)
 
 
 @pytest.fixture(scope="session")
@@ -29,6 +36,8 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         engine.create()
         engine.write(batch())
         engine.refresh()
+        engine.crawl_index().save_specification("stones", "v1", "name = 'stones'\n")
+        engine.crawl_index().put_scores([SCORE])
         reopen = partial(EmbeddedEngine, folder, read_only=True)
         invert_links(engine, reopen, InlinkBuildOptions(workers=1))
         yield engine

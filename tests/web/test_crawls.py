@@ -205,3 +205,24 @@ def test_a_specification_that_is_no_longer_taken_is_shown(
     archive.crawl_index().save_specification("votes", "v1", "name = 'votes'\nolder = 1\n")
     assert "cannot read the specification" in client.get("/crawls/votes").text
     assert "older = 1" in client.get("/crawls/votes/edit").text
+
+
+def test_programs_ask_for_crawls_and_their_links(client: FlaskClient, archive: Engine) -> None:
+    assert client.get("/api/crawls").json == []
+    save(client)
+    links = (
+        LinkScore("http://a.test/", 0.75, "content", {"document": 0.25, "near": 0.5}, "keyword"),
+        LinkScore("http://b.test/", None, "login", {}, "blacklist host b.test"),
+    )
+    archive.crawl_index().put_scores([DocumentScore(*PAGE, links=links)])
+    (found,) = client.get("/api/crawls").json or ()
+    assert (found["name"], found["number"]) == ("votes", 1)
+    assert found["analysed"] == [{"version": "v1", "documents": 1, "urls": 2}]
+    listed = client.get("/api/crawls/votes/links").json or []
+    assert [one["relevance"] for one in listed] == [0.75, None]
+    assert listed[0]["parts"] == {"document": 0.25, "near": 0.5}
+    assert listed[0]["via"] == "http://page.test/"
+    assert client.get("/api/crawls/votes/links?host=B.test&limit=5").json == listed[1:]
+    assert client.get("/api/crawls/votes/links?limit=0").json == []
+    assert client.get("/api/crawls/nobody/links").status_code == 404
+    assert client.get("/api/crawls/votes/links?limti=5").status_code == 400

@@ -1,0 +1,77 @@
+"""What programs can ask of crawls, and the answers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from nwx.searching.answers import Count, Timestamp
+from webapp.site.openapi import COUNT, ERRORS, NOT_FOUND, Operation, Parameter
+
+MOST_LINKS_ANSWERED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisAnswer:
+    """How many documents were analysed at a version, and how many URLs their links lead to."""
+
+    version: str
+    documents: Count
+    urls: Count
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlAnswer:
+    """A crawl specification: what was saved last, and the versions that documents were analysed at.
+
+    `number` counts what was saved under the name; `version` changes with what analysis depends on.
+    """
+
+    name: str
+    number: Count
+    version: str
+    saved: Timestamp
+    analysed: tuple[AnalysisAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredLinkAnswer:
+    """A linked URL: its highest relevance, null where it is blacklisted, and what made it.
+
+    `via` is the page with that link. The parts add up to the relevance.
+    """
+
+    url: str
+    relevance: float | None
+    role: str
+    parts: Mapping[str, float]
+    reason: str
+    via: str
+
+
+SCORED_LINKS_PARAMETERS = (
+    Parameter("host", "URLs of this host"),
+    Parameter("version", "scores of this version; those that were written last without it"),
+    Parameter("offset", "the URLs to skip", {**COUNT, "default": 0}),
+    Parameter(
+        "limit", "the URLs to return", {**COUNT, "maximum": MOST_LINKS_ANSWERED, "default": 100}
+    ),
+)
+
+CRAWL_OPERATIONS = (
+    Operation(
+        "crawls",
+        "/api/crawls",
+        "The crawl specifications",
+        (),
+        tuple[CrawlAnswer, ...],
+        errors=ERRORS,
+        example="/api/crawls",
+    ),
+    Operation(
+        "crawlLinks",
+        "/api/crawls/{name}/links",
+        "The linked URLs of a crawl by relevance, blacklisted ones at the end",
+        (Parameter("name", "the crawl", place="path"), *SCORED_LINKS_PARAMETERS),
+        tuple[ScoredLinkAnswer, ...],
+        errors={**ERRORS, **NOT_FOUND},
+    ),
+)
