@@ -12,11 +12,13 @@ from flask.testing import FlaskClient
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.queue.crawl_queue import LeaseLimits, QueueCounts
+from nwx.settings import Settings
 from nwx.steering.queue.lease_limits import SpecificationLimits
 from nwx.steering.queue.protocol import MOST_REQUEST_BYTES
 from webapp import create_app
 from webapp.queue.service import QueueService
 from webapp.server.queue_alone import create_queue_app
+from webapp.server.service import prepare_queue_file
 
 TOKEN = "let me in"
 AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}
@@ -182,6 +184,21 @@ def test_the_limits_of_a_specification(engine: Engine) -> None:
         "b.example"
     ]
     assert len(following(client, "n=20")) == 8
+
+
+def test_an_import_is_not_in_the_way_of_the_queue(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nwx.engine.embedded.engine._APPEND_WAIT_SECONDS", 0.0)
+    settings = Settings(engine=str(tmp_path / "archive"))
+    prepare_queue_file(settings)
+    with EmbeddedEngine(tmp_path / "archive") as importing:
+        importing.create()
+        prepare_queue_file(settings)
+        with EmbeddedEngine(tmp_path / "archive") as engine:
+            client = create_queue_app(QueueService(engine, TOKEN)).test_client()
+            assert post(client, [A])[1]["new"] == 1
+            assert len(following(client)) == 1
 
 
 def test_health(client: FlaskClient) -> None:

@@ -13,7 +13,7 @@ from nwx.steering.queue.lease_limits import POLITE_LIMITS, SpecificationLimits
 from webapp.hosts import HostCheck
 from webapp.queue import routes
 from webapp.queue.service import MOST_URLS, QueueService
-from webapp.server.service import DEFAULT_THREADS, ended_by_sigterm, prepare_archive
+from webapp.server.service import DEFAULT_THREADS, ended_by_sigterm, prepare_queue_file
 from webapp.server.sockets import address_of, listen, place_of
 from webapp.server.worker import OpenedApplication, WorkerOrder
 from webapp.server.worker_pool import WorkerPool
@@ -72,7 +72,7 @@ def serve_queue(settings: QueueServerSettings, ready: Callable[[str], object]) -
     with ExitStack() as stack:
         stack.enter_context(ended_by_sigterm())
         listening = stack.enter_context(listen(settings.host, settings.port))
-        prepare_archive(settings.archive)
+        prepare_queue_file(settings.archive)
         maker = QueueServerMaker(settings)
         order = WorkerOrder(maker, place_of(listening), settings.threads, settings.token)
         pool = WorkerPool(listening, settings.workers, order)

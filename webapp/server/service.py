@@ -127,8 +127,10 @@ def serve_pages(
         stack.enter_context(ended_by_sigterm())
         listening = stack.enter_context(listen(settings.host, settings.port))
         search = address_of(listening)
-        if settings.writes:
+        if settings.cdx_token:
             prepare_archive(archive)
+        elif settings.queue_token:
+            prepare_queue_file(archive)
         replay = playing = None
         if settings.replay:
             replay = _playback(stack, archive, settings, listening)
@@ -146,6 +148,15 @@ def prepare_archive(archive: Settings) -> None:
     """Make an archive that captures are written to where there is none yet."""
     with open_engine(archive) as engine:
         make_ready(engine)
+
+
+def prepare_queue_file(archive: Settings) -> None:
+    """Make an archive with a queue where there is none yet; an import that runs is not in the way.
+
+    Nobody else makes the tables of the queue when the workers first need them.
+    """
+    with open_engine(archive) as engine:
+        engine.crawl_queue().put(())
 
 
 def _playback(
