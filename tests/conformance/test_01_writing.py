@@ -23,7 +23,9 @@ def test_entries_are_counted_as_new_once(engine: Engine) -> None:
     assert engine.write(both) == Written(documents=2, replaced=0, captures=2, dates=2)
     assert engine.write(both) == Written(documents=0, replaced=0, captures=0, dates=0)
     engine.refresh()
-    assert [engine.count(index) for index in IndexName] == [2, 2, 2, 0, 0, 0, 0]
+    counts = {index: engine.count(index) for index in IndexName}
+    full = dict.fromkeys((IndexName.DOCUMENTS, IndexName.DATES, IndexName.CAPTURES), 2)
+    assert counts == dict.fromkeys(IndexName, 0) | full
 
 
 def test_a_document_is_given_back_as_it_was_written(engine: Engine) -> None:
