@@ -29,6 +29,7 @@ PAGES |= {"/documents/{document_id}/diff/{other_id}"}
 PAGES |= {"/crawls", "/crawls/new", "/crawls/{name}", "/crawls/{name}/edit"}
 PAGES |= {"/crawls/{name}/versions", "/crawls/{name}/restore"}
 PAGES |= {"/crawls/{name}/specification.{form}"}
+PAGES |= {"/crawls/compare", "/crawls/compare/{name}.{form}", "/crawls/compare/numbers.json"}
 VALUES = {"document_id": FIRST, "suffix": "csv", "form": "svg", "variant": "ia"}
 VALUES |= {"collection": "default", "url": HOME, "name": "stones"}
 QUERIES = {
