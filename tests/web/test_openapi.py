@@ -28,15 +28,16 @@ PAGES |= {"/documents/compare", "/documents/of", "/documents/{document_id}"}
 PAGES |= {"/documents/{document_id}/diff/{other_id}"}
 PAGES |= {"/crawls", "/crawls/new", "/crawls/{name}", "/crawls/{name}/edit"}
 PAGES |= {"/crawls/{name}/versions", "/crawls/{name}/restore"}
-PAGES |= {"/crawls/{name}/specification.{form}"}
-PAGES |= {"/crawls/compare", "/crawls/compare/{name}.{form}", "/crawls/compare/numbers.json"}
+PAGES |= {"/crawls/{name}/specification.{form}", "/crawls/compare"}
 VALUES = {"document_id": FIRST, "suffix": "csv", "form": "svg", "variant": "ia"}
-VALUES |= {"collection": "default", "url": HOME, "name": "stones"}
+VALUES |= {"collection": "default", "url": HOME, "name": "stones", "chart": "overlap"}
 QUERIES = {
     "versions": f"url={HOME}",
     "sparql": "query=ASK+{+?s+?p+?o+}",
     "links": "url=http://www.example.org/about",
     "facetCaptures": "limit=2",
+    "compareCrawls": "a=default&b=blogs",
+    "exportComparison": "a=default&b=blogs",
     "dedup": "digest=sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ",
 }
 

@@ -106,21 +106,21 @@ def numbers() -> ResponseReturnValue:
     return jsonify(comparison_json(_complete()))
 
 
-@blueprint.get("/<name>.<form>")
-def chart(name: str, form: str) -> ResponseReturnValue:
+@blueprint.get("/<chart>.<form>")
+def chart_picture(chart: str, form: str) -> ResponseReturnValue:
     """Return a chart of the page as a picture."""
     if form not in FORMS:
         raise NotFound(f"charts come as {' and '.join(FORMS)}, not as {form!r}")
     scheme = parameters.text(request.args, "scheme", 10) or theme.SCHEMES[0]
     if scheme not in theme.SCHEMES:
         raise UsageError(f"scheme is {scheme!r}; choose one of {', '.join(theme.SCHEMES)}")
-    found = comparison_charts(_complete()).get(name)
+    found = comparison_charts(_complete()).get(chart)
     if found is None:
-        raise NotFound(f"this comparison has no chart {name!r}")
+        raise NotFound(f"this comparison has no chart {chart!r}")
     wanted, mimetype = FORMS[form]
     looks = theme.config(scheme, background=True)
     response = Response(draw_picture(found.spec, looks, wanted), mimetype=mimetype)
-    response.headers["Content-Disposition"] = f'inline; filename="{name}.{form}"'
+    response.headers["Content-Disposition"] = f'inline; filename="{chart}.{form}"'
     return response
 
 

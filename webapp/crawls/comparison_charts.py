@@ -14,6 +14,9 @@ from nwx.steering.comparison.comparison_json import AGES, ages
 from nwx.steering.comparison.document_relevance import SCORE_BINS
 from webapp.explore.charts import PICTURE_WIDTH
 
+CHARTS = ("overlap", "harvest", "relevance", "freshness")
+"""The names of all charts that a comparison may have."""
+
 _ROWS_A_GROUP = 2
 
 

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from nwx.charts.theme import SCHEMES
 from nwx.searching.answers import Count, Timestamp
+from webapp.crawls.comparison_charts import CHARTS
 from webapp.site.openapi import COUNT, ERRORS, NOT_FOUND, Operation, Parameter
 
 MOST_LINKS_ANSWERED = 10_000
@@ -56,6 +58,12 @@ SCORED_LINKS_PARAMETERS = (
     ),
 )
 
+_COMPARED = (
+    Parameter("a", "a collection", required=True),
+    Parameter("b", "another collection"),
+    Parameter("spec", "the name of a crawl, by whose specification relevance is told"),
+)
+
 CRAWL_OPERATIONS = (
     Operation(
         "crawls",
@@ -72,6 +80,27 @@ CRAWL_OPERATIONS = (
         "The linked URLs of a crawl by relevance, blacklisted ones at the end",
         (Parameter("name", "the crawl", place="path"), *SCORED_LINKS_PARAMETERS),
         tuple[ScoredLinkAnswer, ...],
+        errors={**ERRORS, **NOT_FOUND},
+    ),
+    Operation(
+        "compareCrawls",
+        "/crawls/compare/numbers.json",
+        "Two collections compared, or one with a crawl specification",
+        _COMPARED,
+        media_types=("application/json",),
+        errors={**ERRORS, **NOT_FOUND},
+    ),
+    Operation(
+        "exportComparison",
+        "/crawls/compare/{chart}.{form}",
+        "A chart of that as a picture",
+        (
+            Parameter("chart", "what it shows", {"enum": list(CHARTS)}, place="path"),
+            Parameter("form", "the format", {"enum": ["svg", "png"]}, place="path"),
+            Parameter("scheme", "the colours", {"enum": list(SCHEMES)}),
+            *_COMPARED,
+        ),
+        media_types=("image/svg+xml", "image/png"),
         errors={**ERRORS, **NOT_FOUND},
     ),
 )
