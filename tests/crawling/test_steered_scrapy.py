@@ -22,9 +22,8 @@ ROLLING = ("--size", "1", "--dedup-db-file", "/dev/null")
 """A file a page: warcprox looks every 20 seconds only whether a file has been idle."""
 
 OFTEN = ("--interval", "0.2", "--settle", "0.2")
-DELAY = ("--queue-delay", "0.5", "--queue-in-flight", "2")
-"""Two pages a second of each host: without this it would be done before a page is analysed."""
 NO_DELAY = ("--queue-delay", "0", "--queue-in-flight", "0")
+"""Instead of the usual page a second of each host."""
 
 
 def settings_of(service: str) -> dict[str, str]:
@@ -59,7 +58,7 @@ def test_scrapy_finds_twice_as_much_when_it_is_steered(
         watching = ["watch", str(incoming), "--steer", str(specification), *OFTEN]
         with (
             place.started(*watching, "--json"),
-            place.served(*DELAY) as service,
+            place.served() as service,
             warcprox(incoming, *ROLLING) as proxy,
             running_spider(SCRAPY[-1], [], tmp_path, proxy, **settings_of(service)) as spider,
         ):
