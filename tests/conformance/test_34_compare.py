@@ -10,9 +10,11 @@ import pytest
 from nwx.engine.base import Engine
 from nwx.errors import UsageError
 from nwx.model import Batch, Capture
+from nwx.page_places import is_page
 from nwx.steering.comparison.comparison import RelevanceQuestion, compare
 from nwx.steering.comparison.comparison_json import comparison_json
 from nwx.steering.comparison.document_relevance import ScoreTable
+from nwx.steering.simulation.archived_web import archived_web
 from nwx.steering.specifications.specification import (
     CrawlSpecification,
     LinkRule,
@@ -185,3 +187,16 @@ def test_collections_that_are_none(archive: Engine) -> None:
         compare(archive, "a", "z")
     with pytest.raises(UsageError, match="name two collections"):
         compare(archive, "a", "a")
+
+
+def test_the_web_of_a_collection(archive: Engine) -> None:
+    payloads = {one.document_id for one in CAPTURES if is_page(one)}
+    expected = {}
+    for one in sorted(CAPTURES, key=_order):
+        succeeded = (one.status_code or 200) < 300
+        if one.collection == "a" and succeeded and one.document_id in payloads:
+            expected[one.urlkey] = one.timestamp
+    web = archived_web(archive, "a")
+    found = {page.capture.urlkey: page.timestamp for page in web.pages}
+    assert found == expected
+    assert [page.capture.urlkey for page in web.pages] == sorted(expected)
