@@ -25,5 +25,10 @@ ShowProgress = Callable[[WorkProgress], object]
 """Called now and then with how far work is."""
 
 
+def estimated_total(found: int, passed: int, entries: int) -> int:
+    """Return how many things `entries` hold, if all hold as many as the first `passed` do."""
+    return max(found, found * entries // passed) if passed else found
+
+
 def no_progress(progress: WorkProgress) -> None:
     """Show nothing."""

@@ -23,7 +23,7 @@ from nwx.steering.running.messages import (
 )
 from nwx.steering.running.page_reader import PageTask
 from nwx.steering.running.steering_run import SteeringRun
-from nwx.steering.running.unanalysed_pages import unanalysed_pages
+from nwx.steering.running.unanalysed_pages import PageSweeps, unanalysed_pages
 
 _REPORT_SECONDS = 0.5
 _NICENESS = 5
@@ -60,7 +60,7 @@ class _Steering:
     ) -> None:
         self._connection, self._stop, self._plan = connection, stop, plan
         self._engine, self._run = engine, run
-        self._sweep: Iterator[list[PageTask]] | None = None
+        self._sweeps = PageSweeps(self._all_pages)
         self._is_finishing = False
         self._told = 0.0
         self.taken = 0
@@ -68,8 +68,8 @@ class _Steering:
     def work(self) -> None:
         """Do what is wanted until the end."""
         while self._has_work():
-            if self._sweep and self._run.wants_more:
-                self._go_on_with_sweep()
+            if self._run.wants_more and not self._sweeps.is_over:
+                self._run.offer(self._sweeps.next_pages())
             listened = [self._connection] if self._run.room else []
             for _ in self._run.turn(listened):
                 self._obey(self._connection.recv())
@@ -83,7 +83,7 @@ class _Steering:
     def _has_work(self) -> bool:
         if not self.is_left_to_work():
             return False
-        return not self._is_finishing or self._sweep is not None or self._run.is_busy
+        return not self._is_finishing or not self._sweeps.is_over or self._run.is_busy
 
     def _obey(self, order: Order) -> None:
         if isinstance(order, NewPages):
@@ -91,18 +91,12 @@ class _Steering:
             self._run.offer(PageTask(place, order.source) for place in order.places)
         elif order is SteeringCommand.FINISH:
             self._is_finishing = True
-        elif self._sweep is None:
-            self._run.forget_left()
-            self._sweep = unanalysed_pages(
-                self._engine, self._plan.specification, self._run.version
-            )
-
-    def _go_on_with_sweep(self) -> None:
-        batch = next(self._sweep, None) if self._sweep else None
-        if batch is None:
-            self._sweep = None
         else:
-            self._run.offer(batch)
+            self._sweeps.ask()
+
+    def _all_pages(self) -> Iterator[list[PageTask]]:
+        self._run.forget_left()
+        return unanalysed_pages(self._engine, self._plan.specification, self._run.version)
 
     def _tell(self) -> None:
         if time.monotonic() - self._told >= _REPORT_SECONDS:

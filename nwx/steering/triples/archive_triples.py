@@ -8,11 +8,11 @@ from itertools import islice
 
 from pyoxigraph import NamedNode
 
-from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.bulk.progress import ShowProgress, WorkProgress, estimated_total, no_progress
 from nwx.engine.base import Engine
 from nwx.engine.file_places import FilePlaces
 from nwx.errors import SourceError
-from nwx.model import IndexName, ReadError
+from nwx.model import Capture, IndexName, ReadError
 from nwx.page_places import PagePlace, page_places
 from nwx.settings import Settings
 from nwx.steering.analysis.page_view import PageView
@@ -68,6 +68,7 @@ class ArchiveTriples:
         self._collection, self._names = collection, names
         self._progress, self._stopping = progress, stopping
         self._report = TriplesReport()
+        self._captures_in_all = self._passed = self._found = 0
 
     def build(self) -> TriplesReport:
         """Store what pages state and what analysis found; return what was done."""
@@ -79,25 +80,34 @@ class ArchiveTriples:
         return self._report
 
     def _add_pages(self) -> None:
-        report, total = self._report, self._engine.count(IndexName.DOCUMENTS)
+        self._captures_in_all = self._engine.count(IndexName.CAPTURES)
         places = FilePlaces(self._engine)
-        captures = self._engine.captures("", _LAST_KEY)
-        wanted = (one for one in captures if self._collection in ("", one.collection))
-        seen = 0
         with PageReader(self._settings) as reader:
-            for batch in _batches(page_places(wanted)):
+            for batch in _batches(page_places(self._captures())):
                 if self._stopping():
                     return
                 wanted_of = {place: self._wanted(place) for place in batch}
                 held = self._writer.held([name for names in wanted_of.values() for name in names])
                 new = [place for place in batch if not held.issuperset(wanted_of[place])]
-                report.known += len(batch) - len(new)
+                self._found += len(batch)
+                self._report.known += len(batch) - len(new)
                 new.sort(key=lambda place: (place.collection, place.source_file, place.offset))
                 graphs = self._graphs(reader, places, new)
-                report.triples += self._writer.put(list(graphs))
-                seen += len(batch)
-                counts = {"page": report.pages, "triple": report.triples}
-                self._progress(WorkProgress("reading pages", seen, total, counts=counts))
+                self._report.triples += self._writer.put(list(graphs))
+                self._show(left=0)
+
+    def _captures(self) -> Iterator[Capture]:
+        for capture in self._engine.captures("", _LAST_KEY):
+            self._passed += 1
+            if self._collection in ("", capture.collection):
+                yield capture
+
+    def _show(self, left: int) -> None:
+        """Tell how far the build is; `left` pages of those found are still to be read."""
+        report = self._report
+        total = estimated_total(self._found, self._passed, self._captures_in_all)
+        counts = {"page": report.pages, "triple": report.triples}
+        self._progress(WorkProgress("reading pages", self._found - left, total, counts=counts))
 
     def _wanted(self, place: PagePlace) -> tuple[NamedNode, ...]:
         """Return the names of the graphs that a page is to have."""
@@ -107,7 +117,8 @@ class ArchiveTriples:
     def _graphs(
         self, reader: PageReader, places: FilePlaces, new: Sequence[PagePlace]
     ) -> Iterator[CaptureGraph]:
-        for place in new:
+        for count, place in enumerate(new):
+            self._show(left=len(new) - count)
             path = places.path(place.collection, place.source_file)
             source = stored_source(place, path) if path else None
             try:

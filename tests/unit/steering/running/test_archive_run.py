@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from nwx.bulk.progress import WorkProgress
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.errors import NwxError
@@ -103,6 +104,18 @@ def after(calls: int) -> Callable[[], bool]:
     """Return what says stop after so many calls."""
     left = iter(range(calls))
     return lambda: next(left, None) is None
+
+
+def test_progress_moves_with_the_pages_that_are_analysed(tmp_path: Path) -> None:
+    others = [Page(f"http://stones.example/{n}.png", "2015", b"x", "image/png") for n in range(5)]
+    settings = archive_of(tmp_path, [*stone_pages(20), *others])
+    shown: list[WorkProgress] = []
+    with open_engine(settings) as engine:
+        steer_archive(engine, settings, STONES, OPTIONS, shown.append)
+    done = [each.done for each in shown]
+    assert done == sorted(done)
+    assert len(set(done)) > 3
+    assert {(each.done, each.total) for each in shown[-1:]} == {(20, 20)}
 
 
 def test_only_pages_of_the_specifications_collection(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The pages of an archive that were not analysed."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,23 +9,27 @@ import pytest
 from nwx.engine.crawls.crawl_index import DocumentScore
 from nwx.engine.open import open_engine
 from nwx.importing import ImportOptions, import_files
+from nwx.page_places import PagePlace
 from nwx.settings import Settings
 from nwx.steering.running import unanalysed_pages as places_module
-from nwx.steering.running.unanalysed_pages import unanalysed_pages
+from nwx.steering.running.page_reader import PageTask
+from nwx.steering.running.unanalysed_pages import PageSweeps, unanalysed_pages
 from nwx.warc.sources import expand
 from tests.hostile_analysis import STONES, stone_pages
 from tests.warcs import Page, write_warc
+
+TASK = PageTask(PagePlace("id", "http://a.example/", "2015", "c", "a.warc.gz", 0), None)
 
 
 def test_pages_without_scores_in_the_order_of_their_places(tmp_path: Path) -> None:
     settings = Settings(str(tmp_path / "archive"))
     pages = [*stone_pages(4), Page("http://a.example/missing", "20150101000000", status="404 No")]
     path = write_warc(tmp_path / "a.warc.gz", [pages[3], *pages[:3], *pages[3:]])
-    seen: list[int] = []
+    seen: list[tuple[int, int]] = []
     with open_engine(settings) as engine:
         engine.create()
         import_files(engine, settings, expand([str(path)]), ImportOptions(jobs=1))
-        [batch] = unanalysed_pages(engine, STONES, "v", seen.append)
+        [batch] = unanalysed_pages(engine, STONES, "v", lambda *counts: seen.append(counts))
         assert [task.place.url[-2:] for task in batch] == ["/3", "/0", "/1", "/2"]
         assert all(task.source and task.source.path == str(path) for task in batch)
         done = batch[0].place
@@ -35,7 +40,7 @@ def test_pages_without_scores_in_the_order_of_their_places(tmp_path: Path) -> No
         [batch] = unanalysed_pages(engine, STONES, "another")
         assert len(batch) == 4
         assert list(unanalysed_pages(engine, replace(STONES, collection="other"), "v")) == [[]]
-    assert seen == [4]
+    assert seen == [(4, 6)]
 
 
 def test_an_archive_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,3 +58,24 @@ def test_an_archive_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.M
     found = [task.place for batch in batches for task in batch]
     assert len(found) == len({place.document_id for place in found}) == 16
     assert sum(place.timestamp.startswith("2015") for place in found) == 8
+
+
+def test_a_sweep_that_is_asked_for_on_the_way_of_another_comes_after_it() -> None:
+    begun = []
+
+    def begin() -> Iterator[list[PageTask]]:
+        begun.append(len(begun))
+        return iter([[TASK], [TASK, TASK]])
+
+    sweeps = PageSweeps(begin)
+    assert sweeps.is_over
+    assert sweeps.next_pages() == []
+    sweeps.ask()
+    sweeps.ask()
+    assert sweeps.next_pages() == [TASK]
+    sweeps.ask()
+    numbers = []
+    while not sweeps.is_over:
+        numbers.append(len(sweeps.next_pages()))
+    assert numbers == [2, 0, 1, 2, 0]
+    assert begun == [0, 1]

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from nwx.bulk.progress import WorkProgress
 from nwx.engine.crawls.crawl_index import DocumentScore
 from nwx.engine.open import open_engine
 from nwx.importing import ImportOptions, import_files
@@ -49,6 +50,13 @@ def build(settings: Settings, **more: object) -> TriplesReport:
 def entities(settings: Settings) -> dict[str, int]:
     questions = EntityQuestions(triple_store(settings), QueryLimits())
     return {one.name: one.captures for one in questions.entities()}
+
+
+def test_progress_moves_with_the_pages_that_are_read(settings: Settings) -> None:
+    shown: list[WorkProgress] = []
+    build(settings, progress=shown.append)
+    assert [each.done for each in shown] == [0, 1, 2, 3]
+    assert {each.total for each in shown} == {3}
 
 
 def test_each_page_is_read_once(settings: Settings) -> None:
