@@ -83,6 +83,7 @@ class SteeringListener:
         process = self._running()
         if process is not None:
             self._left = 0
+            self._past = replace(self._past, waiting=0)
             process.hand_over(SteeringCommand.SWEEP)
 
     def report(self) -> SteeringReport:
