@@ -13,19 +13,24 @@ from tests.hostile_analysis import STONES
 
 
 class _Scored:
-    """What an earlier run has scored."""
+    """What earlier runs have scored: at a version two pages of a host."""
+
+    def __init__(self, version: str) -> None:
+        self._version = version
 
     def document_scores(self, crawl: str, version: str = "") -> Iterator[DocumentScore]:
+        assert version == self._version
         return (
-            DocumentScore(crawl, "v", str(n), f"http://a.example/{n}", "2015", 1) for n in range(2)
+            DocumentScore(crawl, version, str(n), f"http://a.example/{n}", "2015", 1)
+            for n in range(2)
         )
 
     def analysed_versions(self, crawl: str) -> list[AnalysedVersion]:
-        return [AnalysedVersion("v", 2, 5), AnalysedVersion("older", 9, 9)]
+        return [AnalysedVersion(self._version, 2, 5)]
 
 
-def limits(wanted: Limits) -> LinkLimits:
-    return LinkLimits(replace(STONES, limits=wanted), cast(CrawlIndex, _Scored()))
+def limits(wanted: Limits, version: str = STONES.version()) -> LinkLimits:
+    return LinkLimits(replace(STONES, limits=wanted), cast(CrawlIndex, _Scored(version)))
 
 
 @pytest.mark.parametrize(("hops", "depth"), [("", 0), ("LL", 2), ("LREPI", 1), ("XLS", 3)])
@@ -55,3 +60,18 @@ def test_pages_of_a_host() -> None:
 
 def test_no_limits() -> None:
     assert limits(Limits()).allow("http://a.example/", 1_000)
+
+
+@pytest.mark.parametrize("wanted", [Limits(pages=3), Limits(pages_per_host=3)])
+def test_pages_that_are_analysed_anew_count_once(wanted: Limits) -> None:
+    some = limits(wanted, "older")
+    for number in range(2):
+        some.count(f"http://a.example/{number}")
+    assert some.allow("http://a.example/2", 1)
+    some.count("http://a.example/2")
+    assert not some.allow("http://a.example/3", 1)
+
+
+def test_pages_of_an_earlier_version_count() -> None:
+    assert not limits(Limits(pages=2), "older").allow("http://b.example/", 1)
+    assert not limits(Limits(pages_per_host=2), "older").allow("http://a.example/3", 1)
