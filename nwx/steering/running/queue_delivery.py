@@ -3,11 +3,12 @@
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
 from nwx.engine.base import Engine
-from nwx.errors import NwxError
+from nwx.errors import EngineBusyError, EngineUnavailableError, NwxError
 from nwx.steering.queue.delivery import deliver_updates
 
 _COUNT_SECONDS = 1.0
@@ -32,9 +33,13 @@ class QueueDelivery:
         """Why the queue took nothing when it was last tried, "" where all is well."""
 
     def undelivered(self) -> int:
-        """Return how many updates the queue has not taken yet; a second ago at most."""
+        """Return how many updates the queue has not taken yet, as far as it is known.
+
+        They are counted every second, unless the engine is away or busy.
+        """
         if self._thread is not None and time.monotonic() - self._counted >= _COUNT_SECONDS:
-            self._undelivered = self._engine.outbox().queues().get(self._queue, 0)
+            with suppress(EngineUnavailableError, EngineBusyError):
+                self._undelivered = self._engine.outbox().queues().get(self._queue, 0)
             self._counted = time.monotonic()
         return self._undelivered
 

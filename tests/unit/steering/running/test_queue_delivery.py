@@ -12,6 +12,7 @@ import pytest
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.engine.queue.crawl_queue import UrlUpdate
+from nwx.errors import EngineUnavailableError
 from nwx.settings import Settings
 from nwx.steering.running.queue_delivery import QueueDelivery
 
@@ -75,3 +76,15 @@ def test_the_archives_own_queue_needs_no_delivery(engine: Engine) -> None:
     with QueueDelivery(engine, "", "") as delivery:
         delivery.finish(lambda: False)
     assert (delivery.undelivered(), delivery.problem) == (0, "")
+
+
+def test_an_engine_that_is_away_for_a_moment_ends_no_analysis(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Away:
+        def queues(self) -> dict[str, int]:
+            raise EngineUnavailableError("it does not answer")
+
+    delivery = QueueDelivery(engine, "http://127.0.0.1:1/urls", "")
+    monkeypatch.setattr(engine, "outbox", Away)
+    assert delivery.undelivered() == 0
