@@ -27,6 +27,7 @@ EXTERNAL = "external"
 
 _TYPE = re.compile(rb"message/external-body\s*(?:;|$)", re.I)
 _KINDS = frozenset(("response", "resource", "conversion"))
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _LONGEST_VALUE = 8_192
 _HEAD_BYTES = 1 << 16
 _MOST_BYTES = 16 << 30
@@ -85,7 +86,7 @@ class ExternalBodies:
 def _open_below(folder: Path, path: Path) -> BinaryIO:
     """Open a regular file, of whose path no part may have become a symbolic link meanwhile."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     for part in path.parts:
         parent = handle
         try:
@@ -117,8 +118,11 @@ def _place(record: Record) -> str:
 
 
 def _parameter(message: Message, name: str) -> str:
-    value = message.get_param(name, "")
-    return collapse_rfc2231_value(value).strip() if value else ""
+    try:
+        value = message.get_param(name, "")
+        return collapse_rfc2231_value(value).strip() if value else ""
+    except ValueError as error:  # of numbers and character sets that there are not
+        raise SourceError(f"its parameter {name!r} cannot be read") from error
 
 
 def _path(name: str) -> str:
@@ -133,7 +137,7 @@ def _path(name: str) -> str:
         if parts.scheme.lower() != "file" or parts.netloc.lower() not in ("", "localhost"):
             raise SourceError(f"{_shown(name)} is not on this machine; nothing is fetched")
         name = unquote(parts.path)
-    if "\0" in name or len(name) > _LONGEST_VALUE:
+    if "\0" in name or len(name) > _LONGEST_VALUE or _SURROGATE.search(name):
         raise SourceError("its name is none that a file can have")
     return name
 

@@ -105,6 +105,9 @@ def test_a_response_may_lie_elsewhere_with_its_head(folder: Path) -> None:
         ('access-type=anon-ftp; name="page.html"; site="a.example"', "none of a local file"),
         ('name="page.html"', "none of a local file"),
         ("access-type=local-file; name*=us-ascii''page%00.html", "none that a file can have"),
+        ("access-type=local-file; name*=utf-7''+2AA-", "none that a file can have"),
+        ("access-type=local-file; name*=undefined''page.html", "parameter 'name' cannot be read"),
+        (f"access-type=local-file; name*{'1' * 5_000}=x", "cannot be read"),
     ],
 )
 def test_everything_else_is_refused_with_a_reason(
