@@ -6,6 +6,7 @@ named, what it would have explained is left out.
 
 import json
 import re
+from string import whitespace
 from typing import Any
 
 from pyoxigraph import RdfFormat, parse
@@ -35,8 +36,9 @@ _KNOWN_CONTEXTS: tuple[tuple[re.Pattern[str], dict[str, Any]], ...] = (
     (_SCHEMA_ORG, SCHEMA_CONTEXT),
     (_STREAMS, {"@vocab": "https://www.w3.org/ns/activitystreams#"}),
 )
-_WRAPPING = re.compile(r"^\s*(?:<!--|//\s*<!\[CDATA\[|/\*\s*<!\[CDATA\[\s*\*/|<!\[CDATA\[)")
-_WRAPPING_END = re.compile(r"(?:-->|//\s*\]\]>|/\*\s*\]\]>\s*\*/|\]\]>)?[\s;]*$")
+_WRAPPING = re.compile(r"<!--|//\s*<!\[CDATA\[|/\*\s*<!\[CDATA\[\s*\*/|<!\[CDATA\[")
+_WRAPPING_END = re.compile(r"(?:-->|//\s*\]\]>|/\*\s*\]\]>\s*\*/|\]\]>)\Z")
+_BEHIND = whitespace + ";"
 
 
 class _LargeScriptError(Exception):
@@ -52,7 +54,14 @@ def read_json_ld(text: str, url: str, draft: TripleDraft) -> None:
         # Line breaks in texts are wrong, and common.
         value = json.loads(_unwrapped(text), strict=False)
         cleaned = json.dumps(_Cleaning(draft).value(value, 0))
-        for quad in parse(cleaned, format=RdfFormat.JSON_LD, base_iri=url, lenient=True):
+        quads = parse(
+            cleaned,
+            format=RdfFormat.JSON_LD,
+            base_iri=url,
+            lenient=True,
+            rename_blank_nodes=True,  # those of one script are not those of another
+        )
+        for quad in quads:
             draft.add_unchecked(quad.triple)
             if draft.is_cut:
                 break
@@ -67,7 +76,11 @@ def read_json_ld(text: str, url: str, draft: TripleDraft) -> None:
 
 def _unwrapped(text: str) -> str:
     """Return a script without the comments that old browsers needed around it."""
-    return _WRAPPING_END.sub("", _WRAPPING.sub("", text, count=1), count=1)
+    text = text.strip()
+    if opening := _WRAPPING.match(text):
+        text = text[opening.end() :]
+    # Stripped without an expression: that would try all spaces in a text of nothing else.
+    return _WRAPPING_END.sub("", text.rstrip(_BEHIND)).rstrip(_BEHIND)
 
 
 class _Cleaning:

@@ -14,6 +14,7 @@ _MOST_VISITED = 20_000  # elements that are looked at for properties
 _MOST_CHARACTERS = 2_000_000  # of texts that are taken together
 _DEEPEST = 32
 _MOST_NAMES = 10
+_TOO_MUCH = "microdata: there is more than is read of a page"
 
 _ADDRESSES = {
     **dict.fromkeys(("audio", "embed", "iframe", "img", "source", "track", "video"), "src"),
@@ -28,8 +29,10 @@ def read_microdata(tree: LexborHTMLParser, base: str, draft: TripleDraft) -> Non
     reading = _Reading(tree, base, draft)
     for element in tree.css("[itemscope]:not([itemprop])"):
         if draft.is_cut or reading.is_spent:
-            return
+            break
         reading.item(element, "", 0)
+    if reading.is_spent:
+        draft.complain(_TOO_MUCH)
 
 
 class _Reading:
@@ -55,7 +58,7 @@ class _Reading:
         if known is not None:
             return known
         if self.is_spent or depth > _DEEPEST:
-            self._draft.complain("microdata: there is more than is read of a page")
+            self._draft.complain(_TOO_MUCH)
             return None
         attributes = element.attributes
         named = attributes.get("itemid")

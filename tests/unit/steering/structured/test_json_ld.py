@@ -104,3 +104,16 @@ def test_a_flood_of_triples_is_bounded() -> None:
     html += script([{"@context": "http://schema.org", "b": f"{n}"} for n in range(900)])
     assert len(facts(html)) == MOST_TRIPLES
     assert problems(html) == (f"triples: more than {MOST_TRIPLES}, the rest was left out",)
+
+
+def test_spaces_without_end_are_passed_over() -> None:
+    # An expression that tries each of them as the begin of the end would take hours.
+    text = '{"@context": "http://schema.org", "name": "v%sv"}'
+    assert len(facts(script(text % (" " * 400_000)))) == 1
+    assert facts(script(" " * 500_000)) == set()
+
+
+def test_nodes_without_a_name_are_those_of_their_script() -> None:
+    texts = ({"@context": "http://schema.org", "@id": "_:b0", "name": name} for name in "xy")
+    html = "".join(map(script, texts))
+    assert facts(html) == {("#n1", "s:name", '"x"'), ("#n2", "s:name", '"y"')}

@@ -62,3 +62,8 @@ def test_a_flood_of_items_is_bounded() -> None:
     assert problems(f"<div itemscope itemtype='http://s.example/T'>{deep}") == (
         "microdata: there is more than is read of a page",
     )
+
+
+def test_properties_that_are_not_read_are_told() -> None:
+    flood = '<div itemscope itemtype="http://s.example/T">' + "<b>v</b>" * 30_000
+    assert problems(flood) == ("microdata: there is more than is read of a page",)
