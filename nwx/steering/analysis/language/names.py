@@ -21,6 +21,7 @@ _FEWEST_WORDS = 2
 _LONGEST_WORD = 40
 _ALL_CAPITALISED = frozenset({"de"})  # languages in which every noun begins with a capital
 _BETWEEN = frozenset({" ", "-", "’", "'", " & "})
+_SURNAME_TOO = "may"  # Theresa May
 _SENTENCE_ENDS = frozenset('.!?:;\n"“”»«•|/')
 
 
@@ -30,7 +31,8 @@ def names_in(reading: TextReading, language: str) -> list[Name]:
     A person has a title, an organisation a word that says so; other names
     are several capitalised words within a sentence, but not in German,
     where nouns have capitals too. Lines of capitalised words alone are
-    headings and menus, and looked at for persons only.
+    headings and menus, and looked at for persons only. No name begins or
+    ends with a function word of the language, such as a preposition.
     """
     found = []
     for first, last in islice(_runs(reading), _MOST_RUNS):
@@ -97,10 +99,14 @@ def _person(reading: TextReading, first: int, last: int) -> Name | None:
     titles = [place for place, word in enumerate(words) if word in PERSON_TITLES]
     if not titles and not _follows_title(reading, first):
         return None
-    start = titles[-1] + 1 if titles else 0
-    if not 1 <= len(words) - start <= _MOST_OF_PERSON or words[-1] in ORGANISATION_ENDS:
+    if words[-1] in ORGANISATION_ENDS:
         return None
-    return _named(reading, first + start, last, NameKind.PERSON)
+    if titles:
+        first += titles[-1] + 1
+    last = _end(reading, first, last)
+    if not 1 <= last - first <= _MOST_OF_PERSON or reading.lemmas[first] in reading.closed:
+        return None
+    return _named(reading, first, last, NameKind.PERSON)
 
 
 def _follows_title(reading: TextReading, index: int) -> bool:
@@ -110,9 +116,10 @@ def _follows_title(reading: TextReading, index: int) -> bool:
 
 
 def _organisation(reading: TextReading, first: int, last: int, language: str) -> Name | None:
+    first = _start(reading, first, last)
+    if reading.pieces[2 * last - 1].lower() not in ORGANISATION_ENDS:
+        last = _end(reading, first, last)
     words = [word.lower() for word in reading.pieces[2 * first + 1 : 2 * last : 2]]
-    if reading.lemmas[first] in reading.closed:
-        first, words = first + 1, words[1:]
     if len(words) < _FEWEST_WORDS:
         return None
     begins = words[0] in ORGANISATION_STARTS and (language != "en" or words[1] in PARTICLES)
@@ -124,11 +131,31 @@ def _organisation(reading: TextReading, first: int, last: int, language: str) ->
 def _other(reading: TextReading, first: int, last: int, language: str) -> Name | None:
     if language in _ALL_CAPITALISED:
         return None
-    if reading.lemmas[first] in reading.closed or _begins_sentence(reading, first):
+    if _begins_sentence(reading, first):
         first += 1
+    first = _start(reading, first, last)
+    last = _end(reading, first, last)
     if last - first < _FEWEST_WORDS:
         return None
     return _named(reading, first, last, NameKind.OTHER)
+
+
+def _start(reading: TextReading, first: int, last: int) -> int:
+    """Return where a name begins: behind function words, and particles whose name is cut off."""
+    while first < last and (
+        reading.lemmas[first] in reading.closed or reading.pieces[2 * first + 1] in PARTICLES
+    ):
+        first += 1
+    return first
+
+
+def _end(reading: TextReading, first: int, last: int) -> int:
+    """Return where a name ends: before function words."""
+    while first < last and (word := reading.lemmas[last - 1]) in reading.closed:
+        if word == _SURNAME_TOO:
+            break
+        last -= 1
+    return last
 
 
 def _begins_sentence(reading: TextReading, index: int) -> bool:
