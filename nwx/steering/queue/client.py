@@ -8,6 +8,7 @@ from typing import Self
 from urllib.parse import urlsplit, urlunsplit
 
 import requests
+from urllib3.exceptions import HTTPError
 
 from nwx.engine.queue.crawl_queue import UrlUpdate
 from nwx.errors import CrawlerError, CrawlerUnavailableError, UsageError
@@ -53,7 +54,7 @@ class QueueClient:
                 stream=True,
             ) as answer:
                 body = answer.raw.read(_MOST_ANSWER_BYTES, decode_content=True)
-        except (requests.RequestException, OSError) as error:
+        except (requests.RequestException, HTTPError, OSError) as error:
             raise CrawlerUnavailableError(
                 f"no connection to the queue at {self.address}: {error}; check that it runs"
             ) from error
@@ -66,7 +67,7 @@ class QueueClient:
         message = f"the queue at {self.address} answers {status}: {said or answer.reason}"
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _LATER:
             after = answer.headers.get("Retry-After", "")
-            seconds = min(float(after), _MOST_RETRY_SECONDS) if after.isdigit() else 0.0
+            seconds = min(float(after), _MOST_RETRY_SECONDS) if after.isdecimal() else 0.0
             return CrawlerUnavailableError(message, seconds)
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             return CrawlerError(f"{message}; check the token")
@@ -90,9 +91,14 @@ class QueueClient:
 
 def queue_address(address: str) -> str:
     """Return the address that updates are posted to; raises UsageError for what is none."""
-    parts = urlsplit(address)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"{address!r} is no address of a queue; write http://HOST:PORT")
+    wrong = f"{address!r} is no address of a queue; write http://HOST:PORT"
+    try:
+        parts = urlsplit(address)
+        is_known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError as error:
+        raise UsageError(wrong) from error
+    if not is_known:
+        raise UsageError(wrong)
     if parts.username or parts.password:
         raise UsageError("the address of a queue holds no password; give its token instead")
     path = parts.path.rstrip("/")

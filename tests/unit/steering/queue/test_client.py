@@ -20,6 +20,7 @@ class Handler(BaseHTTPRequestHandler):
 
     answer: ClassVar[tuple[int, dict[str, str], bytes]] = (200, {}, b"{}")
     requests: ClassVar[list[tuple[str, str, Any]]] = []
+    missing_bytes: ClassVar[int] = 0
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -29,7 +30,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)
-        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Content-Length", str(len(content) + self.missing_bytes))
         self.end_headers()
         self.wfile.write(content)
 
@@ -40,7 +41,7 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def address() -> Iterator[str]:
     Handler.requests.clear()
-    Handler.answer = (200, {}, b"{}")
+    Handler.answer, Handler.missing_bytes = (200, {}, b"{}"), 0
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
@@ -98,6 +99,19 @@ def test_redirects_do_not_get_the_token(address: str) -> None:
     assert len(Handler.requests) == 1
 
 
+def test_an_answer_that_breaks_off_is_asked_for_again(address: str) -> None:
+    Handler.missing_bytes = 10
+    with pytest.raises(CrawlerUnavailableError, match="no connection"):
+        send(address)
+
+
+def test_a_pause_that_is_no_number_is_passed_over(address: str) -> None:
+    Handler.answer = (503, {"Retry-After": "\xb2"}, b"busy")
+    with pytest.raises(CrawlerUnavailableError) as caught:
+        send(address)
+    assert caught.value.retry_seconds == 0
+
+
 def test_nobody_there(address: str) -> None:
     with pytest.raises(CrawlerUnavailableError, match="check that it runs"):
         send("http://127.0.0.1:9")
@@ -106,6 +120,9 @@ def test_nobody_there(address: str) -> None:
 def test_addresses() -> None:
     assert queue_address("http://q.example:80") == "http://q.example:80/urls"
     assert queue_address("https://q.example/a/urls/") == "https://q.example/a/urls"
-    for wrong in ("q.example", "ftp://q.example", "http://", "http://me:secret@q.example"):
+    for wrong in (
+        *("q.example", "ftp://q.example", "http://", "http://me:secret@q.example"),
+        *("http://q.example:99999", "http://[q.example"),
+    ):
         with pytest.raises(UsageError):
             queue_address(wrong)
