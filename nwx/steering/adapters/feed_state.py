@@ -18,7 +18,8 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS scheduled (
   key BLOB PRIMARY KEY, url TEXT NOT NULL, via TEXT NOT NULL, lease TEXT NOT NULL,
-  tries INTEGER NOT NULL, again INTEGER NOT NULL, number INTEGER NOT NULL) WITHOUT ROWID;
+  tries INTEGER NOT NULL, again INTEGER NOT NULL, number INTEGER NOT NULL,
+  until REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS fetched (
   key BLOB PRIMARY KEY, hops TEXT NOT NULL, finished INTEGER NOT NULL) WITHOUT ROWID;
 """
@@ -29,7 +30,8 @@ class ScheduledUrl(NamedTuple):
     """A URL that Heritrix is given and has not fetched yet.
 
     `tries` counts its leases, `again` tells whether it is to be fetched
-    although it was before, `number` is that of the file it was given in.
+    although it was before, `number` is that of the file it was given in,
+    and its lease lasts `until`, in seconds since 1970.
     """
 
     key: bytes
@@ -39,6 +41,7 @@ class ScheduledUrl(NamedTuple):
     tries: int
     again: bool
     number: int
+    until: float
 
 
 class FetchedUrl(NamedTuple):
@@ -128,9 +131,10 @@ class FeedState:
         """Return the URLs that were given and are not fetched."""
         return [_scheduled(row) for row in self._db.execute("SELECT * FROM scheduled")]
 
-    def scheduled_count(self) -> int:
-        """Return how many were given and are not fetched."""
-        return int(self._db.execute("SELECT count(*) FROM scheduled").fetchone()[0])
+    def open_count(self, now: float) -> int:
+        """Return how many were given and are not fetched, of those whose leases last."""
+        found = self._db.execute("SELECT count(*) FROM scheduled WHERE until > ?", (now,))
+        return int(found.fetchone()[0])
 
     def scheduled_as(self, key: bytes) -> ScheduledUrl | None:
         """Return what was given under a key and is not fetched."""
@@ -139,7 +143,7 @@ class FeedState:
 
     def schedule(self, url: ScheduledUrl) -> None:
         """Note a URL that is given."""
-        self._db.execute("INSERT OR REPLACE INTO scheduled VALUES (?, ?, ?, ?, ?, ?, ?)", url)
+        self._db.execute("INSERT OR REPLACE INTO scheduled VALUES (?, ?, ?, ?, ?, ?, ?, ?)", url)
 
     def drop(self, keys: Iterable[bytes]) -> None:
         """Forget URLs that were given."""

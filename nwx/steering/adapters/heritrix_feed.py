@@ -52,7 +52,7 @@ class HeritrixFeed:
     state: FeedState
     source: UrlSource
     options: FeedOptions = field(default_factory=FeedOptions)
-    clock: Callable[[], float] = time.monotonic
+    clock: Callable[[], float] = time.time
     counts: FeedCounts = field(default_factory=FeedCounts)
     _launch: str = ""
     _unclosed: bool = True
@@ -116,20 +116,22 @@ class HeritrixFeed:
 
     def _give_more(self) -> bool:
         """Lease URLs, and give those that Heritrix has not fetched yet."""
-        room = self.options.ahead - self.state.scheduled_count()
+        now = self.clock()
+        room = self.options.ahead - self.state.open_count(now)
         leased = self.source.lease(room, self.options.lease_seconds) if room > 0 else []
         if not leased:
             return False
         with self.state.changing():
             number = self.state.next_number()
-            given = [found for one in leased if (found := self._scheduled(one, number))]
+            until = now + self.options.lease_seconds
+            given = [found for one in leased if (found := self._scheduled(one, number, until))]
             leases = {url.lease for url in given}
             self.source.finish([one.lease for one in leased if one.lease not in leases])
         self._give(given, number)
         self.counts.given += len(given)
         return True
 
-    def _scheduled(self, queued: QueuedUrl, number: int) -> ScheduledUrl | None:
+    def _scheduled(self, queued: QueuedUrl, number: int, until: float) -> ScheduledUrl | None:
         """Note a leased URL as given; None where Heritrix would not fetch it.
 
         What the queue gives although it knows that it was fetched is to be
@@ -148,7 +150,7 @@ class HeritrixFeed:
             self.counts.unanswered += 1
             return None
         again = fetched is not None
-        found = ScheduledUrl(key, queued.url, queued.via, queued.lease, tries, again, number)
+        found = ScheduledUrl(key, queued.url, queued.via, queued.lease, tries, again, number, until)
         self.state.schedule(found)
         return found
 
@@ -163,8 +165,9 @@ class HeritrixFeed:
         """Have WARC files closed when it is time, so that nwx reads the pages in them."""
         if not self._unclosed or not self.options.close_seconds:
             return
-        idle = self.state.scheduled_count() == 0
-        if idle or self.clock() - self._written_since >= self.options.close_seconds:
+        now = self.clock()
+        idle = self.state.open_count(now) == 0
+        if idle or now - self._written_since >= self.options.close_seconds:
             with self.state.changing():
                 number = self.state.next_number()
             self.job.close_files(number)

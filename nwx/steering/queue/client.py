@@ -8,7 +8,6 @@ from typing import Self
 from urllib.parse import urlsplit, urlunsplit
 
 import requests
-from urllib3.exceptions import HTTPError
 
 from nwx.engine.queue.crawl_queue import UrlUpdate
 from nwx.errors import CrawlerError, CrawlerUnavailableError, UsageError
@@ -53,8 +52,8 @@ class QueueClient:
                 allow_redirects=False,
                 stream=True,
             ) as answer:
-                body = answer.raw.read(_MOST_ANSWER_BYTES, decode_content=True)
-        except (requests.RequestException, HTTPError, OSError) as error:
+                body = next(answer.iter_content(_MOST_ANSWER_BYTES), b"")
+        except (requests.RequestException, OSError) as error:
             raise CrawlerUnavailableError(
                 f"no connection to the queue at {self.address}: {error}; check that it runs"
             ) from error

@@ -8,7 +8,7 @@ from nwx.steering.adapters.feed_state import FeedState, ScheduledUrl, url_identi
 
 
 def scheduled(url: str) -> ScheduledUrl:
-    return ScheduledUrl(url_identity(url), url, "", f"lease of {url}", 1, False, 1)
+    return ScheduledUrl(url_identity(url), url, "", f"lease of {url}", 1, False, 1, 100.0)
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,7 @@ def test_what_was_given_and_fetched_is_remembered(tmp_path: Path) -> None:
         state.set_launch("first")
         state.set_log_place(LogPlace(7, 11))
         assert state.next_number() == 1
+    assert [state.open_count(now) for now in (99.0, 101.0)] == [2, 0]
     state.close()
     state = FeedState(tmp_path)
     assert (state.launch, state.log_place, state.next_number()) == ("first", LogPlace(7, 11), 2)
@@ -56,7 +57,7 @@ def test_what_fails_changes_nothing(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), state.changing():
         state.schedule(scheduled("http://a.example/1"))
         raise ZeroDivisionError
-    assert state.scheduled_count() == 0
+    assert not state.scheduled()
     state.close()
 
 

@@ -171,7 +171,22 @@ def test_a_url_that_heritrix_never_logs_is_given_up_after_its_second_lease(
         feed.turn()
     assert queue.finished == [URLS[0]]
     assert feed.counts.unanswered == 1
-    assert state.scheduled_count() == 0
+    assert not state.scheduled()
+
+
+def test_urls_that_heritrix_never_logs_hold_up_no_others(
+    job: Job, state: FeedState, queue: FakeQueue
+) -> None:
+    now = 0.0
+    job.launch("first")
+    options = FeedOptions(ahead=2, lease_seconds=600, close_seconds=0)
+    feed = HeritrixFeed(HeritrixJob(job.folder), state, queue, options, lambda: now)
+    feed.turn()
+    now = 599.0
+    assert not feed.turn()
+    now = 601.0
+    assert feed.turn()
+    assert job.read_actions() == {".schedule": URLS[:4]}
 
 
 def test_files_are_closed_when_nothing_is_left_or_time_has_passed(
