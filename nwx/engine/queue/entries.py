@@ -2,9 +2,10 @@
 
 import hashlib
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
+from functools import reduce
 from typing import Any
 
 from nwx.engine.queue.crawl_queue import PutCounts, QueuedUrl, UrlState, UrlUpdate
@@ -121,24 +122,41 @@ def id_of_lease(lease: str) -> str:
     return lease.partition("-")[0]
 
 
+def leases_by_id(leases: Iterable[str]) -> dict[str, list[str]]:
+    """Return leases by the ids of their entries, which may have more than one."""
+    found: dict[str, list[str]] = {}
+    for lease in leases:
+        found.setdefault(id_of_lease(lease), []).append(lease)
+    return found
+
+
+def ended(
+    known: Mapping[str, QueueEntry],
+    leases: Mapping[str, Sequence[str]],
+    end: Callable[[QueueEntry, str], QueueEntry],
+) -> dict[str, QueueEntry]:
+    """Return what entries are once `end` was done with each of their leases: those it changes."""
+    new = {id: reduce(end, leases[id], entry) for id, entry in known.items()}
+    return {id: entry for id, entry in new.items() if entry is not known[id]}
+
+
 def updated(entry: QueueEntry | None, update: UrlUpdate) -> tuple[QueueEntry | None, PutOutcome]:
     """Return what an update makes of an entry, or of a URL that is not known yet."""
     if entry is None:
         return _entered(update)
     if entry.state is UrlState.BLACKLISTED:
         return _updated_blacklisted(entry, update)
-    if update.priority is None:
-        if update.lifted:
-            return entry, PutOutcome.UNCHANGED
+    if update.priority is None and not update.lifted:
         changed = replace(entry, state=UrlState.BLACKLISTED, lease="", leased_until=0.0)
         return changed, PutOutcome.CHANGED
     requeued = update.again and entry.state is UrlState.DONE
+    priority = entry.priority if update.priority is None else update.priority
     via = update.via or entry.via
-    if not requeued and (update.priority, via) == (entry.priority, entry.via):
+    if not requeued and (priority, via) == (entry.priority, entry.via):
         return entry, PutOutcome.UNCHANGED
     state = UrlState.WAITING if requeued else entry.state
-    same = not requeued and update.priority == entry.priority
-    changed = replace(entry, priority=update.priority, via=via, state=state)
+    same = not requeued and priority == entry.priority
+    changed = replace(entry, priority=priority, via=via, state=state)
     return changed, PutOutcome.UNCHANGED if same else PutOutcome.CHANGED
 
 

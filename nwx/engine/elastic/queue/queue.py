@@ -27,8 +27,9 @@ from nwx.engine.queue.entries import (
     URL_KIND,
     QueueEntry,
     UpdateBatch,
+    ended,
     entry_from_source,
-    id_of_lease,
+    leases_by_id,
     url_entry,
 )
 from nwx.errors import EngineBusyError
@@ -176,8 +177,8 @@ class ElasticCrawlQueue(CrawlQueue):
     def release(self, leases: Sequence[str]) -> int:
         return self._end(leases, QueueEntry.released)
 
-    def _end(self, leases: Sequence[str], ended: Callable[[QueueEntry, str], QueueEntry]) -> int:
-        by_id = {id_of_lease(lease): lease for lease in leases}
+    def _end(self, leases: Sequence[str], end: Callable[[QueueEntry, str], QueueEntry]) -> int:
+        by_id = leases_by_id(leases)
         if not by_id or not self._store.has_index():
             return 0
         number = 0
@@ -186,8 +187,7 @@ class ElasticCrawlQueue(CrawlQueue):
                 pause(attempt)
             stored = self._store.read(list(by_id))
             known = {id: entry_from_source(one.source) for id, one in stored.items()}
-            new = {id: ended(entry, by_id[id]) for id, entry in known.items()}
-            new = {id: entry for id, entry in new.items() if entry is not known[id]}
+            new = ended(known, by_id, end)
             failed = self._write(new, known, stored)
             number += len(new) - len(failed)
             by_id = {id: by_id[id] for id in failed}

@@ -19,7 +19,7 @@ from nwx.engine.queue.crawl_queue import (
     UrlUpdate,
     no_limits,
 )
-from nwx.engine.queue.entries import QueueEntry, UpdateBatch, id_of_lease, url_entry
+from nwx.engine.queue.entries import QueueEntry, UpdateBatch, ended, leases_by_id, url_entry
 
 _EXPIRED_AT_ONCE = 10_000
 
@@ -66,14 +66,13 @@ class EmbeddedCrawlQueue(CrawlQueue):
     def release(self, leases: Sequence[str]) -> int:
         return self._end(leases, QueueEntry.released)
 
-    def _end(self, leases: Sequence[str], ended: Callable[[QueueEntry, str], QueueEntry]) -> int:
-        by_id = {id_of_lease(lease): lease for lease in leases}
+    def _end(self, leases: Sequence[str], end: Callable[[QueueEntry, str], QueueEntry]) -> int:
+        by_id = leases_by_id(leases)
         if not by_id or not self._database.path.exists():
             return 0
         with self._database.writing() as db:
             known = entries_of(db, list(by_id))
-            new = {id: ended(entry, by_id[id]) for id, entry in known.items()}
-            new = {id: entry for id, entry in new.items() if entry is not known[id]}
+            new = ended(known, by_id, end)
             write_entries(db, known, new)
         return len(new)
 
