@@ -32,33 +32,34 @@ def read_crawl_log(folder: Path, place: LogPlace) -> tuple[list[LoggedFetch], Lo
     """Return what was added to the log in a folder since `place`, and the place that follows it.
 
     At a checkpoint Heritrix renames crawl.log and begins another: the rest
-    of the old one is read first. A line that is not ended yet is left for
-    the next time. At most 4 MB are read; nothing where there is no log.
+    of the old one is read first, then what was renamed after it. A line
+    that is not ended yet is left for the next time. At most 4 MB are read;
+    nothing where there is no log.
     Raises SourceError where the log cannot be read.
     """
     try:
-        path = _log_of(folder, place.inode)
-        if path is None:
+        paths = _logs_from(folder, place.inode)
+        if not paths:
             return [], place
-        found, following = _read(path, place)
-        if following == place and path.name != _NAME:
-            return _read(folder / _NAME, LogPlace())
+        found, following = _read(paths[0], place)
+        if following == place and len(paths) > 1:
+            return _read(paths[1], LogPlace())
         return found, following
     except OSError as error:
         raise SourceError(f"{folder / _NAME} cannot be read: {error.strerror}") from error
 
 
-def _log_of(folder: Path, inode: int) -> Path | None:
-    """Return the log with an inode, wherever it was renamed to, or else crawl.log."""
+def _logs_from(folder: Path, inode: int) -> list[Path]:
+    """Return the logs in their order, from the one with an inode, or else from the first."""
     try:
         logs = [entry for entry in os.scandir(folder) if entry.name.startswith(_NAME)]
     except FileNotFoundError:
-        return None
+        return []
     named = {entry.name: entry.inode() for entry in logs if not entry.name.endswith(".lck")}
-    renamed = next((name for name, number in named.items() if number == inode), None)
-    if renamed is not None:
-        return folder / renamed
-    return folder / _NAME if _NAME in named else None
+    # The names of renamed logs begin with the number of the checkpoint.
+    ordered = sorted(named, key=lambda name: (name == _NAME, name))
+    first = next((place for place, name in enumerate(ordered) if named[name] == inode), 0)
+    return [folder / name for name in ordered[first:]]
 
 
 def _read(path: Path, place: LogPlace) -> tuple[list[LoggedFetch], LogPlace]:

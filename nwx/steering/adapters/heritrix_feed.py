@@ -80,9 +80,9 @@ class HeritrixFeed:
         for name in dict.fromkeys((self.state.launch or launch, launch)):
             while True:
                 found, place = self.job.fetches(name, self.state.log_place)
-                if not found:
+                if place == self.state.log_place:
                     break
-                any_found = True
+                any_found |= bool(found)
                 with self.state.changing():
                     done = self.state.fetch(found)
                     self.source.finish([url.lease for url in done])

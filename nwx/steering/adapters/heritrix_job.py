@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from nwx.errors import SourceError, UsageError
+from nwx.errors import SourceError, UrlError, UsageError
 from nwx.steering.adapters.crawl_log import LoggedFetch, LogPlace, read_crawl_log
 from nwx.values.urls import clean_url
 from nwx.warc.sources import is_archive_name
@@ -115,5 +115,12 @@ def _line(line: ScheduleLine) -> str:
     a URL without one is given as its own.
     """
     url = clean_url(line.url)
-    via = clean_url(line.via) if line.via else url
-    return f"F+ {url} {line.hops or 'L'} {via}\n"
+    return f"F+ {url} {line.hops or 'L'} {clean_via(line.via) or url}\n"
+
+
+def clean_via(via: str) -> str:
+    """Return the URL of the page that links to another, "" where it is none."""
+    try:
+        return clean_url(via)
+    except UrlError:
+        return ""

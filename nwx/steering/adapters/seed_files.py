@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from nwx.engine.queue.crawl_queue import QueuedUrl, UrlState
 from nwx.errors import UrlError
+from nwx.steering.adapters.heritrix_job import clean_via
 from nwx.values.urls import clean_url
 
 
@@ -44,11 +45,10 @@ def seed_file(urls: Sequence[QueuedUrl], form: SeedForm, crawl: str) -> Iterator
     yield from _heads(form, crawl)
     for each in urls:
         try:
-            url = _clean(each.url)
-            via = _clean(each.via) if each.via else url
+            url = clean_url(each.url)
         except UrlError:
             continue
-        yield from _entry(form, url, via)
+        yield from _entry(form, url, clean_via(each.via) or url)
 
 
 def _heads(form: SeedForm, crawl: str) -> Iterator[str]:
@@ -74,10 +74,6 @@ def _entry(form: SeedForm, url: str, via: str) -> Iterator[str]:
             yield f"F+ {url} L {via}"
         case SeedForm.HERITRIX_INCLUDE:
             yield f"F+ {url}"
-
-
-def _clean(url: str) -> str:
-    return clean_url(url).encode("utf-8", "replace").decode()
 
 
 def _quoted(text: str) -> str:

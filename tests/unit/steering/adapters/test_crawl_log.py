@@ -50,5 +50,15 @@ def test_the_rest_of_a_log_that_was_renamed_comes_before_the_new_one(tmp_path: P
     assert read_crawl_log(tmp_path, place)[0] == []
 
 
+def test_logs_of_several_checkpoints_are_read_in_their_order(tmp_path: Path) -> None:
+    for name, status in (("crawl.log.cp00001-1", 1), ("crawl.log.cp00002-2", 2), ("crawl.log", 3)):
+        write(tmp_path, PAGE.replace(" 200 ", f" {status} "), name)
+    statuses, place = [], LogPlace()
+    for _ in range(4):
+        found, place = read_crawl_log(tmp_path, place)
+        statuses += [fetch.status for fetch in found]
+    assert statuses == [1, 2, 3]
+
+
 def test_there_is_nothing_before_there_is_a_log(tmp_path: Path) -> None:
     assert read_crawl_log(tmp_path / "logs", LogPlace()) == ([], LogPlace())

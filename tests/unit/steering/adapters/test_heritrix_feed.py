@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from nwx.errors import CrawlerUnavailableError
+from nwx.steering.adapters import crawl_log
 from nwx.steering.adapters.feed_state import FeedState
 from nwx.steering.adapters.heritrix_feed import FeedOptions, HeritrixFeed
 from nwx.steering.adapters.heritrix_job import HeritrixJob
@@ -121,6 +122,18 @@ def test_a_new_launch_is_given_all_that_the_one_before_did_not_fetch(
     job.fetch(*URLS[1:4])
     feed.turn()
     assert sorted(queue.finished) == URLS[:4]
+
+
+def test_a_part_of_the_log_without_pages_is_passed_over(
+    job: Job, state: FeedState, queue: FakeQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(crawl_log, "_MOST_BYTES", 200)
+    job.launch("first")
+    feed = feed_of(job, state, queue)
+    feed.turn()
+    job.fetch(*["dns:a.example"] * 9, URLS[0])
+    feed.turn()
+    assert queue.finished == [URLS[0]]
 
 
 def test_a_queue_that_is_away_loses_no_fetch(job: Job, state: FeedState, queue: FakeQueue) -> None:

@@ -31,6 +31,12 @@ def test_urls_are_scheduled_in_files_that_are_whole(job: HeritrixJob) -> None:
     assert sorted(path.name for path in job.folder.iterdir()) == ["action", "crawler-beans.cxml"]
 
 
+def test_a_page_before_that_is_no_url_is_left_out(job: HeritrixJob) -> None:
+    job.schedule([ScheduleLine("http://a.example/1", "L", " \n")], 1)
+    written = (job.folder / "action" / "nwx-000000000001.schedule").read_text()
+    assert written == "F+ http://a.example/1 L http://a.example/1\n"
+
+
 def test_a_file_was_given_when_it_waits_or_was_read_by_that_launch(job: HeritrixJob) -> None:
     job.close_files(3)
     assert job.was_given(3, "first")
