@@ -3,6 +3,7 @@
 import json
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any, Literal
@@ -17,11 +18,14 @@ from nwx.steering.specifications.problems import (
     SpecificationProblem,
 )
 from nwx.steering.specifications.specification import CrawlSpecification, Keyword
-from nwx.steering.specifications.tables import Table
+from nwx.steering.specifications.tables import Table, shown_value
 
 MOST_SPECIFICATION_CHARACTERS = 32 << 20
 _DEEPEST_KEY = 50
-_DOTTED = re.compile(rf"(?:[^\s=#\"'.]+\s*\.\s*){{{_DEEPEST_KEY},}}")
+_DOTTED = re.compile(
+    r"""(?<![\w-])(?:(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+)"""
+    rf"{{{_DEEPEST_KEY}}}"
+)
 _TOML_PLACE = re.compile(r" \(at (?:line (\d+), )?(column \d+|end of document)\)$")
 _KEYS = [field.name for field in fields(CrawlSpecification)]
 
@@ -91,17 +95,16 @@ def _json(text: str) -> Mapping[str, Any]:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {twice!r} is there twice")
+        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"the key {shown_value(twice)} is there twice")
     return found
 
 
 def _toml(text: str) -> Mapping[str, Any]:
     # tomllib's time grows with the square of the parts of a key.
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.count(".") >= _DEEPEST_KEY and _DOTTED.match(line.lstrip(" \t[")):
-            raise ValueError(f"the key has too many parts (at line {number}, column 1)")
+    if found := _DOTTED.search(text):
+        line = text.count("\n", 0, found.start()) + 1
+        raise ValueError(f"the key has too many parts (at line {line}, column 1)")
     return tomllib.loads(text)
 
 

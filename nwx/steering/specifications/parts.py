@@ -31,6 +31,9 @@ MOST_RULES = 10_000
 MOST_EXPRESSIONS = 1_000
 """So many expressions all rules together may have: each URL is compared with each."""
 
+MOST_INSTRUCTIONS = 1_000_000
+"""So long the expressions of all rules together may be as programs of RE2: `a{1000}` has 1,000."""
+
 MOST_CONDITIONS = 200_000
 """So many conditions all rules together may have."""
 
@@ -155,6 +158,7 @@ def _choice(table: Table, key: str, known: Sequence[str], default: str) -> str:
 def rules_of(root: Table) -> Iterator[LinkRule]:
     """Yield the link rules."""
     expressions, conditions = 0, 0
+    sizes: list[int] = []
     for table in root.tables("rules", MOST_RULES):
         table.check_keys(("action", *CONDITION_KEYS))
         action = _choice(table, "action", list(RuleAction), RuleAction.PREFER)
@@ -164,7 +168,7 @@ def rules_of(root: Table) -> Iterator[LinkRule]:
             table.note("", f"covers nothing; it needs one of {', '.join(CONDITION_KEYS)}")
         rule = LinkRule(
             RuleAction(action),
-            tuple(_expressions(table)),
+            tuple(_expressions(table, sizes)),
             tuple(_conditions(table, "surts", surt_problem)),
             tuple(_conditions(table, "hosts", host_problem)),
         )
@@ -180,7 +184,8 @@ def rules_of(root: Table) -> Iterator[LinkRule]:
             return
 
 
-def _expressions(table: Table) -> Iterator[str]:
+def _expressions(table: Table, sizes: list[int]) -> Iterator[str]:
+    """Yield the expressions of a rule; `sizes` are those of all before, and get those of these."""
     for place, value in table.items("expressions", MOST_EXPRESSIONS):
         entry = Table({place: value}, "", table.problems)
         if not isinstance(value, str) or len(value) > MAX_EXPRESSION_CHARACTERS:
@@ -188,6 +193,11 @@ def _expressions(table: Table) -> Iterator[str]:
         elif reason := expression_problem(value):
             entry.note(place, reason)
         else:
+            sizes.append(compile_expression(value).programsize)
+            if sum(sizes) > MOST_INSTRUCTIONS:
+                reason = "and those before have too many repetitions or classes together"
+                entry.note(place, f"{shown_value(value)} {reason}")
+                return
             yield value
 
 

@@ -8,6 +8,8 @@ from typing import NamedTuple
 MOST_SCANNED_CHARACTERS = 2 << 20
 """In longer texts lines are not looked for."""
 
+_LONGEST_PATH = 200  # characters; what has a longer one is no part of a specification
+
 _TOKEN = re.compile(
     r'(?P<text>"""(?:[^\\]|\\.)*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\')'
     r"|(?P<comment>#[^\n]*)|(?P<sign>[\[\]{},=\n])|(?P<colon>:)|(?P<word>[^\s\[\]{},=:\"'#]+)",
@@ -79,7 +81,7 @@ class _Scan:
         if is_list:
             self.lines.setdefault(path, line)
             self._counts[path] += 1
-            path = f"{path}[{self._counts[path]}]"
+            path = _inside(path, f"[{self._counts[path]}]")
         self.lines[path] = line
         self._skip("]")
         return path
@@ -87,7 +89,7 @@ class _Scan:
     def _entry(self, table: str) -> None:
         token = self._peek()
         key = self._key(("=", ":"))
-        path = f"{table}.{key}" if table else key
+        path = _inside(table, f".{key}") if table else key
         if token is not None:
             self.lines.setdefault(path, token.line)
         if self._is("=", ":"):
@@ -99,7 +101,7 @@ class _Scan:
         while (token := self._peek()) is not None and not self._is(*ends, "\n"):
             parts.append(token.text.strip("\"'"))
             self._at += 1
-        return "".join(parts)
+        return "".join(parts)[:_LONGEST_PATH]
 
     def value(self, path: str) -> None:
         """Read a value: a list, a table, or anything else up to its end."""
@@ -118,8 +120,9 @@ class _Scan:
         self._skip("\n", ",")
         while (token := self._peek()) is not None and not self._is("]"):
             number += 1
-            self.lines[f"{path}[{number}]"] = token.line
-            self.value(f"{path}[{number}]")
+            place = _inside(path, f"[{number}]")
+            self.lines.setdefault(place, token.line)
+            self.value(place)
             self._skip("\n", ",")
         self._at += 1
 
@@ -132,6 +135,11 @@ class _Scan:
             self._skip("\n", ",")
             self._at = max(self._at, before + 1)
         self._at += 1
+
+
+def _inside(path: str, part: str) -> str:
+    """Return the path of a part, or that of the whole where it would be too long."""
+    return path + part if len(path) + len(part) <= _LONGEST_PATH else path
 
 
 def _tokens(text: str) -> Iterator[_Token]:

@@ -4,7 +4,6 @@ A value that is wrong is noted and given as if it was not there, so that all
 problems are found at once.
 """
 
-import math
 from collections.abc import Collection, Iterator, Mapping
 from datetime import date, time
 from typing import Any
@@ -48,7 +47,8 @@ class Table:
             if key not in known:
                 like = most_similar(key, known)
                 advice = f"did you mean {like!r}?" if like else f"known are {', '.join(known)}"
-                self.note(key[:_SHOWN], f"is not known here; {advice}")
+                shown = key[:_SHOWN] if key.isprintable() else shown_value(key)
+                self.note(shown, f"is not known here; {advice}")
 
     def text(self, key: str, default: str = "", most: int = 1_000) -> str:
         """Return a text without blanks around it."""
@@ -69,8 +69,9 @@ class Table:
         found = self._value(key, (int, float), "a number")
         if found is None:
             return default
-        if not (math.isfinite(found) and least <= found <= most):
-            self.note(key, f"is {found:g}; it must be from {least:g} to {most:g}")
+        if not least <= found <= most:  # so is no number that is not finite
+            shown = shown_value(found) if isinstance(found, int) else f"{found:g}"
+            self.note(key, f"is {shown}; it must be from {least:g} to {most:g}")
             return default
         return float(found)
 
@@ -78,7 +79,7 @@ class Table:
         """Return a whole number between two, which are in; None where there is none."""
         found = self._value(key, int, "a whole number")
         if found is not None and not least <= found <= most:
-            self.note(key, f"is {found:,}; it must be from {least:,} to {most:,}")
+            self.note(key, f"is {shown_value(found)}; it must be from {least:,} to {most:,}")
             return None
         return None if found is None else int(found)
 

@@ -85,6 +85,10 @@ def test_texts_stand_for_keywords_and_entities() -> None:
         ("x = " + "[" * 100_000, "", "nested too deeply"),
         ('{"x":' * 100_000, "", "nested too deeply"),
         ("a = 1\n" + "a.b." * 20_000 + "c = 1", "column 1", "too many parts"),
+        ("a = 1\n" + '"a" . ' * 100_000 + "c = 1", "column 1", "too many parts"),
+        ("a = 1\nx = {" + "a.'b'." * 50_000 + "c = 1}", "column 1", "too many parts"),
+        ("{" + "".join(f'"k{n}": 1, ' for n in range(100_000)) + '"z": 1, "z": 2}', "", "'z' is"),
+        ('{"' + "z" * 9_999 + '": 1, "' + "z" * 9_999 + '": 2}', "", "zzz… is there twice"),
         ("x = " + "1" * 10_000, "", "cannot be read: "),
         ("# " + "x" * (33 << 20), "", "at most 33,554,432 are taken"),
         ("seeds = []", "", "lacks 'name'"),
@@ -249,3 +253,25 @@ def test_conditions_of_all_rules_are_bounded() -> None:
     hosts = [f"h{n}.test" for n in range(80_000)]
     rules = [{"action": "only", "hosts": hosts}] * 3
     assert "200,000 conditions" in problems(json.dumps({"name": "a", "rules": rules}))["rules"]
+
+
+def test_expressions_of_all_rules_are_bounded_in_length_as_programs() -> None:
+    rules = [{"action": "prefer", "expressions": [rf"\pL{{100}}{n}"]} for n in range(20)]
+    assert "too many repetitions" in "".join(
+        problems(json.dumps({"name": "a", "rules": rules})).values()
+    )
+
+
+@pytest.mark.parametrize("number", ["1" + "0" * 400, "-1" + "0" * 400, "NaN", "Infinity", "1e999"])
+def test_numbers_beyond_all_bounds(number: str) -> None:
+    text = (
+        f'{{"name": "a", "limits": {{"depth": {number}}}, "thresholds": {{"relevant": {number}}}}}'
+    )
+    found = problems(text)
+    assert found.keys() == {"limits.depth", "thresholds.relevant"}
+    assert all(len(reason) < 200 for reason in found.values())
+
+
+def test_keys_that_cannot_be_printed_are_told_by_escapes() -> None:
+    (place,) = problems('{"name": "a", "\\ud800\\u001b": 1}')
+    assert place == r"'\ud800\x1b'"

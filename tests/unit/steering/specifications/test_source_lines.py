@@ -68,3 +68,10 @@ def test_long_and_deep_texts_have_no_lines() -> None:
     assert value_lines("#" * (MOST_SCANNED_CHARACTERS + 1)) == {}
     assert value_lines("x = " + "[" * 900 + "]" * 900) == {}
     assert value_lines("") == {}
+
+
+def test_paths_that_no_specification_has_are_not_kept() -> None:
+    long = "k" * 10_000
+    deep = f'{{"{long}": ' * 50 + "[" + "1, " * 1_000 + "1]" + "}" * 50
+    for text in (deep, f"{long}.{long} = [{'1,' * 1_000}]", f"[[{long}]]\n" * 1_000):
+        assert sum(map(len, value_lines(text))) < 1_000_000
