@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from nwx.values.urls import url_parts
 
 _SCHEME = re.compile(r"[a-z]+:/*\(", re.I)
-_WWW = re.compile(r",www\d*(?=[:),]|$)")
+_WWW = re.compile(r",www\d*(?=:|$)")
 
 
 def normal_surt(prefix: str) -> str:

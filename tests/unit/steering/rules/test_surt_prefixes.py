@@ -15,6 +15,8 @@ from nwx.steering.rules.surt_prefixes import SurtPrefixes, covering_hosts, norma
         ("http://(org,example,", "org,example"),
         ("https://(org,example,www,)/", "org,example)/"),
         ("org,example,", "org,example"),
+        ("org,example,www", "org,example"),
+        ("com,www,shop)/a", "com,www,shop)/a"),
         ("org,example)", "org,example)/"),
         ("(org,example,:8080)/x", "org,example:8080)/x"),
     ],
