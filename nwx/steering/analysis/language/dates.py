@@ -43,7 +43,7 @@ def dates_in(reading: TextReading) -> list[Name]:
 def _in_figures(pieces: Sequence[str], year: int) -> _Found | None:
     """Return 2002-08-12 and 12.8.2002."""
     place = 2 * year + 1
-    if pieces[place + 1 : place + 4 : 2] == ["-", "-"]:
+    if pieces[place + 1 : place + 4 : 2] == ["-", "-"] and place + 4 < len(pieces):
         return _checked(pieces[place + 2], pieces[place + 4], year)
     if year > 1 and pieces[place - 3 : place : 2] in ([".", "."], [". ", ". "]):
         return _checked(pieces[place - 2], pieces[place - 4], year - 2)

@@ -34,5 +34,9 @@ def test_what_is_no_date_is_left_out(text: str) -> None:
     assert found(f"On {text} it rained") == []
 
 
+def test_a_date_may_be_cut_at_the_end() -> None:
+    assert [found(text) for text in ("2002-08-", "2002-08-12", "2002-")] == [[], ["2002-08-12"], []]
+
+
 def test_dates_are_bounded() -> None:
     assert len(found("2002-08-12 " * (MOST_DATES + 5))) == MOST_DATES
