@@ -52,11 +52,12 @@ class SeparateIndices:
         # Imported here: an archive is searched and imported into without.
         from nwx.engine.embedded.crawls.index import EmbeddedCrawlIndex
 
-        if self._crawls is None:
-            self._crawls = EmbeddedCrawlIndex(
-                self._folder, self._make_archive, read_only=self._read_only
-            )
-        return self._crawls
+        with self._guard:
+            if self._crawls is None:
+                self._crawls = EmbeddedCrawlIndex(
+                    self._folder, self._make_archive, read_only=self._read_only
+                )
+            return self._crawls
 
     def crawl_queue(self) -> "EmbeddedCrawlQueue":
         """Return the queue of URLs for crawlers."""
