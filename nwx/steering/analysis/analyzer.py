@@ -145,7 +145,8 @@ class Analyzer:
         if verdict.outside:
             return [LinkScore(link.url, 0.0, role, {}, verdict.reason)]
         url = verdict.address or link.url
-        evidence = LinkEvidence(near, role, verdict.preferred, url not in known)
+        is_new = link.url not in known and url not in known
+        evidence = LinkEvidence(near, role, verdict.preferred, is_new)
         number, parts = formula.relevance(evidence)
         reason = "without its session id" if verdict.address else verdict.reason
         return [*scores, LinkScore(url, number, role, parts, reason)]

@@ -104,7 +104,7 @@ class NearTerms:
             found = dict.fromkeys(self._headings[link.heading], HEADING)
         if index in self._lines:
             found |= dict.fromkeys(self._lines[index], ANCHOR)
-        if link.place >= 0 and self._starts:
+        if link.start >= 0 and self._starts:
             self._add_content(link, found)
         if not found:
             return 0.0
@@ -115,10 +115,7 @@ class NearTerms:
         last = bisect_left(self._starts, link.end)
         if first == last:
             return
-        end = link.place + len(link.text)
-        content = self._page.content
-        line_start = content.rfind("\n", link.start, link.place) + 1 or link.start
-        line_end = content.find("\n", end, link.end)
+        end, line_start, line_end = self._line(link)
         for match in self._matches[first:last]:
             if match.end > link.end:
                 continue
@@ -129,3 +126,12 @@ class NearTerms:
             else:
                 near = AROUND
             found[match.term] = max(found.get(match.term, 0.0), near)
+
+    def _line(self, link: PageLink) -> tuple[int, int, int]:
+        """Return where the anchor ends, and where its line begins and ends (-1: further on)."""
+        if link.place < 0:
+            return -1, link.end, link.end
+        end = link.place + len(link.text)
+        content = self._page.content
+        line_start = content.rfind("\n", link.start, link.place) + 1 or link.start
+        return end, line_start, content.find("\n", end, link.end)

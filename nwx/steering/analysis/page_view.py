@@ -40,8 +40,9 @@ class PageLink(NamedTuple):
     visible text, `heading` is the nearest one above. `classes` are the
     names, ids, classes and roles of the elements around the link, from the
     outermost in, then its own; roles are `role:main`, its `rel` is `rel:next`. `place` is where
-    the anchor begins in the content, `start` and `end` where `around` does,
-    in characters; -1 where that is not known.
+    the anchor begins in the content, `start` and `end` where `around` begins
+    and ends, in characters; -1 where that is not known, or, for `place`,
+    where `text` is an attribute.
     """
 
     url: str
@@ -174,11 +175,13 @@ def _links(
         if count > LIMITS.links:
             problems.append(f"links: more than {LIMITS.links}, the rest was left out")
             return
-        text = _field(element.text()) if tag == "a" else ""
-        text = text or _field(attributes.get("title") or attributes.get("alt") or "")
-        start, end = words_around(content, place, len(text))
+        anchor = _field(element.text()) if tag == "a" else ""
+        text = anchor or _field(attributes.get("title") or attributes.get("alt") or "")
+        start, end = words_around(content, place, len(anchor))
         around = content[start:end] if place >= 0 else ""
         classes = surroundings.of(element, attributes)
+        if text and not anchor:
+            place = -1  # what the content has there is no part of the link
         yield PageLink(target, text, kind, around, heading, classes, place, start, end)
 
 

@@ -88,3 +88,25 @@ def test_a_document_without_its_record_is_analysed_too() -> None:
     score = Analyzer(SPECIFICATION, TermStatistics()).analyse(page, "id")
     assert score.score > 0
     assert score.links[0].parts["near"] > score.links[1].parts["near"] == 0
+
+
+def test_titles_of_links_without_text_hide_nothing_of_the_text() -> None:
+    menu = "<nav><a href=/1 title='to the first page of all pages'><img src=i></a></nav>"
+    assert analysed(f"{menu}The flood").score == analysed("The flood").score > 0
+
+
+def test_what_is_behind_a_picture_is_not_its_anchor() -> None:
+    picture = "<p><a href=/1 title='a picture of something else'><img src=i></a> The flood</p>"
+    titled = "<p><a href=/1 title='the flood'><img src=i></a> Some words</p>"
+    behind, title = (analysed(body).links[0].parts["near"] for body in (picture, titled))
+    assert 0 < behind < title
+
+
+def test_a_url_that_is_known_with_a_session_id_is_not_new_without_it() -> None:
+    session = f"{URL}1?PHPSESSID=0123456789abcdef"
+    page = page_view(f"<a href='{session}'>flood</a>".encode(), URL, "20200101000000")
+    score = Analyzer(SPECIFICATION, TermStatistics()).analyse(page, "id", known={session})
+    assert [(one.url, one.parts.get("novelty")) for one in score.links] == [
+        (session, None),
+        (f"{URL}1", 0.0),
+    ]

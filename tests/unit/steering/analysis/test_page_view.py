@@ -67,3 +67,10 @@ def test_links_are_bounded_and_the_rest_is_told() -> None:
     page = view("<a href=x>y</a> " * (LIMITS.links + 5))
     assert len(page.links) == LIMITS.links
     assert page.problems == (f"links: more than {LIMITS.links}, the rest was left out",)
+
+
+def test_a_title_of_a_link_without_text_is_no_part_of_the_content() -> None:
+    page = view("<p>Before <a href=1 title='a long title'><img src=i></a> the text behind it</p>")
+    (link,) = page.links
+    assert (link.text, link.place) == ("a long title", -1)
+    assert link.around == page.content[link.start : link.end] == "Before  the text behind it"
