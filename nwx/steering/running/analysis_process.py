@@ -6,7 +6,7 @@ memory), it is known which page it was, and another process takes its place.
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Self
 
 from nwx.bulk.guarded_process import Pulse, cause_of_death
 from nwx.errors import NwxError
+from nwx.steering.analysis.term_statistics import TermStatistics
 from nwx.steering.running.analysis_worker import (
     AnalysedPage,
     AnalysisPlan,
@@ -38,7 +39,7 @@ class AnalysisProcess:
     """The hold on one process; `pages` are those that it has not answered for."""
 
     def __init__(self, plan: AnalysisPlan, log: Path) -> None:
-        self._plan, self._log = plan, log
+        self.plan, self._log = plan, log
         self._pulse = Pulse()
         self.pages: deque[PageTask] = deque()
         self._answered = 0
@@ -68,7 +69,7 @@ class AnalysisProcess:
 
     def failed_page(self) -> tuple[PageTask | None, str]:
         """Return the page that a dead process died of, if it was one, and why it died."""
-        cause = cause_of_death(self._process, self._plan.options.item_seconds, self._log)
+        cause = cause_of_death(self._process, self.plan.options.item_seconds, self._log)
         item = self._pulse.item
         died_of_page = item is not None and item == self._answered and self.pages
         return (self.pages.popleft() if died_of_page else None), cause
@@ -145,9 +146,23 @@ class AnalysisPool:
             self._processes.deaths = 0
             if not process.pages:
                 self._processes.busy.remove(process)
-                self._processes.idle.append(process)
+                self._set_aside(process)
         except (EOFError, ConnectionResetError):
             yield from self._buried(process, again)
+
+    def _set_aside(self, process: AnalysisProcess) -> None:
+        """Keep a process for later pages, unless it works by an earlier plan."""
+        if process.plan is self._plan:
+            self._processes.idle.append(process)
+        else:
+            process.end()
+
+    def use(self, statistics: TermStatistics) -> None:
+        """Analyse by these statistics what is not in hand yet."""
+        self._plan = replace(self._plan, statistics=statistics)
+        idle, self._processes.idle = self._processes.idle, []
+        for process in idle:
+            process.end()
 
     def _buried(
         self, process: AnalysisProcess, again: Callable[[Sequence[PageTask]], None]

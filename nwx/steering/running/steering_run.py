@@ -14,9 +14,9 @@ from nwx.bulk.retries import retry_unavailable
 from nwx.engine.base import Engine
 from nwx.model import ReadError
 from nwx.settings import Settings
-from nwx.steering.analysis.term_statistics import term_statistics
 from nwx.steering.running.analysis_process import AnalysisPool, PageResult
 from nwx.steering.running.analysis_worker import AnalysisPlan, PageProblem
+from nwx.steering.running.current_statistics import CurrentStatistics
 from nwx.steering.running.options import SteeringOptions
 from nwx.steering.running.page_reader import PageTask
 from nwx.steering.running.queue_delivery import QueueDelivery
@@ -50,8 +50,8 @@ class SteeringRun:
         self._index = engine.crawl_index()
         self.version = specification.version()
         self._tally = SteeringTally(specification.name, self.version)
-        statistics = term_statistics(engine, specification)
-        plan = AnalysisPlan(settings, specification, statistics, options)
+        self._statistics = CurrentStatistics(engine, specification)
+        plan = AnalysisPlan(settings, specification, self._statistics.terms, options)
         self._waiting: deque[PageTask] = deque()
         self._taken: set[str] = set()
         self._resources = ExitStack()
@@ -106,6 +106,8 @@ class SteeringRun:
 
         Raises NwxError where nothing can be analysed or written.
         """
+        if self._statistics.renew():
+            self._pool.use(self._statistics.terms)
         self._pool.give(self._waiting)
         heard = []
         for connection in wait([*self._pool.connections, *others], seconds):
