@@ -94,10 +94,11 @@ def test_any_bytes_have_scores(html: bytes) -> None:
 def test_what_is_around_a_link_is_where_it_says(html: str) -> None:
     page = page_view(html.encode("utf-8", "replace"), URL, "20200101000000", "utf-8")
     for link in page.links:
-        if link.place < 0:
-            assert link.around == ""
+        if link.start < 0:
+            assert (link.around, link.place) == ("", -1)
             continue
-        assert 0 <= link.start <= link.place <= link.end <= len(page.content)
+        assert 0 <= link.start <= link.end <= len(page.content)
+        assert link.place == -1 or link.start <= link.place <= link.end
         assert link.around == page.content[link.start : link.end]
 
 

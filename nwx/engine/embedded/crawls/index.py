@@ -90,6 +90,8 @@ class EmbeddedCrawlIndex(CrawlIndex):
             return saved
 
     def remove_specification(self, name: str) -> bool:
+        if not self._path.exists():
+            return False
         with self._writing() as db:
             removed = db.execute("DELETE FROM specifications WHERE name = ?", (name,)).rowcount
             analyses = score_rows.remove_analyses(db, name)

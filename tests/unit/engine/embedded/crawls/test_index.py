@@ -17,3 +17,9 @@ def test_a_file_without_tables_has_no_crawls_yet(tmp_path: Path) -> None:
         writer.crawl_index().save_specification("votes", "v1", "name = 'votes'")
         [found] = reader.crawl_index().specifications()
     assert found.name == "votes"
+
+
+def test_removing_makes_no_archive(tmp_path: Path) -> None:
+    with open_engine(Settings(str(tmp_path / "archive"))) as engine:
+        assert not engine.crawl_index().remove_specification("votes")
+    assert not (tmp_path / "archive").exists()
