@@ -273,7 +273,7 @@ def links(
     with _opened(settings, read_only=True) as engine:
         found = engine.crawl_index().best_links(name, limit, offset, host.lower(), version)
         if not found and not offset and not host:
-            _explain_nothing(engine, name)
+            _explain_nothing(engine, name, version)
     if as_json:
         print_json([link._asdict() for link in found])
         return
@@ -281,11 +281,18 @@ def links(
         _print_link(link)
 
 
-def _explain_nothing(engine: "Engine", name: str) -> None:
+def _explain_nothing(engine: "Engine", name: str, version: str) -> None:
     from nwx.steering.specifications.specification_store import stored_specification
 
     stored_specification(engine.crawl_index(), name)
-    click.echo(f"nwx: no document was analysed yet; run `nwx steer {name}`", err=True)
+    known = [one.version for one in engine.crawl_index().analysed_versions(name)]
+    if not known:
+        reason = f"no document was analysed yet; run `nwx steer {name}`"
+    elif version and version not in known:
+        reason = f"nothing was analysed at version {version}; there are {', '.join(known[:20])}"
+    else:
+        reason = "the analysed pages have no links"
+    click.echo(f"nwx: {clean(reason)}", err=True)
 
 
 def _print_link(link: "ScoredLink") -> None:

@@ -69,6 +69,8 @@ def test_the_best_links_are_listed_with_what_made_their_relevance(nwx: Nwx, file
     with open_engine(Settings(engine=str(files / "archive"))) as engine:
         page = ("votes", "v", "1", "http://page.test/", "20260102030405", 0.5)
         engine.crawl_index().put_scores([DocumentScore(*page, links=links)])
+    other = nwx("crawls", "links", "votes", "--version", "w").err
+    assert other == "nwx: nothing was analysed at version w; there are v\n"
     told = nwx("crawls", "links", "votes").out.splitlines()
     assert told[0].split() == ["0.750", "http://a.test/"]
     assert "content; document 0.50, near 1.00; keyword; on http://page.test/" in told[1]
