@@ -185,14 +185,19 @@ def _put(
     """Put URLs into the queue, or into the outbox where that is elsewhere."""
     crawl = specification.name if specification else ""
     queue = specification.queue if specification else ""
+    left_out = 0
     while some := list(islice(found, _AT_ONCE)):
-        updates = [one.update(crawl) for one in some]
+        updates = [update for one in some if (update := one.update(crawl))]
+        left_out += len(some) - len(updates)
         if queue:
             engine.outbox().add(updates, queue)
         else:
             engine.crawl_queue().put(updates)
         if as_json:
             _print(iter(some), as_json=True)
+    if left_out:
+        were = "was" if left_out == 1 else "were"
+        click.echo(f"nwx: {counted(left_out, 'URL')} that no queue takes {were} left out", err=True)
     if queue:
         click.echo(
             f"they wait for {clean(queue)} in the outbox; `nwx queue deliver` sends them", err=True

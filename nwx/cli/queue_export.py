@@ -1,6 +1,7 @@
 """nwx queue export"""
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import click
@@ -8,10 +9,12 @@ import click
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
-    from nwx.engine.queue.crawl_queue import CrawlQueue, QueuedUrl
+    from nwx.engine.queue.crawl_queue import QueuedUrl
+    from nwx.steering.adapters.leases import UrlSource
 
 _FORMS = ("urls", "browsertrix", "brozzler", "heritrix-schedule", "heritrix-include")
 _TAKE_SECONDS = 3600.0
+_AT_ONCE = 1_000
 
 
 @click.command("export")
@@ -54,16 +57,20 @@ def export_urls(
     """
     # Imported here: whoever asks for help need not wait for it.
     from nwx.engine.open import open_engine
+    from nwx.engine.queue.crawl_queue import NO_LIMITS
+    from nwx.steering.adapters.leases import ArchiveUrls
     from nwx.steering.adapters.seed_files import SeedForm, best_waiting, blacklisted, seed_file
+    from nwx.steering.queue.lease_limits import SpecificationLimits
 
     chosen = SeedForm(form)
     with open_engine(settings, read_only=not take) as engine:
         queue = engine.crawl_queue()
         found: Sequence[QueuedUrl]
         if chosen is SeedForm.HERITRIX_INCLUDE:
-            found = list(blacklisted(queue.scan(crawl)))[:limit]
+            found = list(islice(blacklisted(queue.scan(crawl)), limit))
         elif take:
-            found = _leased(queue, crawl, limit, min_priority)
+            limits = SpecificationLimits(engine.crawl_index(), NO_LIMITS)
+            found = _leased(ArchiveUrls(queue, crawl, limits), limit, min_priority)
         else:
             found = best_waiting(queue.scan(crawl), limit, min_priority)
         for line in seed_file(found, chosen, crawl):
@@ -72,9 +79,15 @@ def export_urls(
             queue.finish([each.lease for each in found if each.lease])
 
 
-def _leased(queue: "CrawlQueue", crawl: str, limit: int, least: float) -> "list[QueuedUrl]":
+def _leased(source: "UrlSource", limit: int, least: float) -> "list[QueuedUrl]":
     """Return the best waiting URLs, leased; what is below `least` is given back."""
-    leased = queue.lease(limit, crawl=crawl, seconds=_TAKE_SECONDS)
-    taken = [each for each in leased if (each.priority or 0.0) >= least]
-    queue.release([each.lease for each in leased if (each.priority or 0.0) < least])
+    taken: list[QueuedUrl] = []
+    while leased := source.lease(min(limit - len(taken), _AT_ONCE), _TAKE_SECONDS):
+        good = [each for each in leased if (each.priority or 0.0) >= least]
+        taken += good
+        if len(good) < len(leased):
+            source.release([each.lease for each in leased if (each.priority or 0.0) < least])
+            break
+        if len(taken) == limit:
+            break
     return taken

@@ -74,3 +74,14 @@ def test_wrong_use(loaded: Nwx) -> None:
         (("--shortest", "9", "--longest", "3"), "above"),
     ):
         assert message in loaded("due", *arguments, code=2).err
+
+
+def test_urls_that_no_queue_takes_are_told_and_left_out(nwx: Nwx, tmp_path: Path) -> None:
+    long = CDX.replace("http://a.example/", "http://a.example/" + "x" * 8_000)
+    (tmp_path / "some.cdx").write_text(long)
+    nwx("cdx-load", tmp_path / "some.cdx", "--collection", "web")
+    ran = nwx("due", "--since", "7d", *AT, "--queue")
+    assert "1 URL that no queue takes was left out" in ran.err
+    assert [one["url"] for one in nwx("queue", "list", "--json").json_lines] == [
+        "http://b.example/"
+    ]

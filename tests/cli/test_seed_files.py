@@ -1,5 +1,7 @@
 """nwx queue export: lists that other crawlers begin from."""
 
+from pathlib import Path
+
 from tests.cli.conftest import Nwx
 
 
@@ -22,6 +24,14 @@ def test_the_best_come_first_and_taken_ones_once(nwx: Nwx) -> None:
     assert nwx(*export).out == ""
     counts = nwx("queue", "counts", "--crawl", "floods", "--json").json
     assert (counts["done"], counts["leased"], counts["waiting"]) == (3, 0, 0)
+
+
+def test_what_is_taken_keeps_to_the_pages_of_the_specification(nwx: Nwx, tmp_path: Path) -> None:
+    (tmp_path / "floods.toml").write_text('name = "floods"\n[limits]\npages_per_host = 2\n')
+    nwx("crawls", "add", tmp_path / "floods.toml")
+    nwx("queue", "add", *(f"http://a.example/{n}" for n in range(4)), "--crawl", "floods")
+    taken = nwx("queue", "export", "--crawl", "floods", "--take")
+    assert taken.out.split() == ["http://a.example/0", "http://a.example/1"]
 
 
 def test_there_must_be_an_archive(nwx: Nwx) -> None:

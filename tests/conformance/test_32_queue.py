@@ -155,6 +155,23 @@ def test_leases_expire(queue: CrawlQueue) -> None:
     assert queue.counts() == QueueCounts(done=2)
 
 
+@pytest.mark.parametrize("host", ["a." * 300 + "example", "ä\N{SNOWMAN}" * 120])
+def test_a_host_with_a_long_name_is_leased_as_others(queue: CrawlQueue, host: str) -> None:
+    queue.put([UrlUpdate(f"http://{host}/", 0.9), UrlUpdate("http://b.example/", 0.5)])
+    assert urls(queue.lease(2, **limited(LeaseLimits(delay_seconds=60)))) == [
+        f"http://{host}/",
+        "http://b.example/",
+    ]
+
+
+def test_of_two_leases_of_a_url_the_one_that_lasts_is_finished(queue: CrawlQueue) -> None:
+    put(queue, a=0.5)
+    (first,) = queue.lease(1, seconds=-1)
+    (second,) = queue.lease(1)
+    assert queue.finish([second.lease, first.lease]) == 1
+    assert state(queue, A) is UrlState.DONE
+
+
 def test_only_of_a_host(queue: CrawlQueue) -> None:
     put(queue, a=0.5, b=0.9)
     assert urls(queue.lease(5, host="a.example")) == [A]

@@ -145,6 +145,12 @@ def test_odd_parameters(client: FlaskClient, query: str) -> None:
     assert (answer.status_code, answer.mimetype) == (400, "application/json")
 
 
+def test_odd_parameters_of_other_requests(client: FlaskClient) -> None:
+    for path in ("/urls/finish", "/urls/release"):
+        answer = client.post(f"{path}?crawl=one", data=b"[]", headers=AUTHORIZED)
+        assert (answer.status_code, answer.mimetype) == (400, "application/json")
+
+
 def test_to_look_is_not_to_lease(client: FlaskClient) -> None:
     post(client, [A])
     assert client.head("/urls/next", headers=AUTHORIZED).status_code == 405

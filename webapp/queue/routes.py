@@ -87,6 +87,7 @@ def lease_next() -> Response:
 def finish() -> Response:
     """Note that leased URLs were fetched."""
     service = _authorized()
+    _check_parameters()
     return _json({"finished": service.engine.crawl_queue().finish(read_leases(_body()))})
 
 
@@ -94,6 +95,7 @@ def finish() -> Response:
 def release() -> Response:
     """Take leased URLs back into the queue."""
     service = _authorized()
+    _check_parameters()
     return _json({"released": service.engine.crawl_queue().release(read_leases(_body()))})
 
 
@@ -135,7 +137,8 @@ def _body() -> bytes:
 def _check_parameters(*known: str) -> None:
     for name in request.args:
         if name not in known:
-            raise ProtocolError(f"there is no parameter {name[:40]!r}; known: {', '.join(known)}")
+            others = ", ".join(known) or "none"
+            raise ProtocolError(f"there is no parameter {name[:40]!r}; known: {others}")
 
 
 def _number(name: str, usual: float, least: float, most: float, *, whole: bool = False) -> float:

@@ -17,6 +17,7 @@ from nwx.engine.queue.crawl_queue import UrlUpdate
 from nwx.engine.spans import CdxSpan
 from nwx.steering.due.due_intervals import DueAfter, DueIntervals, IntervalBasis
 from nwx.steering.due.url_history import SECONDS_A_DAY, UrlHistories, UrlHistory
+from nwx.steering.queue.protocol import queue_url
 from nwx.steering.rules.link_rules import LinkRules
 from nwx.values.timestamps import to_timestamp
 
@@ -49,9 +50,10 @@ class DueUrl(msgspec.Struct, frozen=True):
         """The priority in a crawler's queue: from 0.5 for what is just due up to 1."""
         return round(1 - 0.5 / max(1.0, self.overdue), 4)
 
-    def update(self, crawl: str) -> UrlUpdate:
-        """Return the update by which the URL waits in a queue again."""
-        return UrlUpdate(self.url, self.priority, crawl=crawl, again=True)
+    def update(self, crawl: str) -> UrlUpdate | None:
+        """Return the update by which the URL waits in a queue again, None if none takes it."""
+        url = queue_url(self.url)
+        return UrlUpdate(url, self.priority, crawl=crawl, again=True) if url else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,6 +78,11 @@ def read_leases(body: bytes) -> list[str]:
     return leases
 
 
+def queue_url(url: str) -> str:
+    """Return a URL as queues have it, without a fragment; "" where none takes it."""
+    return url.partition("#")[0] if len(url) <= MOST_URL_CHARACTERS and _is_address(url) else ""
+
+
 def counts_to_json(counts: PutCounts) -> dict[str, int]:
     """Return the answer to updates."""
     return asdict(counts)
@@ -144,7 +149,7 @@ def _what_is_wrong(item: _PostedUpdate, sender: str) -> str:
     """Return what is wrong with an item, "" where nothing is."""
     if max(len(item.url), len(item.via)) > MOST_URL_CHARACTERS:
         return f"a URL has at most {MOST_URL_CHARACTERS:,} characters"
-    if not (_URL.fullmatch(item.url) and url_parts(item.url).host):
+    if not _is_address(item.url):
         return f"url {_shown(item.url)} is no http, https or ftp address"
     if not _NAME.fullmatch(item.crawl):
         return f"crawl {_shown(item.crawl)} is no name of a crawl"
@@ -157,6 +162,10 @@ def _what_is_wrong(item: _PostedUpdate, sender: str) -> str:
     if sender and (item.order is None or not 0 <= item.order <= MOST_ORDER):
         return "order is missing or out of range; a sender numbers its updates"
     return ""
+
+
+def _is_address(url: str) -> bool:
+    return bool(_URL.fullmatch(url) and url_parts(url).host)
 
 
 def _posted(update: UrlUpdate) -> dict[str, Any]:

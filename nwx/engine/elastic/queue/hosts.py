@@ -1,5 +1,6 @@
 """What is leased of each host: the last lease, and how many URLs are leased until when."""
 
+import hashlib
 import time
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -146,7 +147,8 @@ class QueueHosts:
 
 
 def _id(host: str) -> str:
-    return f"host {host}"
+    """Return the id of the entry of a host: a server takes 512 bytes, and a host may have more."""
+    return f"host {hashlib.blake2b(host.encode(), digest_size=16).hexdigest()}"
 
 
 def _state(stored: StoredEntry | None) -> HostState:

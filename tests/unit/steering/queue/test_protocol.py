@@ -62,6 +62,12 @@ def test_a_bad_item_is_named(item: Any, message: str) -> None:
     assert caught.value.item == 1
 
 
+def test_a_url_as_queues_have_it() -> None:
+    long = "http://a.example/" + "x" * 8_000
+    found = [protocol.queue_url(url) for url in ("http://a.example/#x", long, "dns:a.example")]
+    assert found == ["http://a.example/", "", ""]
+
+
 @pytest.mark.parametrize("body", [b"", b"{", b'{"url": 1}', b"\xff", b"null", b"[" * 100_000])
 def test_what_is_no_list_is_refused(body: bytes) -> None:
     with pytest.raises(ProtocolError):
