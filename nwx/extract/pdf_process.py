@@ -71,7 +71,7 @@ class _PdfProcess:
     def __init__(self) -> None:
         self.owner = os.getpid()
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _COMMAND],
+            [sys.executable, "-P", "-c", _COMMAND],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

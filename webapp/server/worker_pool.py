@@ -41,7 +41,7 @@ class _Worker:
         self.channel, other = socket.socketpair()
         with other:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", _PROGRAM, str(other.fileno())],
+                [sys.executable, "-P", "-c", _PROGRAM, str(other.fileno())],
                 stdin=subprocess.PIPE,
                 env=os.environ | {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))},
                 pass_fds=[other.fileno()],

@@ -43,7 +43,7 @@ def run_query(folder: Path, query: SparqlQuery, limits: QueryLimits) -> QueryAns
     """
     task = {"folder": str(folder), "query": asdict(query), "limits": asdict(limits)}
     process = subprocess.Popen(
-        [sys.executable, "-c", _COMMAND],
+        [sys.executable, "-P", "-c", _COMMAND],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -58,3 +58,11 @@ def test_wrong_queries_and_stores_are_told_apart(folder: Path) -> None:
         run_query(folder, SparqlQuery("ASK {}", default_graphs=("no iri",)), LIMITS)
     with pytest.raises(StoreGoneError):
         run_query(folder / "gone", SparqlQuery("ASK {}"), LIMITS)
+
+
+def test_modules_in_the_working_folder_are_not_loaded(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pyoxigraph.py").write_text("raise SystemExit(3)\n")
+    monkeypatch.chdir(tmp_path)
+    assert run_query(folder, SparqlQuery("ASK { ?s ?p ?o }"), LIMITS).kind == "boolean"
