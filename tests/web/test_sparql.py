@@ -147,3 +147,9 @@ def test_an_archive_without_triples_says_how_to_make_them(tmp_path: Path) -> Non
         assert (answer.status_code, answer.mimetype) == (404, "text/plain")
         assert "nwx triples build" in client.get("/entities").text
         assert client.get("/entities?iri=urn:x").status_code == 404
+
+
+def test_triples_are_lines_whatever_separates_lines_in_texts(client: FlaskClient) -> None:
+    query = 'CONSTRUCT { <urn:a> <urn:b> "x\u2028y\x85z" } {}'
+    answer = client.get("/sparql", query_string={"query": query}, headers=BROWSER)
+    assert "1 triple" in answer.text

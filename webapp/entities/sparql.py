@@ -175,7 +175,8 @@ def _forms(answer: "QueryAnswer | None") -> tuple[str, ...]:
 def _lines(answer: "QueryAnswer | None") -> list[str]:
     if answer is None or answer.kind != "triples":
         return []
-    return answer.data.decode("utf-8", "replace").splitlines()
+    text = answer.data.decode("utf-8", "replace")
+    return text.removesuffix("\n").split("\n") if text else []
 
 
 def _table(answer: "QueryAnswer") -> dict[str, Any]:

@@ -24,15 +24,16 @@ def answer_text(answer: QueryAnswer, form: str) -> str:
 
 def _for_people(answer: QueryAnswer) -> str:
     if answer.kind == "triples":
-        return "".join(f"{clean(line)}\n" for line in answer.data.decode().splitlines())
+        lines = answer.data.decode().removesuffix("\n").split("\n")
+        return "".join(f"{clean(line)}\n" for line in lines if line)
     found: Any = json.loads(answer.data)
     if answer.kind == "boolean":
         return "yes\n" if found["boolean"] else "no\n"
     names: list[str] = found["head"]["vars"]
     rows = [[_cell(row.get(name)) for name in names] for row in found["results"]["bindings"]]
     widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
-    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in (names, *rows)]
-    return "".join(f"{line}\n" for line in lines)
+    shown = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in (names, *rows)]
+    return "".join(f"{line}\n" for line in shown)
 
 
 def _cell(term: dict[str, str] | None) -> str:

@@ -24,7 +24,7 @@ _OLD_SCHEMA = re.compile(r"https?://(?:www\.)?schema\.org/")
 _UNSAFE = re.compile(r"[\x00-\x20\x7f-\xa0<>\"{}|^`\\\ud800-\udfff]")
 _BARE_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_UNSTORED = re.compile(r"[\x00\ud800-\udfff]")
+_UNSTORED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # not in XML
 _SAFE_IN_URN = "-._~:/@!$&'()*+,;=%?"
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pyoxigraph import QueryResultsFormat, RdfFormat, parse, parse_query_results, serialize
 
+from nwx.errors import UsageError
 from nwx.steering.triples.triple_store import QueryAnswer
 
 _SOLUTIONS: Mapping[str, tuple[str, QueryResultsFormat]] = {
@@ -59,11 +60,14 @@ def forms_of(kind: str) -> Sequence[str]:
 
 
 def serialized(answer: QueryAnswer, form: str) -> SerializedAnswer:
-    """Return an answer in one of its forms."""
+    """Return an answer in one of its forms; raises UsageError where that cannot express it."""
     if answer.kind == "triples":
         media, wanted = _TRIPLES[form]
         triples = (quad.triple for quad in parse(answer.data, format=RdfFormat.N_TRIPLES))
-        return SerializedAnswer(media, serialize(triples, format=wanted) or b"")
+        try:
+            return SerializedAnswer(media, serialize(triples, format=wanted) or b"")
+        except OSError as error:
+            raise UsageError(f"the answer cannot be written as {form}: {error}") from error
     media, results = _SOLUTIONS[form]
     if form == "json":
         return SerializedAnswer(media, answer.data)

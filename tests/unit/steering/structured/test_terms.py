@@ -36,6 +36,7 @@ def test_what_is_no_iri_is_told_or_made_one() -> None:
 
 def test_literals_are_bounded_and_can_be_stored() -> None:
     assert literal("a\x00\ud800b").value == "a\ufffd\ufffdb"
+    assert literal("a\x01\x0b\x1f\n\t\uffff").value == "a\ufffd\ufffd\ufffd\n\t\ufffd"
     assert len(literal("x" * 9_000).value) == 2_000
     assert literal("x", "de").language == "de"
     assert str(date_literal("20150102030405")).startswith('"2015-01-02T03:04:05Z"^^')

@@ -2,6 +2,7 @@
 
 import pytest
 
+from nwx.errors import UsageError
 from nwx.steering.triples.query_results import forms_of, media_types, serialized
 from nwx.steering.triples.triple_store import QueryAnswer
 
@@ -40,3 +41,9 @@ def test_not_every_answer_has_every_form() -> None:
     assert forms_of("boolean") == ("json", "xml")
     assert forms_of("triples") == ("ttl", "nt", "rdf", "json")
     assert media_types("solutions")["application/json"] == "json"
+
+
+def test_what_a_form_cannot_express_is_told() -> None:
+    nested = QueryAnswer("triples", b"<urn:a> <urn:b> <<( <urn:a> <urn:b> <urn:c> )>> .\n")
+    with pytest.raises(UsageError, match="cannot be written as json"):
+        serialized(nested, "json")
