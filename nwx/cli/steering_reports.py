@@ -112,10 +112,11 @@ def steering_progress(report: "SteeringReport") -> "WorkProgress":
 
 def print_steering_errors(report: "SteeringReport") -> None:
     """Tell which pages could not be analysed, and why the analysis ended early."""
-    for error in report.errors[:_ERRORS_SHOWN]:
+    shown = report.errors[:_ERRORS_SHOWN]
+    for error in shown:
         place = "" if error.offset is None else f" at {error.offset}"
         click.echo(f"nwx: {clean(f'{error.file}{place}: {error.message}')}", err=True)
-    more = report.failed - _ERRORS_SHOWN
+    more = report.failed - len(shown)
     if more > 0:
         click.echo(f"nwx: … and {counted(more, 'more page')} not analysed", err=True)
     if report.undelivered and report.delivery_problem:
@@ -185,7 +186,16 @@ class ToldAnalysis:
             fields["errors"] = fields["errors"][len(before.errors) :]
             click.echo(json_text({"event": "analysed"} | fields))
         else:
-            new = replace(report, errors=report.errors[len(before.errors) :])
-            print_steering_errors(new)
+            print_steering_errors(_news(before, report))
             click.echo(steering_summary(report))
         sys.stdout.flush()
+
+
+def _news(before: "SteeringReport", now: "SteeringReport") -> "SteeringReport":
+    """Return a report with what went wrong since an earlier one."""
+    return replace(
+        now,
+        errors=now.errors[len(before.errors) :],
+        failed=now.failed - before.failed,
+        stopped=now.stopped if now.stopped != before.stopped else "",
+    )

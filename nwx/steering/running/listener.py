@@ -83,7 +83,7 @@ class SteeringListener:
         process = self._running()
         if process is not None:
             self._left = 0
-            self._past = replace(self._past, waiting=0)
+            self._past = replace(self._past, waiting=0, stopped="")
             process.hand_over(SteeringCommand.SWEEP)
 
     def report(self) -> SteeringReport:
