@@ -21,6 +21,7 @@ from nwx.model import EXCLUDED, UNDEDUPLICATED, UNREADABLE, Batch, ReadError, So
 from nwx.page_places import page_places
 from nwx.warc.contents import Contents, contents_of
 from nwx.warc.enrichment.external_bodies import ExternalBodies
+from nwx.warc.enrichment.outlinks import RecordedOutlinks
 from nwx.warc.reader import ArchiveReader
 from nwx.warc.sources import ArchiveSource
 
@@ -112,7 +113,6 @@ class _Import:
             verify=options.verify,
             keep=collector.wants,
             external=ExternalBodies(options.external),
-            apart=self._join.add,
         )
         self._errors = self._extract_errors = self._captures = self._excluded = 0
         self._cut_off = False
@@ -143,8 +143,10 @@ class _Import:
         return Outcome.PARTIAL if self._cut_off else Outcome.IMPORTED
 
     def _read(self) -> Iterator[FilePart]:
-        for item in self._reader:
-            if isinstance(item, ReadError):
+        for item in self._reader.with_outlinks():
+            if isinstance(item, RecordedOutlinks):
+                self._join.add(item)
+            elif isinstance(item, ReadError):
                 self._cut_off = item.kind == "read"
                 self._add_error(item)
             else:

@@ -27,6 +27,7 @@ _REMEMBERED_CAPTURES = 10_000
 _WAITING_RECORDS = 1_000
 _WAITING_OUTLINKS = 100_000
 _WAITING_CAPTURES = 4_000
+_FOUND_RECORDS = 4_000
 _COMPARED_CAPTURES = 10_000
 _DOCUMENTS_AT_ONCE = 64
 
@@ -60,7 +61,7 @@ class OutlinkJoin:
         self._met: OrderedDict[bytes, _Met] = OrderedDict()
         self._waiting: OrderedDict[bytes, tuple[int, list[RecordedOutlinks]]] = OrderedDict()
         self._found: list[LateOutlinks] = []
-        self._outlinks = self._captures = 0
+        self._outlinks = self._captures = self._found_outlinks = 0
 
     @property
     def is_waiting(self) -> bool:
@@ -70,16 +71,16 @@ class OutlinkJoin:
     @property
     def is_full(self) -> bool:
         """Whether so many outlinks have a capture that it is time to take them."""
-        return sum(len(one.recorded.outlinks) for one in self._found) >= _WAITING_OUTLINKS
+        return self._found_outlinks >= _WAITING_OUTLINKS or len(self._found) >= _FOUND_RECORDS
 
     def add(self, recorded: RecordedOutlinks) -> None:
         """Take the outlinks of a metadata record."""
         for name in recorded.names:
             if (met := self._met.get(name)) is not None:
-                self._found.append(LateOutlinks(recorded, met.documents, met.offset))
+                self._find(LateOutlinks(recorded, met.documents, met.offset))
                 return
         if not recorded.names:
-            self._found.append(LateOutlinks(recorded))
+            self._find(LateOutlinks(recorded))
             return
         _, held = self._waiting.setdefault(recorded.names[0], (self._captures, []))
         held.append(recorded)
@@ -97,7 +98,7 @@ class OutlinkJoin:
             if len(self._met) > _REMEMBERED_CAPTURES:
                 self._met.popitem(last=False)
             for recorded in self._released(record.record_id):
-                self._found.append(LateOutlinks(recorded, met.documents, met.offset))
+                self._find(LateOutlinks(recorded, met.documents, met.offset))
         while self._waiting and self._captures - self._oldest() > _WAITING_CAPTURES:
             self._give_up()
 
@@ -110,7 +111,7 @@ class OutlinkJoin:
         self, documents: Sequence[Document]
     ) -> tuple[tuple[Document, ...], tuple[LateOutlinks, ...]]:
         """Return the documents of a part with what was found of them, and what is of others."""
-        found, self._found = self._found, []
+        found, self._found, self._found_outlinks = self._found, [], 0
         if not found:
             return tuple(documents), ()
         at_hand = {document.capture.source_file_offset: document for document in documents}
@@ -125,6 +126,10 @@ class OutlinkJoin:
             one for one in late if one.documents or one.offset is None
         )
 
+    def _find(self, late: LateOutlinks) -> None:
+        self._found.append(late)
+        self._found_outlinks += len(late.recorded.outlinks)
+
     def _oldest(self) -> int:
         return next(iter(self._waiting.values()))[0]
 
@@ -135,8 +140,8 @@ class OutlinkJoin:
 
     def _give_up(self) -> None:
         """Let the parent look for the capture of the oldest outlinks that wait."""
-        held = self._released(next(iter(self._waiting)))
-        self._found.extend(LateOutlinks(recorded) for recorded in held)
+        for recorded in self._released(next(iter(self._waiting))):
+            self._find(LateOutlinks(recorded))
 
 
 def _document_ids(capture: Capture) -> tuple[str, ...]:

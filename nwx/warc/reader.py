@@ -130,10 +130,9 @@ class ArchiveReader:
     the end of the file at its end); `position` is how many bytes of the
     stored file have been consumed. `external` reads payloads that lie in
     other files; without it their records are captures of what the file
-    holds of them. `apart` is told the outlinks of metadata records that are
-    not beside their capture, before the next capture comes. An error that comes before a capture
-    is of the records before its `resume_at`. Nothing is raised while
-    reading: a file that cannot be opened is an error too.
+    holds of them. An error that comes before a capture is of the records
+    before its `resume_at`. Nothing is raised while reading: a file that
+    cannot be opened is an error too.
     """
 
     def __init__(
@@ -146,9 +145,8 @@ class ArchiveReader:
         keep: Callable[[Capture], bool] = default_keep,
         limits: ReadLimits = ReadLimits(),
         external: ExternalBodies | None = None,
-        apart: Callable[[RecordedOutlinks], None] = lambda _: None,
     ) -> None:
-        self._external, self._apart = external, apart
+        self._external = external
         self.records: Counter[str] = Counter()
         self._source = source
         self._collection = collection
@@ -164,6 +162,15 @@ class ArchiveReader:
         return self._members.raw.offset if self._members else 0
 
     def __iter__(self) -> Iterator[CaptureRecord | ReadError]:
+        for item in self.with_outlinks():
+            if not isinstance(item, RecordedOutlinks):
+                yield item
+
+    def with_outlinks(self) -> Iterator[CaptureRecord | ReadError | RecordedOutlinks]:
+        """Yield also the outlinks of metadata records that are not beside their capture.
+
+        They come before the next capture.
+        """
         try:
             with self._source.open() as handle:
                 self._members = open_members(handle, self._start)
@@ -172,7 +179,7 @@ class ArchiveReader:
             kind = "zip" if isinstance(error, FormatError) else "read"
             yield self._error(Fault(self.position, kind, f"cannot be read: {error}"))
 
-    def _read(self, members: Members) -> Iterator[CaptureRecord | ReadError]:
+    def _read(self, members: Members) -> Iterator[CaptureRecord | ReadError | RecordedOutlinks]:
         scanner = Scanner(members, self._limits.body_bytes, self._before_rest)
         builder = CaptureBuilder(self._collection, self._source.name, scanner.faults)
         last = -1
@@ -183,8 +190,7 @@ class ArchiveReader:
             resume_at = group.next_offset
             if resume_at is None:
                 resume_at = max(members.raw.offset, group.last_offset + 1)
-            for outlinks in group.apart:
-                self._apart(outlinks)
+            yield from group.apart
             found = self._capture(group, builder, resume_at)
             if scanner.faults:
                 yield from self._errors(scanner, resume_at)

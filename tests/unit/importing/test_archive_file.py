@@ -19,6 +19,7 @@ from nwx.importing.report import Outcome
 from nwx.keys import document_id, document_key, precedence
 from nwx.model import UNREADABLE, Capture, Extract, SourceFile
 from nwx.warc.sources import ArchiveSource, expand
+from tests.warc_records import warc_bytes, write_records
 from tests.warcs import Page, html, many_pages, write_warc
 
 FIRST = Page("http://a.example/", "20150101000000", html("A", "first text"))
@@ -313,3 +314,16 @@ def test_charsets_and_codings_reach_the_extraction(tmp_path: Path) -> None:
     page = replace(FIRST, body=body, content_type="text/html; charset=ISO-8859-1")
     [part], _ = read(write_warc(tmp_path / "a.warc.gz", [page]))
     assert part.batch.documents[0].extract.title == "Käse"
+
+
+def test_outlinks_without_captures_are_handed_over_in_parts(tmp_path: Path) -> None:
+    lines = "".join(f"outlink: http://b.example/{n} L a/@href\r\n" for n in range(9_000))
+    records = [
+        warc_bytes("metadata", lines.encode(), id=f"m{n}", content_type="application/warc-fields")
+        for n in range(60)
+    ]
+    parts, verdict = read(write_records(tmp_path / "a.warc.gz", records))
+    assert verdict.outcome is Outcome.IMPORTED
+    counts = [sum(len(late.recorded.outlinks) for late in part.late) for part in parts]
+    assert sum(counts) == 60 * 9_000
+    assert max(counts) <= 250_000
