@@ -111,10 +111,15 @@ class SteeringListener:
         return replace(self.report(), interrupted=interrupted)
 
     def _running(self) -> "_Process | None":
-        """Return the process, None where it has died."""
+        """Return the process, None where it has died, or cannot be started."""
         if self._process is None:
             self._started += 1
-            self._process = _Process(self._plan, self._folder / f"{self._started}.log")
+            try:
+                self._process = _Process(self._plan, self._folder / f"{self._started}.log")
+            except (OSError, EOFError) as error:
+                why = f"no process can be started: {error}"
+                self._past = replace(self._past, stopped=why)
+                return None
         return None if self._process.has_ended else self._process
 
     def _bury(self) -> None:

@@ -7,15 +7,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
+
+import pytest
 
 from nwx.engine.open import open_engine
 from nwx.importing import ImportOptions, import_files
+from nwx.page_places import PagePlace
 from nwx.settings import Settings
+from nwx.steering.running import listener as listener_module
 from nwx.steering.running.archive_run import steer_archive
 from nwx.steering.running.listener import SteeringListener
 from nwx.steering.running.messages import SteeringPlan
 from nwx.steering.running.options import SteeringOptions
-from nwx.warc.sources import expand
+from nwx.warc.sources import ArchiveSource, expand
 from tests.hostile_analysis import (
     HANG,
     STONES,
@@ -135,3 +140,22 @@ def test_an_analysis_that_cannot_begin_stops_no_import(tmp_path: Path) -> None:
     )
     with open_engine(settings) as engine:
         assert steer_archive(engine, settings, STONES, OPTIONS).analysed == 4
+
+
+def test_a_process_that_cannot_be_started_stops_no_import(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start(self: object) -> None:
+        raise BlockingIOError("no more processes")
+
+    settings = Settings(str(tmp_path / "archive"))
+    source, place = cast(ArchiveSource, None), cast(PagePlace, None)
+    with listener_of(settings) as listener:
+        monkeypatch.setattr(listener_module._context.Process, "start", start)
+        listener.on_documents(source, [place] * 3)
+        listener.idle()
+        report = listener.finish()
+    assert (report.waiting, report.stopped) == (
+        3,
+        "no process can be started: no more processes",
+    )
