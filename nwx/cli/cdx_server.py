@@ -4,6 +4,7 @@ import click
 
 from nwx.bulk.resources import usual_workers
 from nwx.cli.output import clean
+from nwx.cli.server_options import LISTEN_HOST, LISTEN_PORT, SERVER_WORKERS
 from nwx.errors import UsageError
 from nwx.settings import Settings
 
@@ -11,20 +12,9 @@ from nwx.settings import Settings
 @click.command("cdx-server")
 @click.argument("sources", nargs=-1, metavar="[SOURCE]...")
 @click.option("--archive", is_flag=True, help="Also answer from the archive (--engine).")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8080,
-    show_default=True,
-    help="Port to listen on; 0 picks a free one.",
-)
-@click.option(
-    "--workers",
-    type=click.IntRange(1),
-    default=None,
-    help="Processes that answer.  [default: the processors, up to 4]",
-)
+@LISTEN_HOST
+@LISTEN_PORT
+@SERVER_WORKERS
 @click.option(
     "--threads",
     type=click.IntRange(2),

@@ -71,13 +71,14 @@ def command(
     interval: float,
     as_json: bool,
 ) -> int:
-    """Feed a Heritrix 3 job from the crawler's queue, the most relevant URLs first.
+    """Feed a Heritrix job from the crawler's queue.
 
-    JOB is the folder of the job, with its crawler-beans.cxml. Runs until
-    Ctrl-C; the job may be launched, ended and launched again meanwhile. URLs
-    go to the job's action directory. When its log says that they were
-    fetched, they are noted as done in the queue, and more follow. The job
-    must not follow links by itself: docs/steering.md has the settings.
+    JOB is the folder of a job of Heritrix 3, with its crawler-beans.cxml. It
+    gets the most relevant URLs first. Runs until Ctrl-C; the job may be
+    launched, ended and launched again meanwhile. URLs go to the job's action
+    directory. When its log says that they were fetched, they are noted as
+    done in the queue, and more follow. The job must not follow links by
+    itself: docs/steering.md has the settings.
     """
     # Imported here: whoever asks for help need not wait for it.
     from nwx.steering.adapters.feed_loop import run_feed

@@ -13,6 +13,7 @@ import click
 from nwx.bulk.resources import usual_workers
 from nwx.cli.output import clean, counted, json_text, print_json
 from nwx.cli.queue_export import export_urls
+from nwx.cli.server_options import LISTEN_HOST, LISTEN_PORT, SERVER_THREADS, SERVER_WORKERS
 from nwx.errors import NwxError, UsageError
 from nwx.model import STANDARD_INPUT
 from nwx.settings import Settings
@@ -40,27 +41,10 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.group("queue", invoke_without_command=True)
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8080,
-    show_default=True,
-    help="Port to listen on; 0 picks a free one.",
-)
-@click.option(
-    "--workers",
-    type=click.IntRange(1),
-    default=None,
-    help="Processes that answer.  [default: the processors, up to 4]",
-)
-@click.option(
-    "--threads",
-    type=click.IntRange(1),
-    default=8,
-    show_default=True,
-    help="Requests that each process answers at the same time.",
-)
+@LISTEN_HOST
+@LISTEN_PORT
+@SERVER_WORKERS
+@SERVER_THREADS
 @click.option(
     "--queue-token",
     default="",
@@ -91,7 +75,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 )
 @click.pass_context
 def command(
-    ctx: click.Context,
+    context: click.Context,
     host: str,
     port: int,
     workers: int | None,
@@ -107,13 +91,13 @@ def command(
     URLs with priorities, crawlers lease the URLs to fetch next, as
     docs/steering-protocol.md describes. `nwx serve` serves it too.
     """
-    if ctx.invoked_subcommand is not None:
+    if context.invoked_subcommand is not None:
         return
     # Imported here: the libraries of the server are no concern of the other commands.
     from nwx.engine.queue.crawl_queue import LeaseLimits
     from webapp.server.queue_alone import QueueServerSettings, serve_queue
 
-    settings: Settings = ctx.obj
+    settings: Settings = context.obj
     token = queue_token or settings.queue_token
     if not token:
         raise UsageError("the queue is used with a token; set NWX_QUEUE_TOKEN or --queue-token")

@@ -7,6 +7,7 @@ import click
 
 from nwx.bulk.resources import usual_workers
 from nwx.cli.output import clean
+from nwx.cli.server_options import LISTEN_HOST, LISTEN_PORT, SERVER_THREADS, SERVER_WORKERS
 from nwx.errors import UsageError
 from nwx.settings import Settings
 
@@ -43,27 +44,10 @@ _HANDED_ON = (
 
 
 @click.command("serve")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8080,
-    show_default=True,
-    help="Port to listen on; 0 picks a free one.",
-)
-@click.option(
-    "--workers",
-    type=click.IntRange(1),
-    default=None,
-    help="Processes that answer.  [default: the processors, up to 4]",
-)
-@click.option(
-    "--threads",
-    type=click.IntRange(1),
-    default=8,
-    show_default=True,
-    help="Requests that each process answers at the same time.",
-)
+@LISTEN_HOST
+@LISTEN_PORT
+@SERVER_WORKERS
+@SERVER_THREADS
 @click.option("--replay/--no-replay", default=True, help="Serve playback too (default).")
 @click.option(
     "--replay-port",
