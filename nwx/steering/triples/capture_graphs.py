@@ -26,7 +26,7 @@ from nwx.steering.structured.terms import (
 )
 from nwx.steering.structured.triples import structured_triples
 
-GRAPH_FORM = Literal(1)
+GRAPH_FORM = Literal(2)
 """The form of graphs; those of another form are made again."""
 
 
