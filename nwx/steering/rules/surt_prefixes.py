@@ -19,8 +19,11 @@ def normal_surt(prefix: str) -> str:
     """
     text = _SCHEME.sub("", prefix.strip()).lstrip("(").lower()
     host, bracket, path = text.partition(")")
-    host = _WWW.sub("", host.rstrip(",").replace(",:", ":"))
-    return f"{host}){path or '/'}" if bracket else host
+    host = host.rstrip(",").replace(",:", ":")
+    without_www = _WWW.sub("", host)
+    if bracket:
+        return f"{without_www}){path or '/'}"
+    return without_www if "," in without_www else host  # `com,www` is not all of com
 
 
 class SurtPrefixes:

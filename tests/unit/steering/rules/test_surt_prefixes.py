@@ -16,6 +16,7 @@ from nwx.steering.rules.surt_prefixes import SurtPrefixes, covering_hosts, norma
         ("https://(org,example,www,)/", "org,example)/"),
         ("org,example,", "org,example"),
         ("org,example,www", "org,example"),
+        ("com,www", "com,www"),
         ("com,www,shop)/a", "com,www,shop)/a"),
         ("org,example)", "org,example)/"),
         ("(org,example,:8080)/x", "org,example:8080)/x"),
