@@ -8,7 +8,8 @@ from typing import Any, Protocol
 from urllib.parse import urlencode, urlsplit
 
 from nwx.engine.queue.crawl_queue import CrawlQueue, LimitsOf, QueuedUrl, UrlState, no_limits
-from nwx.errors import CrawlerError, CrawlerUnavailableError, UsageError
+from nwx.errors import CrawlerError, CrawlerUnavailableError
+from nwx.steering.queue.addresses import queue_address
 
 _TIMEOUT_SECONDS = 30.0
 _MOST_BYTES = 32 << 20
@@ -66,7 +67,7 @@ class ServedUrls:
     def lease(self, count: int, seconds: float) -> list[QueuedUrl]:
         """Return up to so many URLs, the best first; nobody else gets them for `seconds`."""
         asked = urlencode({"n": count, "crawl": self.crawl, "seconds": f"{seconds:g}"})
-        found = self._ask("GET", f"/urls/next?{asked}")
+        found = self._ask("GET", f"/next?{asked}")
         try:
             return [_queued(item) for item in found["urls"]]
         except (KeyError, TypeError, ValueError) as error:
@@ -74,29 +75,23 @@ class ServedUrls:
 
     def finish(self, leases: Sequence[str]) -> int:
         """Note that leased URLs were fetched; return of how many that is new."""
-        return int(self._ask("POST", "/urls/finish", list(leases)).get("finished", 0))
+        return int(self._ask("POST", "/finish", list(leases)).get("finished", 0))
 
     def release(self, leases: Sequence[str]) -> int:
         """Let leased URLs wait again; return of how many that is new."""
-        return int(self._ask("POST", "/urls/release", list(leases)).get("released", 0))
+        return int(self._ask("POST", "/release", list(leases)).get("released", 0))
 
     def _ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
-        try:
-            parts = urlsplit(self.address)
-            host, port = parts.hostname, parts.port
-        except ValueError as error:
-            raise UsageError(f"{self.address} is no address of a queue: {error}") from error
-        if parts.scheme not in ("http", "https") or not host:
-            raise UsageError(f"{self.address} is no address of a queue; give http://HOST:PORT")
+        parts = urlsplit(queue_address(self.address))
         secure = parts.scheme == "https"
         kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
-        connection = kind(host, port, timeout=_TIMEOUT_SECONDS)
+        connection = kind(parts.hostname or "", parts.port, timeout=_TIMEOUT_SECONDS)
         headers = {"Content-Type": "application/json"}
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
         data = None if body is None else json.dumps(body).encode()
         try:
-            connection.request(method, parts.path.rstrip("/") + path, data, headers)
+            connection.request(method, parts.path + path, data, headers)
             answer = connection.getresponse()
             return self._read(answer.status, answer.read(_MOST_BYTES))
         except (OSError, http.client.HTTPException) as error:

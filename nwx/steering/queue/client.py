@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from types import TracebackType
 from typing import Self
-from urllib.parse import urlsplit, urlunsplit
 
 import requests
 
 from nwx.engine.queue.crawl_queue import UrlUpdate
-from nwx.errors import CrawlerError, CrawlerUnavailableError, UsageError
+from nwx.errors import CrawlerError, CrawlerUnavailableError
+from nwx.steering.queue.addresses import queue_address
 from nwx.steering.queue.protocol import write_updates
 
 _CONNECT_SECONDS, _ANSWER_SECONDS = 10, 60
@@ -86,23 +86,6 @@ class QueueClient:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def queue_address(address: str) -> str:
-    """Return the address that updates are posted to; raises UsageError for what is none."""
-    wrong = f"{address!r} is no address of a queue; write http://HOST:PORT"
-    try:
-        parts = urlsplit(address)
-        is_known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError as error:
-        raise UsageError(wrong) from error
-    if not is_known:
-        raise UsageError(wrong)
-    if parts.username or parts.password:
-        raise UsageError("the address of a queue holds no password; give its token instead")
-    path = parts.path.rstrip("/")
-    path = path if path.endswith("/urls") else f"{path}/urls"
-    return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
 
 
 def _message(body: bytes) -> tuple[str, int | None]:

@@ -13,6 +13,7 @@ from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore
 from nwx.engine.crawls.entries import link_rank
 from nwx.engine.queue.crawl_queue import UrlUpdate
 from nwx.page_places import PagePlace
+from nwx.steering.queue.protocol import queue_url
 from nwx.steering.running.link_limits import LinkLimits, link_depth
 from nwx.steering.running.report import SteeringTally
 from nwx.steering.specifications.specification import CrawlSpecification
@@ -101,12 +102,13 @@ class ScoreWriter:
                 yield UrlUpdate(link.url, link.relevance, via, self._specification.name)
 
     def _is_sent(self, link: LinkScore, depth: int) -> bool:
-        if link.url != _encodable(link.url):
-            return False  # it has half a character, and is no URL
-        if link.relevance is None:
-            return True
         follow = self._specification.thresholds.follow
-        return link.relevance >= follow and self._limits.allow(link.url, depth)
+        if link.relevance is not None and not (
+            link.relevance >= follow and self._limits.allow(link.url, depth)
+        ):
+            return False
+        # What has half a character is no URL, and no queue takes very long ones.
+        return link.url == _encodable(link.url) and bool(queue_url(link.url))
 
     def flush(self) -> list[str]:
         """Store what was taken; return the ids of the documents that are analysed now."""

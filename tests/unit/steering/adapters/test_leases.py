@@ -107,7 +107,9 @@ def test_a_queue_that_is_away_is_an_error() -> None:
         ServedUrls("http://127.0.0.1:1", "floods").finish(["1-a"])
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1:80", "http://", "ftp://a.example", "http://a:b"])
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1:80", "http://", "ftp://a.example", "http://a:b", "http://[a"]
+)
 def test_what_is_no_address_is_told(address: str) -> None:
     with pytest.raises(UsageError, match="no address of a queue"):
         ServedUrls(address, "floods").lease(1, 60)

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import pytest
 
 from nwx.engine.queue.crawl_queue import UrlUpdate
-from nwx.errors import CrawlerError, CrawlerUnavailableError, UsageError
-from nwx.steering.queue.client import QueueClient, queue_address
+from nwx.errors import CrawlerError, CrawlerUnavailableError
+from nwx.steering.queue.client import QueueClient
 
 UPDATE = UrlUpdate("http://a.example/", 0.5)
 
@@ -115,14 +115,3 @@ def test_a_pause_that_is_no_number_is_passed_over(address: str) -> None:
 def test_nobody_there(address: str) -> None:
     with pytest.raises(CrawlerUnavailableError, match="check that it runs"):
         send("http://127.0.0.1:9")
-
-
-def test_addresses() -> None:
-    assert queue_address("http://q.example:80") == "http://q.example:80/urls"
-    assert queue_address("https://q.example/a/urls/") == "https://q.example/a/urls"
-    for wrong in (
-        *("q.example", "ftp://q.example", "http://", "http://me:secret@q.example"),
-        *("http://q.example:99999", "http://[q.example"),
-    ):
-        with pytest.raises(UsageError):
-            queue_address(wrong)

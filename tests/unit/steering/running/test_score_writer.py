@@ -53,6 +53,7 @@ def test_relevant_and_blacklisted_links_are_sent(engine: Engine) -> None:
             LinkScore("http://good.example/", 0.8),
             LinkScore("http://poor.example/", 0.1),
             LinkScore("http://broken.example/\ud800", 0.9),
+            LinkScore("http://long.example/" + "a" * 10_000, 0.9),
             LinkScore("http://spam.example/", None),
         ],
     )
