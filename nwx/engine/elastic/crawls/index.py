@@ -42,6 +42,7 @@ _SCORES_AT_ONCE = 200
 _SPECIFICATIONS_AT_ONCE = 20
 _MOST_VERSIONS = 10_000
 _RANKS = 10**15
+_CLOCK_SECONDS = 0.5
 _BY_RELEVANCE: list[Body] = [{"relevance": {"order": "desc", "missing": "_last"}}, {"id": "asc"}]
 
 
@@ -115,6 +116,11 @@ class ElasticCrawlIndex(CrawlIndex):
         found = pages(self._server, self._index, body, [{"id": "asc"}], _WINDOW)
         ids = (hit["_id"] for page in found for hit in page)
         removed = send(self._server, (Action(self._index, id, None, "delete") for id in ids))
+        if removed:
+            # Until a refresh after its clock has moved on (each 0.2 s), the server holds the
+            # versions of deleted entries against links of lower relevance.
+            time.sleep(_CLOCK_SECONDS)
+            self._refreshed()
         return "deleted" in removed
 
     def analysed(self, crawl: str, version: str, ids: Collection[str]) -> set[str]:
