@@ -235,3 +235,24 @@ def test_health_is_told_while_all_threads_are_busy(app: App, port: int, opened: 
     assert _asked(port, "/health") == b"/health"
     app.may_go_on.set()
     assert _asked(port) == b"/page"
+
+
+def test_a_first_request_that_is_under_way_at_the_end_is_answered(
+    app: App, opened: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_server, "FIRST_REQUEST_SECONDS", 4.0)
+    listening = listen("127.0.0.1", 0)
+    running = make_server(app, listening, THREADS, TOKEN)
+    thread = threading.Thread(target=running.run, daemon=True)
+    thread.start()
+    made = _connect(opened, port_of(listening), b"")
+    assert _asked(port_of(listening)) == b"/page"  # by now the connection is open there too
+    running.close()
+    while not running.ending:
+        time.sleep(0.01)
+    made.sendall(HEAD)
+    made.sendall(b"\r\n")
+    assert made.recv(65_536).endswith(b"/page")
+    assert _is_closed(made)
+    thread.join(10)
+    assert not thread.is_alive()

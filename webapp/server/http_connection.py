@@ -67,6 +67,7 @@ class HttpConnection(asyncio.Protocol):
         self._transport: asyncio.Transport
         self._reader: RequestReader
         self._has_left = self._is_lost = self._refusing = self._paused = False
+        self._has_answered = False
         self._given_bytes = self._taken_bytes = self._window_start = 0
         self.client = ""
         self.doomed = False
@@ -130,12 +131,13 @@ class HttpConnection(asyncio.Protocol):
                 self._go_on()
                 return
             self._write(whole)
+            self._has_answered = True
             if not answer.keep:
                 self._transport.close()
                 return
         if self._reader.refused is not None:
             self._refuse(self._reader.refused)
-        elif self._has_left or self._host.ending:
+        elif self._has_left or (self._host.ending and self._has_answered):
             self._transport.close()
         else:
             self._transport.resume_reading()
@@ -201,6 +203,7 @@ class HttpConnection(asyncio.Protocol):
 
     def _end(self, keep: bool) -> None:
         self._answer = None
+        self._has_answered = True
         self.last_activity = time.monotonic()
         if keep and not self._is_lost:
             self._answer_next()
@@ -251,7 +254,11 @@ class HttpConnection(asyncio.Protocol):
         self.doomed = True
         self._transport.abort()
 
-    def close_if_idle(self) -> None:
-        """Close the connection unless a request is being answered."""
-        if self._answer is None and not self._unsent():
+    def close_if_idle(self, *, new_too: bool) -> None:
+        """Close the connection unless a request is being answered.
+
+        One that has had no answer yet is closed with `new_too` only: its
+        request may be under way.
+        """
+        if self._answer is None and not self._unsent() and (new_too or self._has_answered):
             self._transport.close()

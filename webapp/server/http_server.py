@@ -19,6 +19,9 @@ from webapp.server.task_threads import TaskThreads
 LOOK_SECONDS = 1.0
 """How often it is looked which connections have had their time."""
 
+FIRST_REQUEST_SECONDS = 0.5
+"""At the end, so long is waited for the first request of a connection."""
+
 LAST_ANSWERS_SECONDS = 5.0
 """So long answers that are under way are waited for at the end."""
 
@@ -116,11 +119,12 @@ class HttpServer:
     async def _wind_up(self) -> None:
         for stop in self._stop_accepting:
             stop()
-        for connection in tuple(self._connections):
-            connection.close_if_idle()
-        end = time.monotonic() + LAST_ANSWERS_SECONDS
-        while self._connections and time.monotonic() < end:
+        began = now = time.monotonic()
+        while self._connections and now < began + LAST_ANSWERS_SECONDS:
+            for connection in tuple(self._connections):
+                connection.close_if_idle(new_too=now > began + FIRST_REQUEST_SECONDS)
             await asyncio.sleep(0.02)
+            now = time.monotonic()
         for connection in tuple(self._connections):
             connection.abort()
         await asyncio.sleep(0)
