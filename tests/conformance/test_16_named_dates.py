@@ -261,6 +261,7 @@ def test_an_index_of_another_archive_is_attached(
         fill(other)
         other.append_dates([also(ONE, "1999")])
         other.append_dates([also(ONE, "1998")], into="old")
+        other.refresh()
         places = {one.name: one for one in other.dates_indices()}
     with open_archive() as engine:
         fill(engine)
