@@ -17,7 +17,7 @@ from nwx.page_places import PagePlace, page_places
 from nwx.settings import Settings
 from nwx.steering.analysis.page_view import PageView
 from nwx.steering.running.page_reader import PageReader, PageTask, stored_source
-from nwx.steering.specifications.files import read_specification
+from nwx.steering.specifications.specification_store import specification_of
 from nwx.steering.structured.mentions import Mention
 from nwx.steering.structured.terms import capture_iri, names_iri
 from nwx.steering.triples.capture_graphs import CaptureGraph, names_graph, page_graph, score_graph
@@ -142,7 +142,7 @@ class ArchiveTriples:
         """Store the entities that were found for each crawl specification."""
         index = self._engine.crawl_index()
         for stored in index.specifications():
-            specification = read_specification(stored.text, stored.name)
+            specification = specification_of(stored)
             graphs = (score_graph(one, specification) for one in index.document_scores(stored.name))
             found = (graph for graph in graphs if graph is not None)
             while not self._stopping() and (some := list(islice(found, _AT_ONCE))):
