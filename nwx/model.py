@@ -146,38 +146,6 @@ class Inlink(NamedTuple):
     text: str
 
 
-class LinkRow(NamedTuple):
-    """A link as it is exported: urlkeys of both ends, and the first capture that has it."""
-
-    source: str
-    target: str
-    timestamp: str
-    kind: str
-    anchor: str
-
-
-class HostLinks(NamedTuple):
-    """How many pairs of linking and linked URL two hosts have, in a year, or in all (None)."""
-
-    source: str
-    target: str
-    year: int | None
-    links: int
-
-
-class AnchoredTarget(NamedTuple):
-    """A linked URL as a search looks at it: counts of all its inlinks, and anchor texts.
-
-    `anchors` are those from other hosts, as in LinkCounts.
-    """
-
-    urlkey: str
-    documents: int
-    hosts: int
-    domains: int
-    anchors: tuple[Anchor, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class Extract:
     """What `nwx.extract` found in a payload.
@@ -397,3 +365,19 @@ class NamedDates:
     dates: int | None = None
     bytes: int | None = None
     problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How alike a page was in its crawl and in playback, as Browsertrix keeps it in `pageinfo`.
+
+    `screenshot` and `text` are 0 to 1; resources are http and https URLs,
+    bad with a status of 400 and more. None: nothing to compare with.
+    """
+
+    screenshot: float | None = None
+    text: float | None = None
+    crawl_good: int | None = None
+    crawl_bad: int | None = None
+    replay_good: int | None = None
+    replay_bad: int | None = None

@@ -84,7 +84,7 @@ class _State:
 _HELD = _State(is_dated=True, is_known=True)
 
 
-class Comparison:
+class CdxComparison:
     """The captures that CDX files name, looked up in an archive.
 
     `collection` is the one to look in, "" any. `covers` tells what was

@@ -17,7 +17,7 @@ from nwx.settings import Settings
 
 if TYPE_CHECKING:
     from nwx.checks.agreement import Disagreement
-    from nwx.checks.cdx_comparison import Comparison, Missing
+    from nwx.checks.cdx_comparison import CdxComparison, Missing
     from nwx.dedup.exclusion_lists import ExclusionList
 
 _SHOWN_OF_A_KIND = 100
@@ -149,7 +149,7 @@ def _compare(
     collection: str,
     shown: _Shown,
 ) -> int:
-    from nwx.checks.cdx_comparison import Cause, Comparison
+    from nwx.checks.cdx_comparison import Cause, CdxComparison
     from nwx.engine.open import open_engine
 
     with (
@@ -157,7 +157,7 @@ def _compare(
         _loaded(lists, progress) as excluded,
         open_engine(settings, read_only=True) as engine,
     ):
-        comparison = Comparison(engine, collection, excluded.covers if excluded else None)
+        comparison = CdxComparison(engine, collection, excluded.covers if excluded else None)
         for one in comparison.missing(files, progress):
             shown.add(one.cause, _of_missing(one), one)
     for problem in comparison.problems[:_PROBLEMS_SHOWN]:
@@ -182,7 +182,7 @@ def _loaded(lists: tuple[str, ...], progress: ShowProgress) -> "Iterator[Exclusi
         yield excluded
 
 
-def _comparison_json(comparison: "Comparison", shown: _Shown) -> dict[str, Any]:
+def _comparison_json(comparison: "CdxComparison", shown: _Shown) -> dict[str, Any]:
     return {
         "lines": comparison.lines,
         "held": comparison.held,
@@ -193,7 +193,7 @@ def _comparison_json(comparison: "Comparison", shown: _Shown) -> dict[str, Any]:
     }
 
 
-def _summary(comparison: "Comparison", counts: Counter[str]) -> str:
+def _summary(comparison: "CdxComparison", counts: Counter[str]) -> str:
     unread, others = comparison.problems_total, comparison.not_captures
     causes = ", ".join(f"{kind} {count:,}" for kind, count in sorted(counts.items()))
     return (

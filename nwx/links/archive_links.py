@@ -8,13 +8,14 @@ from nwx.engine.base import Engine
 from nwx.engine.inlinks import streams
 from nwx.engine.inlinks.host_inlinks import HostInlinks
 from nwx.engine.inlinks.links import target_links
+from nwx.engine.inlinks.streams import AnchoredTarget, LinkRow
 from nwx.engine.inlinks.table import inlink_table
 from nwx.errors import EngineError
 from nwx.links.graphs.cell_graph import graph_of_cell
 from nwx.links.graphs.host_graph import HostGraph
-from nwx.links.host_links import host_links
+from nwx.links.host_links import HostLinks, host_links
 from nwx.links.link_frames import link_frames
-from nwx.model import Anchor, AnchoredTarget, HostLinks, Inlink, LinkCell, LinkCounts, LinkRow
+from nwx.model import Anchor, Inlink, LinkCell, LinkCounts
 
 ALL_LINKS = LinkCell()
 

@@ -1,6 +1,7 @@
 """Hosts that link to hosts, and how often, by year."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -8,10 +9,18 @@ import polars as pl
 from nwx.bulk.arrays import Array
 from nwx.engine.inlinks.counts import cell_rows
 from nwx.engine.inlinks.table import SELF, InlinkTable, TargetRange
-from nwx.model import HostLinks
 from nwx.values.link_places import host_of_urlkey
 
 _SCHEMA = {"source": pl.UInt32, "target": pl.String, "year": pl.Int64, "links": pl.Int64}
+
+
+class HostLinks(NamedTuple):
+    """How many pairs of linking and linked URL two hosts have, in a year, or in all (None)."""
+
+    source: str
+    target: str
+    year: int | None
+    links: int
 
 
 def host_links(table: InlinkTable) -> Iterator[HostLinks]:

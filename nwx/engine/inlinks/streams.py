@@ -1,16 +1,40 @@
 """All inlinks of a build as streams, target by target."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from nwx.engine.inlinks.counts import count_anchors, most_frequent
 from nwx.engine.inlinks.links import TargetLinks
 from nwx.engine.inlinks.table import OWN_HOST, SELF, InlinkTable, TargetRange
-from nwx.model import ANCHORS_KEPT, Anchor, AnchoredTarget, LinkCell, LinkRow
+from nwx.model import ANCHORS_KEPT, Anchor, LinkCell
 
 OF_ALL_LINKS = 0
 """The code of the cell of all links."""
+
+
+class LinkRow(NamedTuple):
+    """A link as it is exported: urlkeys of both ends, and the first capture that has it."""
+
+    source: str
+    target: str
+    timestamp: str
+    kind: str
+    anchor: str
+
+
+class AnchoredTarget(NamedTuple):
+    """A linked URL as a search looks at it: counts of all its inlinks, and anchor texts.
+
+    `anchors` are those from other hosts, as in LinkCounts.
+    """
+
+    urlkey: str
+    documents: int
+    hosts: int
+    domains: int
+    anchors: tuple[Anchor, ...]
 
 
 def link_rows(table: InlinkTable) -> Iterator[LinkRow]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.checks.cdx_comparison import Comparison
+from nwx.checks.cdx_comparison import CdxComparison
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.model import SourceFile
@@ -36,7 +36,7 @@ def _line(path: str = "", digest: str = "", file: str = "a.warc.gz", offset: int
 def test_what_is_held_is_not_missing(engine: Engine, tmp_path: Path) -> None:
     cdx = tmp_path / "a.cdx"
     cdx.write_text(_line() + "broken\n")
-    comparison = Comparison(engine, "web")
+    comparison = CdxComparison(engine, "web")
     assert list(comparison.missing([str(cdx)])) == []
     assert (comparison.lines, comparison.held, comparison.problems_total) == (1, 1, 1)
 
@@ -55,7 +55,7 @@ def test_what_is_held_is_not_missing(engine: Engine, tmp_path: Path) -> None:
 def test_the_cause_is_told(engine: Engine, tmp_path: Path, line: str, cause: str) -> None:
     cdx = tmp_path / "a.cdx"
     cdx.write_text(line)
-    (found,) = Comparison(engine).missing([str(cdx)])
+    (found,) = CdxComparison(engine).missing([str(cdx)])
     assert found.cause.value == cause
     assert found.timestamp == "20100101000000"
 
@@ -63,11 +63,11 @@ def test_the_cause_is_told(engine: Engine, tmp_path: Path, line: str, cause: str
 def test_what_was_left_out_on_purpose_is_excluded(engine: Engine, tmp_path: Path) -> None:
     cdx = tmp_path / "a.cdx"
     cdx.write_text(_line("x"))
-    comparison = Comparison(engine, covers=lambda url, digest, timestamp: url.endswith("/x"))
+    comparison = CdxComparison(engine, covers=lambda url, digest, timestamp: url.endswith("/x"))
     assert [one.cause.value for one in comparison.missing([str(cdx)])] == ["excluded"]
 
 
 def test_another_collection_holds_nothing(engine: Engine, tmp_path: Path) -> None:
     cdx = tmp_path / "a.cdx"
     cdx.write_text(_line())
-    assert len(list(Comparison(engine, "other").missing([str(cdx)]))) == 1
+    assert len(list(CdxComparison(engine, "other").missing([str(cdx)]))) == 1

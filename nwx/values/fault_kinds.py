@@ -1,0 +1,30 @@
+"""What can be wrong with a page in playback."""
+
+from enum import StrEnum
+
+
+class FaultKind(StrEnum):
+    """The kinds of faults; the values are what indices, JSON and pages have."""
+
+    MISSING = "missing"
+    """A resource is not in the archive."""
+    FAILED = "failed"
+    """A resource came with an error that the browser of the crawl did not get."""
+    LEAK = "leak"
+    """The page asked for something outside the archive; it got nothing."""
+    CONSOLE = "console"
+    """Scripts ended with errors that they did not have in the crawl, where that is known."""
+    REDIRECT_LOOP = "redirect_loop"
+    """The page redirects to itself without end."""
+    FAR = "far"
+    """A resource was captured long before or after the page."""
+    TIMEOUT = "timeout"
+    """The page was not loaded when its time was up."""
+    CRASH = "crash"
+    """The page's browser process ended."""
+    REFUSED = "refused"
+    """The page did what no page may: a download, a dialog, a window, a service worker, a socket."""
+
+
+PLAYBACK_FAILURES = frozenset({FaultKind.REDIRECT_LOOP, FaultKind.TIMEOUT, FaultKind.CRASH})
+"""Faults of a page as a whole: it was not shown, or not to the end."""
