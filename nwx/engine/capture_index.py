@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 
 from nwx.cdx.rows import CdxRow
-from nwx.engine.spans import CdxBlock, CdxLineForm, CdxSpan
+from nwx.engine.spans import CdxBlock, CdxLineForm, CdxSpan, KeysAtTime
 from nwx.model import Capture
 
 
@@ -33,6 +33,18 @@ class CaptureIndex(ABC):
 
         A capture without a status counts as 0.
         """
+
+    @abstractmethod
+    def captures_near(self, asked: Sequence[KeysAtTime], most: int) -> list[list[Capture]]:
+        """Return for each of the questions the captures of its urlkeys, nearest in time first.
+
+        At most `most` of each (`nwx.engine.spans.nearest_captures`).
+        Urlkeys that are too long for an index (8,000 characters) have none.
+        """
+
+    @abstractmethod
+    def has_keys(self, starts: Sequence[str]) -> bool:
+        """Tell whether any capture has a urlkey that begins with one of these texts."""
 
     @abstractmethod
     def cdx_rows(self, span: CdxSpan) -> Iterator[CdxRow]:

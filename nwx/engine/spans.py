@@ -1,9 +1,12 @@
-"""Stretches of captures in the order of a CDX."""
+"""Stretches of captures in the order of a CDX, and captures by their nearness to a moment."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from nwx.cdx.rows import CdxRow
+from nwx.model import Capture
+from nwx.values.timestamps import seconds_between
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +57,26 @@ def exactly(urlkey: str, since: str = "", until: str = "") -> CdxSpan:
     """Return the span of one urlkey, from a timestamp on and up to, but without, another."""
     end = f"{urlkey} {until}" if until else f"{urlkey}!"
     return CdxSpan(f"{urlkey} {since}", end)
+
+
+class KeysAtTime(NamedTuple):
+    """Urlkeys, and the moment (14 digits) that the captures wanted of them are near to."""
+
+    urlkeys: tuple[str, ...]
+    timestamp: str
+
+
+def nearest_captures(captures: Iterable[Capture], timestamp: str, most: int) -> list[Capture]:
+    """Return the captures nearest to a moment, nearest first, the earlier of two as near."""
+
+    def order(capture: Capture) -> tuple[float, str, str, str, int, str]:
+        return (
+            seconds_between(capture.timestamp, timestamp),
+            capture.timestamp,
+            capture.urlkey,
+            capture.source_file,
+            capture.source_file_offset,
+            capture.collection,
+        )
+
+    return sorted(captures, key=order)[:most]

@@ -12,6 +12,7 @@ from nwx.engine.dates_index import DatesBuilder
 from nwx.engine.elastic.bulk import Action, send
 from nwx.engine.elastic.captures import cdx_rows, store
 from nwx.engine.elastic.captures.by_digest import captures_by_digest
+from nwx.engine.elastic.captures.near import has_keys, near_captures
 from nwx.engine.elastic.captures.ranges import captures_between
 from nwx.engine.elastic.captures.statuses import lowest_statuses
 from nwx.engine.elastic.crawls.index import ElasticCrawlIndex
@@ -30,7 +31,7 @@ from nwx.engine.elastic.schema import Schema
 from nwx.engine.elastic.server import Body, Server, quoted
 from nwx.engine.entries import file_entry, file_from_entry, merged_entries
 from nwx.engine.inlinks.entries import inlink_entries
-from nwx.engine.spans import CdxSpan
+from nwx.engine.spans import CdxSpan, KeysAtTime
 from nwx.keys import document_key
 from nwx.model import (
     MAIN_DATES,
@@ -147,6 +148,14 @@ class ElasticEngine(Engine):
     def statuses(self, urlkeys: Sequence[str]) -> dict[str, int]:
         """Return the lowest status code of the captures of each of these urlkeys that has any."""
         return lowest_statuses(self._server, self._name(IndexName.CAPTURES), urlkeys)
+
+    def captures_near(self, asked: Sequence[KeysAtTime], most: int) -> list[list[Capture]]:
+        """Return for each of the questions the captures of its urlkeys, nearest in time first."""
+        return near_captures(self._server, self._name(IndexName.CAPTURES), asked, most)
+
+    def has_keys(self, starts: Sequence[str]) -> bool:
+        """Tell whether any capture has a urlkey that begins with one of these texts."""
+        return has_keys(self._server, self._name(IndexName.CAPTURES), starts)
 
     def cdx_rows(self, span: CdxSpan) -> Iterator[CdxRow]:
         """Stream the captures of a span as rows of a CDX, in its order."""

@@ -7,7 +7,7 @@ from typing import Any
 from nwx.engine.elastic import limits
 from nwx.engine.elastic.refusals import NO_SHARD_YET, entry_refused, read_refusal
 from nwx.engine.elastic.schema import NUMBER
-from nwx.engine.elastic.server import Body, Server, pause, quoted
+from nwx.engine.elastic.server import Body, Server, pause, quoted, to_lines
 from nwx.errors import EngineError
 
 _PAGE = 1_000
@@ -68,6 +68,23 @@ def search_page(server: Server, index: str, body: Body) -> Body:
         body,
         params={"allow_partial_search_results": "false", "filter_path": _WITHOUT_UNREAD},
     )
+
+
+def search_pages(server: Server, index: str, bodies: Sequence[Body]) -> list[list[Body]]:
+    """Return the entries found by each of several searches, by one request.
+
+    A search that not all shards answered is an error.
+    """
+    if not bodies:
+        return []
+    head = {"index": index, "allow_partial_search_results": False}
+    lines = to_lines(line for body in bodies for line in (head, body))
+    answer = server.request("POST", "/_msearch", lines)
+    for one in answer["responses"]:
+        if "error" in one:
+            refusal = read_refusal(one, int(one.get("status", _OK)))
+            raise entry_refused(server.address, refusal, f"does not search {index}")
+    return [[hit["_source"] for hit in one["hits"]["hits"]] for one in answer["responses"]]
 
 
 def count_hits(server: Server, index: str, query: Body, most: int | None = None) -> int:

@@ -13,6 +13,7 @@ from nwx.engine.dates_index import DatesBuilder
 from nwx.engine.embedded import reader
 from nwx.engine.embedded.captures import by_digest, cdx_lines, cdx_rows
 from nwx.engine.embedded.captures.loader import Loader
+from nwx.engine.embedded.captures.near import has_keys, near_captures
 from nwx.engine.embedded.captures.statuses import lowest_statuses
 from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.dates.folder import DatesWriter
@@ -24,7 +25,7 @@ from nwx.engine.embedded.stage.rows import StagedRows, batch_rows
 from nwx.engine.embedded.stage.stager import Stager
 from nwx.engine.embedded.writer import ArchiveWriter
 from nwx.engine.entries import merged_dates, merged_entries
-from nwx.engine.spans import CdxBlock, CdxLineForm, CdxSpan
+from nwx.engine.spans import CdxBlock, CdxLineForm, CdxSpan, KeysAtTime
 from nwx.errors import EngineBusyError, EngineError
 from nwx.model import (
     MAIN_DATES,
@@ -147,6 +148,16 @@ class EmbeddedEngine(SeparateCapabilities, Engine):
         """Return the lowest status code of the captures of each of these urlkeys that has any."""
         with self._reading() as db:
             return lowest_statuses(db, urlkeys)
+
+    def captures_near(self, asked: Sequence[KeysAtTime], most: int) -> list[list[Capture]]:
+        """Return for each of the questions the captures of its urlkeys, nearest in time first."""
+        with self._reading() as db:
+            return near_captures(db, asked, most)
+
+    def has_keys(self, starts: Sequence[str]) -> bool:
+        """Tell whether any capture has a urlkey that begins with one of these texts."""
+        with self._reading() as db:
+            return has_keys(db, starts)
 
     def cdx_rows(self, span: CdxSpan) -> Iterator[CdxRow]:
         """Stream the captures of a span as rows of a CDX, in its order."""

@@ -3,7 +3,8 @@
 import pytest
 
 from nwx.cdx.rows import CdxRow
-from nwx.engine.spans import CdxSpan, exactly
+from nwx.engine.spans import CdxSpan, exactly, nearest_captures
+from tests.conformance.archive import capture
 
 
 def _row(urlkey: str, timestamp: str) -> CdxRow:
@@ -41,3 +42,17 @@ def test_newest_first_ends_before_the_start() -> None:
     span = CdxSpan("example,a)/ 2010", "example,a)/ 2012", newest_first=True)
     assert not span.beyond(_row("example,a)/", "20100101000000"))
     assert span.beyond(_row("example,a)/", "20091231235959"))
+
+
+def test_the_nearest_come_first() -> None:
+    times = ("20100101000000", "20100101000010", "20100101000020", "20110101000000")
+    captures = [capture("http://a.example/", time, offset=1) for time in times]
+    found = nearest_captures(captures, "20100101000014", 3)
+    assert [one.timestamp[-2:] for one in found] == ["10", "20", "00"]
+
+
+def test_the_earlier_of_two_as_near_comes_first() -> None:
+    later, earlier = (
+        capture("http://a.example/", time, offset=1) for time in ("20100103", "20100101")
+    )
+    assert nearest_captures([later, earlier], "20100102000000", 9) == [earlier, later]

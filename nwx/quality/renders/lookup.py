@@ -1,0 +1,120 @@
+"""The renders of captured pages, joined when a question is asked.
+
+A render is a capture of its own, with a URI of its own
+(`nwx.values.render_names`). It belongs to the capture of its page that is
+nearest in time, whatever the scheme, `www.` or a slash at the end.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from nwx.engine.base import Engine
+from nwx.engine.spans import KeysAtTime
+from nwx.errors import TimestampError, UrlError
+from nwx.model import Capture
+from nwx.values.render_names import RENDER_KEY_STARTS, RenderKind, render_keys, render_name
+from nwx.values.timestamps import normal_timestamp, seconds_between
+from nwx.values.urlkeys import urlkey
+
+MOST_NEAR = 200
+"""So many captures of a page and of its renders are looked at, the nearest to a moment."""
+
+MOST_NEAR_SHOWN = 32
+"""So many where only a picture is looked for."""
+
+SHOWN_KINDS = (
+    RenderKind.THUMBNAIL,
+    RenderKind.VIEW,
+    RenderKind.FULL_PAGE,
+    RenderKind.SNAPSHOT,
+)
+"""The kinds that a page is shown by, the first there is."""
+
+_REVISIT = "revisit"
+_IMAGE = "image"
+
+
+class PageMoment(NamedTuple):
+    """A page at a time: its URL, and the timestamp of a capture of it."""
+
+    url: str
+    timestamp: str
+
+
+def has_renders(engine: Engine) -> bool:
+    """Tell whether an archive has any renders; a short question to its index of captures."""
+    return engine.has_keys(RENDER_KEY_STARTS)
+
+
+def find_renders(
+    engine: Engine, url: str, timestamp: str, collection: str = ""
+) -> dict[RenderKind, list[Capture]]:
+    """Return the renders of a page as it was captured at a time, nearest in time first.
+
+    Those that lie nearer to another capture of the page are left out.
+    `collection` leaves only renders of this one, "" of all. Kinds without a
+    render are no keys. Renders that are revisits, without bytes of their
+    own, are left out.
+    """
+    (found,) = _renders(engine, [PageMoment(url, timestamp)], tuple(RenderKind), MOST_NEAR)
+    by_kind: dict[RenderKind, list[Capture]] = {}
+    for kind, capture in found:
+        if collection in ("", capture.collection):
+            by_kind.setdefault(kind, []).append(capture)
+    return by_kind
+
+
+def find_pictures(engine: Engine, pages: Sequence[PageMoment]) -> list[Capture | None]:
+    """Return for each of these pages the render that it is shown by, None where it has none.
+
+    A thumbnail, else a view, else a picture of the whole page. It is one
+    question to the engine, however many pages.
+    """
+    return [_picture(found) for found in _renders(engine, pages, SHOWN_KINDS, MOST_NEAR_SHOWN)]
+
+
+def _picture(found: Iterable[tuple[RenderKind, Capture]]) -> Capture | None:
+    best: dict[RenderKind, Capture] = {}
+    for kind, capture in found:
+        if capture.content_type_norm == _IMAGE:
+            best.setdefault(kind, capture)
+    return next((best[kind] for kind in SHOWN_KINDS if kind in best), None)
+
+
+def _renders(
+    engine: Engine, pages: Sequence[PageMoment], kinds: Sequence[RenderKind], most: int
+) -> list[list[tuple[RenderKind, Capture]]]:
+    """Return the renders of each page, nearest in time first."""
+    asked = {page: one for page in pages if (one := _question(page, kinds))}
+    answers = engine.captures_near(list(asked.values()), most) if asked else []
+    near: Mapping[PageMoment, list[Capture]] = dict(zip(asked, answers, strict=True))
+    return [_own_renders(page, near.get(page, [])) for page in pages]
+
+
+def _question(page: PageMoment, kinds: Sequence[RenderKind]) -> KeysAtTime | None:
+    """Return what asks for the captures of a page and of its renders, None where it has none."""
+    try:
+        timestamp = normal_timestamp(page.timestamp)
+        keys = render_keys(page.url, kinds)
+        return KeysAtTime((urlkey(page.url), *keys), timestamp) if keys else None
+    except (UrlError, TimestampError):
+        return None
+
+
+def _own_renders(page: PageMoment, near: Sequence[Capture]) -> list[tuple[RenderKind, Capture]]:
+    named = [(capture, render_name(capture.url)) for capture in near]
+    others = {capture.timestamp for capture, name in named if name is None}
+    own = normal_timestamp(page.timestamp) if near else ""
+    return [
+        (name.kind, capture)
+        for capture, name in named
+        if name is not None
+        and capture.record_type != _REVISIT
+        and _is_nearest(capture.timestamp, own, others)
+    ]
+
+
+def _is_nearest(render: str, own: str, others: Iterable[str]) -> bool:
+    """Tell whether a page's own capture is as near to a render as any other; the earlier wins."""
+    distance = seconds_between(render, own)
+    return not any((seconds_between(render, other), other) < (distance, own) for other in others)

@@ -1,0 +1,127 @@
+"""The URIs that crawlers give to renders: what a browser showed of a page, kept as records.
+
+There is no standard. Browsertrix writes `urn:view:URL` and the like, brozzler
+and the UK Web Archive `screenshot:URL`, wpull `urn:X-wpull:snapshot?url=URL`
+(iipc/warc-specifications, issue 54).
+"""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import NamedTuple
+from urllib.parse import quote, unquote
+
+from nwx.errors import UrlError
+from nwx.values.urlkeys import urlkey
+
+
+class RenderKind(StrEnum):
+    """What a render is; the values are Browsertrix's names where it has one."""
+
+    VIEW = "view"
+    THUMBNAIL = "thumbnail"
+    FULL_PAGE = "fullPage"
+    TEXT = "text"
+    TEXT_FINAL = "textFinal"
+    PAGEINFO = "pageinfo"
+    DOM = "dom"
+    HAR = "har"
+    IMAGE_MAP = "imagemap"
+    SNAPSHOT = "snapshot"
+
+
+class RenderName(NamedTuple):
+    """What the URI of a render says: its kind, and the URL of the page."""
+
+    kind: RenderKind
+    url: str
+
+
+_PREFIXES = {
+    RenderKind.VIEW: ("urn:view:", "screenshot:"),
+    RenderKind.THUMBNAIL: ("urn:thumbnail:", "thumbnail:"),
+    RenderKind.FULL_PAGE: ("urn:fullPage:",),
+    RenderKind.TEXT: ("urn:text:",),
+    RenderKind.TEXT_FINAL: ("urn:textFinal:",),
+    RenderKind.PAGEINFO: ("urn:pageinfo:",),
+    RenderKind.DOM: ("onreadydom:",),
+    RenderKind.HAR: ("har:",),
+    RenderKind.IMAGE_MAP: ("imagemap:",),
+    RenderKind.SNAPSHOT: ("urn:X-wpull:snapshot?url=",),
+}
+"""How the URIs of each kind begin; the first is the one that is written."""
+
+_KINDS = {
+    prefix.lower(): (kind, len(prefix)) for kind, some in _PREFIXES.items() for prefix in some
+}
+_LONGEST_PREFIX = max(map(len, _KINDS))
+_SCHEMES = ("http://", "https://")
+_WWW = "www."
+
+RENDER_KEY_STARTS = tuple(
+    prefix.lower().removesuffix("url=") if kind is RenderKind.SNAPSHOT else f"{prefix.lower()}http"
+    for kind, some in _PREFIXES.items()
+    for prefix in some
+)
+"""How the urlkeys of renders begin; those of few other captures do."""
+
+
+def render_name(target_uri: str) -> RenderName | None:
+    """Return what a URI says of a render, None for the URI of anything else.
+
+    All conventions are taken, in any case. Only pages of the web have
+    renders: what follows the prefix begins with http:// or https://.
+    """
+    start = target_uri[:_LONGEST_PREFIX].lower()
+    if not start.startswith(_STARTS):
+        return None
+    for prefix, (kind, size) in _KINDS.items():
+        if start.startswith(prefix):
+            url = target_uri[size:]
+            if kind is RenderKind.SNAPSHOT:
+                url = unquote(url)
+            return RenderName(kind, url) if url[:8].lower().startswith(_SCHEMES) else None
+    return None
+
+
+_STARTS = tuple(_KINDS)
+
+
+def target_uri(kind: RenderKind, url: str) -> str:
+    """Return the URI of a render of a page: Browsertrix's, for the DOM `onreadydom:URL`."""
+    return _uri(_PREFIXES[kind][0], kind, url)
+
+
+def render_keys(url: str, kinds: Iterable[RenderKind] = RenderKind) -> tuple[str, ...]:
+    """Return the urlkeys that renders of a page can have, of these kinds.
+
+    That is by every convention, over http and https, and with and without
+    `www.`; none for URLs that no browser shows.
+    """
+    uris = (
+        _uri(prefix, kind, each)
+        for each in _spellings(url)
+        for kind in kinds
+        for prefix in _PREFIXES[kind]
+    )
+    return tuple(dict.fromkeys(key for key in map(_key, uris) if key))
+
+
+def _uri(prefix: str, kind: RenderKind, url: str) -> str:
+    # As wpull does: what has a meaning in the value of a query is escaped.
+    return prefix + (quote(url, safe=":/?=,;@!$'()*~|[]") if kind is RenderKind.SNAPSHOT else url)
+
+
+def _spellings(url: str) -> list[str]:
+    """Return a URL over http and https, with and without `www.`."""
+    scheme, mark, rest = url.partition("://")
+    if scheme.lower() not in ("http", "https") or not mark:
+        return []
+    bare = rest[len(_WWW) :] if rest[: len(_WWW)].lower() == _WWW else rest
+    return [f"{each}{host}{bare}" for each in _SCHEMES for host in ("", _WWW)]
+
+
+def _key(uri: str) -> str:
+    try:
+        return urlkey(uri)
+    except UrlError:
+        return ""

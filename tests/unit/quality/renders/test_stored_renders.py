@@ -1,0 +1,104 @@
+"""Unit tests of the bytes of renders."""
+
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from nwx.engine.base import Engine
+from nwx.engine.file_places import FilePlaces
+from nwx.errors import FormatError, SourceError
+from nwx.model import Capture, SourceFile
+from nwx.quality.renders.stored_renders import read_render
+from nwx.values.render_names import RenderKind
+from nwx.warc.reader import ArchiveReader, CaptureRecord
+from nwx.warc.sources import expand
+from tests.renders import ALL_RENDERS, PAGE, render, write_rendered
+from tests.warc_records import write_records
+
+
+class _Files:
+    """What an engine tells of the places of files."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def files(self) -> list[SourceFile]:
+        return [SourceFile("web", self._path.name, str(self._path), None, "")]
+
+
+def places_of(path: Path) -> FilePlaces:
+    return FilePlaces(cast(Engine, cast(Any, _Files(path))))
+
+
+def captures_of(path: Path) -> list[Capture]:
+    (source,) = expand([str(path)])
+    found = ArchiveReader(cast(Any, source), "web")
+    return [one.capture for one in found if isinstance(one, CaptureRecord)]
+
+
+def test_all_conventions_are_read(tmp_path: Path) -> None:
+    path = write_rendered(tmp_path / "a.warc.gz")
+    page, *renders = captures_of(path)
+    places = places_of(path)
+    found = [read_render(places, one) for one in renders]
+    assert len(found) == ALL_RENDERS
+    assert {one.url for one in found} == {PAGE}
+    assert {one.kind for one in found} == set(RenderKind)
+    assert {one.media_type for one in found} == {
+        "image/png",
+        "image/jpeg",
+        "text/plain",
+        "text/html",
+        "application/json",
+    }
+    text = next(one for one in found if one.kind is RenderKind.TEXT)
+    assert (text.payload, text.timestamp, text.rendered_from) == (
+        b"the text",
+        "20200101000009",
+        "",
+    )
+    with pytest.raises(FormatError, match="no render"):
+        read_render(places, page)
+
+
+def test_where_a_render_was_made(tmp_path: Path) -> None:
+    record = render(
+        "urn:text:http://a.example/",
+        b"x",
+        "Text/Plain; charset=utf-8",
+        "2020-01-01T00:00:00Z",
+        NWX_Rendered_From="playback",
+    )
+    path = write_records(tmp_path / "a.warc.gz", [record])
+    (capture,) = captures_of(path)
+    found = read_render(places_of(path), capture)
+    assert (found.rendered_from, found.media_type) == ("playback", "text/plain")
+
+
+def test_renders_that_cannot_be_read(tmp_path: Path) -> None:
+    path = write_rendered(tmp_path / "a.warc.gz")
+    _, view, thumbnail, *_ = captures_of(path)
+    with pytest.raises(FormatError, match="bytes, 10 are read"):
+        read_render(places_of(path), view, 10)
+    with pytest.raises(SourceError, match="nobody knows"):
+        read_render(places_of(tmp_path / "b.warc.gz"), view)
+    whole = path.read_bytes()
+    end = thumbnail.source_file_offset
+    path.write_bytes(whole[: end - 9] + b"\0" * 9 + whole[end:])
+    with pytest.raises(FormatError, match="damaged"):
+        read_render(places_of(path), view)
+    assert read_render(places_of(path), thumbnail).kind is RenderKind.THUMBNAIL
+    path.write_bytes(whole[:end])
+    with pytest.raises(FormatError, match="no record"):
+        read_render(places_of(path), thumbnail)
+    page = whole[: view.source_file_offset]
+    path.write_bytes(page * 40)
+    other = next(
+        one for one in captures_of(path) if one.source_file_offset >= len(page)
+    ).source_file_offset
+    moved = Capture(
+        **{name: getattr(view, name) for name in Capture.__slots__} | {"source_file_offset": other}
+    )
+    with pytest.raises(FormatError, match="another record"):
+        read_render(places_of(path), moved)
