@@ -61,6 +61,7 @@ TESTED_ELSEWHERE = {
     "nwx/importing/worker.py": "tests/unit/importing/test_importer.py",
     "nwx/links": "tests/conformance/test_27_inlinks.py",
     "nwx/model.py": "tests/unit",
+    "nwx/quality/browser": "tests/rendering/test_browser_pool.py",
     "nwx/query/tree.py": "tests/unit/query/test_parser.py",
     "nwx/steering/adapters/scrapy_scheduler.py": "tests/crawling/test_steered_scrapy.py",
     "nwx/steering/running/analysis_process.py": "tests/unit/steering/running/test_archive_run.py",

@@ -1,0 +1,195 @@
+"""What runs in the process that keeps one browser: it renders page after page.
+
+`nwx.quality.browser.pool` starts it and talks with it over a socket. It ends with
+everything that it started when that is closed, that is, with its parent.
+"""
+
+import asyncio
+import os
+import shutil
+import signal
+import sys
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nwx.quality.browser.gateway import Gateway
+from nwx.quality.browser.page_render import BrowserOptions, PageRender, RenderTask
+from nwx.quality.browser.page_visit import PageVisit
+from nwx.quality.browser.process_tree import kill_below, kill_users_of, memory_of_tree
+from nwx.quality.browser.targets import PlaybackTarget
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser, Playwright
+
+_ARGUMENTS = (
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-domain-reliability",
+    "--dns-prefetch-disable",
+    "--no-pings",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+    "--gaia-url=http://127.0.0.1:9",
+    "--deny-permission-prompts",
+    "--disk-cache-size=1",
+)
+_LEFT_OUT = ("--hide-scrollbars", "--disable-popup-blocking")
+_LOOK_SECONDS = 0.25
+_START_SECONDS = 60
+_MOST_PAGES = 100
+"""After so many pages a browser is started anew, for what it may have kept."""
+
+_NICE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserOrder:
+    """What a process renders with; `folder` is where all its files are."""
+
+    options: BrowserOptions
+    target: PlaybackTarget
+    browser: str
+    sandbox: bool
+    folder: str
+    shared_folder: str
+
+
+class _MemoryWatch:
+    """A thread that ends the browser where it takes too much memory."""
+
+    def __init__(self, most_memory: int) -> None:
+        self._most = most_memory
+        self.visit: PageVisit | None = None
+        threading.Thread(target=self._run, name="memory", daemon=True).start()
+
+    def _run(self) -> None:
+        while True:
+            time.sleep(_LOOK_SECONDS)
+            if memory_of_tree(os.getpid()) > self._most:
+                if self.visit is not None:
+                    self.visit.watch.note_problem("memory")
+                kill_below(os.getpid())
+
+
+class _BrowserKeeper:
+    """A browser, started when it is needed and again after it has ended."""
+
+    def __init__(self, order: BrowserOrder, gateway: Gateway) -> None:
+        self._order, self._gateway = order, gateway
+        self._playwright: Playwright | None = None
+        self._browser: Browser | None = None
+        self._pages = 0
+        self.user_agent = ""
+
+    async def browser(self) -> "Browser":
+        """Return a browser that runs."""
+        if self._browser is not None and self._browser.is_connected() and self._pages < _MOST_PAGES:
+            self._pages += 1
+            return self._browser
+        await self.end()
+        return await asyncio.wait_for(self._start(), _START_SECONDS)
+
+    async def _start(self) -> "Browser":
+        from playwright.async_api import async_playwright
+
+        self._playwright = await async_playwright().start()
+        heap = self._order.options.most_memory // 3 >> 20
+        browser = await self._playwright.chromium.launch(
+            executable_path=self._order.browser,
+            chromium_sandbox=self._order.sandbox,
+            proxy={"server": f"http://127.0.0.1:{self._gateway.port}", "bypass": "<-loopback>"},
+            args=[*_ARGUMENTS, f"--js-flags=--max-old-space-size={heap}"],
+            ignore_default_args=list(_LEFT_OUT),
+            handle_sigint=False,
+            handle_sigterm=False,
+            handle_sighup=False,
+        )
+        major = browser.version.partition(".")[0]
+        self.user_agent = (
+            "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko)"
+            f" Chrome/{major}.0.0.0 Safari/537.36"
+        )
+        self._browser, self._pages = browser, 1
+        return browser
+
+    async def end(self) -> None:
+        """Kill the browser and all that came with it, and forget it."""
+        playwright, self._playwright, self._browser = self._playwright, None, None
+        await asyncio.to_thread(kill_below, os.getpid())
+        if playwright is not None:
+            with suppress(Exception):  # its other half was killed
+                await asyncio.wait_for(playwright.stop(), 5)
+        for left in os.scandir(self._order.folder):
+            shutil.rmtree(left.path, ignore_errors=True)
+
+
+async def _render(
+    keeper: _BrowserKeeper,
+    watch: _MemoryWatch,
+    order: BrowserOrder,
+    gateway: Gateway,
+    task: RenderTask,
+) -> PageRender:
+    browser = await keeper.browser()
+    visit = PageVisit(task, order.options, order.target, gateway)
+    watch.visit = visit
+    await visit.run(browser, keeper.user_agent)
+    watch.visit = None
+    render = visit.render()
+    if render.problem and not render.problem.startswith("navigation"):
+        await keeper.end()
+    return render
+
+
+async def _serve(channel: Connection, order: BrowserOrder) -> None:
+    gateway = Gateway(order.target)
+    await gateway.start()
+    keeper, watch = _BrowserKeeper(order, gateway), _MemoryWatch(order.options.most_memory)
+    loop = asyncio.get_running_loop()
+    tasks: asyncio.Queue[RenderTask] = asyncio.Queue()
+    reading = threading.Thread(target=_read, args=(channel, loop, tasks, order), daemon=True)
+    reading.start()
+    while True:
+        task = await tasks.get()
+        try:
+            answer: Any = await _render(keeper, watch, order, gateway, task)
+        except Exception as error:  # noqa: BLE001 - told to the parent, which decides
+            answer = str(error)[:2_000] or type(error).__name__
+            await keeper.end()
+        await asyncio.to_thread(channel.send, answer)
+
+
+def _read(
+    channel: Connection,
+    loop: asyncio.AbstractEventLoop,
+    tasks: "asyncio.Queue[RenderTask]",
+    order: BrowserOrder,
+) -> None:
+    """Take tasks from the channel; its end is that of this process."""
+    with suppress(EOFError, OSError):
+        while True:
+            task = channel.recv()
+            loop.call_soon_threadsafe(tasks.put_nowait, task)
+    kill_below(os.getpid())
+    kill_users_of(order.folder)
+    shutil.rmtree(order.folder, ignore_errors=True)
+    with suppress(OSError):
+        Path(order.shared_folder).rmdir()
+    os._exit(0)
+
+
+def main(channel_number: int) -> None:
+    """Render what comes over the channel of this number, until it is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    os.nice(_NICE)
+    channel = Connection(channel_number)
+    order: BrowserOrder = channel.recv()
+    os.environ |= {"TMPDIR": order.folder, "HOME": order.folder, "XDG_CONFIG_HOME": order.folder}
+    asyncio.run(_serve(channel, order))
+    sys.exit(0)

@@ -1,0 +1,72 @@
+"""What runs in pages: scripts that close what must not open, and those that measure."""
+
+import json
+
+MOST_REPORTS = 50
+"""Of each kind a document reports so many."""
+
+_GUARDS = """(() => {
+  const report = globalThis[NAME];
+  const counts = Object.create(null);
+  const tell = (kind, detail) => {
+    counts[kind] = (counts[kind] || 0) + 1;
+    if (report && counts[kind] <= MOST) {
+      try { report(kind, String(detail === undefined ? "" : detail).slice(0, 2000)); } catch (e) {}
+    }
+  };
+  const put = (on, name, value) => {
+    try { Object.defineProperty(on, name, {value, writable: true, configurable: true}); }
+    catch (e) {}
+  };
+  const refused = (kind) => function (where) {
+    tell(kind, where);
+    throw new DOMException("not allowed while rendering", "NotSupportedError");
+  };
+  put(globalThis, "open", function (where) { tell("popups", where); return null; });
+  put(globalThis, "print", function () { tell("prints"); });
+  for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection"])
+    if (name in globalThis) put(globalThis, name, refused("webrtc"));
+  if ("WebTransport" in globalThis) put(globalThis, "WebTransport", refused("sockets"));
+  if (globalThis.ServiceWorkerContainer)
+    put(ServiceWorkerContainer.prototype, "register", function (where) {
+      tell("service_workers", where);
+      return Promise.reject(new DOMException("not allowed while rendering", "SecurityError"));
+    });
+  globalThis.addEventListener("securitypolicyviolation", (event) => {
+    if (event.isTrusted) tell("blocked", event.blockedURI);
+  }, true);
+})();"""
+
+PAGE_SIZE = """(() => {
+  const root = document.scrollingElement || document.documentElement;
+  return root ? [root.scrollWidth, root.scrollHeight, document.getElementsByTagName("*").length]
+              : [0, 0, 0];
+})()"""
+
+SCROLL = """(() => {
+  const root = document.scrollingElement || document.documentElement;
+  if (!root) return true;
+  const before = root.scrollTop;
+  window.scrollBy({top: window.innerHeight, behavior: "instant"});
+  return root.scrollTop <= before;
+})()"""
+
+SCROLL_BACK = "window.scrollTo({top: 0, left: 0, behavior: 'instant'})"
+
+_DOM = """(() => {
+  const type = document.doctype ? "<!DOCTYPE " + document.doctype.name + ">" : "";
+  const root = document.documentElement;
+  return (type + (root ? root.outerHTML : "")).slice(0, MOST);
+})()"""
+
+TITLE = "String(document.title).slice(0, 1000)"
+
+
+def guard_script(name: str) -> str:
+    """Return the script that every document begins with; it reports through a binding `name`."""
+    return _GUARDS.replace("NAME", json.dumps(name)).replace("MOST", str(MOST_REPORTS))
+
+
+def dom_script(most_characters: int) -> str:
+    """Return the script that gives the DOM as HTML, cut where it is longer."""
+    return _DOM.replace("MOST", str(most_characters))

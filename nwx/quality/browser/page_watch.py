@@ -1,0 +1,208 @@
+"""What a page does while it is rendered: its requests, errors and what it was refused."""
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from nwx.quality.browser.gateway import Traffic, is_of_browser
+from nwx.quality.browser.page_render import PlayedResource
+from nwx.quality.browser.targets import PlaybackTarget
+
+if TYPE_CHECKING:
+    from playwright.async_api import Dialog, Page, Request, Response, WebSocket
+
+MOST_PLAYED = 3_000
+MOST_LEAKS = 500
+MOST_ERRORS = 100
+MOST_DIALOGS = 50
+MOST_NAVIGATIONS = 20
+_MOST_CHARACTERS = 2_000
+_ERROR_CHARACTERS = 500
+_WEB = ("http://", "https://", "ws://", "wss://")
+
+
+class PageWatch:
+    """Keeps, within bounds, what happened on a page; `problem` is why it must end, "" while not."""
+
+    def __init__(self, target: PlaybackTarget, traffic: Traffic) -> None:
+        self._target = target
+        self._traffic = traffic
+        self._resources: dict[str, PlayedResource] = {}
+        self._leaks: dict[str, None] = {}
+        self._pending: set[int] = set()
+        self.refused: Counter[str] = Counter()
+        self.console_errors: list[str] = []
+        self.js_errors = 0
+        self.navigations = 0
+        self.redirects = 0
+        self.capture_timestamp = ""
+        self.status = 0
+        self._problem = ""
+
+    @property
+    def problem(self) -> str:
+        """Why the visit must end, "" while it need not."""
+        return self._problem or (self._traffic.excess if self._traffic.excess == "bytes" else "")
+
+    def note_problem(self, problem: str) -> None:
+        """Keep a problem, unless there was one before."""
+        self._problem = self._problem or problem
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether no answer is waited for."""
+        return not self._pending
+
+    def follow(self, page: "Page") -> None:
+        """Listen to all that a page does."""
+        page.on("request", self._requested)
+        page.on("response", self._answered)
+        page.on("requestfailed", self._failed)
+        page.on("requestfinished", self._finished)
+        page.on("websocket", self._socket)
+        page.on("crash", lambda _: self.note_problem("crash"))
+        page.on("download", lambda _: self._refuse("downloads"))
+
+    def reported(self, kind: str, detail: str) -> None:
+        """Take what the guard script of a document reports."""
+        if kind == "blocked":
+            self._blocked(detail)
+        elif kind in ("popups", "prints", "webrtc", "sockets", "service_workers"):
+            self._refuse(kind)
+
+    async def dismiss(self, dialog: "Dialog") -> None:
+        """Close a dialog; a page that opens many is left."""
+        self._refuse("dialogs")
+        if self.refused["dialogs"] >= MOST_DIALOGS:
+            self.note_problem("dialogs")
+        await dialog.dismiss()
+
+    def popup(self) -> None:
+        """Count a page that was opened by this one."""
+        self._refuse("popups")
+
+    def logged(self, event: dict[str, Any]) -> None:
+        """Take a call of the console, as CDP tells it."""
+        if event.get("type") not in ("error", "assert"):
+            return
+        self.js_errors += 1
+        words = (_words(each) for each in event.get("args", [])[:10])
+        self._error(" ".join(words))
+
+    def thrown(self, event: dict[str, Any]) -> None:
+        """Take an exception that nobody caught, as CDP tells it."""
+        details = event.get("exceptionDetails", {})
+        words = details.get("exception", {}).get("description") or details.get("text", "")
+        self._error(str(words).split("\n")[0])
+
+    def _error(self, words: str) -> None:
+        if len(self.console_errors) < MOST_ERRORS:
+            self.console_errors.append(self._target.original(words[:_ERROR_CHARACTERS]))
+
+    def _refuse(self, kind: str) -> None:
+        self.refused[kind] += 1
+
+    def _blocked(self, address: str) -> None:
+        """Note what the policy of playback did not let out."""
+        if address.startswith(_WEB) and self._target.archived(address) is None:
+            self.leak(address)
+
+    def leak(self, address: str) -> None:
+        """Note an address outside the archive."""
+        address = address[:_MOST_CHARACTERS]
+        if self._target.is_playback and not self._is_own(address):
+            if len(self._leaks) < MOST_LEAKS:
+                self._leaks[address] = None
+            elif address not in self._leaks:
+                self._refuse("more_leaks")
+
+    def _is_own(self, address: str) -> bool:
+        """Return whether an address is the player's."""
+        return address.partition("://")[2].partition("/")[0] == self._target.allowed
+
+    def _requested(self, request: "Request") -> None:
+        address = request.url
+        if not address.startswith(_WEB):
+            return
+        archived = self._target.archived(address)
+        if archived is None:
+            self.leak(address)
+            return
+        self._pending.add(id(request))
+        if request.is_navigation_request() and request.frame.parent_frame is None:
+            self._navigated(address)
+
+    def _navigated(self, address: str) -> None:
+        if self._target.is_frame(address):
+            return
+        self.navigations += 1
+        self.redirects = self.navigations - 1
+        if self.navigations > MOST_NAVIGATIONS:
+            self.note_problem("redirect loop")
+
+    def _answered(self, response: "Response") -> None:
+        request, headers = response.request, response.headers
+        archived = self._target.archived(request.url)
+        if archived is None or self._target.is_frame(request.url):
+            return
+        timestamp = self._target.answered(headers)
+        mime = headers.get("content-type", "").partition(";")[0].strip().lower()[:100]
+        self._keep(request, archived[0], response.status, mime, timestamp)
+        is_main = request.is_navigation_request() and request.frame.parent_frame is None
+        if is_main and not 300 <= response.status < 400:
+            self.status, self.capture_timestamp = response.status, timestamp
+
+    def _finished(self, request: "Request") -> None:
+        self._pending.discard(id(request))
+
+    def _failed(self, request: "Request") -> None:
+        self._pending.discard(id(request))
+        archived = self._target.archived(request.url)
+        if archived is None or self._target.is_frame(request.url):
+            return
+        # What the page itself gave up says nothing about the archive.
+        if request.failure != "net::ERR_ABORTED" and archived[0] not in self._resources:
+            self._keep(request, archived[0], 0, "", "")
+
+    def _keep(self, request: "Request", url: str, status: int, mime: str, timestamp: str) -> None:
+        if url not in self._resources and len(self._resources) >= MOST_PLAYED:
+            self._refuse("more_resources")
+            return
+        kind = request.resource_type
+        self._resources[url] = PlayedResource(url, status, mime, kind, timestamp)
+
+    def _socket(self, socket: "WebSocket") -> None:
+        self._refuse("sockets")
+        self.leak(socket.url)
+
+    @property
+    def resources(self) -> tuple[PlayedResource, ...]:
+        """The resources, in the order in which they were first asked for."""
+        return tuple(self._resources.values())
+
+    @property
+    def leaks(self) -> tuple[str, ...]:
+        """Addresses outside the archive; of those that only the proxy saw, the origin."""
+        if not self._target.is_playback:
+            return ()
+        known = {_place(address) for address in self._leaks}
+        others = [
+            origin
+            for origin in self._traffic.refused
+            if _place(origin) not in known and not is_of_browser(_place(origin))
+        ]
+        return (*self._leaks, *others)
+
+
+def _place(address: str) -> str:
+    """Return host and port of an address."""
+    scheme, _, rest = address.partition("://")
+    place = rest.partition("/")[0].rpartition("@")[2]
+    if ":" in place.rpartition("]")[2]:
+        return place
+    return f"{place}:{443 if scheme in ('https', 'wss') else 80}"
+
+
+def _words(value: dict[str, Any]) -> str:
+    """Return a value that was logged, in words."""
+    words = value.get("value", value.get("description", value.get("type", "")))
+    return str(words).split("\n")[0]

@@ -1,0 +1,201 @@
+"""Several browsers at once, each kept by a process of its own.
+
+A process that hangs or dies of a page is ended with all that it started,
+and another takes its place.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from nwx.bulk.resources import temporary_folder
+from nwx.errors import SourceError
+from nwx.quality.browser.browser_path import browser_path, has_sandbox
+from nwx.quality.browser.browser_process import BrowserOrder
+from nwx.quality.browser.page_render import BrowserOptions, PageRender, RenderTask
+from nwx.quality.browser.process_tree import kill_below, kill_users_of
+from nwx.quality.browser.targets import PlaybackTarget
+
+_PROGRAM = (
+    "import sys; from nwx.quality.browser.browser_process import main; main(int(sys.argv[1]))"
+)
+_START_SECONDS = 90.0
+_MARGIN_SECONDS = 30.0
+_MOST_FAILURES = 3
+_END_SECONDS = 5.0
+
+
+class _BrowserWorker:
+    """A process with its browser, and the task in its hands."""
+
+    def __init__(self, order: BrowserOrder) -> None:
+        self._order = order
+        self._fresh = True
+        self.task: RenderTask | None = None
+        self.began = 0.0
+        own, other = socket.socketpair()
+        with other:
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-c", _PROGRAM, str(other.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))},
+                pass_fds=[other.fileno()],
+                start_new_session=True,
+            )
+        self.channel = Connection(own.detach())
+        Path(order.folder).mkdir()
+        self.channel.send(order)
+
+    def give(self, task: RenderTask) -> None:
+        """Have a page rendered."""
+        self.task, self.began = task, time.monotonic()
+        with suppress(OSError):  # a process that has ended is noticed by the end of its channel
+            self.channel.send(task)
+
+    @property
+    def until(self) -> float:
+        """When the answer must have come."""
+        seconds = self._order.options.page_seconds + _MARGIN_SECONDS
+        return self.began + seconds + (_START_SECONDS if self._fresh else 0)
+
+    def answer(self) -> PageRender | str:
+        """Return the render, or why there is none: "" where the process has died."""
+        self.task = None
+        try:
+            answer: PageRender | str = self.channel.recv()
+        except (EOFError, OSError):
+            return ""
+        self._fresh = False
+        return answer
+
+    def close(self) -> None:
+        """End the process and all that it started."""
+        self.channel.close()
+        try:
+            self.process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            kill_below(self.process.pid)
+            self.process.kill()
+            self.process.wait()
+        kill_users_of(self._order.folder)
+        shutil.rmtree(self._order.folder, ignore_errors=True)
+
+
+class BrowserPool:
+    """Browsers that render pages, from entry to exit.
+
+    Raises UsageError on entry where there is no browser. `sandbox` tells
+    whether the browsers run in theirs.
+    """
+
+    def __init__(self, options: BrowserOptions, target: PlaybackTarget) -> None:
+        self._path = browser_path(options.browser)
+        self._options, self._target = options, target
+        self._ending = ExitStack()
+        self._workers: list[_BrowserWorker] = []
+        self._folder = ""
+        self._number = 0
+        self._failures = 0
+        self.sandbox = False
+
+    def __enter__(self) -> Self:
+        self._folder = str(self._ending.enter_context(temporary_folder()))
+        self.sandbox = has_sandbox(self._path)
+        self._ending.callback(self._end_workers)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._ending.close()
+
+    @property
+    def processes(self) -> tuple[int, ...]:
+        """The ids of the processes that keep the browsers."""
+        return tuple(worker.process.pid for worker in self._workers)
+
+    def render(self, tasks: Iterable[RenderTask]) -> Iterator[PageRender]:
+        """Yield the pages as they are done; tasks are read as browsers become free.
+
+        A page that cannot be had has a `problem`. Raises SourceError where
+        the browser does not start.
+        """
+        waiting = iter(tasks)
+        try:
+            while True:
+                self._give(waiting)
+                busy = [worker for worker in self._workers if worker.task is not None]
+                if not busy:
+                    return
+                yield from self._answers(busy)
+        finally:
+            for worker in [each for each in self._workers if each.task is not None]:
+                self._drop(worker)
+
+    def _give(self, waiting: Iterator[RenderTask]) -> None:
+        """Give each idle browser a task, as long as there are some."""
+        idle = [worker for worker in self._workers if worker.task is None]
+        for _ in range(self._options.jobs - (len(self._workers) - len(idle))):
+            task = next(waiting, None)
+            if task is None:
+                return
+            worker = idle.pop() if idle else self._add()
+            worker.give(task)
+
+    def _add(self) -> _BrowserWorker:
+        self._number += 1
+        folder = str(Path(self._folder) / str(self._number))
+        order = BrowserOrder(
+            self._options, self._target, self._path, self.sandbox, folder, self._folder
+        )
+        worker = _BrowserWorker(order)
+        self._workers.append(worker)
+        return worker
+
+    def _answers(self, busy: list[_BrowserWorker]) -> Iterator[PageRender]:
+        seconds = max(0.0, min(worker.until for worker in busy) - time.monotonic())
+        ready = wait([worker.channel for worker in busy], seconds)
+        for worker in busy:
+            task = worker.task
+            if task is None:
+                continue
+            if worker.channel in ready:
+                yield self._answer(worker, task)
+            elif time.monotonic() >= worker.until:
+                self._drop(worker)
+                yield PageRender(task, problem="timeout", from_playback=self._target.is_playback)
+
+    def _answer(self, worker: _BrowserWorker, task: RenderTask) -> PageRender:
+        answer = worker.answer()
+        if isinstance(answer, PageRender):
+            self._failures = 0
+            return replace(answer, task=task)
+        self._drop(worker)
+        self._failures += 1
+        if self._failures >= _MOST_FAILURES:
+            why = answer or "its process ended"
+            raise SourceError(f"the browser {self._path} cannot be used: {why}")
+        return PageRender(task, problem="crash", from_playback=self._target.is_playback)
+
+    def _drop(self, worker: _BrowserWorker) -> None:
+        self._workers.remove(worker)
+        worker.close()
+
+    def _end_workers(self) -> None:
+        for worker in tuple(self._workers):
+            self._drop(worker)

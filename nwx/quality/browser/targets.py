@@ -1,0 +1,169 @@
+"""Where pages are rendered: in the playback of an archive, or on the live web."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from functools import cached_property
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from nwx.errors import UsageError
+from nwx.quality.browser.page_render import RenderTask
+from nwx.values.timestamps import to_timestamp
+
+_MODE = r"(\d{0,14})([a-z]{2}_)?/"
+_SCHEME = re.compile(r"https?:/+", re.IGNORECASE)
+
+
+class PlaybackTarget(Protocol):
+    """How pages are addressed, and what the browser may reach. It can be pickled."""
+
+    @property
+    def allowed(self) -> str:
+        """The host and port that the browser may reach, "" for every public one."""
+
+    @property
+    def proxy(self) -> str:
+        """Host and port of a proxy that everything goes through, "" for none."""
+
+    @property
+    def is_playback(self) -> bool:
+        """Whether captures are played, and not live pages visited."""
+
+    def address_of(self, task: RenderTask) -> str:
+        """Return what the browser opens for a task."""
+
+    def archived(self, address: str) -> tuple[str, str] | None:
+        """Return URL and timestamp that an address stands for, None where it is no capture."""
+
+    def is_frame(self, address: str) -> bool:
+        """Return whether an address is the player's page around a capture."""
+
+    def answered(self, headers: Mapping[str, str]) -> str:
+        """Return the timestamp of the capture that answered with these headers, or ""."""
+
+    def original(self, html: str) -> str:
+        """Return a DOM with the addresses and without the scripts of the player."""
+
+
+@dataclass(frozen=True)
+class ArchivePlayback:
+    """Playback as pywb gives it; `prefix` is its address before the timestamp."""
+
+    prefix: str
+
+    proxy = ""
+    is_playback = True
+
+    @cached_property
+    def allowed(self) -> str:
+        """The host and port of the player."""
+        parts = urlsplit(self.prefix)
+        if parts.scheme != "http" or not parts.hostname:
+            raise UsageError(
+                f"playback is at {self.prefix!r}: it must be an address as"
+                " http://127.0.0.1:8081/replay"
+            )
+        host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+        return f"{host}:{parts.port or 80}"
+
+    @cached_property
+    def _own(self) -> re.Pattern[str]:
+        path = urlsplit(self.prefix).path.strip("/")
+        return re.compile(rf"http://{re.escape(self._host)}/{re.escape(path)}/{_MODE}(.*)", re.S)
+
+    @cached_property
+    def _anywhere(self) -> re.Pattern[str]:
+        path = re.escape("/" + urlsplit(self.prefix).path.strip("/"))
+        host = rf"(?:http:)?//{re.escape(self._host)}"
+        return re.compile(rf"(?:{host})?{path}/\d{{0,14}}(?:[a-z]{{2}}_)?/(?=https?:|//)")
+
+    @property
+    def _host(self) -> str:
+        """The host as browsers write it in addresses, without the usual port."""
+        return self.allowed.removesuffix(":80")
+
+    def address_of(self, task: RenderTask) -> str:
+        """Return where the capture of a task is played, without the frame around it."""
+        return f"{self.prefix.rstrip('/')}/{task.timestamp}mp_/{task.url}"
+
+    def archived(self, address: str) -> tuple[str, str] | None:
+        """Return URL and timestamp that an address of playback stands for."""
+        found = self._own.match(address)
+        if not found:
+            return None
+        url = found[3]
+        if url.startswith("//"):
+            url = f"http:{url}"
+        elif not _SCHEME.match(url):
+            url = f"http://{url}"
+        return url, found[1]
+
+    def is_frame(self, address: str) -> bool:
+        """Return whether an address is the player's page around a capture."""
+        found = self._own.match(address)
+        return bool(found) and not (found and found[2])
+
+    def answered(self, headers: Mapping[str, str]) -> str:
+        """Return the timestamp of the capture that answered, from `Memento-Datetime`."""
+        try:
+            return to_timestamp(parsedate_to_datetime(headers.get("memento-datetime", "")))
+        except (ValueError, TypeError, IndexError):
+            return ""
+
+    def original(self, html: str) -> str:
+        """Return a DOM with archived addresses and without what pywb put into its head."""
+        return self._anywhere.sub("", _without_insert(html))
+
+
+def _without_insert(html: str) -> str:
+    before, begin, rest = html.partition("<!-- WB Insert -->")
+    _, end, after = rest.partition("<!-- End WB Insert -->")
+    return before + after if begin and end else html
+
+
+@dataclass(frozen=True)
+class LiveWeb:
+    """The live web through a WARC-writing proxy at `http://host:port`.
+
+    Local and private addresses are refused but for `local` ones, as
+    host:port, and those of the pages themselves.
+    """
+
+    address: str
+    local: tuple[str, ...] = ()
+
+    allowed = ""
+    is_playback = False
+
+    @cached_property
+    def proxy(self) -> str:
+        """Host and port of the proxy."""
+        parts = urlsplit(self.address)
+        if parts.scheme != "http" or not parts.hostname or not parts.port:
+            raise UsageError(
+                f"the proxy is {self.address!r}: it must be an address as http://127.0.0.1:8000"
+            )
+        host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+        return f"{host}:{parts.port}"
+
+    def address_of(self, task: RenderTask) -> str:
+        """Return the URL of a task."""
+        return task.url
+
+    def archived(self, address: str) -> tuple[str, str] | None:
+        """Return every address of the web as it is."""
+        return (address, "") if _SCHEME.match(address) else None
+
+    def is_frame(self, address: str) -> bool:
+        """Return False: nothing is around live pages."""
+        return False
+
+    def answered(self, headers: Mapping[str, str]) -> str:
+        """Return "": the time is now."""
+        return ""
+
+    def original(self, html: str) -> str:
+        """Return a DOM as it is."""
+        return html
