@@ -42,6 +42,7 @@ class IndexName(StrEnum):
     INLINKS = "inlinks"
     CRAWLS = "crawls"
     QUEUE = "queue"
+    QUALITY = "quality"
     FILES = "files"
 
 
@@ -381,3 +382,11 @@ class Comparison:
     crawl_bad: int | None = None
     replay_good: int | None = None
     replay_bad: int | None = None
+
+
+class RenderPlace(NamedTuple):
+    """Where the record of a render lies: a path or address, and its bytes there as stored."""
+
+    path: str
+    offset: int
+    length: int

@@ -13,6 +13,7 @@ from nwx.engine.document_index import DocumentIndex
 from nwx.engine.facet_store import FacetStore
 from nwx.engine.inlinks.inlink_index import InlinkIndex
 from nwx.engine.ledger import Ledger
+from nwx.engine.quality.quality_index import QualityIndex
 from nwx.engine.queue.crawl_queue import CrawlQueue, UpdateOutbox
 from nwx.errors import UsageError
 from nwx.model import Batch, IndexName, IndexStats, SourceFile, Written
@@ -156,6 +157,10 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
     @abstractmethod
     def crawl_index(self) -> CrawlIndex:
         """Return the crawl specifications and the scores of documents and links."""
+
+    @abstractmethod
+    def quality_index(self) -> QualityIndex:
+        """Return how captured pages play, and what monitors of crawls know."""
 
     @abstractmethod
     def crawl_queue(self) -> CrawlQueue:

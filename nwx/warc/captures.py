@@ -16,7 +16,7 @@ from nwx.values.timestamps import normal_timestamp
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import clean_url, url_parts
 from nwx.warc.record import Record
-from nwx.warc.stored_bytes import Fault
+from nwx.warc.stored_bytes import RecordFault
 
 ENRICHING = frozenset(("request", "metadata"))
 
@@ -37,7 +37,7 @@ def is_capture(record: Record) -> bool:
 class CaptureBuilder:
     """Makes the captures of one file; faults that leave a capture usable go to `faults`."""
 
-    def __init__(self, collection: str, source_file: str, faults: list[Fault]) -> None:
+    def __init__(self, collection: str, source_file: str, faults: list[RecordFault]) -> None:
         self._collection = collection
         self._source_file = source_file
         self.faults = faults
@@ -120,7 +120,7 @@ class CaptureBuilder:
             return ""
 
     def _fault(self, record: Record, kind: str, message: str) -> None:
-        self.faults.append(Fault(record.offset, kind, message))
+        self.faults.append(RecordFault(record.offset, kind, message))
 
 
 def digest_wanted(record: Record) -> bool:
@@ -134,7 +134,7 @@ def digest_wanted(record: Record) -> bool:
     return False
 
 
-def verify_block(record: Record) -> list[Fault]:
+def verify_block(record: Record) -> list[RecordFault]:
     """Return what the digest of a record's block gives away.
 
     Digests of revisits are those of another record.
@@ -142,7 +142,7 @@ def verify_block(record: Record) -> list[Fault]:
     return _verified(record, b"warc-block-digest", "block", 0)
 
 
-def verify_payload(record: Record) -> list[Fault]:
+def verify_payload(record: Record) -> list[RecordFault]:
     """Return what the digest of a record's payload gives away.
 
     One over the body without its chunking is as good as one over the body
@@ -162,7 +162,7 @@ def wanted_for_verifying(record: Record) -> list[tuple[str, int]]:
     return wanted
 
 
-def _verified(record: Record, name: bytes, what: str, start: int) -> list[Fault]:
+def _verified(record: Record, name: bytes, what: str, start: int) -> list[RecordFault]:
     if record.kind == "revisit" or record.fields.get(b"warc-segment-number"):
         return []
     declared = _declared(record, name)
@@ -176,7 +176,7 @@ def _verified(record: Record, name: bytes, what: str, start: int) -> list[Fault]
         return []
     computed = digest_of(algorithm, raw)
     message = f"the {what} digest of the record is {declared}, that of its bytes {computed}"
-    return [Fault(record.offset, "digest", message)]
+    return [RecordFault(record.offset, "digest", message)]
 
 
 def _declared(record: Record, name: bytes) -> str:
@@ -289,7 +289,7 @@ def _value(raw: bytes) -> str:
     return to_text(raw).strip()[:_LONGEST_VALUE] if raw else ""
 
 
-def fault_of(record: Record, error: FormatError) -> Fault:
+def fault_of(record: Record, error: FormatError) -> RecordFault:
     """Return the fault of a record that cannot become a capture."""
     kind = "url" if isinstance(error, UrlError) else "date"
-    return Fault(record.offset, kind, str(error))
+    return RecordFault(record.offset, kind, str(error))

@@ -13,7 +13,7 @@ from isal.igzip_lib import DECOMP_GZIP as _GZIP
 from isal.igzip_lib import IgzipDecompressor as _Decompressor
 
 from nwx.values.codings import INFLATE_ERRORS, salvage
-from nwx.warc.stored_bytes import BLOCK_BYTES, Fault, Raw
+from nwx.warc.stored_bytes import BLOCK_BYTES, Raw, RecordFault
 
 PIECE_BYTES = 1 << 20
 _PROBE_BYTES = 1 << 14
@@ -68,7 +68,7 @@ class Members(ABC):
         self.start = self.end = raw.offset
         self.ended = True
         self.broken = False
-        self.faults: list[Fault] = []
+        self.faults: list[RecordFault] = []
         self._gone_back = 0
 
     @abstractmethod
@@ -95,7 +95,7 @@ class Members(ABC):
         self.pos = self.inflated = 0
         self.ended = self.broken = False
 
-    def _finish(self, fault: Fault | None = None) -> None:
+    def _finish(self, fault: RecordFault | None = None) -> None:
         self.ended = True
         self.end = self.raw.base + self.raw.pos
         if fault is not None:
@@ -109,7 +109,7 @@ class Members(ABC):
         within members takes no more than linear time.
         """
         raw = self.raw
-        self._finish(Fault(self.start, self.coding, message))
+        self._finish(RecordFault(self.start, self.coding, message))
         back = raw.pos - max(0, self.start + 1 - raw.base)
         if self._gone_back + back <= _BACK_ALLOWANCE + _BACK_FACTOR * raw.offset:
             self._gone_back += back
@@ -177,7 +177,7 @@ class GzipMembers(Members):
                 return True
             if not raw.skip_zeros():
                 return False
-            self.faults.append(Fault(start, "gzip", "bytes that are no gzip member"))
+            self.faults.append(RecordFault(start, "gzip", "bytes that are no gzip member"))
         return search_member(raw, GZIP_MAGIC, starts_gzip_record)
 
     def _piece(self) -> bytes:

@@ -22,7 +22,7 @@ from nwx.warc.members import READ_FAILURES, Members, open_members
 from nwx.warc.record import Record
 from nwx.warc.record_groups import Group, record_groups
 from nwx.warc.scanner import Scanner
-from nwx.warc.stored_bytes import Fault
+from nwx.warc.stored_bytes import RecordFault
 
 _TEXTUAL = frozenset(("html", "text", "pdf"))
 
@@ -177,7 +177,7 @@ class ArchiveReader:
                 yield from self._read(self._members)
         except (SourceError, *READ_FAILURES) as error:
             kind = "zip" if isinstance(error, FormatError) else "read"
-            yield self._error(Fault(self.position, kind, f"cannot be read: {error}"))
+            yield self._error(RecordFault(self.position, kind, f"cannot be read: {error}"))
 
     def _read(self, members: Members) -> Iterator[CaptureRecord | ReadError | RecordedOutlinks]:
         scanner = Scanner(members, self._limits.body_bytes, self._before_rest)
@@ -208,7 +208,7 @@ class ArchiveReader:
                     scanner.faults.extend(verify_payload(record))
                 yield record
 
-    def _filled(self, record: Record, faults: list[Fault]) -> bool:
+    def _filled(self, record: Record, faults: list[RecordFault]) -> bool:
         """Return whether a record has its payload, which may have had to be read elsewhere."""
         if self._external is None or not is_external(record):
             return True
@@ -253,14 +253,14 @@ class ArchiveReader:
         yield from (self._error(fault) for fault in scanner.faults if fault.offset >= self._start)
         if members.raw.failure:
             yield self._error(
-                Fault(members.raw.offset, members.raw.failure_kind, members.raw.failure)
+                RecordFault(members.raw.offset, members.raw.failure_kind, members.raw.failure)
             )
 
-    def _nothing_found(self, scanner: Scanner, members: Members) -> Fault:
+    def _nothing_found(self, scanner: Scanner, members: Members) -> RecordFault:
         if not members.raw.data and not members.raw.base:
-            return Fault(0, "format", "the file is empty")
+            return RecordFault(0, "format", "the file is empty")
         first = f" ({scanner.faults[0].message})" if scanner.faults else ""
-        return Fault(0, "format", f"no WARC or ARC record was found in the file{first}")
+        return RecordFault(0, "format", f"no WARC or ARC record was found in the file{first}")
 
-    def _error(self, fault: Fault) -> ReadError:
+    def _error(self, fault: RecordFault) -> ReadError:
         return ReadError(self._source.name, fault.offset, fault.kind, fault.message)

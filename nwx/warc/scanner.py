@@ -7,7 +7,7 @@ from nwx.values.http import head_end
 from nwx.warc.members import RECORD_START, Members
 from nwx.warc.record import Record
 from nwx.warc.record_heads import MAX_HEAD_BYTES, WARC_MAGIC, Head, arc_head, warc_head
-from nwx.warc.stored_bytes import Fault
+from nwx.warc.stored_bytes import RecordFault
 
 _FILLING = re.compile(rb"[\r\n\0]*")
 _NEXT_RECORD = re.compile(
@@ -39,7 +39,7 @@ class Scanner:
     def __init__(
         self, members: Members, keep_bytes: int, before_rest: Callable[[Record], None]
     ) -> None:
-        self.faults: list[Fault] = members.faults
+        self.faults: list[RecordFault] = members.faults
         self._members = members
         self._keep = keep_bytes
         self._before_rest = before_rest
@@ -312,7 +312,7 @@ class Scanner:
         return True
 
     def _fault(self, offset: int, kind: str, message: str) -> None:
-        self.faults.append(Fault(offset, kind, message))
+        self.faults.append(RecordFault(offset, kind, message))
 
 
 class KeptBlock:

@@ -11,7 +11,7 @@ READ_FAILURES = (OSError, EOFError, FormatError)
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class RecordFault:
     """What was wrong with stored bytes, and where."""
 
     offset: int

@@ -6,7 +6,7 @@ import struct
 import zstandard
 
 from nwx.warc.gzip_members import RECORD_START, Members, search_member
-from nwx.warc.stored_bytes import BLOCK_BYTES, Fault, Raw
+from nwx.warc.stored_bytes import BLOCK_BYTES, Raw, RecordFault
 
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18", re.S)
@@ -58,7 +58,7 @@ class ZstdMembers(Members):
             start = raw.offset
             if not raw.skip_zeros():
                 return False
-            self.faults.append(Fault(start, "zstd", "bytes that are no zstd frame"))
+            self.faults.append(RecordFault(start, "zstd", "bytes that are no zstd frame"))
         return search_member(raw, ZSTD_MAGIC, self.starts_record)
 
     def starts_record(self, raw: Raw) -> bool:

@@ -64,12 +64,12 @@ class ElasticBlobs(BlobStore):
         return found.get(CURRENT_BUILD)
 
     def blobs(self) -> set[str]:
-        self._make_index()
+        make_blob_index(self._server, self._index, self._settings)
         ids = ids_of_all(self._server, self._index)
         return {id.rpartition("#")[0] for id in ids if id != CURRENT_BUILD}
 
     def put(self, path: Path) -> None:
-        self._make_index()
+        make_blob_index(self._server, self._index, self._settings)
         send(self._server, self._pieces(path))
         self._copies.put(path)
 
@@ -107,7 +107,7 @@ class ElasticBlobs(BlobStore):
             self._copies.delete(names)
 
     def swap(self, build: StoredBuild, version: str) -> None:
-        self._make_index()
+        make_blob_index(self._server, self._index, self._settings)
         filled = self._built.fill(self._entries(build))
         self._write_current(build, version)
         self._built.swap(filled)
@@ -126,17 +126,19 @@ class ElasticBlobs(BlobStore):
                 " run the same command again"
             )
 
-    def _make_index(self) -> None:
-        body: Body = {
-            "settings": {"index": {"number_of_replicas": self._settings.replicas}},
-            "mappings": {"enabled": False},
-            "aliases": {self._index: {"is_write_index": True}},
-        }
-        try:
-            self._server.request("PUT", f"/{quoted(f'{self._index}-000001')}", body)
-        except RefusedError as error:
-            if INDEX_EXISTS not in error.types:
-                raise
+
+def make_blob_index(server: Server, alias: str, settings: ElasticSettings) -> None:
+    """Make an index for blobs where there is none: its entries are found by their ids alone."""
+    body: Body = {
+        "settings": {"index": {"number_of_replicas": settings.replicas}},
+        "mappings": {"enabled": False},
+        "aliases": {alias: {"is_write_index": True}},
+    }
+    try:
+        server.request("PUT", f"/{quoted(f'{alias}-000001')}", body)
+    except RefusedError as error:
+        if INDEX_EXISTS not in error.types:
+            raise
 
 
 def _number_of_pieces(size: int) -> int:

@@ -24,6 +24,7 @@ from nwx.engine.elastic.facets.store import ElasticFacetStore
 from nwx.engine.elastic.inlinks.index import ElasticInlinkIndex
 from nwx.engine.elastic.inlinks.linked_search import LinkedSearches
 from nwx.engine.elastic.pages import count_hits, pages
+from nwx.engine.elastic.quality.index import ElasticQualityIndex
 from nwx.engine.elastic.queue.outbox import ElasticOutbox
 from nwx.engine.elastic.queue.queue import ElasticCrawlQueue
 from nwx.engine.elastic.queue.store import QueueStore
@@ -243,6 +244,8 @@ class ElasticEngine(Engine):
 
     def delete(self, index: IndexName, ids: Collection[str]) -> int:
         check_deletable(index)
+        if index is IndexName.QUALITY:
+            return self.quality_index().remove(ids)
         actions = (Action(self._name(index), id, None, "delete") for id in dict.fromkeys(ids))
         return self._put(actions).count("deleted")
 
@@ -261,6 +264,9 @@ class ElasticEngine(Engine):
 
     def crawl_index(self) -> ElasticCrawlIndex:
         return ElasticCrawlIndex(self._server, self._schema)
+
+    def quality_index(self) -> ElasticQualityIndex:
+        return ElasticQualityIndex(self._server, self._schema, self._settings)
 
     def inlink_index(self) -> ElasticInlinkIndex:
         return self._inlink_index()

@@ -43,6 +43,9 @@ _OWN_FIELDS: dict[IndexName, dict[str, Any]] = {
 OWN_FIELDS = sorted({name for fields in _OWN_FIELDS.values() for name in fields})
 """Fields of this engine alone, worked out from those of the mappings."""
 
+LAZY_INDICES = frozenset({IndexName.QUALITY})
+"""Indices that are made when they are first written to, not with the archive."""
+
 FIRST = "000001"
 _LONGEST_KEYWORD = 8_191  # characters, of 4 bytes at most: Lucene's limit is 32,766 bytes
 _PREFIX = re.compile(r"[a-z0-9][a-z0-9_.-]*")
@@ -93,7 +96,7 @@ class Schema:
         for index, made in found.items():
             if made.version < mappings.version(index):
                 self._bring_forward(index, made)
-        missing = [index for index in IndexName if index not in found]
+        missing = [index for index in IndexName if index not in found and index not in LAZY_INDICES]
         with ThreadPoolExecutor(len(IndexName)) as pool:  # the server makes several at once
             list(pool.map(self._create, missing))
         self._is_checked = True
@@ -149,6 +152,11 @@ class Schema:
     def _create(self, index: IndexName) -> None:
         name = self.name(index)
         self._create_as(index, name, f"{name}-{FIRST}")
+
+    def create_lazily(self, index: IndexName) -> None:
+        """Make an index that `create` leaves out, and the others where they are missing."""
+        self.create()
+        self._create(index)
 
     def create_dates(self, alias: str, name: str = "") -> str:
         """Make another index of dates; return its name, "" is the first of its alias."""

@@ -290,6 +290,8 @@ class EmbeddedEngine(SeparateCapabilities, Engine):
 
     def delete(self, index: IndexName, ids: Collection[str]) -> int:
         check_deletable(index)
+        if index is IndexName.QUALITY:
+            return self._separate.quality_index().remove(ids)
         return self._writing().delete(index, ids)
 
     def files(self) -> list[SourceFile]:

@@ -12,16 +12,27 @@ from nwx.model import IndexName, IndexStats
 
 if TYPE_CHECKING:
     from nwx.engine.embedded.crawls.index import EmbeddedCrawlIndex
+    from nwx.engine.embedded.quality.database import QualityDatabase
+    from nwx.engine.embedded.quality.index import EmbeddedQualityIndex
     from nwx.engine.embedded.queue.database import QueueDatabase
     from nwx.engine.embedded.queue.outbox import EmbeddedOutbox
     from nwx.engine.embedded.queue.queue import EmbeddedCrawlQueue
 
-SEPARATE = (IndexName.FACETS, IndexName.INLINKS, IndexName.CRAWLS, IndexName.QUEUE)
+SEPARATE = (
+    IndexName.FACETS,
+    IndexName.INLINKS,
+    IndexName.CRAWLS,
+    IndexName.QUEUE,
+    IndexName.QUALITY,
+)
 """The indices that this module knows; the others are in `archive.sqlite` and in tantivy."""
 
 
 class SeparateIndices:
-    """Facets, inlinks, crawls and queue; `make_archive` makes the archive where there is none."""
+    """Facets, inlinks, crawls, queue and quality.
+
+    `make_archive` makes the archive where there is none.
+    """
 
     def __init__(
         self,
@@ -38,6 +49,7 @@ class SeparateIndices:
         self._guard = threading.Lock()
         self._crawls: EmbeddedCrawlIndex | None = None
         self._queue: QueueDatabase | None = None
+        self._quality: QualityDatabase | None = None
 
     def facet_store(self) -> EmbeddedFacetStore:
         """Return the store of facets."""
@@ -58,6 +70,18 @@ class SeparateIndices:
                     self._folder, self._make_archive, read_only=self._read_only
                 )
             return self._crawls
+
+    def quality_index(self) -> "EmbeddedQualityIndex":
+        """Return the index quality."""
+        from nwx.engine.embedded.quality.database import QualityDatabase
+        from nwx.engine.embedded.quality.index import EmbeddedQualityIndex
+
+        with self._guard:
+            if self._quality is None:
+                self._quality = QualityDatabase(
+                    self._folder, self._make_archive, read_only=self._read_only
+                )
+            return EmbeddedQualityIndex(self._quality)
 
     def crawl_queue(self) -> "EmbeddedCrawlQueue":
         """Return the queue of URLs for crawlers."""
@@ -89,6 +113,8 @@ class SeparateIndices:
             return count_inlinks(self.inlink_blobs())
         if index is IndexName.QUEUE:
             return self.crawl_queue().counts().total
+        if index is IndexName.QUALITY:
+            return self.quality_index().count()
         return self.crawl_index().count()
 
     def scan(self, index: IndexName) -> Iterator[Mapping[str, Any]]:
@@ -101,6 +127,8 @@ class SeparateIndices:
             return inlink_entries(self.inlink_blobs())
         if index is IndexName.QUEUE:
             return self.crawl_queue().entries()
+        if index is IndexName.QUALITY:
+            return self.quality_index().entries()
         return self.crawl_index().entries()
 
     def stats(self) -> dict[IndexName, IndexStats]:
@@ -112,6 +140,7 @@ class SeparateIndices:
             IndexName.QUEUE: IndexStats(
                 self.count(IndexName.QUEUE), self._queue_database().stored_bytes()
             ),
+            IndexName.QUALITY: self.quality_index().stats(),
         }
 
     def close(self) -> None:
@@ -120,6 +149,8 @@ class SeparateIndices:
             self._crawls.close()
         if self._queue is not None:
             self._queue.close()
+        if self._quality is not None:
+            self._quality.close()
 
 
 class SeparateCapabilities:
@@ -134,6 +165,10 @@ class SeparateCapabilities:
     def crawl_index(self) -> "EmbeddedCrawlIndex":
         """Return the crawl specifications and the scores of documents and links."""
         return self._separate.crawl_index()
+
+    def quality_index(self) -> "EmbeddedQualityIndex":
+        """Return how captured pages play, and what monitors of crawls know."""
+        return self._separate.quality_index()
 
     def crawl_queue(self) -> "EmbeddedCrawlQueue":
         """Return the queue of URLs for crawlers."""

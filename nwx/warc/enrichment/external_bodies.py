@@ -20,7 +20,7 @@ from nwx.errors import SourceError
 from nwx.values.http import Fields, SplitFields, to_text
 from nwx.warc.record import Record
 from nwx.warc.scanner import KeptBlock
-from nwx.warc.stored_bytes import Fault
+from nwx.warc.stored_bytes import RecordFault
 
 EXTERNAL = "external"
 """The kind of the errors of payloads elsewhere."""
@@ -52,7 +52,7 @@ class ExternalBodies:
 
     def fill(
         self, record: Record, keep_bytes: int, before_rest: Callable[[Record], None]
-    ) -> Fault | None:
+    ) -> RecordFault | None:
         """Make a record what it would be with its payload in it; return why that cannot be.
 
         `keep_bytes` of the payload are kept; `before_rest` is called for a
@@ -63,10 +63,10 @@ class ExternalBodies:
             with self._opened(_place(record)) as handle:
                 _replace(record, header, handle, keep_bytes, before_rest)
         except SourceError as error:
-            return Fault(record.offset, EXTERNAL, f"the payload is not read: {error}")
+            return RecordFault(record.offset, EXTERNAL, f"the payload is not read: {error}")
         except OSError as error:
             message = f"the payload cannot be read: {error.strerror or error}"
-            return Fault(record.offset, EXTERNAL, message)
+            return RecordFault(record.offset, EXTERNAL, message)
         return None
 
     def _opened(self, name: str) -> BinaryIO:

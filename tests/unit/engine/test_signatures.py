@@ -16,16 +16,19 @@ from nwx.engine.elastic.dates.builder import IndexBuilder
 from nwx.engine.elastic.engine import ElasticEngine
 from nwx.engine.elastic.facets.live import ElasticLiveSelection
 from nwx.engine.elastic.facets.store import ElasticFacetStore
+from nwx.engine.elastic.quality.index import ElasticQualityIndex
 from nwx.engine.elastic.queue.outbox import ElasticOutbox
 from nwx.engine.elastic.queue.queue import ElasticCrawlQueue
 from nwx.engine.embedded.crawls.index import EmbeddedCrawlIndex
 from nwx.engine.embedded.dates.folder import FolderBuilder
 from nwx.engine.embedded.engine import EmbeddedEngine
 from nwx.engine.embedded.facets.store import EmbeddedFacetStore
+from nwx.engine.embedded.quality.index import EmbeddedQualityIndex
 from nwx.engine.embedded.queue.outbox import EmbeddedOutbox
 from nwx.engine.embedded.queue.queue import EmbeddedCrawlQueue
 from nwx.engine.facet_store import BlobStore, FacetStore
 from nwx.engine.ledger import Ledger
+from nwx.engine.quality.quality_index import QualityIndex
 from nwx.engine.queue.crawl_queue import CrawlQueue, UpdateOutbox
 from nwx.engine.selection import LiveSelection
 
@@ -34,6 +37,7 @@ KEPT: dict[type[ABC], tuple[type, ...]] = {
     base.Engine: (EmbeddedEngine, ElasticEngine),
     FacetStore: (EmbeddedFacetStore, ElasticFacetStore),
     CrawlIndex: (EmbeddedCrawlIndex, ElasticCrawlIndex),
+    QualityIndex: (EmbeddedQualityIndex, ElasticQualityIndex),
     CrawlQueue: (EmbeddedCrawlQueue, ElasticCrawlQueue),
     UpdateOutbox: (EmbeddedOutbox, ElasticOutbox),
     DatesBuilder: (FolderBuilder, IndexBuilder),

@@ -1,0 +1,1 @@
+"""The index quality on a server."""
