@@ -24,6 +24,7 @@ NwxError
     ├── EngineFullError        no space left to write
     ├── QuestionTimeoutError   an answer that takes longer than a question may
     ├── BlobError              a stored blob is missing or damaged
+    ├── StaleMarkError         a mark of captures that the archive did not give
     └── WindowError            a page beyond the last that can be asked for
 
 A message is lower case: what was found, where, what to do.
@@ -165,6 +166,10 @@ class QuestionTimeoutError(EngineError):
 
 class BlobError(EngineError):
     """A stored blob that is missing or damaged."""
+
+
+class StaleMarkError(EngineError):
+    """A mark that the captures of an archive do not know, as where they were made anew since."""
 
 
 class WindowError(EngineError, UsageError):

@@ -75,6 +75,25 @@ class CaptureIndex(ABC):
         """Return the names of the collections that have had captures, in order."""
 
     @abstractmethod
+    def capture_mark(self) -> str:
+        """Return the mark behind all captures that are stored, and visible, until now."""
+
+    @abstractmethod
+    def captures_since(
+        self, mark: str, until: str = "", collection: str = ""
+    ) -> Iterator[tuple[Capture, str]]:
+        """Stream the captures stored after a mark and up to another, each with the mark behind it.
+
+        "" is the beginning, `until` by default the present end; with
+        `collection` those of this one only. Whoever goes on from the mark of
+        the last capture, or from `until` once there are no more, gets each
+        capture that is stored once, whoever stores it; one that was deleted
+        and stored again comes again. Captures come in an order in which a
+        mark can be gone on from, which is about that of their storing.
+        Raises StaleMarkError for a mark that these captures do not know.
+        """
+
+    @abstractmethod
     def load_captures(self, batches: Iterable[Sequence[Capture]]) -> int:
         """Store captures without documents, visible when it returns; return how many were new.
 

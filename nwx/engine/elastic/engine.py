@@ -10,7 +10,7 @@ from nwx.engine.anchors.store import AnchorBlobs
 from nwx.engine.base import Engine, EngineTraits, StagedBatch, Staging, check_deletable
 from nwx.engine.dates_index import DatesBuilder
 from nwx.engine.elastic.bulk import Action, send
-from nwx.engine.elastic.captures import cdx_rows, store
+from nwx.engine.elastic.captures import cdx_rows, store, stored_since
 from nwx.engine.elastic.captures.by_digest import captures_by_digest
 from nwx.engine.elastic.captures.near import has_keys, near_captures
 from nwx.engine.elastic.captures.ranges import captures_between
@@ -170,6 +170,17 @@ class ElasticEngine(Engine):
     def collections(self) -> list[str]:
         """Return the names of the collections that have had captures, in order."""
         return cdx_rows.capture_collections(self._server, self._name(IndexName.CAPTURES))
+
+    def capture_mark(self) -> str:
+        """Return the mark behind all captures that are stored until now."""
+        return stored_since.capture_mark(self._server, self._name(IndexName.CAPTURES))
+
+    def captures_since(
+        self, mark: str, until: str = "", collection: str = ""
+    ) -> Iterator[tuple[Capture, str]]:
+        """Stream the captures stored after a mark, each with the mark behind it."""
+        name = self._name(IndexName.CAPTURES)
+        return stored_since.captures_since(self._server, name, mark, until, collection)
 
     def load_captures(self, batches: Iterable[Sequence[Capture]]) -> int:
         """Store captures without documents, visible when it returns; return how many were new."""

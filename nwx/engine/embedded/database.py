@@ -56,7 +56,10 @@ _ATTACHED = "CREATE TABLE IF NOT EXISTS attached (name TEXT PRIMARY KEY, address
 _UNKNOWN = {"TEXT": "''", "INTEGER": "NULL"}
 """What a capture has in a column that was not there when it was stored."""
 
-_COUNTERS = (*IndexName, "deletions", "unindexed", "stamp")
+CAPTURE_NUMBERS = "capture_numbers"
+"""The counter with the highest number that a deleted capture may have had; none is given twice."""
+
+_COUNTERS = (*IndexName, "deletions", "unindexed", "stamp", CAPTURE_NUMBERS)
 
 
 def _schema() -> str:

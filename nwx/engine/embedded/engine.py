@@ -11,7 +11,7 @@ from nwx.cdx.rows import CdxRow
 from nwx.engine.base import Engine, EngineTraits, StagedBatch, Staging, check_deletable
 from nwx.engine.dates_index import DatesBuilder
 from nwx.engine.embedded import reader
-from nwx.engine.embedded.captures import by_digest, cdx_lines, cdx_rows
+from nwx.engine.embedded.captures import by_digest, cdx_lines, cdx_rows, stored_since
 from nwx.engine.embedded.captures.loader import Loader
 from nwx.engine.embedded.captures.near import has_keys, near_captures
 from nwx.engine.embedded.captures.statuses import lowest_statuses
@@ -181,6 +181,18 @@ class EmbeddedEngine(SeparateCapabilities, Engine):
         """Return the names of the collections that have had captures, in order."""
         with self._reading() as db:
             return cdx_rows.collections(db)
+
+    def capture_mark(self) -> str:
+        """Return the mark behind all captures that are stored until now."""
+        with self._streaming() as db:
+            return stored_since.capture_mark(db)
+
+    def captures_since(
+        self, mark: str, until: str = "", collection: str = ""
+    ) -> Iterator[tuple[Capture, str]]:
+        """Stream the captures stored after a mark, each with the mark behind it."""
+        with self._streaming() as db:
+            yield from stored_since.captures_since(db, mark, until, collection)
 
     def load_captures(self, batches: Iterable[Sequence[Capture]]) -> int:
         """Store captures without documents, visible when it returns; return how many were new."""

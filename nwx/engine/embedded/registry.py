@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import count, islice
 from typing import Any
 
+from nwx.engine.embedded.captures.numbers import last_capture_number, note_capture_numbers
 from nwx.engine.embedded.database import CAPTURE_COLUMNS, DOCUMENT_FACETS, add_rows
 from nwx.engine.embedded.stage.rows import DatesRow, DocumentRow, FileCaptures
 from nwx.engine.entries import clean_text
@@ -237,14 +238,27 @@ class Registry:
     def add_captures(self, captures: Sequence[FileCaptures]) -> int:
         """Add captures; return how many were new."""
         rows = [(self._source(*file), *row) for *file, found in captures for row in found]
-        columns = f"source, {', '.join(CAPTURE_COLUMNS)}"
-        command = f"INSERT OR IGNORE INTO captures ({columns}) VALUES ({_CAPTURE_PLACES})"
         try:
-            new = self._changed(command, rows)
+            new = self._insert_captures(rows)
         except UnicodeEncodeError:
-            new = self._changed(command, [tuple(map(_clean, row)) for row in rows])
+            new = self._insert_captures([tuple(map(_clean, row)) for row in rows])
         add_rows(self._db, IndexName.CAPTURES, new)
         return new
+
+    def _insert_captures(self, rows: Sequence[tuple[object, ...]]) -> int:
+        """Insert those that are new; numbers go on behind those of captures that were deleted."""
+        columns = f"source, {', '.join(CAPTURE_COLUMNS)}"
+        command = f"INSERT OR IGNORE INTO captures ({columns}) VALUES ({_CAPTURE_PLACES})"
+        given = last_capture_number(self._db)
+        (highest,) = self._db.execute("SELECT coalesce(max(num), 0) FROM captures").fetchone()
+        if highest == given:
+            return self._changed(command, rows)
+        numbered = command.replace("(source", "(num, source").replace("VALUES (", "VALUES (?, ")
+        for place, row in enumerate(rows):
+            if new := self._changed(numbered, [(given + 1, *row)]):
+                # SQLite numbers what follows itself.
+                return new + self._changed(command, rows[place + 1 :])
+        return 0
 
     def _source(self, collection: str, name: str) -> int:
         key = (collection, name)
@@ -262,6 +276,7 @@ class Registry:
         if index is IndexName.DATES:
             deleted = self._delete_dates(ids)
         elif index is IndexName.CAPTURES:
+            note_capture_numbers(self._db)
             deleted = self._deleted(
                 "DELETE FROM captures WHERE num IN (SELECT captures.num FROM sources"
                 " CROSS JOIN captures ON source = sources.code AND source_file_offset = ?2"

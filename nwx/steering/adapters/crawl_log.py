@@ -4,20 +4,12 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from nwx.errors import SourceError
+from nwx.values.crawl_log import LoggedFetch, logged_fetch
 
 _MOST_BYTES = 4 << 20
 _NAME = "crawl.log"
-
-
-class LoggedFetch(NamedTuple):
-    """A URL that Heritrix is done with: how it came to it, and the status (negative: failed)."""
-
-    url: str
-    hops: str
-    status: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +65,6 @@ def _read(path: Path, place: LogPlace) -> tuple[list[LoggedFetch], LogPlace]:
 
 
 def _fetches(data: bytes) -> Iterator[LoggedFetch]:
-    """Yield the lines that name a page: time, status, size, URL, hops, and more."""
-    for line in data.decode("utf-8", "replace").split("\n"):
-        fields = line.split(maxsplit=5)
-        if len(fields) < 5 or "://" not in fields[3]:
-            continue
-        try:
-            status = int(fields[1])
-        except ValueError:
-            continue
-        yield LoggedFetch(fields[3], "" if fields[4] == "-" else fields[4], status)
+    """Yield the lines that name a page; names of hosts that were looked up are none."""
+    found = map(logged_fetch, data.decode("utf-8", "replace").split("\n"))
+    return (fetch for fetch in found if fetch and "://" in fetch.url)

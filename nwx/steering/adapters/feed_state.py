@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from nwx.errors import SourceError, UrlError
-from nwx.steering.adapters.crawl_log import LoggedFetch, LogPlace
+from nwx.steering.adapters.crawl_log import LogPlace
+from nwx.values.crawl_log import LoggedFetch
 from nwx.values.urlkeys import urlkey
 
 FILE_NAME = "nwx-feed.db"

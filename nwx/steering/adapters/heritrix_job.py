@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nwx.errors import SourceError, UrlError, UsageError
-from nwx.steering.adapters.crawl_log import LoggedFetch, LogPlace, read_crawl_log
+from nwx.steering.adapters.crawl_log import LogPlace, read_crawl_log
+from nwx.values.crawl_log import LoggedFetch
 from nwx.values.urls import clean_url
 from nwx.warc.sources import is_archive_name
 

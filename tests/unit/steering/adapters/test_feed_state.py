@@ -3,8 +3,9 @@ from pathlib import Path
 import pytest
 
 from nwx.errors import SourceError
-from nwx.steering.adapters.crawl_log import LoggedFetch, LogPlace
+from nwx.steering.adapters.crawl_log import LogPlace
 from nwx.steering.adapters.feed_state import FeedState, ScheduledUrl, url_identity
+from nwx.values.crawl_log import LoggedFetch
 
 
 def scheduled(url: str) -> ScheduledUrl:

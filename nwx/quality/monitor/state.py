@@ -1,0 +1,145 @@
+"""What a monitor knows, kept in the archive so that it goes on where it was."""
+
+import zlib
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import msgspec
+
+from nwx.errors import EngineError
+from nwx.quality.monitor.report import Alert, LogProblem, MonitorReport
+from nwx.quality.monitor.sums import Sums
+
+_RULES = 1
+_MOST_PROBLEMS = 20
+_MOST_BYTES = 256 << 20
+
+
+class StateBlobs(Protocol):
+    """Where states are kept by name."""
+
+    def put_state(self, name: str, content: bytes) -> None:
+        """Keep a state in the place of the one before."""
+
+    def state(self, name: str) -> bytes | None:
+        """Return a state, None where there is none."""
+
+
+class MonitoredArchive(Protocol):
+    """An archive that has states: an engine."""
+
+    def quality_index(self) -> StateBlobs:
+        """Return where they are."""
+
+
+@dataclass(slots=True)
+class MonitorState:
+    """What a monitor knows of a crawl, all of it, as it is kept.
+
+    `mark` is how far the archive's captures were counted, `log_place` how
+    far the log was (`FollowedPlace` as JSON). `covered_from` is the time of
+    the earliest fetch that a log tells of; later fetches are counted from
+    logs alone. `owner` is the monitor that wrote it last.
+    """
+
+    name: str
+    collection: str
+    began: str
+    rules: int = _RULES
+    looked: str = ""
+    interval_seconds: float = 0.0
+    owner: str = ""
+    crawl_log: str = ""
+    mark: str = ""
+    log_place: str = ""
+    covered_from: str = ""
+    sums: Sums = field(default_factory=Sums)
+    queue_source: str = ""
+    queue: dict[str, int] = field(default_factory=dict)
+    alerts: list[Alert] = field(default_factory=list)
+    alerts_total: int = 0
+    log_lines: int = 0
+    problems: list[LogProblem] = field(default_factory=list)
+    problems_total: int = 0
+
+    def note(self, file: str, offset: int | None, message: str) -> None:
+        """Count a problem, and keep it among the last ones."""
+        self.problems_total += 1
+        self.problems.append(LogProblem(file, offset, message))
+        del self.problems[:-_MOST_PROBLEMS]
+
+    def report(self) -> MonitorReport:
+        """Return what is told of the crawl."""
+        sums, hosts = self.sums, self.sums.hosts
+        return MonitorReport(
+            name=self.name,
+            collection=self.collection,
+            began=self.began,
+            looked=self.looked,
+            interval_seconds=self.interval_seconds,
+            crawl_log=self.crawl_log,
+            first=sums.first,
+            last=sums.last,
+            totals=sums.totals.told(),
+            minutes=sums.times.told(),
+            statuses=dict(sorted(sums.statuses.items())),
+            types=sums.told_types(),
+            hosts=hosts.told(),
+            hosts_counted=len(hosts.hosts),
+            hosts_dropped=hosts.dropped,
+            other_hosts=hosts.other.told(""),
+            archived=sums.archived,
+            archived_bytes=sums.archived_bytes,
+            revisits=sums.revisits,
+            documents_known=sums.documents_known,
+            queued=self.queue.get("queued", self.queue.get("waiting")),
+            queue_source=self.queue_source,
+            queue=dict(self.queue),
+            alerts=tuple(reversed(self.alerts)),
+            alerts_total=self.alerts_total,
+            log_lines=self.log_lines,
+            problems=tuple(self.problems),
+            problems_total=self.problems_total,
+        )
+
+
+def read_state(blobs: StateBlobs, name: str) -> MonitorState | None:
+    """Return the state of a monitor, None where there is none.
+
+    Raises EngineError on one that is damaged, or of a newer version.
+    """
+    stored = blobs.state(_key(name))
+    if stored is None:
+        return None
+    try:
+        unpacker = zlib.decompressobj()
+        content = unpacker.decompress(stored, _MOST_BYTES)
+        if not unpacker.eof:
+            raise ValueError("it is cut, or too large")
+        state = msgspec.json.decode(content, type=MonitorState)
+    except (zlib.error, ValueError) as error:
+        raise EngineError(
+            f"the state of the monitor {name!r} is damaged ({error}); "
+            f"`nwx monitor {name} --anew` begins again"
+        ) from error
+    if state.rules > _RULES:
+        raise EngineError(f"the monitor {name!r} is one of a newer version of nwx; update nwx")
+    return state
+
+
+def write_state(blobs: StateBlobs, state: MonitorState) -> None:
+    """Keep the state of a monitor in the place of the one before."""
+    blobs.put_state(_key(state.name), zlib.compress(msgspec.json.encode(state), 1))
+
+
+def read_monitor(engine: MonitoredArchive, name: str) -> MonitorReport | None:
+    """Return the report of the monitor of a crawl, None where none has looked at it.
+
+    Raises EngineError where the archive cannot be read.
+    """
+    state = read_state(engine.quality_index(), name)
+    return state.report() if state else None
+
+
+def _key(name: str) -> str:
+    return f"monitor:{name}"

@@ -1,0 +1,40 @@
+from nwx.quality.monitor.host_sums import HostTable, RecentDenials, RecentFetches
+
+
+def test_hosts_with_many_fetches_are_never_dropped() -> None:
+    table = HostTable(most=100)
+    for number in range(20_000):
+        for host in (f"often{number % 10}", f"once{number}"):
+            found = table.at(host)
+            found.rank += 1
+            found.pages += 1
+    assert len(table.hosts) <= 100
+    assert table.dropped > 0 and table.other.pages > 0
+    assert [table.hosts[f"often{n}"].pages for n in range(10)] == [2_000] * 10
+    assert sum(one.pages for one in table.hosts.values()) + table.other.pages == 40_000
+
+
+def test_the_first_hosts_by_each_measure_are_told() -> None:
+    table = HostTable()
+    for number in range(200):
+        found = table.at(f"h{number:03}")
+        found.pages, found.errors, found.bytes = number, 200 - number, abs(100 - number)
+        if number == 77:
+            found.timed, found.ms, found.slowest_ms = 2, 3_000, 2_000
+    told = {one.host: one for one in table.told()}
+    assert {"h199", "h000", "h001", "h077"} <= told.keys() and len(told) < 130
+    assert (told["h077"].mean_ms, told["h077"].slowest_ms) == (1_500, 2_000)
+    assert told["h199"].mean_ms is None
+    assert [one.pages for one in table.told()] == sorted(t.pages for t in told.values())[::-1]
+
+
+def test_older_fetches_count_ever_less() -> None:
+    recent, denials = RecentFetches(), RecentDenials()
+    for _ in range(500):
+        recent.add(error=True, unanswered=False)
+        denials.add(denied=True)
+    for _ in range(500):
+        recent.add(error=False, unanswered=False)
+        denials.add(denied=False)
+    assert recent.errors / recent.fetches < 0.02 and recent.fetches <= 128
+    assert denials.denied / denials.asked < 0.02

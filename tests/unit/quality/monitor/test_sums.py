@@ -1,0 +1,58 @@
+from nwx.quality.monitor.report import MinuteCounts, TypeCounts
+from nwx.quality.monitor.sums import Fetch, Sums
+
+
+def fetch(path: str = "", status: int = 200, **other: object) -> Fetch:
+    values: dict[str, object] = {
+        "url": f"http://a.example/{path}",
+        "host": "a.example",
+        "timestamp": "20261122081530",
+        "status": status,
+        "type": "html",
+        "bytes": 100,
+        "content": "sha1:A",
+    }
+    return Fetch(**values | other)  # type: ignore[arg-type]
+
+
+def test_what_is_counted_of_fetches() -> None:
+    sums = Sums()
+    for one in (
+        fetch("a", took_ms=10),
+        fetch("b", took_ms=30, is_revisit=True),
+        fetch("c.png", type="image"),
+        fetch("d", 404),
+        fetch("e", -2, type="unknown"),
+        fetch("f", -9998, type="unknown"),
+        fetch("g", 301),
+        fetch("h", timestamp="20261122081659"),
+    ):
+        sums.add_fetch(one)
+    sums.add_archived("20261122081530", 100, is_new=True, is_known=False)
+    sums.add_archived("20261122081530", 50, is_new=False, is_known=True)
+    assert sums.totals.told() == MinuteCounts("", 60, 3, 6, 600, 2, 2, 1)
+    assert [one.minute for one in sums.times.told()] == ["202611220815", "202611220816"]
+    assert sums.statuses == {200: 4, 404: 1, -2: 1, -9998: 1, 301: 1}
+    assert sums.told_types() == (TypeCounts("html", 5, 500), TypeCounts("image", 1, 100))
+    (host,) = sums.hosts.told()
+    assert (host.captures, host.pages, host.errors, host.unanswered, host.robots) == (6, 3, 2, 1, 1)
+    assert (host.mean_ms, host.slowest_ms, host.last) == (20, 30, "20261122081659")
+    assert (sums.first, sums.last) == ("20261122081530", "20261122081659")
+    assert (sums.archived, sums.archived_bytes) == (2, 150)
+    assert (sums.revisits, sums.documents_known) == (1, 1)
+
+
+def test_a_time_that_cannot_be_is_none() -> None:
+    sums = Sums(latest="20261123000000")
+    sums.add_fetch(fetch())
+    sums.add_fetch(fetch(timestamp="29991231235959"))
+    assert sums.totals.captures == 2
+    assert [one.captures for one in sums.times.told()] == [1]
+    assert sums.last == sums.hosts.hosts["a.example"].last == "20261122081530"
+
+
+def test_the_number_of_statuses_is_bounded() -> None:
+    sums = Sums()
+    for status in range(-5_000, 0):
+        sums.add_fetch(fetch(status=status))
+    assert len(sums.statuses) <= 501 and sum(sums.statuses.values()) == 5_000
