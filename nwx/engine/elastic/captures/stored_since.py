@@ -21,11 +21,11 @@ _NONE = -1
 class _Mark(NamedTuple):
     """The identity of an index, and the last sequence number of each shard."""
 
-    index: str
+    uuid: str
     numbers: tuple[int, ...]
 
     def text(self) -> str:
-        return f"{self.index}:{','.join(map(str, self.numbers))}"
+        return f"{self.uuid}:{','.join(map(str, self.numbers))}"
 
 
 def capture_mark(server: Server, index: str) -> str:
@@ -41,14 +41,14 @@ def captures_since(
     """Stream captures, as `CaptureIndex.captures_since` does, one shard after the other."""
     end = _end(server, index)
     last = _read(until, end) if until else end
-    now = _read(mark, end) if mark else _Mark(end.index, (_NONE,) * len(end.numbers))
+    now = _read(mark, end) if mark else _Mark(end.uuid, (_NONE,) * len(end.numbers))
     if all(after >= before for after, before in zip(now.numbers, last.numbers, strict=True)):
         return
     server.request("POST", f"/{quoted(index)}/_refresh")
     for shard, (first, final) in enumerate(zip(now.numbers, last.numbers, strict=True)):
         done, waiting = last.numbers[:shard], now.numbers[shard + 1 :]
         for capture, number in _of_shard(server, index, shard, (first, final), collection):
-            yield capture, _Mark(end.index, (*done, number, *waiting)).text()
+            yield capture, _Mark(end.uuid, (*done, number, *waiting)).text()
 
 
 def _of_shard(
@@ -97,7 +97,7 @@ def _read(text: str, end: _Mark) -> _Mark:
         mark = _Mark(index, tuple(map(int, listed.split(","))))
     except ValueError:
         mark = _Mark("", ())
-    same = mark.index == end.index and len(mark.numbers) == len(end.numbers)
+    same = mark.uuid == end.uuid and len(mark.numbers) == len(end.numbers)
     if not same or any(a > b for a, b in zip(mark.numbers, end.numbers, strict=True)):
         raise StaleMarkError(
             f"the captures of the archive have no mark {text[:80]!r}; begin from the first one"
