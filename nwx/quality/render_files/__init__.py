@@ -1,0 +1,1 @@
+"""Renders as WARC files, as Browsertrix writes them."""
