@@ -171,6 +171,54 @@ def test_urls_that_end_in_stars_play(
 FORM = "http://form.example/send?x=1"
 
 
+_BUSTED = (
+    ("http://q.example/pixel.gif?r=0.25", "image/gif"),
+    ("http://q.example/style.css", "text/css"),
+    ("http://q.example/data.json?_=1400000000000", "application/json"),
+    ("http://q.example/far?callback=jsonp_41&page=1", "text/javascript"),
+    ("http://q.example/list.php?id=1", "text/html"),
+)
+
+
+@pytest.fixture(scope="module")
+def busted(archive: tuple[Engine, Path]) -> None:
+    """Captures whose URLs have something in their queries that differs each time."""
+    engine, folder = archive
+    (folder / "busted.warc.gz").write_bytes(
+        b"".join(
+            warc(
+                *("response", url, "2014-01-26T20:06:24Z", url.encode()),
+                http=b"Content-Type: " + kind.encode(),
+                WARC_Payload_Digest=f"sha1:{'K' * 31}{chr(ord('A') + number)}",
+            )
+            for number, (url, kind) in enumerate(_BUSTED)
+        )
+    )
+    import_file(engine, folder / "busted.warc.gz")
+
+
+@pytest.mark.usefixtures("busted")
+@pytest.mark.parametrize(
+    ("asked", "played"),
+    [
+        ("http://q.example/pixel.gif?r=0.75", 0),
+        ("http://q.example/style.css?v=2", 1),
+        ("http://q.example/data.json?_=1400000000999", 2),
+        ("http://q.example/data.json", 2),
+        ("http://q.example/far?callback=jsonp_77&page=1", 3),
+        ("http://q.example/far?callback=jsonp_77&page=2", None),
+        ("http://q.example/list.php?id=2", None),
+        ("http://q.example/pixel", None),
+        ("http://q.example/style.css.map", None),
+    ],
+)
+def test_what_was_asked_for_by_chance_plays(service: str, asked: str, played: int | None) -> None:
+    status, text = fetch(f"{service}/replay/20140126200624id_/{asked}")
+    assert (status, text if status == 200 else "") == (
+        (404, "") if played is None else (200, _BUSTED[played][0])
+    )
+
+
 def posted(url: str, date: str, body: bytes, answer: bytes, digest: str) -> bytes:
     """Return gzip members with a POST of a form and its answer."""
     block = (

@@ -16,6 +16,7 @@ from webapp.replay.stored_records import file_key
 
 CLOSEST_LIMIT = 100
 MOST_CAPTURES = 10_000
+MOST_ALIKE = 1_000
 MOST_DIGESTS = 3
 SECONDS = 30
 TIMESTAMP_DIGITS = 14
@@ -45,7 +46,10 @@ class NwxIndex(BaseIndexSource):  # type: ignore[misc]
 
     def load_index(self, params: dict[str, Any]) -> Iterator[CDXObject]:
         """Return the captures of the URL in the parameters, the closest first."""
-        if params.get("matchType", "exact") != "exact":
+        match = params.get("matchType", "exact")
+        if match == "prefix":
+            return iter(self._with_other_queries(params["url"]))
+        if match != "exact":
             raise NotFoundException(params.get("url"))
         url, closest = params.get("alt_url") or params["url"], params.get("closest", "")
         asked = [("url", url), ("matchType", "exact")]
@@ -68,6 +72,19 @@ class NwxIndex(BaseIndexSource):  # type: ignore[misc]
         if answer.status_code != 200:
             raise ConnectionError(answer.text.strip())
         return [_located(CDXObject(line)) for line in answer.content.splitlines() if line]
+
+    def _with_other_queries(self, url: str) -> list[CDXObject]:
+        """Return captures of a URL with whatever query, for one that is not there with its own.
+
+        pywb's rules choose among them: those of the same file whose queries
+        differ in what avoids caches, and of images, scripts and the like all.
+        """
+        try:
+            key = urlkey(url.rstrip("?"))
+        except UrlError:
+            return []
+        alike = self._captures([("urlkey", f"{key}?"), ("matchType", "prefix")], MOST_ALIKE)
+        return [*alike, *self._captures([("urlkey", key), ("matchType", "exact")], CLOSEST_LIMIT)]
 
     def _answers_to_bodies(self, url: str, closest: str, *, any_time: bool) -> list[CDXObject]:
         """Return the captures of a URL that answer requests with a body (POST, PUT).
