@@ -8,11 +8,19 @@ import json
 
 import pytest
 
+from nwx.quality.browser.page_render import PageRender, PlayedResource, RenderTask
+from nwx.quality.measures.page_likeness import page_likeness
+from nwx.quality.measures.screenshots import screenshot_match
+from nwx.quality.measures.texts import text_match
+from nwx.quality.renders.page_information import PageInfo, PageResource
+
 from tests.golden.browsertrix.numbers import NUMBERS, pixel_digest
-from tests.golden.browsertrix.pairs import RESOURCES, TEXTS, pictures
+from tests.golden.browsertrix.pairs import RESOURCES, TEXTS, pictures, png
 
 EXPECTED = json.loads(NUMBERS.read_text(encoding="utf-8"))
 PICTURES = pictures()
+BLENDED = {"transparent both": 0.001}
+"""How much matches of pictures differ that no browser makes: colours are blended otherwise."""
 
 
 def test_all_pairs_have_numbers() -> None:
@@ -23,3 +31,34 @@ def test_all_pairs_have_numbers() -> None:
 @pytest.mark.parametrize("name", PICTURES)
 def test_pictures_are_those_that_were_measured(name: str) -> None:
     assert pixel_digest(PICTURES[name]) == EXPECTED["pictures"][name]["pixels"]
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_the_match_of_screenshots_is_the_same(name: str) -> None:
+    crawl, played = map(png, PICTURES[name])
+    expected = EXPECTED["pictures"][name]["screenshotMatch"]
+    found = screenshot_match(crawl, played).match
+    assert found == pytest.approx(expected, abs=BLENDED.get(name, 1e-12))
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_the_match_of_texts_is_the_same(name: str) -> None:
+    assert text_match(*TEXTS[name]) == pytest.approx(EXPECTED["texts"][name]["textMatch"])
+
+
+@pytest.mark.parametrize("name", RESOURCES)
+def test_the_counts_of_resources_are_the_same(name: str) -> None:
+    crawl, played = RESOURCES[name]
+    info = PageInfo("", "", tuple(PageResource(*one, "", "") for one in crawl.items()))
+    resources = tuple(PlayedResource(*one) for one in played.items())
+    render = PageRender(RenderTask("http://a.example/", "20200101000000"), resources=resources)
+    found = page_likeness(render, b"", None, info).comparison
+    expected = EXPECTED["resources"][name]
+    assert {
+        "crawlGood": found.crawl_good,
+        "crawlBad": found.crawl_bad,
+        "replayGood": found.replay_good,
+        "replayBad": found.replay_bad,
+    } == expected["resourceCounts"]
+    assert found.screenshot == expected.get("screenshotMatch")
+    assert found.text == expected.get("textMatch")

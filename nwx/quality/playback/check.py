@@ -1,0 +1,176 @@
+"""Checks of the pages of an archive in playback: rendered, compared, scored, and stored."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Protocol
+
+from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.bulk.retries import retry_unavailable
+from nwx.engine.base import Engine
+from nwx.engine.quality.quality_index import PlaybackScore
+from nwx.errors import SourceError
+from nwx.model import Capture, Comparison, IndexName, RenderPlace
+from nwx.quality.browser.page_render import PageRender, RenderTask
+from nwx.quality.playback.crawl_renders import CrawlRender, CrawlRenders
+from nwx.quality.playback.page_check import FAR_SECONDS, RULES, PageCheck, page_id
+from nwx.quality.playback.page_choice import PageChoice, chosen_pages
+from nwx.quality.playback.repaired import repaired_pages
+from nwx.quality.playback.report import PlaybackReport, PlaybackTally
+
+_BATCH_PAGES = 50
+_FLUSH_SCORES, _FLUSH_SECONDS = 20, 5.0
+_PATIENCE_SECONDS = 60.0
+_COUNTED_CAPTURES = 200_000
+"""In archives with no more captures pages are counted first, so that a bar can tell the rest."""
+
+
+class Renderer(Protocol):
+    """What renders pages in playback: a `BrowserPool`."""
+
+    def render(self, tasks: Iterable[RenderTask]) -> Iterator[PageRender]:
+        """Yield the pages as they are done; tasks are read as there is room."""
+
+
+Keep = Callable[[PageRender, Comparison], RenderPlace | None]
+"""Stores what the browser showed, and says where the screenshot is."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlaybackCheck:
+    """What to check, and by what.
+
+    `force` checks pages again that were checked by these rules already.
+    `keep` stores renders. `is_playing` tells whether the player answers.
+    `told` is called with each score, before it is stored.
+    """
+
+    choice: PageChoice = field(default_factory=PageChoice)
+    far_seconds: float = FAR_SECONDS
+    force: bool = False
+    keep: Keep = lambda render, comparison: None
+    is_playing: Callable[[], bool] = lambda: True
+    told: Callable[[PlaybackScore], object] = lambda score: None
+
+
+def check_playback(
+    engine: Engine,
+    renderer: Renderer,
+    check: PlaybackCheck,
+    progress: ShowProgress = no_progress,
+    stopping: Callable[[], bool] = lambda: False,
+) -> PlaybackReport:
+    """Check the chosen pages that were not checked by these rules yet, or were mended since.
+
+    Scores are stored as they come: once `stopping` says so, or after any
+    error, another call goes on from there. Raises SourceError where the
+    player or the browser cannot be used, and EngineUnavailableError.
+    """
+    run = _Run(engine, renderer, check, progress)
+    return run.check(lambda: chosen_pages(engine, check.choice, run.tally.note), stopping)
+
+
+def check_pages(
+    engine: Engine,
+    renderer: Renderer,
+    check: PlaybackCheck,
+    pages: Iterable[Capture],
+    stopping: Callable[[], bool] = lambda: False,
+) -> PlaybackReport:
+    """Check these captures of pages, as `check_playback` does; its choice is not looked at."""
+    return _Run(engine, renderer, check, no_progress).check(lambda: pages, stopping, counted=False)
+
+
+class _Run:
+    def __init__(
+        self, engine: Engine, renderer: Renderer, check: PlaybackCheck, progress: ShowProgress
+    ) -> None:
+        self._engine, self._renderer, self._check = engine, renderer, check
+        self._index = engine.quality_index()
+        self._renders = CrawlRenders(engine)
+        self._page_check = PageCheck(engine, check.far_seconds)
+        self._progress, self._total = progress, 0
+        self._in_hand: dict[str, tuple[Capture, CrawlRender]] = {}
+        self._scores: list[PlaybackScore] = []
+        self._flushed = time.monotonic()
+        self.tally = PlaybackTally()
+
+    def check(
+        self,
+        pages: Callable[[], Iterable[Capture]],
+        stopping: Callable[[], bool],
+        *,
+        counted: bool = True,
+    ) -> PlaybackReport:
+        if counted and self._engine.count(IndexName.CAPTURES) <= _COUNTED_CAPTURES:
+            self._total = sum(1 for _ in pages())
+        tasks = self._tasks(iter(pages()), stopping)
+        try:
+            for render in self._renderer.render(tasks):
+                self._take(render)
+                if stopping():
+                    break
+        finally:
+            self._flush()
+        return self.tally.report(interrupted=stopping())
+
+    def _tasks(
+        self, pages: Iterator[Capture], stopping: Callable[[], bool]
+    ) -> Iterator[RenderTask]:
+        collection = self._check.choice.collection
+        again = set() if self._check.force else repaired_pages(self._engine, collection)
+        while batch := list(islice(pages, _BATCH_PAGES)):
+            done = self._done(batch) - again
+            for page in batch:
+                if stopping():
+                    return
+                self.tally.pages += 1
+                id = page_id(page)
+                if id not in done and id not in self._in_hand:
+                    yield self._task(id, page)
+                self._show()
+
+    def _done(self, pages: list[Capture]) -> set[str]:
+        ids = [page_id(page) for page in pages]
+        return set() if self._check.force else self._index.checked(ids, RULES)
+
+    def _task(self, id: str, page: Capture) -> RenderTask:
+        crawl = self._renders.of_page(page)
+        for problem in crawl.problems:
+            self.tally.note(problem)
+        self._in_hand[id] = page, crawl
+        width, height = crawl.viewport
+        return RenderTask(page.url, page.timestamp, width, height, id)
+
+    def _take(self, render: PageRender) -> None:
+        page, crawl = self._in_hand.pop(render.task.key)
+        if not any(one.status for one in render.resources) and not self._check.is_playing():
+            raise SourceError(
+                "playback does not answer any more; what was checked is stored,"
+                " the same command goes on from there"
+            )
+        found = self._page_check.check(page, crawl, render)
+        self.tally.left_aside += found.left_aside
+        if found.problem:
+            self.tally.note(f"{page.url[:200]}: {found.problem}")
+        place = self._check.keep(render, found.comparison)
+        score = replace(found.score, playback_view=place)
+        self.tally.add(score)
+        self._check.told(score)
+        self._scores.append(score)
+        is_late = time.monotonic() - self._flushed >= _FLUSH_SECONDS
+        if is_late or len(self._scores) >= _FLUSH_SCORES:
+            self._flush()
+        self._show()
+
+    def _flush(self) -> None:
+        scores, self._scores = self._scores, []
+        if scores:
+            retry_unavailable(lambda: self._index.put(scores), _PATIENCE_SECONDS)
+        self._flushed = time.monotonic()
+
+    def _show(self) -> None:
+        counts = {"checked page": self.tally.checked, "faulty page": self.tally.faulty}
+        done = self.tally.pages - len(self._in_hand)
+        self._progress(WorkProgress("checking playback", done, self._total, counts=counts))

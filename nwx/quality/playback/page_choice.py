@@ -1,0 +1,141 @@
+"""Which captures of pages are rendered or checked."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from heapq import heappush, heappushpop
+from itertools import islice
+
+from nwx.engine.base import Engine
+from nwx.errors import UrlError
+from nwx.keys import capture_id, is_browsed
+from nwx.model import Capture, Collapse
+from nwx.query.question import Question
+from nwx.values.urlkeys import urlkey
+
+PAGE_TYPE = "html"
+
+_SUCCESS = range(200, 300)
+_LAST_KEY = "\U0010ffff"
+_BATCH_PAGES, _BATCH_CAPTURES = 500, 10_000
+
+_Note = Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True)
+class PageChoice:
+    """Pages by a query and by URLs, all where neither is given; of each the newest capture.
+
+    `collection` leaves captures of this one only. `every_capture` takes the
+    earlier ones too. `sample` takes so many by chance, the same each time;
+    `limit` the first so many. 0 is no limit.
+    """
+
+    query: str = ""
+    urls: tuple[str, ...] | None = None
+    collection: str = ""
+    every_capture: bool = False
+    sample: int = 0
+    limit: int = 0
+
+
+def chosen_pages(
+    engine: Engine, choice: PageChoice, note: _Note = lambda message: None
+) -> Iterator[Capture]:
+    """Yield the captures of the pages that are chosen, in the order of urlkeys.
+
+    The archive is read in between, a batch at a time: it may take long to
+    go through them. `note` is told of URLs that are none. Raises QueryError.
+    """
+    pages = _pages(engine, choice, note)
+    if choice.sample:
+        pages = iter(sampled(pages, choice.sample))
+    return islice(pages, choice.limit) if choice.limit else pages
+
+
+def is_played_page(capture: Capture) -> bool:
+    """Tell whether a capture is of an HTML page served with success; revisits are such too."""
+    return (
+        capture.content_type_norm == PAGE_TYPE
+        and (capture.status_code is None or capture.status_code in _SUCCESS)
+        and capture.method == "GET"
+        and is_browsed(capture.url)
+    )
+
+
+def sampled(pages: Iterable[Capture], number: int) -> list[Capture]:
+    """Return so many pages by chance: those of the lowest hashes of their ids, in their order."""
+    kept: list[tuple[int, int, Capture]] = []
+    for place, page in enumerate(pages):
+        entry = (-chance_of(page), -place, page)
+        if len(kept) < number:
+            heappush(kept, entry)
+        else:
+            heappushpop(kept, entry)
+    return [page for _, _, page in sorted(kept, key=lambda entry: -entry[1])]
+
+
+def chance_of(page: Capture) -> int:
+    """Return a number below 2**64 that is always the same for a capture, else random."""
+    name = capture_id(page.collection, page.source_file, page.source_file_offset)
+    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big")
+
+
+def _pages(engine: Engine, choice: PageChoice, note: _Note) -> Iterator[Capture]:
+    if not choice.query and choice.urls is None:
+        yield from _all(engine, choice)
+        return
+    keys = set(_keys_of_query(engine, choice)) if choice.query else set()
+    keys.update(_keys_of_urls(choice.urls or (), note))
+    for key in sorted(keys):
+        yield from _of_url(engine.captures(key), choice)
+
+
+def _all(engine: Engine, choice: PageChoice) -> Iterator[Capture]:
+    start: str | None = ""
+    while start is not None:
+        found, start = _batch(engine, choice, start)
+        yield from found
+
+
+def _batch(engine: Engine, choice: PageChoice, start: str) -> tuple[list[Capture], str | None]:
+    """Return pages from a urlkey on, and the next urlkey; all of a urlkey are in one batch."""
+    found: list[Capture] = []
+    of_url: list[Capture] = []
+    for count, capture in enumerate(engine.captures(start, _LAST_KEY)):
+        if of_url and of_url[0].urlkey != capture.urlkey:
+            found += _of_url(of_url, choice)
+            of_url = []
+            if len(found) >= _BATCH_PAGES or count >= _BATCH_CAPTURES:
+                return found, capture.urlkey
+        if is_played_page(capture):
+            of_url.append(capture)
+    return found + _of_url(of_url, choice), None
+
+
+def _of_url(captures: Iterable[Capture], choice: PageChoice) -> list[Capture]:
+    """Return the pages among the captures of a URL that are chosen."""
+    found = [
+        capture
+        for capture in captures
+        if is_played_page(capture) and choice.collection in ("", capture.collection)
+    ]
+    return found if choice.every_capture else found[-1:]
+
+
+def _keys_of_query(engine: Engine, choice: PageChoice) -> Iterator[str]:
+    filters = {"type": (PAGE_TYPE,)}
+    if choice.collection:
+        filters["collection"] = (choice.collection,)
+    question = Question(query=choice.query, filters=filters, collapse=Collapse.NONE, snippets=False)
+    for hit in engine.scroll(question):
+        yield urlkey(hit.url)
+
+
+def _keys_of_urls(urls: Iterable[str], note: _Note) -> Iterator[str]:
+    for url in urls:
+        try:
+            yield urlkey(url)
+        except UrlError as error:
+            note(str(error))

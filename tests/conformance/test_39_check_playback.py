@@ -1,0 +1,1 @@
+"""Checks of playback, with a browser that is made up."""
