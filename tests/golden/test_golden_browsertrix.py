@@ -13,7 +13,6 @@ from nwx.quality.measures.page_likeness import page_likeness
 from nwx.quality.measures.screenshots import screenshot_match
 from nwx.quality.measures.texts import text_match
 from nwx.quality.renders.page_information import PageInfo, PageResource
-
 from tests.golden.browsertrix.numbers import NUMBERS, pixel_digest
 from tests.golden.browsertrix.pairs import RESOURCES, TEXTS, pictures, png
 

@@ -33,7 +33,7 @@ class Renderer(Protocol):
         """Yield the pages as they are done; tasks are read as there is room."""
 
 
-Keep = Callable[[PageRender, Comparison], RenderPlace | None]
+StoreRender = Callable[[PageRender, Comparison], RenderPlace | None]
 """Stores what the browser showed, and says where the screenshot is."""
 
 
@@ -49,7 +49,7 @@ class PlaybackCheck:
     choice: PageChoice = field(default_factory=PageChoice)
     far_seconds: float = FAR_SECONDS
     force: bool = False
-    keep: Keep = lambda render, comparison: None
+    keep: StoreRender = lambda render, comparison: None
     is_playing: Callable[[], bool] = lambda: True
     told: Callable[[PlaybackScore], object] = lambda score: None
 

@@ -20,13 +20,8 @@ from nwx.values.timestamps import to_timestamp
 RULES = "1"
 """The version of the rules for faults and scores: pages are checked again where it is a new one."""
 
-MOST_FAULTS = 200
-"""So many faults of a page are kept."""
-
 FAR_SECONDS = 30 * 86_400
 """Resources further from their page in time than this are faults, unless asked otherwise."""
-
-_MOST_KEYS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +75,10 @@ class PageCheck:
             replay_bad=compared.replay_bad,
             worst_seconds=apart.worst,
             mean_seconds=apart.mean,
-            faults=tuple(faults[:MOST_FAULTS]),
+            faults=tuple(faults),
             faults_total=len(faults),
             crawl_view=crawl.view_place,
-            resources=tuple(dict.fromkeys(map(resource_key, missing)))[:_MOST_KEYS],
+            resources=tuple(dict.fromkeys(map(resource_key, missing))),
         )
         return CheckedPage(score, compared, suspected.left_aside, likeness.problem)
 

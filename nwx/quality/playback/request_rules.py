@@ -33,7 +33,7 @@ _MOMENT = re.compile(r"(\d{10})(\d{3})?(\.\d+)?")
 _BEFORE_SECONDS, _AFTER_SECONDS = 60, 3_600
 
 
-def is_of_browser(url: str) -> bool:
+def is_icon(url: str) -> bool:
     """Tell whether browsers ask for a URL by themselves."""
     return urlsplit(url).path == _ICON
 

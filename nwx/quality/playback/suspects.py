@@ -11,7 +11,7 @@ from nwx.quality.playback.request_rules import (
     BACKGROUND,
     LASTING,
     SIGNALS,
-    is_of_browser,
+    is_icon,
     is_volatile,
 )
 from nwx.quality.renders.page_information import PageInfo, PageResource
@@ -118,7 +118,7 @@ def _suspect(
 
 def _tells_nothing(url: str, type: str, render: PageRender, *, has_list: bool) -> bool:
     """Tell whether a request that the crawl's browser did not make says nothing of the archive."""
-    if type in SIGNALS or is_of_browser(url) or (has_list and type in BACKGROUND):
+    if type in SIGNALS or is_icon(url) or (has_list and type in BACKGROUND):
         return True
     return type not in LASTING and is_volatile(url, render.task.timestamp)
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from nwx.quality.playback.request_rules import is_of_browser, is_volatile
+from nwx.quality.playback.request_rules import is_icon, is_volatile
 
 PAGE = "20200101000000"  # 1577836800
 NOW = int(time.time())
@@ -38,5 +38,5 @@ def test_a_page_without_a_time_is_no_problem() -> None:
 
 
 def test_browsers_ask_for_icons_by_themselves() -> None:
-    assert is_of_browser("http://a.example/favicon.ico")
-    assert not is_of_browser("http://a.example/icons/favicon.ico")
+    assert is_icon("http://a.example/favicon.ico")
+    assert not is_icon("http://a.example/icons/favicon.ico")
