@@ -92,6 +92,7 @@ def test_scores_are_read_as_they_were_put(engine: Engine) -> None:
     ]
     crawls.put_scores(scores)
     assert list(crawls.document_scores("votes")) == sorted(scores, key=lambda one: one.document_id)
+    assert dict(crawls.score_values("votes")) == {one.document_id: one.score for one in scores}
     assert crawls.analysed("votes", "v1", ["1", "2", "9"]) == {"1", "2"}
     assert crawls.analysed("votes", "v2", ["1"]) == crawls.analysed("other", "v1", ["1"]) == set()
     (known,) = crawls.analysed_versions("votes")
@@ -131,6 +132,8 @@ def test_each_version_has_its_own_scores_and_the_last_written_counts(engine: Eng
     assert best(engine) == [(A, 0.2), (B, 0.1)]
     assert best(engine, version="v1") == [(A, 0.5)]
     assert [one.version for one in crawls.document_scores("votes")] == ["v2"]
+    assert list(crawls.score_values("votes", "v1")) == [("1", 0.25)]
+    assert list(crawls.score_values("votes", "v3")) == list(crawls.score_values("none")) == []
     assert [one.version for one in crawls.analysed_versions("votes")] == ["v2", "v1"]
     crawls.put_scores([score("2", link(C, 0.9))])
     assert best(engine) == [(C, 0.9), (A, 0.5)]

@@ -129,6 +129,13 @@ class CrawlIndex(ABC):
         """Stream the scores of all documents, by the documents' ids."""
 
     @abstractmethod
+    def score_values(self, crawl: str, version: str = "") -> Iterator[tuple[str, float]]:
+        """Stream the ids of all documents and their scores, in no order.
+
+        The links of the documents, which are most of what is stored, are not read.
+        """
+
+    @abstractmethod
     def best_links(
         self, crawl: str, limit: int, offset: int = 0, host: str = "", version: str = ""
     ) -> list[ScoredLink]:

@@ -54,8 +54,7 @@ def relevance_question(
     index = engine.crawl_index()
     version = specification.version()
     known = any(each.version == version for each in index.analysed_versions(specification.name))
-    found = index.document_scores(specification.name, version) if known else ()
-    scores = ScoreTable((each.document_id, each.score) for each in found)
+    scores = ScoreTable(index.score_values(specification.name, version) if known else ())
     if not analyse:
         return RelevanceQuestion(specification, scores)
     return RelevanceQuestion(specification, scores, _NewScores(engine, specification))

@@ -39,6 +39,7 @@ from nwx.values.urls import url_parts
 _ATTEMPTS = 10
 _WINDOW = 10_000
 _SCORES_AT_ONCE = 200
+_VALUES_AT_ONCE = 10_000
 _SPECIFICATIONS_AT_ONCE = 20
 _MOST_VERSIONS = 10_000
 _RANKS = 10**15
@@ -189,6 +190,13 @@ class ElasticCrawlIndex(CrawlIndex):
         entries = self._entries(filters, [{"document_id": "asc"}], _SCORES_AT_ONCE)
         yield from map(score_from_entry, entries)
 
+    def score_values(self, crawl: str, version: str = "") -> Iterator[tuple[str, float]]:
+        version = version or self._last_version(crawl)
+        filters = [_kind("score"), _term("crawl", crawl), _term("version", version)]
+        order = [{"document_id": "asc"}]
+        for entry in self._entries(filters, order, _VALUES_AT_ONCE, ("document_id", "score")):
+            yield entry["document_id"], entry["score"]
+
     def best_links(
         self, crawl: str, limit: int, offset: int = 0, host: str = "", version: str = ""
     ) -> list[ScoredLink]:
@@ -221,11 +229,15 @@ class ElasticCrawlIndex(CrawlIndex):
         return found[0].version if found else ""
 
     def _entries(
-        self, filters: list[Body], sort: list[Body], size: int = 1_000
+        self,
+        filters: list[Body],
+        sort: list[Body],
+        size: int = 1_000,
+        fields: Sequence[str] = ("*",),
     ) -> Iterator[IndexEntry]:
-        """Stream the entries that match, as fresh as the last write."""
+        """Stream the entries that match, or fields of them, as fresh as the last write."""
         if self._refreshed():
-            query = {"query": {"bool": {"filter": filters}}}
+            query = {"query": {"bool": {"filter": filters}}, "_source": list(fields)}
             for page in pages(self._server, self._index, query, sort, size):
                 for hit in page:
                     yield hit["_source"]

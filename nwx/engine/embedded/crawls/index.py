@@ -125,6 +125,15 @@ class EmbeddedCrawlIndex(CrawlIndex):
                 return
             version, after = page[-1].version, page[-1].document_id
 
+    def score_values(self, crawl: str, version: str = "") -> Iterator[tuple[str, float]]:
+        after: int | None = 0
+        with self._reading() as db:
+            analysis = score_rows.analysis_of(db, crawl, version) if db else None
+        while analysis is not None and after is not None:
+            with self._reading() as db:
+                page, after = score_rows.score_values(db, analysis, after) if db else ([], None)
+            yield from page
+
     def best_links(
         self, crawl: str, limit: int, offset: int = 0, host: str = "", version: str = ""
     ) -> list[ScoredLink]:

@@ -22,6 +22,7 @@ from nwx.engine.entries import IndexEntry
 from nwx.values.urls import url_parts
 
 PAGE = 500
+_VALUES_AT_ONCE = 10_000
 _IDS_AT_ONCE = 500
 _BLACKLISTED = -1.0
 _FAST_COMPRESSION = 1
@@ -70,7 +71,7 @@ def put_scores(db: sqlite3.Connection, scores: Iterable[DocumentScore]) -> None:
 def _touched(db: sqlite3.Connection, crawl: str, version: str) -> int:
     """Return the code of an analysis, which becomes the one that was written to last."""
     last = "(SELECT coalesce(max(last), 0) + 1 FROM analyses)"
-    known = _analysis(db, crawl, version) if version else None
+    known = analysis_of(db, crawl, version) if version else None
     if known is not None:
         db.execute(f"UPDATE analyses SET last = {last} WHERE code = ?", (known.code,))
         return known.code
@@ -115,7 +116,7 @@ def _score_row(score: DocumentScore) -> tuple[object, ...]:
 def analysed(db: sqlite3.Connection, crawl: str, version: str, ids: Collection[str]) -> set[str]:
     """Return those of these documents that have scores of a version."""
     found: set[str] = set()
-    analysis = _analysis(db, crawl, version) if version else None
+    analysis = analysis_of(db, crawl, version) if version else None
     if analysis is None:
         return found
     wanted = list(ids)
@@ -139,7 +140,7 @@ def analyses(db: sqlite3.Connection) -> list[Analysis]:
     return sorted(found, key=lambda one: link_id(one.crawl, one.version))
 
 
-def _analysis(db: sqlite3.Connection, crawl: str, version: str) -> Analysis | None:
+def analysis_of(db: sqlite3.Connection, crawl: str, version: str) -> Analysis | None:
     """Return what has the scores of a version, "" is the one that was written to last."""
     row = db.execute(
         "SELECT code, crawl, version FROM analyses WHERE crawl = ? AND ? IN ('', version)"
@@ -153,7 +154,7 @@ def document_scores(
     db: sqlite3.Connection, crawl: str, version: str, after: str
 ) -> list[DocumentScore]:
     """Return the scores of the next PAGE documents behind an id."""
-    analysis = _analysis(db, crawl, version)
+    analysis = analysis_of(db, crawl, version)
     return [] if analysis is None else _scores(db, analysis, after)
 
 
@@ -163,6 +164,21 @@ def _scores(db: sqlite3.Connection, analysis: Analysis, after: str) -> list[Docu
         " ORDER BY document_id LIMIT ?"
     )
     return [_score(analysis, row) for row in db.execute(command, (after, PAGE))]
+
+
+def score_values(
+    db: sqlite3.Connection, analysis: Analysis, after: int
+) -> tuple[list[tuple[str, float]], int | None]:
+    """Return ids and scores of the next documents behind a row, and the last row."""
+    if not _is_there(db, analysis):
+        return [], None
+    command = (
+        f"SELECT rowid, document_id, score FROM scores_{analysis.code} WHERE rowid > ?"
+        " ORDER BY rowid LIMIT ?"
+    )
+    rows = db.execute(command, (after, _VALUES_AT_ONCE)).fetchall()
+    last = rows[-1][0] if len(rows) == _VALUES_AT_ONCE else None
+    return [(id, score) for _, id, score in rows], last
 
 
 def _score(analysis: Analysis, row: Sequence[Any]) -> DocumentScore:
@@ -185,7 +201,7 @@ def best_links(
     db: sqlite3.Connection, crawl: str, version: str, limit: int, offset: int, host: str
 ) -> list[ScoredLink]:
     """Return linked URLs of a version, the most relevant first."""
-    analysis = _analysis(db, crawl, version)
+    analysis = analysis_of(db, crawl, version)
     if analysis is None:
         return []
     table, condition, values = f"links_{analysis.code}", "", []
@@ -208,7 +224,7 @@ def relevances(
     db: sqlite3.Connection, crawl: str, version: str, urls: Iterable[str]
 ) -> dict[str, float | None]:
     """Return the highest relevance of each of these URLs that has one, None where blacklisted."""
-    analysis = _analysis(db, crawl, version) if version else None
+    analysis = analysis_of(db, crawl, version) if version else None
     if analysis is None:
         return {}
     command = f"SELECT relevance FROM links_{analysis.code} WHERE key = ?"
