@@ -29,8 +29,6 @@ from webapp.hosts import HostCheck
 from webapp.links import api as link_api
 from webapp.links import missing_page
 from webapp.links import page as links
-from webapp.pictures import routes as picture_routes
-from webapp.pictures.backend import prepare_pictures
 from webapp.queue.routes import prepare_queue
 from webapp.queue.service import QueueService
 from webapp.replay import routes as replay
@@ -69,7 +67,6 @@ _MODULES = (
     memento,
     health,
     replay,
-    picture_routes,
 )
 DEFAULT_TITLE = "nwx"
 STATIC_SECONDS = 86_400
@@ -149,7 +146,6 @@ def create_app(
     dedup.prepare_dedup(app, engine, places)
     prepare_queue(app, QueueService(engine, queue_token, queue_limits))
     prepare_triples(app, triples)
-    prepare_pictures(app, engine)
     question_limits.prepare_limits(app, limits)
     _register_pages(app)
     return app

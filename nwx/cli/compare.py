@@ -27,10 +27,12 @@ def command(
 
     A is a collection, B another one, or a specification: the name of one in the
     archive, or a TOML or JSON file. Captures, errors, duplicates and freshness are
-    counted for each collection, and what both have: URLs, hosts and documents. With
-    a specification, how relevant the documents are, and how the harvest rate went
-    over time; documents that were not analysed yet (`nwx steer`) are analysed for
-    the answer, which takes a while and is not kept.
+    counted for each collection, and what both have: URLs, hosts and documents. Where
+    playback was checked (`nwx check-playback`): scores, faults, missing resources,
+    and pages that play worse or better in B than in A. With a specification, how
+    relevant the documents are, and how the harvest rate went over time; documents
+    that were not analysed yet (`nwx steer`) are analysed for the answer, which
+    takes a while and is not kept.
     """
     # Imported here: whoever asks for help need not wait for it.
     from nwx.engine.open import open_engine

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from nwx.engine.base import Engine
+from nwx.engine.quality.quality_index import Fault, PlaybackScore
 from nwx.errors import UsageError
+from nwx.keys import capture_id
 from nwx.model import Batch, Capture
 from nwx.page_places import is_page
 from nwx.steering.comparison.comparison import RelevanceQuestion, compare
@@ -54,6 +56,28 @@ def _captures(chance: Random, number: int) -> list[Capture]:
 
 CAPTURES = _captures(Random(5), 600)
 BATCHES = [Batch(captures=tuple(CAPTURES))]
+RESOURCES = [f"org,example)/r{number}" for number in range(6)]
+
+
+def _checks(chance: Random) -> list[PlaybackScore]:
+    """Return scores of captures of two collections."""
+    some = [one for one in CAPTURES if one.collection in "ab" and chance.random() < 0.5]
+    return [
+        PlaybackScore(
+            *(capture_id(one.collection, one.source_file, one.source_file_offset),),
+            *(one.collection, one.url, one.urlkey, one.host, one.domain, one.timestamp),
+            *("20260101000000", "1", chance.randrange(5) / 4),
+            faults=tuple(
+                Fault(kind, "http://example.org/r")
+                for kind in chance.choices(("missing", "console", "far"), k=chance.randrange(4))
+            ),
+            resources=tuple(chance.sample(RESOURCES, chance.randrange(3))),
+        )
+        for one in some
+    ]
+
+
+CHECKS = _checks(Random(9))
 SCORES = {
     one.document_id: Random(one.document_id).random()
     for one in CAPTURES
@@ -180,6 +204,48 @@ def test_documents_without_scores_are_scored_when_asked(archive: Engine) -> None
     relevance = comparison_json(compare(archive, "a", question=question))["a"]["relevance"]
     assert relevance["pages"] == relevance["relevant"] > 0
     assert relevance["unscored"] > 0
+
+
+def test_quality_of_two_collections(archive: Engine) -> None:
+    archive.quality_index().put(CHECKS)
+    found = comparison_json(compare(archive, "a", "b"))
+    newest: dict[str, dict[str, PlaybackScore]] = {"a": {}, "b": {}}
+    missing = {}
+    for side in "ab":
+        own = [one for one in CHECKS if one.collection == side]
+        counted = found[side]["quality"]
+        assert counted["pages"] == len(own)
+        assert counted["mean"] == pytest.approx(sum(one.score for one in own) / len(own), abs=1e-4)
+        assert counted["distribution"]["pages"][9] == sum(one.score == 1 for one in own)
+        kinds = Counter(kind for one in own for kind in {fault.kind for fault in one.faults})
+        assert counted["faults"] == dict(sorted(kinds.items()))
+        missing[side] = {key for one in own for key in one.resources}
+        assert counted["missing"] == sum(len(one.resources) for one in own)
+        assert counted["missing_resources"] == len(missing[side])
+        for one in sorted(own, key=lambda one: one.timestamp):
+            newest[side][one.urlkey] = one
+    in_both = newest["a"].keys() & newest["b"].keys()
+    changes = {key: newest["b"][key].score - newest["a"][key].score for key in in_both}
+    told = found["quality"]
+    assert told["both"] == len(in_both)
+    assert told["worse"] == sum(change < 0 for change in changes.values())
+    assert told["better"] == sum(change > 0 for change in changes.values())
+    assert told["same"] == told["both"] - told["worse"] - told["better"]
+    assert told["mean_change"] == pytest.approx(sum(changes.values()) / len(changes), abs=1e-4)
+    overlap = _both(missing["a"], missing["b"])
+    assert {name: told["missing"][name] for name in overlap} == overlap
+    sizes = sorted(-change for change in changes.values() if change < 0)[::-1]
+    assert [a - b for a, b in (page["scores"] for page in told["worst"])] == sizes[:20]
+    assert all(b > a for a, b in (page["scores"] for page in told["best"]))
+
+
+def test_collections_without_checks_have_no_quality(archive: Engine) -> None:
+    archive.quality_index().put(CHECKS)
+    assert compare(archive, "c", "a").quality is not None
+    alone = RelevanceQuestion(_SPECIFICATION, ScoreTable(SCORES.items()))
+    found = comparison_json(compare(archive, "c", question=alone))
+    assert "quality" not in found
+    assert "quality" not in found["a"]
 
 
 def test_collections_that_are_none(archive: Engine) -> None:

@@ -11,6 +11,7 @@ from werkzeug.exceptions import NotFound
 from nwx.charts import theme
 from nwx.charts.pictures import draw_picture
 from nwx.engine.base import Engine
+from nwx.engine.quality.quality_index import QualityFilter, QualityOrder
 from nwx.errors import UsageError
 from nwx.steering.comparison.comparison import CollectionComparison, compare
 from nwx.steering.comparison.comparison_json import ages, comparison_json
@@ -20,7 +21,12 @@ from nwx.steering.specifications.specification_store import (
     specification_of,
     stored_specification,
 )
-from webapp.crawls.comparison_charts import age_labels, comparison_charts, score_labels
+from webapp.crawls.comparison_charts import (
+    age_labels,
+    comparison_charts,
+    fault_kinds,
+    score_labels,
+)
 from webapp.explore.exports import FORMS
 from webapp.explore.page import extended, schemes
 from webapp.site import parameters
@@ -84,6 +90,7 @@ def show_comparison() -> ResponseReturnValue:
             "ages": [ages(side.counts, until) for side in found.sides],
             "statuses": sorted({each for side in found.sides for each in side.counts.statuses}),
             "charts": comparison_charts(found).values(),
+            "fault_kinds": fault_kinds(found),
         }
     return render_template(
         "compare.html",
@@ -132,7 +139,7 @@ def _complete() -> CollectionComparison:
 
 
 def _comparison(archive: Engine, asked: _Asked) -> CollectionComparison:
-    """Return a comparison, made anew only when captures or scores have changed."""
+    """Return a comparison, made anew only when captures, scores or checks have changed."""
     crawls = archive.crawl_index()
     specification, analysed = None, ""
     if asked.crawl:
@@ -141,7 +148,8 @@ def _comparison(archive: Engine, asked: _Asked) -> CollectionComparison:
         except UnknownCrawlError as error:
             raise NotFound(str(error)) from error
         analysed = repr((specification.version(), crawls.analysed_versions(asked.crawl)))
-    key = (asked.a, asked.b, asked.crawl, analysed, archive.facet_store().stamp())
+    checked = repr([_last_check(archive, name) for name in (asked.a, asked.b) if name])
+    key = (asked.a, asked.b, asked.crawl, analysed, checked, archive.facet_store().stamp())
     known: _Comparisons = current_app.extensions.setdefault(_EXTENSION, _Comparisons())
 
     def make() -> CollectionComparison:
@@ -157,3 +165,10 @@ def _comparison(archive: Engine, asked: _Asked) -> CollectionComparison:
         with known.guard:
             known.made[key] = found
     return found
+
+
+def _last_check(archive: Engine, collection: str) -> tuple[str, str] | None:
+    """Return the capture of a collection that was checked last, and when."""
+    wanted = QualityFilter(collection=collection)
+    found = archive.quality_index().scores(wanted, 1, order=QualityOrder.NEWEST)
+    return (found[0].id, found[0].checked) if found else None

@@ -1,6 +1,7 @@
 """The charts of compared collections: overlap, freshness, relevance and harvest."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -9,12 +10,13 @@ from nwx.charts import specs
 from nwx.charts.fields import Field, FieldKind, Spec, drawable
 from nwx.charts.harvest import RELEVANT, harvest_chart
 from nwx.steering.comparison.collection_counts import Overlap
-from nwx.steering.comparison.comparison import CollectionComparison
+from nwx.steering.comparison.comparison import CollectionComparison, ComparedCollection
 from nwx.steering.comparison.comparison_json import AGES, ages
 from nwx.steering.comparison.document_relevance import SCORE_BINS
+from nwx.steering.comparison.quality_counts import QualityCounts
 from webapp.explore.charts import PICTURE_WIDTH
 
-CHARTS = ("overlap", "harvest", "relevance", "freshness")
+CHARTS = ("overlap", "harvest", "relevance", "quality", "faults", "freshness")
 """The names of all charts that a comparison may have."""
 
 _ROWS_A_GROUP = 2
@@ -37,6 +39,10 @@ def comparison_charts(comparison: CollectionComparison) -> dict[str, ComparisonC
     if any(side.relevance and side.relevance.pages for side in comparison.sides):
         found.append(ComparisonChart("harvest", "Relevant pages over pages", _harvest(comparison)))
         found.append(ComparisonChart("relevance", "Documents by score", _relevance(comparison)))
+    if comparison.quality is not None:
+        found.append(ComparisonChart("quality", "Pages by playback score", _quality(comparison)))
+        if any(side.faults for side in comparison.quality.sides):
+            found.append(ComparisonChart("faults", "Pages by kind of fault", _faults(comparison)))
     found.append(ComparisonChart("freshness", "URLs by age", _freshness(comparison)))
     return {chart.name: chart for chart in found}
 
@@ -47,7 +53,7 @@ def age_labels() -> list[str]:
 
 
 def score_labels() -> list[str]:
-    """Return the names of the groups of scores."""
+    """Return the names of the groups of scores, of relevance as of playback."""
     ends = [place / SCORE_BINS for place in range(SCORE_BINS + 1)]
     return [f"{low:.1f} – {high:.1f}" for low, high in pairwise(ends)]
 
@@ -91,6 +97,42 @@ def _relevance(comparison: CollectionComparison) -> Spec:
     ]
     value = Field("count", "Documents", FieldKind.COUNT)
     return _grouped(comparison, "Score", score_labels(), value, rows)
+
+
+def _quality(comparison: CollectionComparison) -> Spec:
+    rows = [
+        {"group": label, "collection": drawable(side.name), "count": pages}
+        for side, counts in _checked(comparison)
+        for label, pages in zip(score_labels(), counts.distribution, strict=True)
+    ]
+    value = Field("count", "Pages", FieldKind.COUNT)
+    return _grouped(comparison, "Score", score_labels(), value, rows)
+
+
+def _faults(comparison: CollectionComparison) -> Spec:
+    kinds = fault_kinds(comparison)
+    rows = [
+        {"group": drawable(kind), "collection": drawable(side.name), "count": counts.faults[kind]}
+        for side, counts in _checked(comparison)
+        for kind in kinds
+    ]
+    value = Field("count", "Pages", FieldKind.COUNT)
+    return _grouped(comparison, "Fault", list(map(drawable, kinds)), value, rows)
+
+
+def fault_kinds(comparison: CollectionComparison) -> list[str]:
+    """Return the kinds of faults that pages have, those of most pages first."""
+    counts: Counter[str] = Counter()
+    for _, side in _checked(comparison):
+        counts.update(side.faults)
+    return sorted(counts, key=lambda kind: (-counts[kind], kind))
+
+
+def _checked(
+    comparison: CollectionComparison,
+) -> Iterator[tuple[ComparedCollection, QualityCounts]]:
+    if comparison.quality is not None:
+        yield from zip(comparison.sides, comparison.quality.sides, strict=True)
 
 
 def _grouped(

@@ -16,8 +16,11 @@ from nwx.steering.comparison.comparison import (
 )
 from nwx.steering.comparison.comparison_json import AGES, ages
 from nwx.steering.comparison.document_relevance import SCORE_BINS
+from nwx.steering.comparison.quality_comparison import QualityComparison
+from nwx.steering.comparison.quality_counts import QUALITY_BINS, QualityChanges
 
 _HOSTS_SHOWN = 10
+_CHANGES_SHOWN = 5
 
 
 def print_comparison(comparison: CollectionComparison) -> None:
@@ -32,9 +35,13 @@ def print_comparison(comparison: CollectionComparison) -> None:
     _add_ages(table, sides)
     if comparison.specification is not None:
         _add_relevance(table, comparison)
+    if comparison.quality is not None:
+        _add_quality(table, comparison.quality)
     console().print(table)
     if comparison.b is not None:
         _print_overlap(comparison)
+    if comparison.quality is not None and comparison.quality.changes is not None:
+        _print_changes(comparison, comparison.quality.changes)
     _print_hosts(comparison)
 
 
@@ -80,6 +87,37 @@ def _add_relevance(table: Table, comparison: CollectionComparison) -> None:
     table.add_row("blacklisted URLs", *(f"{one.blacklisted:,}" for one in rules))
     table.add_row("URLs outside", *(f"{one.outside:,}" for one in rules))
     table.add_row("preferred URLs", *(f"{one.preferred:,}" for one in rules))
+
+
+def _add_quality(table: Table, quality: QualityComparison) -> None:
+    table.add_section()
+    sides = quality.sides
+    table.add_row("pages checked", *(f"{one.pages:,}" for one in sides))
+    means = ("" if one.mean is None else f"{one.mean:.3f}" for one in sides)
+    table.add_row("mean playback score", *means)
+    for place in range(QUALITY_BINS):
+        if any(one.distribution[place] for one in sides):
+            title = f"  scores from {place / QUALITY_BINS:.1f}"
+            table.add_row(title, *(f"{one.distribution[place]:,}" for one in sides))
+    for kind in sorted({kind for one in sides for kind in one.faults}):
+        counts = (_part(one.faults[kind], one.pages) for one in sides)
+        table.add_row(f"  pages with {clean(kind).replace('_', ' ')}", *counts)
+    table.add_row("missing resources", *(f"{one.missing_resources:,}" for one in sides))
+
+
+def _print_changes(comparison: CollectionComparison, changes: QualityChanges) -> None:
+    assert comparison.b is not None
+    a, b = clean(comparison.a.name), clean(comparison.b.name)
+    click.echo(
+        f"Of {changes.both:,} pages checked in both, {changes.worse:,} play worse in {b} than in"
+        f" {a}, {changes.better:,} better, {changes.same:,} alike."
+    )
+    table = _table("page", a, b)
+    for page in (*changes.worst[:_CHANGES_SHOWN], *changes.best[:_CHANGES_SHOWN]):
+        scores = (f"{score:.2f}" for score in (page.score_a, page.score_b))
+        table.add_row(Text(clean(page.url)), *scores)
+    if table.row_count:
+        console().print(table)
 
 
 def _print_overlap(comparison: CollectionComparison) -> None:

@@ -19,6 +19,7 @@ from nwx.errors import TimestampError, UrlError, UsageError
 from nwx.keys import document_id, document_key
 from nwx.steering.comparison.collection_counts import CollectionCounts, Overlap, SharedFreshness
 from nwx.steering.comparison.document_relevance import RelevanceCounts, ScoreTable
+from nwx.steering.comparison.quality_comparison import QualityComparison, compare_quality
 from nwx.steering.rules.link_rules import LinkRules
 from nwx.steering.specifications.specification import CrawlSpecification
 from nwx.values.link_places import host_of_urlkey
@@ -91,7 +92,8 @@ class HostComparison:
 class CollectionComparison:
     """Collections compared; `b` is None where there is one only.
 
-    `top_hosts` are those with most captures, at most TOP_HOSTS.
+    `top_hosts` are those with most captures, at most TOP_HOSTS. `quality` is
+    None where no playback of these was checked.
     """
 
     a: ComparedCollection
@@ -102,6 +104,7 @@ class CollectionComparison:
     documents: Overlap = field(default_factory=Overlap)
     freshness: SharedFreshness = field(default_factory=SharedFreshness)
     top_hosts: list[HostComparison] = field(default_factory=list)
+    quality: QualityComparison | None = None
 
     @property
     def sides(self) -> list[ComparedCollection]:
@@ -132,7 +135,9 @@ def compare(
     )
     for key, captures in groupby(_shown(rows, progress), key=attrgetter("urlkey")):
         collector.add_url(key, captures)
-    return collector.finish()
+    found = collector.finish()
+    found.quality = compare_quality(engine, names, progress)
+    return found
 
 
 def _check_collections(known: Collection[str], names: Sequence[str]) -> None:

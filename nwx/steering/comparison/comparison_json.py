@@ -8,6 +8,7 @@ from nwx.errors import TimestampError
 from nwx.steering.comparison.collection_counts import CollectionCounts, Overlap
 from nwx.steering.comparison.comparison import CollectionComparison, ComparedCollection
 from nwx.steering.comparison.document_relevance import SCORE_BINS, RelevanceCounts
+from nwx.steering.comparison.quality_counts import QUALITY_BINS, QualityChanges, QualityCounts
 from nwx.values.timestamps import parse_timestamp
 
 AGES = (1, 7, 30, 90, 365)
@@ -23,6 +24,7 @@ def comparison_json(comparison: CollectionComparison) -> dict[str, Any]:
     that are compared.
     """
     until = max(side.counts.last for side in comparison.sides)
+    quality = comparison.quality
     values: dict[str, Any] = {"a": _side_json(comparison.a, until)}
     if comparison.b is not None:
         freshness = comparison.freshness
@@ -38,6 +40,11 @@ def comparison_json(comparison: CollectionComparison) -> dict[str, Any]:
             "changed": freshness.changed,
             "mean_days_apart": _rounded(freshness.seconds / 86_400 / shared if shared else None),
         }
+    if quality is not None:
+        for name, counts in zip("ab", quality.sides, strict=False):
+            values[name]["quality"] = quality_json(counts)
+        if quality.changes is not None:
+            values["quality"] = _changes_json(quality.changes)
     if comparison.specification is not None:
         values["specification"] = {
             "name": comparison.specification.name,
@@ -58,6 +65,21 @@ def overlap_json(overlap: Overlap) -> dict[str, Any]:
         "share_of_a": _rounded(overlap.share_of_a),
         "share_of_b": _rounded(overlap.share_of_b),
         "jaccard": _rounded(overlap.jaccard),
+    }
+
+
+def quality_json(counts: QualityCounts) -> dict[str, Any]:
+    """Return what checks found in a collection."""
+    return {
+        "pages": counts.pages,
+        "mean": _rounded(counts.mean),
+        "distribution": {
+            "from": [place / QUALITY_BINS for place in range(QUALITY_BINS)],
+            "pages": list(counts.distribution),
+        },
+        "faults": dict(sorted(counts.faults.items())),
+        "missing": counts.missing,
+        "missing_resources": counts.missing_resources,
     }
 
 
@@ -101,6 +123,26 @@ def _side_json(side: ComparedCollection, until: str) -> dict[str, Any]:
     if side.rules is not None:
         values["rules"] = asdict(side.rules)
     return values
+
+
+def _changes_json(changes: QualityChanges) -> dict[str, Any]:
+    lists = {"worst": changes.worst, "best": changes.best}
+    return {
+        **{name: getattr(changes, name) for name in ("both", "worse", "better", "same")},
+        "mean_change": _rounded(changes.mean),
+        "missing": overlap_json(changes.missing),
+        **{
+            name: [
+                {
+                    "url": page.url,
+                    "timestamps": [page.timestamp_a, page.timestamp_b],
+                    "scores": [_rounded(page.score_a), _rounded(page.score_b)],
+                }
+                for page in pages
+            ]
+            for name, pages in lists.items()
+        },
+    }
 
 
 def _relevance_json(relevance: RelevanceCounts) -> dict[str, Any]:

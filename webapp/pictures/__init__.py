@@ -1,1 +1,0 @@
-"""Pictures of captured pages: thumbnails, and renders as they are stored."""
