@@ -34,6 +34,7 @@ GROUPS = {
         "invert-links": "Build the index of inlinks: who links to a URL, and with which words.",
         "links": "Show who links to a URL or host, or what it links to.",
         "missing": "List what captured pages need and the archive lacks.",
+        "repair": "List the missing resources that mend most pages when captured again.",
         "kibana": "Print data views, charts and a dashboard for Kibana.",
     },
     "Deduplicate": {

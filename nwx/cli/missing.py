@@ -18,6 +18,7 @@ from nwx.values.link_kinds import KINDS
 
 if TYPE_CHECKING:
     from nwx.links.needs.missing_urls import MissingQuestion, MissingUrl
+    from nwx.links.needs.page_filter import PageFilter
 
 _COLUMNS = ("url", "kind", "pages", "status")
 _GROUPS = ("embedded", "pages")
@@ -99,18 +100,24 @@ def command(settings: Settings, /, **given: Any) -> None:
 
 def _question(asked: _Options) -> "MissingQuestion":
     from nwx.links.needs.missing_urls import KIND_GROUPS, MissingQuestion
-    from nwx.links.needs.page_filter import PageFilter
 
     kinds: set[str] = set()
     for name in asked.kinds or _GROUPS:
         kinds |= KIND_GROUPS.get(name, {name})
+    pages = asked_pages(asked.site, asked.collection, asked.date_from, asked.date_to)
+    return MissingQuestion(frozenset(kinds), pages, asked.host)
+
+
+def asked_pages(site: str, collection: str, date_from: str, date_to: str) -> "PageFilter":
+    """Return the pages that options ask for; raises UsageError for what is no date."""
+    from nwx.links.needs.page_filter import PageFilter
+
     try:
-        since = date_span(asked.date_from)[0] if asked.date_from else ""
-        until = date_span(asked.date_to)[1] if asked.date_to else ""
+        since = date_span(date_from)[0] if date_from else ""
+        until = date_span(date_to)[1] if date_to else ""
     except TimestampError as error:
         raise UsageError(str(error)) from error
-    pages = PageFilter(asked.site, asked.collection, since, until)
-    return MissingQuestion(frozenset(kinds), pages, asked.host)
+    return PageFilter(site, collection, since, until)
 
 
 def _print(found: Iterable["MissingUrl"], asked: _Options) -> None:

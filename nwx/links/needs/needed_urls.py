@@ -1,6 +1,5 @@
 """Linked URLs by the number of pages that need them."""
 
-from bisect import bisect_left
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -10,10 +9,8 @@ import polars as pl
 from nwx.bulk.arrays import Array
 from nwx.engine.inlinks.table import SELF, InlinkTable, TargetRange
 from nwx.links.link_frames import targets_of_links
-from nwx.values.link_kinds import STYLESHEET
+from nwx.links.needs.style_sheets import StyleSheets
 from nwx.values.link_places import head_of_host
-
-_MOST_DEPTH = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +53,7 @@ def needed_urls(
     with those of the hosts below it.
     """
     codes = np.array([code for code, name in enumerate(table.notes.kinds) if name in kinds])
-    sheets = _Sheets(table, documents)
+    sheets = StyleSheets(table, documents)
     schema = dict.fromkeys(("target", "pages", "kind", "document", "part"), pl.Int64)
     found = [pl.DataFrame(schema=schema)]
     for part in range(len(table.notes.ranges)):
@@ -81,69 +78,8 @@ def _wanted(found: TargetRange, site: str) -> Array:
     return wanted
 
 
-class _SourceNumbers:
-    """The numbers of linking URLs by their urlkeys; later builds add theirs behind the others."""
-
-    def __init__(self, table: InlinkTable) -> None:
-        self._texts = table.sources
-        self._order: list[int] = np.argsort(table.documents["source_rank"]).tolist()
-
-    def find(self, key: str) -> int | None:
-        """Return the number of a linking URL, None where it is none."""
-        place = bisect_left(self._order, key.encode(), key=self._encoded)
-        if place < len(self._order) and self._texts[self._order[place]] == key:
-            return self._order[place]
-        return None
-
-    def _encoded(self, number: int) -> bytes:
-        return self._texts[number].encode("utf-8", "surrogatepass")
-
-
-class _Sheets:
-    """The style sheets among the linking documents, and the pages that load each."""
-
-    def __init__(self, table: InlinkTable, documents: Array) -> None:
-        self._table = table
-        self.documents = documents
-        numbers = _SourceNumbers(table)
-        sources = table.documents["source"]
-        self._loaders: dict[int, Array] = {}
-        style = [code for code, name in enumerate(table.notes.kinds) if name == STYLESHEET]
-        for number in range(len(table.notes.ranges)):
-            found = table.range(number)
-            arrays = found.arrays
-            links = np.flatnonzero(np.isin(arrays["kind"], style) & (arrays["flags"] & SELF == 0))
-            targets, begins = np.unique(targets_of_links(found)[links], return_index=True)
-            of_targets = np.split(arrays["document"][links], begins[1:])
-            for place, loaders in zip(targets.tolist(), of_targets, strict=False):
-                source = numbers.find(found.keys[place])
-                if source is not None:
-                    self._loaders[source] = loaders
-        self.sources = np.array(sorted(self._loaders), dtype=np.int64)
-        self._sources = sources
-        self._pages: dict[int, Array] = {}
-
-    def pages(self, sheet: int) -> Array:
-        """Return the sources of the pages that load a style sheet, through others too."""
-        if sheet not in self._pages:
-            self._pages[sheet] = self._found(sheet, frozenset(), _MOST_DEPTH)
-        return self._pages[sheet]
-
-    def _found(self, sheet: int, above: frozenset[int], depth: int) -> Array:
-        loaders = self._loaders[sheet]
-        by = self._sources[loaders].astype(np.int64)
-        nested = np.isin(by, self.sources)
-        direct = by[~nested & self.documents[loaders]]
-        deeper = [
-            self._found(one, above | {sheet}, depth - 1)
-            for one in np.unique(by[nested]).tolist()
-            if depth and one not in above and one != sheet
-        ]
-        return np.unique(np.concatenate([direct, *deeper]))
-
-
 def _of_range(
-    table: InlinkTable, part: int, codes: Array, sheets: _Sheets, wanted: Array
+    table: InlinkTable, part: int, codes: Array, sheets: StyleSheets, wanted: Array
 ) -> pl.DataFrame:
     """Return of one range: target, pages, kind and document."""
     found = table.range(part)
@@ -180,19 +116,13 @@ def _of_range(
     return counted.join(named, on="target").select("target", "pages", "kind", "document")
 
 
-def _through_sheets(frame: pl.DataFrame, sheets: _Sheets) -> pl.DataFrame:
+def _through_sheets(frame: pl.DataFrame, sheets: StyleSheets) -> pl.DataFrame:
     """Return the pages that need what style sheets link to, directly or through these."""
     linked = frame.filter(pl.col("of_sheet"))["target"].unique()
     some = frame.filter(pl.col("target").is_in(linked.implode()))
     rows = [
-        (target[0], len(_pages(group["source"].to_numpy(), sheets)))
+        (target[0], len(sheets.pages_of(group["source"].to_numpy())))
         for target, group in some.group_by("target")
     ]
     schema = {"target": pl.Int64, "pages": pl.Int64}
     return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-def _pages(sources: Array, sheets: _Sheets) -> Array:
-    nested = np.isin(sources, sheets.sources)
-    through = map(sheets.pages, np.unique(sources[nested]).tolist())
-    return np.unique(np.concatenate([sources[~nested], *through]))

@@ -2,7 +2,7 @@
 
 import heapq
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 
 from nwx.engine.queue.crawl_queue import QueuedUrl, UrlState
@@ -36,7 +36,7 @@ def blacklisted(queued: Iterable[QueuedUrl]) -> Iterator[QueuedUrl]:
     return (each for each in queued if each.state is UrlState.BLACKLISTED)
 
 
-def seed_file(urls: Sequence[QueuedUrl], form: SeedForm, crawl: str) -> Iterator[str]:
+def seed_file(urls: Iterable[QueuedUrl], form: SeedForm, crawl: str) -> Iterator[str]:
     """Yield the lines of a file with these URLs, in their order.
 
     A crawler that reads it fetches each page and what the page consists

@@ -8,8 +8,8 @@ import pytest
 from nwx.engine.base import Engine
 from nwx.engine.file_places import FilePlaces
 from nwx.errors import FormatError, SourceError
-from nwx.model import Capture, RenderPlace, SourceFile
-from nwx.quality.renders.stored_renders import read_render, render_at
+from nwx.model import Capture, SourceFile
+from nwx.quality.renders.stored_renders import read_render
 from nwx.values.render_names import RenderKind
 from nwx.warc.reader import ArchiveReader, CaptureRecord
 from nwx.warc.sources import expand
@@ -74,17 +74,6 @@ def test_where_a_render_was_made(tmp_path: Path) -> None:
     (capture,) = captures_of(path)
     found = read_render(places_of(path), capture)
     assert (found.rendered_from, found.media_type) == ("playback", "text/plain")
-
-
-def test_a_render_at_a_place(tmp_path: Path) -> None:
-    path = write_rendered(tmp_path / "a.warc.gz")
-    page, view, *_ = captures_of(path)
-    place = RenderPlace(str(path), view.source_file_offset, view.record_length or 0)
-    assert render_at(place) == read_render(places_of(path), view)
-    with pytest.raises(FormatError, match="no render"):
-        render_at(place._replace(offset=page.source_file_offset))
-    with pytest.raises(SourceError, match="missing"):
-        render_at(place._replace(path=str(tmp_path / "missing.warc.gz")))
 
 
 def test_renders_that_cannot_be_read(tmp_path: Path) -> None:

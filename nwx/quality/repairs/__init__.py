@@ -1,0 +1,1 @@
+"""Which missing resources mend most pages when they are captured again."""
