@@ -29,6 +29,11 @@ from webapp.hosts import HostCheck
 from webapp.links import api as link_api
 from webapp.links import missing_page
 from webapp.links import page as links
+from webapp.quality import api as quality_api
+from webapp.quality import page as quality
+from webapp.quality import pictures as quality_pictures
+from webapp.quality.labels import grade
+from webapp.quality.presence import has_playback_scores, prepare_quality
 from webapp.queue.routes import prepare_queue
 from webapp.queue.service import QueueService
 from webapp.replay import routes as replay
@@ -57,6 +62,9 @@ _MODULES = (
     crawl_editor,
     crawl_api,
     comparison,
+    quality,
+    quality_pictures,
+    quality_api,
     entities,
     sparql,
     pages,
@@ -146,6 +154,7 @@ def create_app(
     dedup.prepare_dedup(app, engine, places)
     prepare_queue(app, QueueService(engine, queue_token, queue_limits))
     prepare_triples(app, triples)
+    prepare_quality(app, engine)
     question_limits.prepare_limits(app, limits)
     _register_pages(app)
     return app
@@ -174,6 +183,7 @@ def _prepare_templates(app: Flask) -> None:
         iso=words.iso,
         language=words.language,
         safe_url=words.safe_url,
+        grade=grade,
         shown_url=words.shown_url,
     )
     app.jinja_env.globals.update(static=_static, replay=replay.address)
@@ -186,6 +196,7 @@ def _common() -> dict[str, object]:
     return {
         "title": found.title,
         "replays": found.replays,
+        "has_quality": has_playback_scores(),
         "preferences": preferences(),
         "version": nwx.__version__,
         "box_query": g.get("box_query", ""),

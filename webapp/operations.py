@@ -5,6 +5,7 @@ from webapp.crawls.operations import CRAWL_OPERATIONS
 from webapp.entities.operations import ENTITY_OPERATIONS
 from webapp.explore.operations import FACET_OPERATIONS
 from webapp.links.operations import LINK_OPERATIONS
+from webapp.quality.operations import QUALITY_OPERATIONS
 from webapp.queue.operations import QUEUE_OPERATIONS
 from webapp.search.operations import SEARCH_OPERATIONS
 
@@ -13,6 +14,7 @@ ALL_OPERATIONS = (
     *FACET_OPERATIONS,
     *LINK_OPERATIONS,
     *CRAWL_OPERATIONS,
+    *QUALITY_OPERATIONS,
     *ENTITY_OPERATIONS,
     *CDX_OPERATIONS,
     *QUEUE_OPERATIONS,

@@ -37,6 +37,9 @@ GROUPS = {
         "repair": "List the missing resources that mend most pages when captured again.",
         "kibana": "Print data views, charts and a dashboard for Kibana.",
     },
+    "Quality": {
+        "quality": "List how captured pages play, the worst first.",
+    },
     "Deduplicate": {
         "dedup-cdx": "List the duplicates in CDX files.",
         "revisits": "List the revisit records in CDX files.",

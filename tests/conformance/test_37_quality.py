@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from nwx.engine.base import Engine
-from nwx.engine.quality.entries import MOST_FAULTS
+from nwx.engine.quality.entries import MOST_FAULTS, MOST_MISSING_KEPT
 from nwx.engine.quality.quality_index import (
     Fault,
     PlaybackScore,
@@ -115,6 +115,8 @@ def test_scores_are_read_as_they_were_put(engine: Engine) -> None:
     quality.put([FULL, BARE])
     assert quality.score(FULL.id) == FULL
     assert quality.score(BARE.id) == BARE
+    assert quality.scores_of(["web/none@1", BARE.id, FULL.id]) == {BARE.id: BARE, FULL.id: FULL}
+    assert quality.scores_of([]) == {}
     assert quality.scores(QualityFilter(), 10) == list(quality.scan()) == [FULL, BARE]
 
 
@@ -271,14 +273,14 @@ def test_what_archives_hold_is_bounded(engine: Engine) -> None:
         url="http://b.test/" + "ü" * 40_000,
         urlkey="test,b)/" + "ü" * 40_000,
         faults=(*many, Fault("leak", "http://\ud800.test/" + "x" * 50_000, None, "y" * 50_000)),
-        resources=tuple(f"test,a)/{n}" for n in range(MOST_FAULTS + 100)),
+        resources=tuple(f"test,a)/{n}" for n in range(MOST_MISSING_KEPT + 100)),
     )
     engine.quality_index().put([long])
     found = engine.quality_index().score(long.id)
     assert found is not None
     assert found.url == long.url
     assert found.faults_total == MOST_FAULTS + 101
-    assert len(found.faults) == len(found.resources) == MOST_FAULTS
+    assert (len(found.faults), len(found.resources)) == (MOST_FAULTS, MOST_MISSING_KEPT)
     assert found.faults[0] == many[0]
     assert found.faults[-1].kind == "leak"
     assert len(found.faults[-1].resource) < len(found.faults[-1].detail) * 5 == 10_000

@@ -1,6 +1,7 @@
 """The addresses of the pages that the tests look at."""
 
 from tests.web.archive import HOME, HOME_TEXTS, HOSTILE_TEXT, id_of
+from tests.web.checked_archive import HOME_SCORE, HOSTILE_SCORE
 
 FIRST, SECOND, THIRD = (id_of(HOME, text) for text in HOME_TEXTS)
 HOSTILE = id_of("http://evil.example/a", HOSTILE_TEXT)
@@ -27,6 +28,10 @@ PAGES = {
     "explore split": "/explore?by=month,type&feature=bytes",
     "explore compared": "/explore?by=type&where=tld%3Dorg&vs=tld%3Dcom",
     "explore captures": "/explore/captures?where=type%3Dhtml",
+    "quality": "/quality",
+    "quality filtered": "/quality?site=example.com&kind=far&page=2",
+    "checked page": f"/quality/page?id={HOME_SCORE}",
+    "hostile checked page": f"/quality/page?id={HOSTILE_SCORE}",
     "settings": "/settings",
     "help": "/help",
     "api": "/api",

@@ -15,6 +15,7 @@ from nwx.engine.embedded import EmbeddedEngine
 from nwx.links.build import InlinkBuildOptions, invert_links
 from tests.web.addresses import FIRST
 from tests.web.archive import HOME, batch
+from tests.web.checked_archive import write_checked
 from tests.web.chromium import ARGUMENTS, find_browser
 from tests.web.serving import serving
 from tests.web.triples_archive import write_triples
@@ -38,6 +39,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         engine.refresh()
         engine.crawl_index().save_specification("stones", "v1", "name = 'stones'\n")
         engine.crawl_index().put_scores([SCORE])
+        write_checked(engine, folder.parent / "renders")
         reopen = partial(EmbeddedEngine, folder, read_only=True)
         invert_links(engine, reopen, InlinkBuildOptions(workers=1))
         yield engine

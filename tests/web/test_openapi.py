@@ -14,6 +14,7 @@ from nwx.model import IndexName
 from nwx.searching.answers import DocumentAnswer
 from tests.web.addresses import FIRST
 from tests.web.archive import HOME
+from tests.web.checked_archive import HOME_SCORE
 from webapp.cdx.operations import CDX_OPERATIONS
 from webapp.operations import ALL_OPERATIONS
 
@@ -27,12 +28,14 @@ PAGES |= {"/explore/vega.js", "/links", "/missing", "/entities"}
 PAGES |= {"/documents/compare", "/documents/of", "/documents/{document_id}"}
 PAGES |= {"/documents/{document_id}/diff/{other_id}"}
 PAGES |= {"/crawls", "/crawls/new", "/crawls/{name}", "/crawls/{name}/edit"}
+PAGES |= {"/quality", "/quality/page"}
 PAGES |= {"/crawls/{name}/versions", "/crawls/{name}/restore"}
 PAGES |= {"/crawls/{name}/specification.{form}", "/crawls/compare"}
 VALUES = {"document_id": FIRST, "suffix": "csv", "form": "svg", "variant": "ia"}
 VALUES |= {"collection": "default", "url": HOME, "name": "stones", "chart": "overlap"}
 QUERIES = {
     "versions": f"url={HOME}",
+    "qualityPicture": f"id={HOME_SCORE}",
     "sparql": "query=ASK+{+?s+?p+?o+}",
     "links": "url=http://www.example.org/about",
     "facetCaptures": "limit=2",

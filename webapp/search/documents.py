@@ -15,6 +15,7 @@ from nwx.values.method_query import method_prefix
 from nwx.values.urlkeys import urlkey
 from webapp.links.backend import link_answers
 from webapp.links.inlinks import outlink_states, url_inlinks
+from webapp.quality.presence import playback_score
 from webapp.search.bars import year_bars
 from webapp.search.calendar import busy_days, months_of
 from webapp.search.differences import difference
@@ -69,6 +70,7 @@ def show_document(document_id: str) -> ResponseReturnValue:
         ),
         outlinks=outlink_states(engine(), document.extract.links[:MOST_LINKS]),
         resources=page_resources(engine(), document),
+        playback_score=playback_score(document, document_id),
         **_inlinks(document, document_id),
     )
 

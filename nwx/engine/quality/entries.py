@@ -8,7 +8,10 @@ from nwx.engine.quality.quality_index import Fault, PlaybackScore
 from nwx.model import RenderPlace
 
 MOST_FAULTS = 500
-"""So many faults of a page are kept, and so many urlkeys of missing resources."""
+"""So many faults of a page are kept."""
+
+MOST_MISSING_KEPT = 1_000
+"""So many urlkeys of missing resources of a page are kept."""
 
 _DETAIL_CHARACTERS = 2_000
 _URL_CHARACTERS = 8_000
@@ -28,7 +31,7 @@ _VIEWS = ("crawl_view", "playback_view")
 
 
 def quality_entry(score: PlaybackScore) -> IndexEntry:
-    """Return a score as an entry, of whose faults and missing resources MOST_FAULTS are kept.
+    """Return a score as an entry; of faults MOST_FAULTS are kept, of resources MOST_MISSING_KEPT.
 
     Of more faults the first of each kind are among them.
     """
@@ -42,7 +45,7 @@ def quality_entry(score: PlaybackScore) -> IndexEntry:
         "faults": [_fault_entry(fault) for fault in kept],
         "faults_total": max(score.faults_total, len(score.faults)),
         **{name: place._asdict() for name in _VIEWS if (place := getattr(score, name))},
-        "resources": [clean_text(key) for key in score.resources[:MOST_FAULTS]],
+        "resources": [clean_text(key) for key in score.resources[:MOST_MISSING_KEPT]],
     }
     return {name: value for name, value in entry.items() if value not in (None, "", [])}
 

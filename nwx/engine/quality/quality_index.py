@@ -130,6 +130,10 @@ class QualityIndex(ABC):
         """Return the score of a capture."""
 
     @abstractmethod
+    def scores_of(self, ids: Collection[str]) -> dict[str, PlaybackScore]:
+        """Return the scores of those of these captures that have one."""
+
+    @abstractmethod
     def scores(
         self,
         wanted: QualityFilter,

@@ -54,10 +54,13 @@ class ElasticQualityIndex(QualityIndex):
         send(self._server, (Action(self._index, id, entry) for id, entry in entries.items()))
 
     def score(self, id: str) -> PlaybackScore | None:
+        return self.scores_of([id]).get(id)
+
+    def scores_of(self, ids: Collection[str]) -> dict[str, PlaybackScore]:
         if not self._has_index():
-            return None
-        found = entries_by_id(self._server, self._index, [id], "true")
-        return quality_from_entry(found[id]["_source"]) if id in found else None
+            return {}
+        found = entries_by_id(self._server, self._index, list(dict.fromkeys(ids)), "true")
+        return {id: quality_from_entry(entry["_source"]) for id, entry in found.items()}
 
     def scores(
         self,

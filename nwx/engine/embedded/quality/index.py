@@ -30,9 +30,12 @@ class EmbeddedQualityIndex(QualityIndex):
                 rows.put_entries(db, entries)
 
     def score(self, id: str) -> PlaybackScore | None:
+        return self.scores_of([id]).get(id)
+
+    def scores_of(self, ids: Collection[str]) -> dict[str, PlaybackScore]:
         with self._database.reading() as db:
-            entry = rows.entry_of_id(db, id) if db else None
-        return None if entry is None else quality_from_entry(entry)
+            found = rows.score_entries_of(db, ids) if db else ()
+            return {entry["id"]: quality_from_entry(entry) for entry in found}
 
     def scores(
         self,

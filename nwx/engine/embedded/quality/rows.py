@@ -54,11 +54,11 @@ def remove_scores(db: sqlite3.Connection, ids: Iterable[str]) -> int:
     return removed
 
 
-def entry_of_id(db: sqlite3.Connection, id: str) -> IndexEntry | None:
-    """Return the entry of a capture."""
-    command = "SELECT content FROM scores JOIN contents USING (num) WHERE id = ?"
-    row = db.execute(command, (id,)).fetchone()
-    return None if row is None else _entry(row[0])
+def score_entries_of(db: sqlite3.Connection, ids: Collection[str]) -> Iterator[IndexEntry]:
+    """Yield the entries of captures."""
+    command = "SELECT content FROM scores JOIN contents USING (num) WHERE id IN ({})"
+    for chunk in _chunks(ids):
+        yield from (_entry(packed) for (packed,) in _among(db, command, chunk))
 
 
 def all_entries(db: sqlite3.Connection) -> Iterator[IndexEntry]:

@@ -8,8 +8,8 @@ import pytest
 from nwx.engine.base import Engine
 from nwx.engine.file_places import FilePlaces
 from nwx.errors import FormatError, SourceError
-from nwx.model import Capture, SourceFile
-from nwx.quality.renders.stored_renders import read_render
+from nwx.model import Capture, RenderPlace, SourceFile
+from nwx.quality.renders.stored_renders import read_placed_render, read_render
 from nwx.values.render_names import RenderKind
 from nwx.warc.reader import ArchiveReader, CaptureRecord
 from nwx.warc.sources import expand
@@ -102,3 +102,23 @@ def test_renders_that_cannot_be_read(tmp_path: Path) -> None:
     )
     with pytest.raises(FormatError, match="another record"):
         read_render(places_of(path), moved)
+
+
+def test_a_render_is_read_at_its_place(tmp_path: Path) -> None:
+    path = write_rendered(tmp_path / "a.warc.gz")
+    views = [one for one in captures_of(path) if one.url.startswith("urn:view:")]
+    (view,) = views
+    place = RenderPlace(str(path), view.source_file_offset, view.record_length or 0)
+    found = read_placed_render(place, PAGE, [RenderKind.VIEW])
+    assert found == read_render(places_of(path), view)
+    bare = PAGE.replace("https://", "http://").replace("www.", "")
+    assert read_placed_render(place, bare, list(RenderKind)).payload == found.payload
+    for url, kinds in ((f"{PAGE}x", list(RenderKind)), (PAGE, [RenderKind.TEXT])):
+        with pytest.raises(FormatError, match="another record"):
+            read_placed_render(place, url, kinds)
+    with pytest.raises(FormatError):
+        read_placed_render(RenderPlace(str(path), 3, 0), PAGE, [RenderKind.VIEW])
+    with pytest.raises(SourceError):
+        read_placed_render(RenderPlace(f"{path}#inner", 0, 0), PAGE, [RenderKind.VIEW])
+    with pytest.raises(SourceError):
+        read_placed_render(RenderPlace("/none/at.all", 0, 0), PAGE, [RenderKind.VIEW])

@@ -1,0 +1,1 @@
+"""Playback scores as programs read them, on the command line and from the API."""

@@ -1,0 +1,1 @@
+"""How captured pages play: the list of pages, worst first, and each page with both its pictures."""

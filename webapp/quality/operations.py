@@ -1,0 +1,61 @@
+"""What programs can ask of quality, and the answers."""
+
+from nwx.engine.quality.quality_index import QualityOrder
+from nwx.quality.scores.score_answers import QualityAnswer
+from nwx.values.fault_kinds import FaultKind
+from webapp.quality.pictures import PICTURE_TYPE, PictureOf, PictureSize
+from webapp.site.openapi import COUNT, ERRORS, NOT_FOUND, Operation, Parameter
+
+MOST_SCORES_ANSWERED = 1_000
+
+_FILTERS = (
+    Parameter("site", "pages of this host, of a registered domain those of all its hosts"),
+    Parameter("host", "pages of this host alone"),
+    Parameter("month", "pages captured in this month, YYYY-MM"),
+    Parameter("collection", "pages of this collection"),
+    Parameter("kind", "pages with a fault of this kind", {"enum": list(FaultKind)}),
+    Parameter(
+        "order",
+        "the worst first, or what was checked last",
+        {"enum": list(QualityOrder), "default": QualityOrder.WORST.value},
+    ),
+)
+QUALITY_PARAMETERS = (
+    *_FILTERS,
+    Parameter("offset", "the pages to skip", {**COUNT, "default": 0}),
+    Parameter(
+        "limit", "the pages to return", {**COUNT, "maximum": MOST_SCORES_ANSWERED, "default": 100}
+    ),
+)
+
+QUALITY_OPERATIONS = (
+    Operation(
+        "quality",
+        "/api/quality",
+        "How captured pages play: totals, and the pages with the lowest scores",
+        QUALITY_PARAMETERS,
+        QualityAnswer,
+        errors=ERRORS,
+        example="/api/quality?limit=5",
+    ),
+    Operation(
+        "exportQuality",
+        "/quality/scores.{suffix}",
+        "All scores that match as a file",
+        (Parameter("suffix", "the format", {"enum": ["csv", "json"]}, place="path"), *_FILTERS),
+        media_types=("text/csv", "application/json"),
+        errors={**ERRORS, **NOT_FOUND},
+    ),
+    Operation(
+        "qualityPicture",
+        "/quality/picture",
+        "A screenshot of a page that was checked, or the difference of two",
+        (
+            Parameter("id", "the capture, as scores have it", required=True),
+            Parameter("of", "what it shows", {"enum": list(PictureOf), "default": "crawl"}),
+            Parameter("size", "how large it is", {"enum": list(PictureSize), "default": "large"}),
+        ),
+        media_types=(PICTURE_TYPE,),
+        errors={**ERRORS, **NOT_FOUND},
+    ),
+)

@@ -1,0 +1,134 @@
+"""The pictures of a page that was checked: of its crawl, of its playback, and their difference.
+
+Only files that the score of a capture names are read, within bounds.
+"""
+
+import threading
+from enum import StrEnum
+from hashlib import blake2b
+
+from cachetools import LRUCache
+from flask import Blueprint, Response, request
+from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import NotFound
+
+from nwx.engine.quality.quality_index import PlaybackScore
+from nwx.errors import EngineBusyError, FormatError, SourceError
+from nwx.model import RenderPlace
+from nwx.quality.pictures.scale import scaled
+from nwx.quality.renders.stored_renders import read_placed_render
+from nwx.values.render_names import RenderKind
+from webapp.site import parameters
+from webapp.site.context import engine
+
+blueprint = Blueprint("quality_pictures", __name__, url_prefix="/quality")
+
+PICTURE_TYPE = "image/webp"
+MOST_ID = 2_000
+_KINDS = (RenderKind.VIEW, RenderKind.FULL_PAGE, RenderKind.THUMBNAIL)
+_MOST_BYTES = 32 << 20
+_CACHE_BYTES = 32 << 20
+_CACHE_SECONDS = 3_600
+_AT_ONCE = 2
+_WAIT_SECONDS = 15.0
+
+
+class PictureOf(StrEnum):
+    """What a picture shows."""
+
+    CRAWL = "crawl"
+    PLAYBACK = "playback"
+    DIFFERENCE = "difference"
+
+
+class PictureSize(StrEnum):
+    """How large a picture is."""
+
+    SMALL = "small"
+    LARGE = "large"
+
+
+_BOXES = {PictureSize.SMALL: (240, 150), PictureSize.LARGE: (1_280, 1_600)}
+
+
+class _Pictures:
+    """The pictures that were asked for last; few are made at once."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._places = threading.BoundedSemaphore(_AT_ONCE)
+        self._made: LRUCache[str, bytes] = LRUCache(_CACHE_BYTES, getsizeof=len)
+
+    def picture(self, key: str, score: PlaybackScore, of: PictureOf, size: PictureSize) -> bytes:
+        """Return a picture as WebP; raises as `read_placed_render` does, and EngineBusyError."""
+        with self._guard:
+            made = self._made.get(key)
+        if made is not None:
+            return made
+        if not self._places.acquire(timeout=_WAIT_SECONDS):
+            raise EngineBusyError("too many pictures are being made; try again soon")
+        try:
+            made = _made(score, of, size)
+        finally:
+            self._places.release()
+        with self._guard:
+            if len(made) <= _CACHE_BYTES:
+                self._made[key] = made
+        return made
+
+
+_PICTURES = _Pictures()
+
+
+@blueprint.get("/picture", endpoint="picture")
+def quality_picture() -> ResponseReturnValue:
+    """Return a picture of a page that was checked."""
+    id = parameters.text(request.args, "id", MOST_ID)
+    of = parameters.choice(request.args, "of", PictureOf.CRAWL)
+    size = parameters.choice(request.args, "size", PictureSize.LARGE)
+    score = engine().quality_index().score(id)
+    if score is None or not _is_there(score, of):
+        raise NotFound("there is no such picture")
+    key = blake2b(f"{score!r} {of} {size}".encode("utf-8", "surrogatepass")).hexdigest()
+    response = Response(mimetype=PICTURE_TYPE)
+    response.set_etag(key[:32])
+    response.cache_control.private = True
+    response.cache_control.max_age = _CACHE_SECONDS
+    if request.if_none_match.contains(key[:32]):
+        response.status_code = 304
+        return response
+    try:
+        response.set_data(_PICTURES.picture(key, score, of, size))
+    except (SourceError, FormatError) as error:
+        raise NotFound("the picture cannot be read any more") from error
+    return response
+
+
+def has_pictures(score: PlaybackScore) -> tuple[PictureOf, ...]:
+    """Return the pictures that a score names."""
+    return tuple(of for of in PictureOf if _is_there(score, of))
+
+
+def _is_there(score: PlaybackScore, of: PictureOf) -> bool:
+    views = {PictureOf.CRAWL: score.crawl_view, PictureOf.PLAYBACK: score.playback_view}
+    return all(views.values()) if of is PictureOf.DIFFERENCE else views[of] is not None
+
+
+def _made(score: PlaybackScore, of: PictureOf, size: PictureSize) -> bytes:
+    if of is PictureOf.DIFFERENCE:
+        # Imported here: what compares pictures takes a while to load.
+        from nwx.quality.measures.screenshots import difference_image
+
+        payload = difference_image(
+            _payload(score, score.crawl_view), _payload(score, score.playback_view)
+        )
+    else:
+        place = score.crawl_view if of is PictureOf.CRAWL else score.playback_view
+        payload = _payload(score, place)
+    return scaled(payload, *_BOXES[size], PICTURE_TYPE, crop=True)
+
+
+def _payload(score: PlaybackScore, place: RenderPlace | None) -> bytes:
+    if place is None:
+        raise NotFound("there is no such picture")
+    return read_placed_render(place, score.url, _KINDS, _MOST_BYTES).payload

@@ -1,0 +1,67 @@
+"""Whether the archive has playback scores, and that of a document, for other pages to link to."""
+
+import threading
+import time
+from itertools import islice
+
+from flask import Flask, current_app
+
+from nwx.engine.base import Engine
+from nwx.engine.quality.quality_index import EVERY_SCORE, PlaybackScore
+from nwx.errors import EngineError
+from nwx.keys import capture_id, holds
+from nwx.model import Document
+from webapp.site.context import engine
+
+_EXTENSION = "nwx-quality"
+_SECONDS = 20.0
+_MOST_CAPTURES = 1_000
+
+
+class ScorePresence:
+    """Looks now and then, until there are scores."""
+
+    def __init__(self, archive: Engine) -> None:
+        self._archive = archive
+        self._lock = threading.Lock()
+        self._found = False
+        self._looked = 0.0
+
+    def found(self) -> bool:
+        """Return whether there are scores, as far as is known; an engine that is away has none."""
+        with self._lock:
+            now = time.monotonic()
+            if self._found or (self._looked and now - self._looked < _SECONDS):
+                return self._found
+            self._looked = now
+        try:
+            self._found = bool(self._archive.quality_index().scores(EVERY_SCORE, 1))
+        except EngineError:
+            return False
+        return self._found
+
+
+def prepare_quality(app: Flask, archive: Engine) -> None:
+    """Let the application know its scores."""
+    app.extensions[_EXTENSION] = ScorePresence(archive)
+
+
+def has_playback_scores() -> bool:
+    """Tell whether the archive has playback scores."""
+    found: ScorePresence = current_app.extensions[_EXTENSION]
+    return found.found()
+
+
+def playback_score(document: Document, document_id: str) -> PlaybackScore | None:
+    """Return the score of a document: of its captures that were checked, the latest one's."""
+    if not has_playback_scores():
+        return None
+    archive = engine()
+    captures = islice(archive.captures(document.capture.urlkey), _MOST_CAPTURES)
+    ids = [
+        capture_id(one.collection, one.source_file, one.source_file_offset)
+        for one in captures
+        if holds(one, document_id)
+    ]
+    found = archive.quality_index().scores_of(ids).values()
+    return max(found, key=lambda one: (one.timestamp, one.id), default=None)
