@@ -30,6 +30,7 @@ VARIABLES = {
     "search_seconds": "NWX_SEARCH_SECONDS",
     "anchor_weight": "NWX_ANCHOR_WEIGHT",
     "inlink_weight": "NWX_INLINK_WEIGHT",
+    "browser": "NWX_BROWSER",
 }
 """The settings by name, and the environment variables that hold them where nothing else does."""
 
@@ -81,7 +82,8 @@ class Settings:
     A search of the pages and the API may take `search_seconds`.
     Triples are stored in `triples`, a folder or the address of a SPARQL
     server's updates, "" is in the archive's folder; queries of such a server
-    go to `triples_query`, "" is the same address.
+    go to `triples_query`, "" is the same address. Pages are rendered by the
+    Chromium `browser`, "" is the one on the PATH.
     """
 
     engine: str = DEFAULT_ENGINE
@@ -92,6 +94,7 @@ class Settings:
     ranking: RankingSettings = RankingSettings()
     triples: str = field(default="", repr=False)
     triples_query: str = field(default="", repr=False)
+    browser: str = ""
 
 
 def load_settings(
@@ -127,6 +130,7 @@ def load_settings(
         ),
         triples=texts.text("triples", ""),
         triples_query=texts.text("triples_query", ""),
+        browser=texts.text("browser", ""),
     )
 
 

@@ -26,6 +26,7 @@ GROUPS = {
     "Search": {
         "search": "Search the documents.",
         "show": "Show a document with its dates and the places of its records.",
+        "render": "Write what a browser shows of pages: screenshots, text, DOM, resources.",
         "serve": "Serve the search page, the JSON API, the CDX server and playback.",
     },
     "Measure": {

@@ -8,33 +8,33 @@ from pathlib import Path
 
 from nwx.bulk.resources import temporary_folder
 from nwx.errors import UsageError
+from nwx.settings import VARIABLES
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-VARIABLE = "NWX_BROWSER"
 _NEEDED = ("playwright", "psutil")
 _PROBE_SECONDS = 30
 _INSTALL = "pip install 'nwx[browser]'"
 
 
 def browser_path(asked: str = "") -> str:
-    """Return the path of a Chromium: the one asked for, of NWX_BROWSER, or on the PATH.
+    """Return the path of a Chromium: the one asked for, "" for that on the PATH.
 
     Raises UsageError where there is none, or where the libraries are missing.
     """
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         raise UsageError(f"pages are rendered with {' and '.join(missing)}: {_INSTALL}")
-    named = asked or os.environ.get(VARIABLE, "")
-    if named:
-        found = shutil.which(named)
-        if not found:
-            raise UsageError(f"there is no browser at {named}; name a Chromium that can be run")
-        return found
+    if asked:
+        named = shutil.which(asked)
+        if not named:
+            raise UsageError(f"there is no browser at {asked}; name a Chromium that can be run")
+        return named
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if not found:
         raise UsageError(
             f"there is no browser: none of {', '.join(NAMES)} is on the PATH;"
-            f" install one (apt install chromium), or set {VARIABLE} or --browser to its path"
+            " install one (apt install chromium),"
+            f" or set {VARIABLES['browser']} or --browser to its path"
         )
     return found
 

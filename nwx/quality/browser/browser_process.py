@@ -72,7 +72,7 @@ class _MemoryWatch:
             time.sleep(_LOOK_SECONDS)
             if memory_of_tree(os.getpid()) > self._most:
                 if self.visit is not None:
-                    self.visit.watch.note_problem("memory")
+                    self.visit.watch.leave("memory")
                 kill_below(os.getpid())
 
 
@@ -141,7 +141,7 @@ async def _render(
     await visit.run(browser, keeper.user_agent)
     watch.visit = None
     render = visit.render()
-    if render.problem and not render.problem.startswith("navigation"):
+    if visit.watch.must_leave and not render.problem.startswith("navigation"):
         await keeper.end()
     return render
 

@@ -43,6 +43,16 @@ class Traffic:
             return "bytes"
         return "requests" if self.requests > self.most_requests else ""
 
+    def counts(self) -> Counter[str]:
+        """Return how many connections of the page were refused, and whether requests were."""
+        refused = sum(
+            count
+            for origin, count in self.refused.items()
+            if not is_of_browser(place_of_address(origin))
+        )
+        requests = int(self.requests > self.most_requests)
+        return Counter({"connections": refused, "requests": requests})
+
     def refuse(self, origin: str) -> None:
         """Count a refused request; there is an end to different ones."""
         if origin in self.refused or len(self.refused) < _MOST_REFUSED:
@@ -181,6 +191,15 @@ def is_of_browser(place: str, address: bytes = b"") -> bool:
     if not address:
         return f".{host}".endswith(_OF_BROWSER)
     return host == "update.googleapis.com"
+
+
+def place_of_address(address: str) -> str:
+    """Return host and port of an address."""
+    scheme, _, rest = address.partition("://")
+    place = rest.partition("/")[0].rpartition("@")[2].lower()
+    if ":" in place.rpartition("]")[2]:
+        return place
+    return f"{place}:{443 if scheme in ('https', 'wss') else 80}"
 
 
 async def _copy(

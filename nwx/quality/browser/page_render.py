@@ -71,9 +71,9 @@ class PageRender:
 class BrowserOptions:
     """How pages are rendered, and what one page may use.
 
-    `browser` is the path of a Chromium, "" for that of NWX_BROWSER or on the
-    PATH. `quiet_seconds` without a request count as quiet, which is waited
-    for `settle_seconds` at most. `most_bytes` come over the network for one
+    `browser` is the path of a Chromium, "" for that on the PATH. So long as
+    `quiet_seconds` without a request are quiet, which is waited for
+    `settle_seconds` at most. `most_bytes` come over the network for one
     page; `most_memory` bytes one browser takes with all its processes, of
     which V8 has a third. `full_page` off leaves the whole page out.
     """

@@ -37,6 +37,27 @@ _GUARDS = """(() => {
   }, true);
 })();"""
 
+UNFRAMED = """(() => {
+  if (window !== window.top) return;
+  let known, framed = false;
+  const fixed = (get) => ({get, set() {}, configurable: true, enumerable: true});
+  Object.defineProperty(window, "wbinfo", {configurable: true, get: () => known, set(info) {
+    if (info && typeof info === "object") {
+      let options;
+      Object.defineProperty(info, "top_url", fixed(() => undefined));
+      Object.defineProperty(info, "is_framed", fixed(() => framed));
+      Object.defineProperty(info, "wombat_opts", {configurable: true, get: () => options,
+        set(value) { options = value; queueMicrotask(() => { framed = true; }); }});
+    }
+    known = info;
+  }});
+})();"""
+"""Keeps pywb's scripts from looking for the frame around a capture, which is not there.
+
+They would replace the page by that frame. Once they have begun, all is as if it
+were there: frames within the page know it for their top by that.
+"""
+
 PAGE_SIZE = """(() => {
   const root = document.scrollingElement || document.documentElement;
   return root ? [root.scrollWidth, root.scrollHeight, document.getElementsByTagName("*").length]

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from nwx.quality.browser.gateway import Traffic, is_of_browser
+from nwx.quality.browser.gateway import Traffic, is_of_browser, place_of_address
 from nwx.quality.browser.page_render import PlayedResource
 from nwx.quality.browser.targets import PlaybackTarget
 
@@ -17,11 +17,14 @@ MOST_DIALOGS = 50
 MOST_NAVIGATIONS = 20
 _MOST_CHARACTERS = 2_000
 _ERROR_CHARACTERS = 500
+_STREAMS = ("eventsource", "media", "ping", "websocket")
+"""What may last as long as the page does."""
+
 _WEB = ("http://", "https://", "ws://", "wss://")
 
 
 class PageWatch:
-    """Keeps, within bounds, what happened on a page; `problem` is why it must end, "" while not."""
+    """Keeps, within bounds, what happens on a page."""
 
     def __init__(self, target: PlaybackTarget, traffic: Traffic) -> None:
         self._target = target
@@ -37,15 +40,26 @@ class PageWatch:
         self.capture_timestamp = ""
         self.status = 0
         self._problem = ""
+        self._must_leave = False
 
     @property
     def problem(self) -> str:
-        """Why the visit must end, "" while it need not."""
-        return self._problem or (self._traffic.excess if self._traffic.excess == "bytes" else "")
+        """What went wrong first, "" while nothing has."""
+        return self._problem or ("bytes" if self._traffic.excess == "bytes" else "")
+
+    @property
+    def must_leave(self) -> bool:
+        """Whether nothing more is to be done with the page."""
+        return self._must_leave or self._traffic.excess == "bytes"
 
     def note_problem(self, problem: str) -> None:
-        """Keep a problem, unless there was one before."""
+        """Keep a problem with which a page can still be looked at, unless there was one before."""
         self._problem = self._problem or problem
+
+    def leave(self, problem: str) -> None:
+        """Have the page left, for this or what went wrong before."""
+        self.note_problem(problem)
+        self._must_leave = True
 
     @property
     def is_quiet(self) -> bool:
@@ -59,7 +73,8 @@ class PageWatch:
         page.on("requestfailed", self._failed)
         page.on("requestfinished", self._finished)
         page.on("websocket", self._socket)
-        page.on("crash", lambda _: self.note_problem("crash"))
+        page.on("crash", lambda _: self.leave("crash"))
+        page.on("dialog", self.dismiss)
         page.on("download", lambda _: self._refuse("downloads"))
 
     def reported(self, kind: str, detail: str) -> None:
@@ -73,7 +88,7 @@ class PageWatch:
         """Close a dialog; a page that opens many is left."""
         self._refuse("dialogs")
         if self.refused["dialogs"] >= MOST_DIALOGS:
-            self.note_problem("dialogs")
+            self.leave("dialogs")
         await dialog.dismiss()
 
     def popup(self) -> None:
@@ -127,7 +142,8 @@ class PageWatch:
         if archived is None:
             self.leak(address)
             return
-        self._pending.add(id(request))
+        if request.resource_type not in _STREAMS:
+            self._pending.add(id(request))
         if request.is_navigation_request() and request.frame.parent_frame is None:
             self._navigated(address)
 
@@ -137,7 +153,7 @@ class PageWatch:
         self.navigations += 1
         self.redirects = self.navigations - 1
         if self.navigations > MOST_NAVIGATIONS:
-            self.note_problem("redirect loop")
+            self.leave("redirect loop")
 
     def _answered(self, response: "Response") -> None:
         request, headers = response.request, response.headers
@@ -184,22 +200,13 @@ class PageWatch:
         """Addresses outside the archive; of those that only the proxy saw, the origin."""
         if not self._target.is_playback:
             return ()
-        known = {_place(address) for address in self._leaks}
+        known = {place_of_address(address) for address in self._leaks}
         others = [
             origin
             for origin in self._traffic.refused
-            if _place(origin) not in known and not is_of_browser(_place(origin))
+            if place_of_address(origin) not in known and not is_of_browser(place_of_address(origin))
         ]
         return (*self._leaks, *others)
-
-
-def _place(address: str) -> str:
-    """Return host and port of an address."""
-    scheme, _, rest = address.partition("://")
-    place = rest.partition("/")[0].rpartition("@")[2]
-    if ":" in place.rpartition("]")[2]:
-        return place
-    return f"{place}:{443 if scheme in ('https', 'wss') else 80}"
 
 
 def _words(value: dict[str, Any]) -> str:

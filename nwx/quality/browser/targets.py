@@ -1,6 +1,7 @@
 """Where pages are rendered: in the playback of an archive, or on the live web."""
 
 import re
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -8,11 +9,12 @@ from functools import cached_property
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from nwx.errors import UsageError
+from nwx.errors import SourceError, UsageError
 from nwx.quality.browser.page_render import RenderTask
 from nwx.values.timestamps import to_timestamp
 
 _MODE = r"(\d{0,14})([a-z]{2}_)?/"
+_CONNECT_SECONDS = 10
 _SCHEME = re.compile(r"https?:/+", re.IGNORECASE)
 
 
@@ -26,6 +28,10 @@ class PlaybackTarget(Protocol):
     @property
     def proxy(self) -> str:
         """Host and port of a proxy that everything goes through, "" for none."""
+
+    @property
+    def local(self) -> tuple[str, ...]:
+        """The private addresses, as host:port, that live pages may use."""
 
     @property
     def is_playback(self) -> bool:
@@ -54,6 +60,7 @@ class ArchivePlayback:
     prefix: str
 
     proxy = ""
+    local = ()
     is_playback = True
 
     @cached_property
@@ -147,6 +154,15 @@ class LiveWeb:
             )
         host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
         return f"{host}:{parts.port}"
+
+    def check(self) -> None:
+        """Raise SourceError where the proxy does not answer."""
+        host, _, port = self.proxy.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
+        except OSError as error:
+            words = error.strerror or error
+            raise SourceError(f"the proxy {self.address} cannot be reached: {words}") from error
 
     def address_of(self, task: RenderTask) -> str:
         """Return the URL of a task."""

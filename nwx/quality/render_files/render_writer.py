@@ -22,6 +22,7 @@ from nwx.values.timestamps import parse_timestamp
 from nwx.values.urls import clean_url
 
 VERSION = "WARC/1.1"
+_DIGITS = 14
 FROM_HEADER, DATE_HEADER = "NWX-Rendered-From", "NWX-Rendered-Date"
 
 
@@ -116,11 +117,12 @@ class RenderWriter:
 
 
 def _instant(render: PageRender, now: datetime) -> datetime:
-    """Return the time of a page: of its capture in playback, else now."""
+    """Return the time of a page: of the capture that was asked for in playback, else now."""
     if not render.from_playback:
         return now
+    asked = render.task.timestamp
     try:
-        return parse_timestamp(render.capture_timestamp or render.task.timestamp)
+        return parse_timestamp(asked if len(asked) == _DIGITS else render.capture_timestamp)
     except TimestampError:
         return now
 

@@ -44,7 +44,7 @@ def test_renders_are_written_as_browsertrix_does(tmp_path: Path) -> None:
         ("resource", f"urn:pageinfo:{URL}"),
     ]
     headers = found[1][2]
-    assert headers["WARC-Date"] == "2020-01-01T00:00:01.000Z"
+    assert headers["WARC-Date"] == "2020-01-01T00:00:00.000Z"
     assert headers["NWX-Rendered-From"] == "playback"
     assert headers["NWX-Rendered-Date"] > "2026"
     assert headers["Content-Type"] == "image/png"
@@ -53,7 +53,7 @@ def test_renders_are_written_as_browsertrix_does(tmp_path: Path) -> None:
     assert info.pop("pageid")
     assert info == {
         "url": URL,
-        "ts": "2020-01-01T00:00:01.000Z",
+        "ts": "2020-01-01T00:00:00.000Z",
         "tsStatus": 200,
         "urls": {
             URL: {"status": 200, "mime": "text/html", "type": "document"},

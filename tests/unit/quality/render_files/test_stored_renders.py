@@ -14,8 +14,8 @@ def test_pages_are_done_with_their_information(tmp_path: Path) -> None:
     with RenderWriter(path) as writer:
         writer.write(render("http://made.example/1"))
         writer.write(render("http://made.example/2"))
-    first = RenderedPage("http://made.example/1", "20200101000001")
-    second = RenderedPage("http://made.example/2", "20200101000001")
+    first = RenderedPage("http://made.example/1", "20200101000000")
+    second = RenderedPage("http://made.example/2", "20200101000000")
     assert rendered_pages(path) == {first, second}
     assert whole_bytes(path) == path.stat().st_size
     path.write_bytes(path.read_bytes()[:-9])

@@ -1,0 +1,99 @@
+"""Which pages are rendered: those of a file of URLs, or the documents that a question finds."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import BinaryIO
+
+from nwx.engine.document_index import DocumentIndex
+from nwx.errors import UrlError
+from nwx.quality.browser.page_render import RenderTask
+from nwx.quality.render_files.stored_renders import RenderedPage
+from nwx.query.question import Question
+from nwx.values.urls import clean_url
+
+_MOST_PROBLEMS = 20
+PAGE_FILTERS = {"type": ("html",), "status": ("200",)}
+"""The filters of documents that are pages."""
+
+_SCHEMES = ("http://", "https://")
+_LONGEST_LINE = 1 << 16
+_TIMESTAMP_DIGITS = 14
+
+
+class UrlList:
+    """The pages of a file: a line is a URL, or a timestamp and a URL.
+
+    Empty lines and those that begin with `#` are passed over. `problems`
+    are the first lines that are neither, `wrong` counts all of them; both
+    grow while the pages are read.
+    """
+
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        self._stream, self._name = stream, name
+        self.problems: list[str] = []
+        self.wrong = 0
+
+    def __iter__(self) -> Iterator[RenderTask]:
+        for number, line in enumerate(_lines(self._stream), 1):
+            words = line.decode("utf-8", "replace").removeprefix("\ufeff").strip()
+            if not words or words.startswith("#"):
+                continue
+            task = _task(words)
+            if task is not None:
+                yield task
+                continue
+            self.wrong += 1
+            if len(self.problems) < _MOST_PROBLEMS:
+                self.problems.append(f"{self._name}:{number}: {words[:80]!r} is no URL of a page")
+
+
+def _lines(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines; of those that are too long for any URL, the pieces."""
+    while line := stream.readline(_LONGEST_LINE):
+        yield line
+
+
+def _task(words: str) -> RenderTask | None:
+    first, _, rest = words.partition(" ")
+    timestamp = first if first.isdecimal() and first.isascii() else ""
+    if len(timestamp) > _TIMESTAMP_DIGITS:
+        return None
+    try:
+        url = clean_url(rest if timestamp else words)
+    except UrlError:
+        return None
+    return RenderTask(url, timestamp) if url.lower().startswith(_SCHEMES) else None
+
+
+def document_pages(documents: DocumentIndex, question: Question) -> Iterator[RenderTask]:
+    """Yield the documents that a question finds, each at its first date."""
+    for hit in documents.scroll(question):
+        if hit.dates and hit.url.lower().startswith(_SCHEMES):
+            yield RenderTask(hit.url, hit.dates[0])
+
+
+class RemainingPages:
+    """Those of some pages that are not done yet, each once, up to a limit.
+
+    `skipped` counts those that are done. A page without a timestamp is done
+    whatever the time of its renders.
+    """
+
+    def __init__(
+        self, tasks: Iterable[RenderTask], done: set[RenderedPage], limit: int | None
+    ) -> None:
+        self._tasks, self._limit = tasks, limit
+        self._done = done | {RenderedPage(page.url, "") for page in done}
+        self.skipped = 0
+
+    def __iter__(self) -> Iterator[RenderTask]:
+        yield from islice(self._remaining(), self._limit)
+
+    def _remaining(self) -> Iterator[RenderTask]:
+        for task in self._tasks:
+            page = RenderedPage(task.url, task.timestamp)
+            if page in self._done:
+                self.skipped += 1
+                continue
+            self._done.add(page)
+            yield task

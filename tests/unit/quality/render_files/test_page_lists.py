@@ -1,0 +1,47 @@
+import io
+
+from nwx.quality.browser.page_render import RenderTask
+from nwx.quality.render_files.page_lists import RemainingPages, UrlList
+from nwx.quality.render_files.stored_renders import RenderedPage
+
+LIST = b"""\xef\xbb\xbfhttp://a.example/
+# a comment
+
+20200101000000 https://b.example/with blank
+ftp://c.example/
+123456789012345 http://d.example/
+javascript:alert(1)
+2021 http://a.example/
+"""
+
+
+def test_a_line_is_a_url_or_a_timestamp_and_a_url() -> None:
+    pages = UrlList(io.BytesIO(LIST), "list.txt")
+    assert list(pages) == [
+        RenderTask("http://a.example/", ""),
+        RenderTask("https://b.example/with%20blank", "20200101000000"),
+        RenderTask("http://a.example/", "2021"),
+    ]
+    assert pages.wrong == 3
+    assert pages.problems[0] == "list.txt:5: 'ftp://c.example/' is no URL of a page"
+
+
+def test_overlong_and_many_wrong_lines_are_bounded() -> None:
+    pages = UrlList(io.BytesIO(b"x" * 300_000 + b"\n" + b"no\n" * 100), "list.txt")
+    assert list(pages) == []
+    assert pages.wrong > 100 and len(pages.problems) == 20
+
+
+def test_pages_that_are_done_are_skipped_and_others_come_once() -> None:
+    done = {RenderedPage("http://a.example/", "20200101000000")}
+    tasks = [
+        RenderTask("http://a.example/", ""),
+        RenderTask("http://a.example/", "20200101000000"),
+        RenderTask("http://a.example/", "20210101000000"),
+        RenderTask("http://b.example/", ""),
+        RenderTask("http://b.example/", ""),
+        RenderTask("http://c.example/", ""),
+    ]
+    remaining = RemainingPages(tasks, done, 2)
+    assert list(remaining) == [tasks[2], tasks[3]]
+    assert remaining.skipped == 2
