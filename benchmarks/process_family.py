@@ -41,6 +41,11 @@ def family_seconds(pid: int) -> float:
     return sum(map(_worked_seconds, _family(pid)))
 
 
+def family_memory(pid: int) -> int:
+    """Return the bytes that a process and its descendants hold together now."""
+    return sum(map(_held, _family(pid)))
+
+
 def _family(pid: int) -> Iterator[int]:
     yield pid
     try:

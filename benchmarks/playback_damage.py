@@ -1,0 +1,254 @@
+"""Is every damage of an archive found, and nothing else called damaged?
+
+A made web is crawled by a real browser through the real warcprox, with its
+renders. Then records are taken out of the WARC files in 30 places: of ten
+pages a style sheet, of ten a script, of ten a third of the images. Both
+archives are checked by `nwx check-playback`, and what it says is compared
+with what was taken. Where there is node, the pages are compared once more by
+the libraries and lines of Browsertrix.
+
+    python -m benchmarks.playback_damage FOLDER [--pages 240] [--places 30] [--only crawl]
+
+What a stage has made in FOLDER is kept, so that stages can run one by one.
+"""
+
+import argparse
+import json
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from warcio.archiveiterator import ArchiveIterator
+
+from benchmarks.browsertrix.formula import (
+    ComparedPage,
+    browsertrix_numbers,
+    has_node,
+    installed_libraries,
+)
+from nwx.values.render_names import render_name
+from tests.cli.conftest import COMMAND, environment
+from tests.rendering.crawl import crawl
+from tests.rendering.damage import KINDS, Damage, choose_damages, damage_folder
+from tests.rendering.made_site.answers import MadeSite
+
+STAGES = ("crawl", "damage", "whole", "damaged", "report")
+_CHUNK = 40
+_CLOSE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Where everything is, and how much of it there is."""
+
+    folder: Path
+    pages: int
+    places: int
+    jobs: int
+
+    @property
+    def site(self) -> MadeSite:
+        """The made web."""
+        return MadeSite(self.pages)
+
+    def warcs(self, name: str) -> Path:
+        """The WARC files of the whole or the damaged archive."""
+        return self.folder / name / "warcs"
+
+    def report(self, name: str) -> Path:
+        """What the check of an archive said."""
+        return self.folder / f"{name}.json"
+
+    def renders(self, name: str) -> Path:
+        """The renders that the check of an archive made."""
+        return self.folder / f"{name}-renders.warc.gz"
+
+
+def crawl_pages(work: Work) -> None:
+    """Crawl those pages that are not crawled yet, in chunks."""
+    marks = work.folder / "whole" / "crawled"
+    marks.mkdir(parents=True, exist_ok=True)
+    site = work.site
+    for start in range(0, work.pages, _CHUNK):
+        mark = marks / str(start)
+        if not mark.exists():
+            urls = [page.url for page in site.pages[start : start + _CHUNK]]
+            began = time.monotonic()
+            crawl(work.folder / "whole", site, urls, work.jobs)
+            mark.touch()
+            print(f"crawled {len(urls)} pages in {time.monotonic() - began:.0f} s", flush=True)
+
+
+def damage_archive(work: Work) -> None:
+    """Take records out of a copy."""
+    files = sorted(work.warcs("whole").glob("*.warc.gz"))
+    damages = choose_damages(files, range(work.pages), work.places)
+    taken = {url for damage in damages for url in damage.urls}
+    removed = damage_folder(work.warcs("whole"), work.warcs("damaged"), taken)
+    renders = work.folder / "damaged" / "renders"
+    shutil.copytree(work.folder / "whole" / "renders", renders, dirs_exist_ok=True)
+    (work.folder / "damages.json").write_text(json.dumps(damages, indent=1), encoding="utf-8")
+    print(f"{len(taken)} resources of {len(damages)} pages taken away, {removed} records")
+
+
+def _nwx(archive: Path, *arguments: object) -> str:
+    command = [COMMAND, *map(str, arguments)]
+    done = subprocess.run(
+        command, env=environment(archive), stdout=subprocess.PIPE, text=True, check=True
+    )
+    return done.stdout
+
+
+def check_archive(work: Work, name: str) -> None:
+    """Import an archive and check all its pages."""
+    archive = work.folder / f"{name}-archive"
+    _nwx(archive, "import", work.folder / name / "warcs", work.folder / name / "renders")
+    began = time.monotonic()
+    found = _nwx(
+        archive, "check-playback", "--json", "--jobs", work.jobs, "--out", work.renders(name)
+    )
+    seconds = time.monotonic() - began
+    report = json.loads(found)
+    work.report(name).write_text(found, encoding="utf-8")
+    checked = report["checked"]
+    print(
+        f"{name}: {checked} pages checked in {seconds:.0f} s, {60 * checked / seconds:.1f} a minute"
+    )
+
+
+def _faults(work: Work, name: str) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {page.url: [] for page in work.site.pages}
+    for fault in json.loads(work.report(name).read_text(encoding="utf-8"))["faults"]:
+        found.setdefault(fault["url"], []).append(fault)
+    return found
+
+
+def print_recall(work: Work) -> None:
+    """Print which damages were found and which pages were called damaged that are not."""
+    damages = [
+        Damage(*each) for each in json.loads((work.folder / "damages.json").read_text("utf-8"))
+    ]
+    whole, damaged = _faults(work, "whole"), _faults(work, "damaged")
+    pages = work.site.pages
+    for kind in KINDS:
+        of_kind = [damage for damage in damages if damage.kind == kind]
+        found = [each for each in of_kind if _is_found(each, damaged[pages[each.page].url])]
+        print(f"damaged by {kind}: {len(of_kind)}, found {len(found)}")
+        for missed in set(of_kind) - set(found):
+            print(f"  MISSED {pages[missed.page].url} {missed.urls}")
+    hurt = {damage.page for damage in damages}
+    sound = [page.url for page in pages if page.number not in hurt]
+    alarms = [url for url in sound if damaged[url]]
+    fresh = [url for url in alarms if _told(damaged[url]) - _told(whole[url])]
+    print(f"undamaged pages: {len(sound)}, with faults {len(alarms)} ({_share(alarms, sound)}),")
+    print(
+        f"  with faults that the whole archive does not have {len(fresh)} ({_share(fresh, sound)})"
+    )
+    for url in alarms:
+        print(f"  ALARM {url} {sorted(_told(damaged[url]))[:3]}")
+
+
+def _is_found(damage: Damage, faults: list[dict[str, Any]]) -> bool:
+    """Return whether all that was taken away is named."""
+    return set(damage.urls) <= {fault["resource"] for fault in faults}
+
+
+def _told(faults: list[dict[str, Any]]) -> set[tuple[str, str]]:
+    return {(fault["kind"], fault["resource"]) for fault in faults}
+
+
+def _share(part: Sequence[object], whole: Sequence[object]) -> str:
+    return f"{len(part) / max(1, len(whole)):.1%}"
+
+
+def _render_records(paths: Sequence[Path]) -> dict[str, dict[str, bytes]]:
+    """Return the payloads of renders, by the URL of the page and by kind."""
+    found: dict[str, dict[str, bytes]] = {}
+    for path in paths:
+        with path.open("rb") as file:
+            for record in ArchiveIterator(file):
+                name = render_name(record.rec_headers.get_header("WARC-Target-URI") or "")
+                if name and name.kind in ("view", "text", "pageinfo"):
+                    found.setdefault(name.url, {})[str(name.kind)] = record.content_stream().read()
+    return found
+
+
+def _statuses(pageinfo: bytes) -> dict[str, int]:
+    return {url: each["status"] for url, each in json.loads(pageinfo)["urls"].items()}
+
+
+def _both(work: Work, name: str) -> Iterator[tuple[str, ComparedPage]]:
+    crawled = _render_records(sorted((work.folder / name / "renders").glob("*.warc.gz")))
+    played = _render_records([work.renders(name)])
+    for url, ours in played.items():
+        theirs = crawled.get(url, {})
+        if {"view", "text", "pageinfo"} <= ours.keys() & theirs.keys():
+            yield (
+                url,
+                ComparedPage(
+                    (theirs["view"], ours["view"]),
+                    (theirs["text"].decode(), ours["text"].decode()),
+                    (_statuses(theirs["pageinfo"]), _statuses(ours["pageinfo"])),
+                ),
+            )
+
+
+def print_browsertrix(work: Work, name: str) -> None:
+    """Print for how many pages the three numbers are those of Browsertrix."""
+    report = json.loads(work.report(name).read_text(encoding="utf-8"))
+    scores = {score["url"]: score for score in report["scores"]}
+    pairs = [(url, page) for url, page in _both(work, name) if url in scores]
+    with installed_libraries() as folder:
+        numbers = browsertrix_numbers(folder, [page for _, page in pairs])
+    equal = {"screenshot": 0, "text": 0, "resources": 0}
+    for (url, _), theirs in zip(pairs, numbers, strict=True):
+        ours = scores[url]
+        pairs_of = {
+            "screenshot": (ours["screenshot"], theirs.get("screenshotMatch")),
+            "text": (ours["text"], theirs.get("textMatch")),
+            "resources": (ours["resources"], theirs["resourceCounts"]),
+        }
+        for kind, (our, their) in pairs_of.items():
+            if _equal(our, their):
+                equal[kind] += 1
+            else:
+                print(f"  OTHER {kind} {url}: {our}, Browsertrix {their}")
+    print(f"{name}: of {len(pairs)} pages, as many have Browsertrix's numbers: {equal}")
+
+
+def _equal(ours: object, theirs: object) -> bool:
+    if isinstance(ours, int | float) and isinstance(theirs, int | float):
+        return abs(ours - theirs) < _CLOSE
+    return ours == theirs
+
+
+def main() -> None:
+    """Run the stages."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--pages", type=int, default=240)
+    parser.add_argument("--places", type=int, default=30)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only", choices=STAGES, action="append")
+    asked = parser.parse_args()
+    work = Work(asked.folder, asked.pages, asked.places, asked.jobs)
+    work.folder.mkdir(parents=True, exist_ok=True)
+    for stage in asked.only or STAGES:
+        if stage == "crawl":
+            crawl_pages(work)
+        elif stage == "damage":
+            damage_archive(work)
+        elif stage in ("whole", "damaged"):
+            check_archive(work, stage)
+        else:
+            print_recall(work)
+            if has_node():
+                print_browsertrix(work, "damaged")
+
+
+if __name__ == "__main__":
+    main()
