@@ -21,7 +21,13 @@ _CONNECT_SECONDS = 20.0
 _MOST_REFUSED = 1_000
 _DROPPED = (b"proxy-connection", b"connection", b"keep-alive", b"proxy-authorization")
 _OF_BROWSER = (".google.com", ".googleapis.com", ".gvt1.com", ".gstatic.com")
-_REFUSAL = b"HTTP/1.1 403 Refused\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+REFUSED_HEADER = "proxy-status"
+"""The field that only answers of this proxy have: playback gives those of captures other names."""
+
+_REFUSAL = (
+    b"HTTP/1.1 403 Refused\r\nProxy-Status: nwx; error=connection_refused\r\n"
+    b"Content-Length: 0\r\nConnection: close\r\n\r\n"
+)
 _FAILURE = b"HTTP/1.1 502 No answer\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 

@@ -3,7 +3,12 @@
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from nwx.quality.browser.gateway import Traffic, is_of_browser, place_of_address
+from nwx.quality.browser.gateway import (
+    REFUSED_HEADER,
+    Traffic,
+    is_of_browser,
+    place_of_address,
+)
 from nwx.quality.browser.page_render import PlayedResource
 from nwx.quality.browser.targets import PlaybackTarget
 
@@ -160,6 +165,8 @@ class PageWatch:
         archived = self._target.archived(request.url)
         if archived is None or self._target.is_frame(request.url):
             return
+        if REFUSED_HEADER in headers:
+            return  # the page is over, or has asked for too much: the archive was not asked
         timestamp = self._target.answered(headers)
         mime = headers.get("content-type", "").partition(";")[0].strip().lower()[:100]
         self._keep(request, archived[0], response.status, mime, timestamp)
