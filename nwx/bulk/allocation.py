@@ -2,8 +2,12 @@
 
 import ctypes
 
-_MMAP_THRESHOLD = -3  # malloc.h: M_MMAP_THRESHOLD
-_LARGE_BYTES = 256 << 10
+_TRIM_THRESHOLD = -1  # malloc.h: M_TRIM_THRESHOLD
+_MMAP_THRESHOLD = -3  # M_MMAP_THRESHOLD
+# More than the pieces in which files are read and inflated, which would otherwise be memory
+# that the system gives anew, page by page: reading would take twice as long.
+_LARGE_BYTES = 512 << 10
+_KEPT_BYTES = 2 << 20
 
 
 def return_large_blocks() -> bool:
@@ -11,7 +15,10 @@ def return_large_blocks() -> bool:
 
     glibc raises the size from which it does that each time such a block is
     freed, up to 32 MB, and then keeps what an indexer or parser took for a
-    moment. Return False with other C libraries, which are left as they are.
+    moment. Of smaller blocks, 2 MB are kept. Return False with other C
+    libraries, which are left as they are.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    return mallopt is not None and mallopt(_MMAP_THRESHOLD, _LARGE_BYTES) == 1
+    if mallopt is None:
+        return False
+    return bool(mallopt(_MMAP_THRESHOLD, _LARGE_BYTES) and mallopt(_TRIM_THRESHOLD, _KEPT_BYTES))

@@ -23,7 +23,7 @@ from nwx.warc.record_groups import record_groups
 from nwx.warc.scanner import Scanner
 from nwx.warc.sources import ArchiveSource
 
-_KEPT_BYTES = 1 << 16
+_KEPT_BYTES = 1 << 20
 _MERGED_BYTES = 64 << 20
 _WORTH_PROCESSES_BYTES = 4 << 20
 

@@ -1,6 +1,7 @@
 """HTTP as it stands in records: heads of all ages, and bodies in their codings."""
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from nwx.values.codings import Decoded, dechunk, decode_content
@@ -70,16 +71,18 @@ class SplitFields(Fields):
 
     __slots__ = ("_found",)
 
-    def __init__(self, lines: bytes) -> None:
-        if _FOLDED.search(lines):
-            lines = _FOLD.sub(b" ", lines)
-        self._found: dict[bytes, bytes] = {}
-        for line in reversed(lines.split(b"\n")):
-            name, _, value = line.partition(b":")
-            self._found[name.strip().lower()] = value.strip()
+    def __init__(self, lines: Sequence[bytes]) -> None:
+        parts = [line.partition(b":") for line in reversed(lines)]
+        self._found = {name.strip().lower(): value.strip() for name, _, value in parts}
 
     def get(self, name: bytes) -> bytes:
         return self._found.get(name, b"")
+
+
+def unfolded_lines(text: bytes) -> list[bytes]:
+    """Return lines, each with those that continue it."""
+    folded = _FOLDED.search(text)
+    return (_FOLD.sub(b" ", text) if folded else text).split(b"\n")
 
 
 class HttpHead(NamedTuple):

@@ -15,7 +15,10 @@ from isal.igzip_lib import IgzipDecompressor as _Decompressor
 from nwx.values.codings import INFLATE_ERRORS, salvage
 from nwx.warc.stored_bytes import BLOCK_BYTES, Raw, RecordFault
 
-PIECE_BYTES = 1 << 20
+# isal asks for memory of this size at once, which has to be less than what the system gives and
+# takes back each time (`nwx.bulk.allocation`)
+_PIECE_BYTES = 1 << 18
+_SALVAGED_BYTES = 1 << 20
 _PROBE_BYTES = 1 << 14
 
 _BACK_ALLOWANCE = 1 << 26
@@ -160,7 +163,7 @@ class GzipMembers(Members):
         if not self.ended:
             self._drain()
         raw = self.raw
-        if raw.data[raw.pos : raw.pos + 3] != GZIP_MAGIC and not self._found():
+        if not raw.data.startswith(GZIP_MAGIC, raw.pos) and not self._found():
             return False
         self._begin(raw.base + raw.pos)
         self._decoder = _Decompressor(flag=_GZIP)
@@ -191,7 +194,7 @@ class GzipMembers(Members):
                 if not taken:
                     return self._cut_off()
             try:
-                piece = decoder.decompress(taken, PIECE_BYTES)
+                piece = decoder.decompress(taken, _PIECE_BYTES)
             except INFLATE_ERRORS as error:
                 return self._damaged(taken, str(error))
             self._taken += len(taken)
@@ -208,7 +211,7 @@ class GzipMembers(Members):
 
     def _damaged(self, taken: bytes | memoryview, error: str) -> bytes:
         """Return what can be saved of a member that breaks early."""
-        saved = b"" if self._taken else salvage(bytes(taken), 31, PIECE_BYTES)
+        saved = b"" if self._taken else salvage(bytes(taken), 31, _SALVAGED_BYTES)
         self._break(f"the gzip member is damaged ({error.strip() or 'wrong data'})")
         self.end = self.start  # where it ends is not to be known
         return saved

@@ -77,10 +77,13 @@ def _add(group: Group, record: Record) -> None:
     group.kinds.append(record.kind)
     if is_capture(record):
         group.capture = record
-        _leave(group, [other for other in group.beside if not _linked(other, record)])
-        group.beside = [other for other in group.beside if _linked(other, record)]
+        if group.beside:
+            own = [other for other in group.beside if _linked(other, record)]
+            if len(own) < len(group.beside):
+                _leave(group, [other for other in group.beside if other not in own])
+            group.beside = own
     elif record.kind in ENRICHING:
-        if group.capture is None:
+        if group.capture is None and len(group.beside) >= _MOST_PENDING:
             _leave(group, group.beside[: -_MOST_PENDING + 1])
             group.beside = group.beside[-_MOST_PENDING + 1 :]
         group.beside.append(record)

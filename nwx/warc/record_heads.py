@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from nwx.values.http import Fields, SplitFields
+from nwx.values.http import Fields, SplitFields, unfolded_lines
 from nwx.warc.record import TYPES, UNKNOWN_TYPE
 
 WARC_MAGIC = b"WARC/"
@@ -23,7 +23,10 @@ _ODD_PLACE = re.compile(
     + rb")) "
 )
 _LAST = re.compile(rb"-?\w+")
-_NUMBER = re.compile(rb"\d{1,18}")
+_USUAL_VERSIONS = frozenset((b"WARC/1.0", b"WARC/1.1", b"WARC/0.17", b"WARC/0.18"))
+_HEAD_END = b"\r\n\r\n"
+_USUAL_BYTES = 4096
+_LONGEST_NUMBER = 18
 _KINDS = {kind.encode(): kind for kind in TYPES}
 
 
@@ -36,6 +39,22 @@ class Head(NamedTuple):
     size: int
 
 
+def usual_head(data: bytes) -> Head | None:
+    """Return the head of a WARC record, None if it is not written as nearly all are.
+
+    Equal to `warc_head` where lines end with CRLF and none continues another; of all other
+    heads nothing is said.
+    """
+    end = data.find(_HEAD_END, 0, _USUAL_BYTES)
+    text = data[:end]
+    lines = text.split(b"\r\n")
+    if lines[0] not in _USUAL_VERSIONS or text.count(b"\n") >= len(lines) or end < 0:
+        return None
+    if b"\n " in text or b"\n\t" in text or WARC_MAGIC in text[len(WARC_MAGIC) :]:
+        return None
+    return _head_of(SplitFields(lines), end + len(_HEAD_END))
+
+
 def warc_head(data: bytes, start: int, end: int) -> Head | None:
     """Return the head in `data[start:end]`, None if it is no WARC head."""
     line = _WARC_LINE.match(data, start, end)
@@ -43,9 +62,12 @@ def warc_head(data: bytes, start: int, end: int) -> Head | None:
         return None
     if data.find(WARC_MAGIC, line.end(), end) >= 0 and _WARC_LINE.search(data, line.end(), end):
         return None  # the next record begins where this head breaks off
-    fields = SplitFields(data[line.end() - 1 : end])
+    return _head_of(SplitFields(unfolded_lines(data[line.end() : end])), end - start)
+
+
+def _head_of(fields: Fields, size: int) -> Head:
     kind = _KINDS.get(fields.get(b"warc-type").lower(), UNKNOWN_TYPE)
-    return Head(kind, fields, _length(fields.get(b"content-length")), end - start)
+    return Head(kind, fields, _length(fields.get(b"content-length")), size)
 
 
 def arc_head(line: bytes) -> Head | None:
@@ -65,14 +87,13 @@ def arc_head(line: bytes) -> Head | None:
         return None
     url, address, date, content_type, length = *parts[:4], parts[-1]
     lines = (
-        b"",
         b"WARC-Target-URI: " + url,
         b"WARC-IP-Address: " + address,
         b"WARC-Date: " + _arc_date(date),
         b"Content-Type: " + content_type,
     )
     kind = "warcinfo" if url.startswith(b"filedesc:") else "response"
-    return Head(kind, SplitFields(b"\n".join(lines)), _length(length), len(line))
+    return Head(kind, SplitFields(lines), _length(length), len(line))
 
 
 def _odd_arc_parts(text: bytes) -> list[bytes]:
@@ -97,4 +118,4 @@ def _arc_date(text: bytes) -> bytes:
 
 
 def _length(text: bytes) -> int | None:
-    return int(text) if _NUMBER.fullmatch(text) else None
+    return int(text) if text.isdigit() and len(text) <= _LONGEST_NUMBER else None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from nwx.values.http import head_end
 from nwx.warc.members import RECORD_START, Members
 from nwx.warc.record import Record
-from nwx.warc.record_heads import MAX_HEAD_BYTES, WARC_MAGIC, Head, arc_head, warc_head
+from nwx.warc.record_heads import MAX_HEAD_BYTES, WARC_MAGIC, Head, arc_head, usual_head, warc_head
 from nwx.warc.stored_bytes import RecordFault
 
 _FILLING = re.compile(rb"[\r\n\0]*")
@@ -20,6 +20,7 @@ _FIRST_RECORD = re.compile(_NEXT_WARC.pattern + b"|" + _NEXT_RECORD.pattern)
 _LONGEST_START = 1 << 15
 _RECORD_END = b"\r\n\r\n"
 _LONGEST_GAP = 16
+_WHOLE_BYTES = 1 << 20
 _RESCUE_ALLOWANCE = 1 << 26
 _RESCUE_FACTOR = 8
 
@@ -63,23 +64,26 @@ class Scanner:
                 yield from self._member()
 
     def _only_record(self) -> Record | None:
-        """Return the record of a member that is at hand whole and holds one WARC record.
+        """Return the record of a member that holds one WARC record and no more.
 
         Nearly all members are so. Of all others nothing is said here.
         """
         members = self._members
+        if not members.coding or members.pos or not members.data.startswith(WARC_MAGIC):
+            return None
+        while not members.ended and len(members.data) < _WHOLE_BYTES and members.more():
+            pass
         data = members.data
-        if not (members.ended and members.coding and data.endswith(_RECORD_END)) or members.broken:
+        if not (members.ended and data.endswith(_RECORD_END)) or members.broken:
             return None
-        if members.pos or members.inflated or not data.startswith(WARC_MAGIC):
+        head = usual_head(data)
+        if head is None:
             return None
-        size = head_end(data)
-        head = warc_head(data, 0, size) if size > 0 else None
         end = len(data) - len(_RECORD_END)
-        if head is None or head.length != end - size or head.length > self._keep:
+        if head.length != end - head.size or head.length > self._keep:
             return None
         record = Record(head.kind, "warc", head.fields, self._base)
-        record.block = memoryview(data)[size:end]
+        record.block = memoryview(data)[head.size : end]
         record.block_length = head.length
         record.length = members.end - members.start
         self._format, self._last = "warc", self._base

@@ -6,7 +6,11 @@ The odd ones are of the kinds in the tests of Internet Archive's CDX-Writer.
 import gzip
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from nwx.values.http import head_end
+from nwx.warc.record_heads import Head, usual_head, warc_head
 from tests.unit.warc.stored_files import http, read
 
 PAGE = http(b"<p>hello</p>")
@@ -97,3 +101,39 @@ def test_a_record_with_an_odd_head_is_found_behind_damage() -> None:
         captures, errors = read(b"".join(records))
         assert len(captures) == 2, head
         assert [error.kind for error in errors] == ["gzip"]
+
+
+def _plain(head: Head | None) -> tuple[str, int | None, int, list[bytes]] | None:
+    names = (b"warc-type", b"warc-date", b"content-length", b"x", b"warc-target-uri")
+    return head and (head.kind, head.length, head.size, [head.fields.get(name) for name in names])
+
+
+ENDS = st.sampled_from((b"\r\n",) * 8 + (b"\n",))
+LINES = st.lists(
+    st.sampled_from(
+        (
+            b"WARC/1.0", b"WARC/0.18", b"WARC/1.1 ", b"WARC/12", b"Content-Length: 12",
+            b"content-length:7", b"WARC-Type: Response", b"WARC-Type : request", b" folded",
+            b"\tfolded", b"", b" ", b"X: WARC/1.0", b"X", b"x:\xff: \x00", b"WARC-Date: 2020\rX: 1",
+            b"Content-Length: 1234567890123456789", b"Content-Length: \xb2", b":",
+        )
+    ),
+    max_size=7,
+)  # fmt: skip
+
+
+@given(st.sampled_from((b"WARC/1.0", b"WARC/0.17", b"WARC/1.1")), LINES, st.lists(ENDS, min_size=8))
+@settings(deadline=None, max_examples=500)
+def test_a_usual_head_is_read_as_any_other(
+    version: bytes, lines: list[bytes], ends: list[bytes]
+) -> None:
+    data = b"".join(line + end for line, end in zip([version, *lines], ends, strict=False))
+    data += b"\r\n\r\nblock"
+    usual = usual_head(data)
+    if usual is not None:
+        assert _plain(usual) == _plain(warc_head(data, 0, head_end(data)))
+
+
+def test_heads_of_the_usual_writers_are_usual() -> None:
+    data = b"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 5\r\n\r\nblock"
+    assert usual_head(data) is not None
