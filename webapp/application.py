@@ -16,7 +16,7 @@ from webapp.cdx import routes as cdx
 from webapp.cdx.origins import origins_of
 from webapp.cdx.service import CdxService
 from webapp.crawls import api as crawl_api
-from webapp.crawls import comparison
+from webapp.crawls import comparison, monitor
 from webapp.crawls import editor as crawl_editor
 from webapp.crawls import page as crawls
 from webapp.entities import page as entities
@@ -61,6 +61,7 @@ _MODULES = (
     crawls,
     crawl_editor,
     crawl_api,
+    monitor,
     comparison,
     quality,
     quality_pictures,

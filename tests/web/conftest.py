@@ -13,10 +13,12 @@ from nwx.engine.base import Engine
 from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.links.build import InlinkBuildOptions, invert_links
+from nwx.quality.monitor.state import write_state
 from tests.web.addresses import FIRST
 from tests.web.archive import HOME, batch
 from tests.web.checked_archive import write_checked
 from tests.web.chromium import ARGUMENTS, find_browser
+from tests.web.monitored import seen_crawl
 from tests.web.serving import serving
 from tests.web.triples_archive import write_triples
 from webapp import create_app
@@ -40,6 +42,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         engine.crawl_index().save_specification("stones", "v1", "name = 'stones'\n")
         engine.crawl_index().put_scores([SCORE])
         write_checked(engine, folder.parent / "renders")
+        write_state(engine.quality_index(), seen_crawl("watched"))
         reopen = partial(EmbeddedEngine, folder, read_only=True)
         invert_links(engine, reopen, InlinkBuildOptions(workers=1))
         yield engine

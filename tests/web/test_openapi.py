@@ -30,7 +30,7 @@ PAGES |= {"/documents/{document_id}/diff/{other_id}"}
 PAGES |= {"/crawls", "/crawls/new", "/crawls/{name}", "/crawls/{name}/edit"}
 PAGES |= {"/quality", "/quality/page"}
 PAGES |= {"/crawls/{name}/versions", "/crawls/{name}/restore"}
-PAGES |= {"/crawls/{name}/specification.{form}", "/crawls/compare"}
+PAGES |= {"/crawls/{name}/specification.{form}", "/crawls/compare", "/crawls/{name}/monitor"}
 VALUES = {"document_id": FIRST, "suffix": "csv", "form": "svg", "variant": "ia"}
 VALUES |= {"collection": "default", "url": HOME, "name": "stones", "chart": "overlap"}
 QUERIES = {
@@ -106,6 +106,8 @@ def test_answers_keep_to_their_description(
     client: FlaskClient, description: Json, operation: Any
 ) -> None:
     values = VALUES | ({"form": "link"} if "timemap" in operation.path else {})
+    if operation.id in ("crawlMonitor", "crawlChart"):
+        values = VALUES | {"name": "watched", "chart": "fetches"}
     path = operation.path.format_map(values)
     if operation.method == "post" or operation.id == "nextUrls":  # both need a token
         answer = client.open(path, method=operation.method.upper())

@@ -3,7 +3,9 @@
 from flask import Blueprint, jsonify, request
 from flask.typing import ResponseReturnValue
 
+from nwx.quality.monitor.report import monitor_json
 from nwx.searching.answers import answer_to_json
+from webapp.crawls.monitor import is_late, monitored_or_404
 from webapp.crawls.operations import (
     MOST_LINKS_ANSWERED,
     SCORED_LINKS_PARAMETERS,
@@ -42,6 +44,14 @@ def crawls() -> ResponseReturnValue:
         )
 
     return jsonify(answer_to_json(answer_search(find)))
+
+
+@blueprint.get("/<name>/monitor")
+def crawl_monitor(name: str) -> ResponseReturnValue:
+    """Answer with what the monitor of a crawl saw last."""
+    check_parameters(request.args, ())
+    report = monitored_or_404(name)
+    return jsonify({**monitor_json(report), "is_late": is_late(report)})
 
 
 @blueprint.get("/<name>/links")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from nwx.charts.theme import SCHEMES
 from nwx.searching.answers import Count, Timestamp
 from webapp.crawls.comparison_charts import CHARTS
+from webapp.crawls.monitor_charts import MONITOR_CHARTS, Span
 from webapp.site.openapi import COUNT, ERRORS, NOT_FOUND, Operation, Parameter
 
 MOST_LINKS_ANSWERED = 10_000
@@ -80,6 +81,28 @@ CRAWL_OPERATIONS = (
         "The linked URLs of a crawl by relevance, blacklisted ones at the end",
         (Parameter("name", "the crawl", place="path"), *SCORED_LINKS_PARAMETERS),
         tuple[ScoredLinkAnswer, ...],
+        errors={**ERRORS, **NOT_FOUND},
+    ),
+    Operation(
+        "crawlMonitor",
+        "/api/crawls/{name}/monitor",
+        "A crawl as it runs: counts, hosts, status codes, alerts, as its monitor saw it last",
+        (Parameter("name", "the crawl", place="path"),),
+        media_types=("application/json",),
+        errors={**ERRORS, **NOT_FOUND},
+    ),
+    Operation(
+        "crawlChart",
+        "/crawls/{name}/monitor/{chart}.{form}",
+        "A chart of that as a picture",
+        (
+            Parameter("name", "the crawl", place="path"),
+            Parameter("chart", "what it shows", {"enum": list(MONITOR_CHARTS)}, place="path"),
+            Parameter("form", "the format", {"enum": ["svg", "png"]}, place="path"),
+            Parameter("scheme", "the colours", {"enum": list(SCHEMES)}),
+            Parameter("span", "the time shown", {"enum": list(Span), "default": Span.DAY}),
+        ),
+        media_types=("image/svg+xml", "image/png"),
         errors={**ERRORS, **NOT_FOUND},
     ),
     Operation(

@@ -1,4 +1,4 @@
-"""The pages of crawls: the list, and a specification with the links that it scores highest."""
+"""The pages of crawls: the list, and a crawl with the links that it scores highest."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,6 +25,7 @@ from nwx.steering.specifications.specification_store import (
     stored_specification,
 )
 from nwx.values.urlkeys import urlkey
+from webapp.crawls.monitor import monitor_values, monitored, monitors
 from webapp.queue.service import queue_service
 from webapp.site import parameters
 from webapp.site.context import engine
@@ -73,7 +74,12 @@ def show_crawls() -> ResponseReturnValue:
             ListedCrawl(one, _analysed(crawls.analysed_versions(one.name), one)) for one in found
         ]
 
-    return render_template("crawls.html", crawls=answer_search(read), writable=is_writable())
+    return render_template(
+        "crawls.html",
+        crawls=answer_search(read),
+        monitors=monitors(engine()),
+        writable=is_writable(),
+    )
 
 
 def is_writable() -> bool:
@@ -88,7 +94,11 @@ def _analysed(found: Sequence[AnalysedVersion], stored: StoredSpecification) -> 
 
 @blueprint.get("/<name>")
 def show_crawl(name: str) -> ResponseReturnValue:
-    """Show a specification and the links that it scores highest."""
+    """Show a crawl as it runs, its specification, and the links that this scores highest."""
+    report = monitored(engine(), name)
+    shown = monitor_values(report) if report else {}
+    if report and engine().crawl_index().specification(name) is None:
+        return render_template("monitored_crawl.html", **shown)
     page = parameters.number_parameter(request.args, "page", 1, 1, _MOST_PAGES)
     host = parameters.text(request.args, "host", 300).lower()
     version = parameters.text(request.args, "version", 100)
@@ -117,6 +127,7 @@ def show_crawl(name: str) -> ResponseReturnValue:
         saved=saved,
         writable=is_writable(),
         part_names=PARTS,
+        **shown,
     )
 
 

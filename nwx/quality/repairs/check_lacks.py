@@ -105,7 +105,8 @@ def _lacking(score: PlaybackScore, question: RepairQuestion) -> dict[str, Checke
             continue
         found.setdefault(key, CheckedResource(fault.resource, kind_of_resource(fault), None))
     for key in score.resources:
-        found.setdefault(key, CheckedResource("", "", None))
+        if key:
+            found.setdefault(key, CheckedResource("", "", None))
     return {
         key: one
         for key, one in found.items()
