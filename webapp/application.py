@@ -29,6 +29,8 @@ from webapp.hosts import HostCheck
 from webapp.links import api as link_api
 from webapp.links import missing_page
 from webapp.links import page as links
+from webapp.pictures import routes as picture_routes
+from webapp.pictures.backend import prepare_pictures
 from webapp.quality import api as quality_api
 from webapp.quality import page as quality
 from webapp.quality import pictures as quality_pictures
@@ -76,6 +78,7 @@ _MODULES = (
     memento,
     health,
     replay,
+    picture_routes,
 )
 DEFAULT_TITLE = "nwx"
 STATIC_SECONDS = 86_400
@@ -156,6 +159,7 @@ def create_app(
     prepare_queue(app, QueueService(engine, queue_token, queue_limits))
     prepare_triples(app, triples)
     prepare_quality(app, engine)
+    prepare_pictures(app, engine)
     question_limits.prepare_limits(app, limits)
     _register_pages(app)
     return app

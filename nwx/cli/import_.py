@@ -282,6 +282,7 @@ def _summary(report: "ImportReport") -> str:
         f" in {report.seconds:.1f} s\n"
         f"{counted(report.captures, 'capture')}, {counted(report.documents, 'new document')},"
         f" {counted(report.duplicates, 'duplicate')},"
+        + (f" {counted(report.renders, 'render')}," if report.renders else "")
         + (f" {report.excluded:,} left out," if report.excluded else "")
         + f" {counted(report.errors_total, 'error')}"
     )

@@ -24,6 +24,7 @@ from nwx.errors import FormatError, SourceError
 from nwx.exports.wacz_container import WaczWriter, ZipFileEntry
 from nwx.exports.wacz_records import copied_record, new_record
 from nwx.exports.wacz_selection import Catalogue, WaczSelection, select_captures
+from nwx.keys import makes_document
 from nwx.model import Capture, Document, ReadError, SourceFile
 from nwx.values.timestamps import parse_timestamp
 from nwx.warc.members import READ_FAILURES
@@ -210,8 +211,7 @@ def _index_line(capture: Capture, file: str, offset: int, length: int) -> bytes:
 
 def _is_page(capture: Capture) -> bool:
     return (
-        bool(capture.document_id)
-        and capture.record_type != "revisit"
+        makes_document(capture)
         and capture.method == "GET"
         and capture.content_type_norm in _PAGE_TYPES
         and capture.status_code in (200, None)

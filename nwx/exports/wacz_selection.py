@@ -4,16 +4,20 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 
 from nwx.engine.base import Engine
 from nwx.errors import UrlError
 from nwx.model import Capture, Collapse, ReadError
+from nwx.quality.renders.lookup import PageMoment, has_renders, renders_of_pages
 from nwx.query.question import Question
 from nwx.values.urlkeys import urlkey
 
 _LAST_KEY = "\U0010ffff"
 _REVISIT = "revisit"
+_CAPTURES_AT_ONCE = 50
+"""So many captures are looked up renders for by one question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +41,38 @@ def select_captures(
     """Stream the captures of a selection, some of them twice.
 
     With a revisit comes the original that it repeats, wherever that is in
-    the archive: without it the revisit could not be played. URLs that are
-    none go to `errors`. Raises QueryError.
+    the archive: without it the revisit could not be played. With a capture
+    of a page come its renders. URLs that are none go to `errors`. Raises
+    QueryError.
     """
+    captures = _selected(engine, selection, errors)
+    if not (selection.query or selection.urls) or not has_renders(engine):
+        yield from captures
+        return
+    while some := list(islice(captures, _CAPTURES_AT_ONCE)):
+        yield from some
+        yield from _renders(engine, selection, some)
+
+
+def _selected(
+    engine: Engine, selection: WaczSelection, errors: list[ReadError]
+) -> Iterator[Capture]:
     for capture in _candidates(engine, selection, errors):
         if _wanted(capture, selection):
             yield capture
             if capture.record_type == _REVISIT and capture.digest:
                 yield from _original(engine, capture)
+
+
+def _renders(
+    engine: Engine, selection: WaczSelection, captures: Iterable[Capture]
+) -> Iterator[Capture]:
+    """Yield the renders of captures, of the collections that are selected."""
+    pages = dict.fromkeys(PageMoment(each.url, each.timestamp) for each in captures)
+    for found in renders_of_pages(engine, list(pages)):
+        for _, capture in found:
+            if not selection.collections or capture.collection in selection.collections:
+                yield capture
 
 
 def _candidates(

@@ -19,6 +19,7 @@ from nwx.importing.options import ImportOptions
 from nwx.importing.report import Outcome
 from nwx.model import EXCLUDED, UNDEDUPLICATED, UNREADABLE, Batch, ReadError, SourceFile
 from nwx.page_places import page_places
+from nwx.values.render_names import render_name
 from nwx.warc.contents import Contents, contents_of
 from nwx.warc.enrichment.external_bodies import ExternalBodies
 from nwx.warc.enrichment.outlinks import RecordedOutlinks
@@ -194,6 +195,7 @@ class _Import:
             collected.excluded,
             done.done_to - told.done_to,
             late=late,
+            renders=sum(render_name(one.url) is not None for one in collected.captures),
         )
 
     def _ledger_entry(self, done: "_Mark") -> SourceFile:

@@ -44,6 +44,7 @@ class FileTask:
 class FilePart:
     """A stretch of a file, ready to be written, and what it adds to the report.
 
+    `renders` are those captures that are renders of pages.
     `pages` are the new pages of the batch, where their places were asked for.
     `late` are outlinks of documents of earlier parts; a part that has some is not staged.
     """
@@ -57,6 +58,7 @@ class FilePart:
     bytes: int
     pages: tuple[PagePlace, ...] = ()
     late: "tuple[LateOutlinks, ...]" = ()
+    renders: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,8 @@ class ImportReport:
     """What an import did.
 
     `files` counts all files looked at, `outcomes` what became of them.
-    `records` counts records read, by type; `captures` those stored;
+    `records` counts records read, by type; `captures` those stored, and
+    `renders` those of them that are what a browser showed of a page;
     `documents` those new to the archive; `duplicates` the captures that
     could have made a document whose key was held already, and the
     revisits; `excluded` those left out but for their dates, and
@@ -41,6 +42,7 @@ class ImportReport:
     outcomes: Mapping[str, int] = field(default_factory=dict)
     records: Mapping[str, int] = field(default_factory=dict)
     captures: int = 0
+    renders: int = 0
     documents: int = 0
     duplicates: int = 0
     excluded: int = 0

@@ -19,6 +19,7 @@ class ImportTally:
         self.excluded_before = 0
         self._records: Counter[str] = Counter()
         self._captures = self._documents = self._candidates = self._excluded = 0
+        self._renders = 0
         self._bytes = self._closed_bytes = 0
         self._files = 0
         self._bytes_total: int | None = 0
@@ -41,6 +42,7 @@ class ImportTally:
         """Count a part that was written and made so many documents."""
         self._records.update(part.records)
         self._captures += part.captures
+        self._renders += part.renders
         self._documents += documents
         self._candidates += part.candidates
         self._excluded += part.excluded
@@ -82,6 +84,7 @@ class ImportTally:
             outcomes=dict(self.outcomes),
             records=dict(self._records),
             captures=self._captures,
+            renders=self._renders,
             documents=self._documents,
             duplicates=self._duplicates,
             excluded=self._excluded,

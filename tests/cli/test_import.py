@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Nwx
+from tests.renders import ALL_RENDERS, write_rendered
 from tests.warcs import Page, html, many_pages, write_warc
 
 REPORT = {
@@ -12,6 +13,7 @@ REPORT = {
     "outcomes",
     "records",
     "captures",
+    "renders",
     "documents",
     "duplicates",
     "excluded",
@@ -24,6 +26,14 @@ REPORT = {
     "seconds",
     "exclusion",
 }
+
+
+def test_the_report_counts_renders(nwx: Nwx, tmp_path: Path) -> None:
+    rendered = write_rendered(tmp_path / "rendered.warc.gz")
+    found = nwx("import", rendered)
+    assert f"{ALL_RENDERS + 1} captures, 1 new document, 0 duplicates, 12 renders, 0" in found.out
+    again = nwx("import", rendered, "--collection", "again", "--json").json
+    assert (again["captures"], again["renders"]) == (ALL_RENDERS + 1, ALL_RENDERS)
 
 
 def test_the_report_counts_what_was_imported(nwx: Nwx, warc: Path) -> None:

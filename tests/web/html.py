@@ -51,6 +51,9 @@ class Page(HTMLParser):
         parents = tuple(element.tag for element in self._open)
         element = Element(tag, attributes, parents=parents)
         self.elements.append(element)
+        if tag == "img":
+            self.handle_data(attributes.get("alt", ""))
+            self.faults += [] if "alt" in attributes else ["an image has no text"]
         if tag not in VOID:
             self._open.append(element)
         if tag == "a" and "a" in parents:

@@ -25,6 +25,7 @@ PAGES = {"/", "/api", "/search", "/settings", "/help", "/explore", "/explore/cha
 PAGES |= {"/explore/captures", "/opensearch.xml", "/robots.txt", "/favicon.ico"}
 PAGES |= {"/api/openapi.json", "/replay", "/replay/{asked}", "/static/{filename}"}
 PAGES |= {"/explore/vega.js", "/links", "/missing", "/entities"}
+PAGES |= {"/thumbnail", "/renders/{kind}"}
 PAGES |= {"/documents/compare", "/documents/of", "/documents/{document_id}"}
 PAGES |= {"/documents/{document_id}/diff/{other_id}"}
 PAGES |= {"/crawls", "/crawls/new", "/crawls/{name}", "/crawls/{name}/edit"}

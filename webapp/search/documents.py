@@ -11,10 +11,13 @@ from werkzeug.exceptions import NotFound
 from nwx.errors import UsageError
 from nwx.links.needs.resources import page_resources
 from nwx.model import Capture, Dates, Document
+from nwx.quality.renders.lookup import PageMoment
 from nwx.values.method_query import method_prefix
 from nwx.values.urlkeys import urlkey
 from webapp.links.backend import link_answers
 from webapp.links.inlinks import outlink_states, url_inlinks
+from webapp.pictures.backend import pictures
+from webapp.pictures.render_list import MOST_RENDERS, listed_renders
 from webapp.quality.presence import playback_score
 from webapp.search.bars import year_bars
 from webapp.search.calendar import busy_days, months_of
@@ -71,8 +74,21 @@ def show_document(document_id: str) -> ResponseReturnValue:
         outlinks=outlink_states(engine(), document.extract.links[:MOST_LINKS]),
         resources=page_resources(engine(), document),
         playback_score=playback_score(document, document_id),
+        **_renders(document, dates),
         **_inlinks(document, document_id),
     )
+
+
+def _renders(document: Document, dates: Dates) -> dict[str, object]:
+    """Return what the page shows of a document's renders, and the picture at its top."""
+    own, capture = pictures(), document.capture
+    moments = tuple(timestamp for timestamp, _ in dates.seen) or (capture.timestamp,)
+    found = own.renders(PageMoment(capture.url, moments[-1], moments))
+    return {
+        "picture": own.of_document(document, moments, found),
+        "renders": listed_renders(capture.url, found),
+        "most_renders": MOST_RENDERS,
+    }
 
 
 def _inlinks(document: Document, document_id: str) -> dict[str, object]:

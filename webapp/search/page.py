@@ -11,6 +11,7 @@ from nwx.errors import QueryError, WindowError
 from nwx.model import Collapse, IndexName, SearchResult, Sort
 from nwx.query.question import FILTERS, Question
 from nwx.searching.explanations import found_by_words, score_words
+from webapp.pictures.backend import HitPicture, PictureBackend, pictures
 from webapp.search.addresses import FACETS, SearchAddresses, read_more, read_page
 from webapp.search.bars import year_bars
 from webapp.site import words
@@ -118,10 +119,10 @@ def results() -> ResponseReturnValue:
     question = read_page(request.args, preferences())
     g.box_query = question.text
     addresses = _addresses(question, read_more(request.args))
-    archive = engine()
+    archive, found = engine(), pictures()
     try:
         asked = with_facets(question, long=bool(addresses.long_facet))
-        result = answer_search(lambda: archive.search(asked))
+        result, shown = answer_search(lambda: _with_pictures(archive.search(asked), found))
     except QueryError as error:
         return _page("query_error.html", addresses, error=error, mark=mark(error)), 400
     except WindowError:
@@ -133,6 +134,7 @@ def results() -> ResponseReturnValue:
         "results.html",
         addresses,
         result=result,
+        pictures=shown,
         found_by_words=found_by_words,
         score_words=score_words,
         bars=year_bars(counts.pop("year", {}), addresses.year, question.filters.get("year", ())),
@@ -142,6 +144,12 @@ def results() -> ResponseReturnValue:
         window=RESULT_WINDOW,
         elsewhere=_without_filters(question) if not result.hits else None,
     )
+
+
+def _with_pictures(
+    result: SearchResult, found: PictureBackend
+) -> tuple[SearchResult, dict[str, HitPicture]]:
+    return result, found.of_hits(result.hits)
 
 
 def with_facets(question: Question, *, long: bool = False) -> Question:

@@ -5,7 +5,7 @@ A render is a capture of its own, with a URI of its own
 nearest in time, whatever the scheme, `www.` or a slash at the end.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from nwx.engine.base import Engine
@@ -35,10 +35,22 @@ _IMAGE = "image"
 
 
 class PageMoment(NamedTuple):
-    """A page at a time: its URL, and the timestamp of a capture of it."""
+    """A page at a time: its URL, and the timestamp of a capture of it.
+
+    `dates` are further timestamps at which it was captured the same: renders
+    of these captures are its own too.
+    """
 
     url: str
     timestamp: str
+    dates: tuple[str, ...] = ()
+
+
+class FoundRender(NamedTuple):
+    """A render that belongs to a page at a time: its kind, and the capture that it is."""
+
+    kind: RenderKind
+    capture: Capture
 
 
 def has_renders(engine: Engine) -> bool:
@@ -56,7 +68,7 @@ def find_renders(
     render are no keys. Renders that are revisits, without bytes of their
     own, are left out.
     """
-    (found,) = _renders(engine, [PageMoment(url, timestamp)], tuple(RenderKind), MOST_NEAR)
+    (found,) = renders_of_pages(engine, [PageMoment(url, timestamp)])
     by_kind: dict[RenderKind, list[Capture]] = {}
     for kind, capture in found:
         if collection in ("", capture.collection):
@@ -70,25 +82,34 @@ def find_pictures(engine: Engine, pages: Sequence[PageMoment]) -> list[Capture |
     A thumbnail, else a view, else a picture of the whole page. It is one
     question to the engine, however many pages.
     """
-    return [_picture(found) for found in _renders(engine, pages, SHOWN_KINDS, MOST_NEAR_SHOWN)]
+    found = renders_of_pages(engine, pages, SHOWN_KINDS, MOST_NEAR_SHOWN)
+    return [picture_of(renders) for renders in found]
 
 
-def _picture(found: Iterable[tuple[RenderKind, Capture]]) -> Capture | None:
+def picture_of(renders: Iterable[FoundRender]) -> Capture | None:
+    """Return the render that a page is shown by, None where none of its renders is a picture."""
     best: dict[RenderKind, Capture] = {}
-    for kind, capture in found:
+    for kind, capture in renders:
         if capture.content_type_norm == _IMAGE:
             best.setdefault(kind, capture)
     return next((best[kind] for kind in SHOWN_KINDS if kind in best), None)
 
 
-def _renders(
-    engine: Engine, pages: Sequence[PageMoment], kinds: Sequence[RenderKind], most: int
-) -> list[list[tuple[RenderKind, Capture]]]:
-    """Return the renders of each page, nearest in time first."""
+def renders_of_pages(
+    engine: Engine,
+    pages: Sequence[PageMoment],
+    kinds: Sequence[RenderKind] = tuple(RenderKind),
+    most: int = MOST_NEAR,
+) -> list[list[FoundRender]]:
+    """Return the renders of each of these pages, nearest in time first, by one question.
+
+    They are among the `most` captures of the page and its renders that are
+    nearest to its moment; see `find_renders`.
+    """
     asked = {page: one for page in pages if (one := _question(page, kinds))}
     answers = engine.captures_near(list(asked.values()), most) if asked else []
     near: Mapping[PageMoment, list[Capture]] = dict(zip(asked, answers, strict=True))
-    return [_own_renders(page, near.get(page, [])) for page in pages]
+    return [list(_own_renders(page, near.get(page, []))) for page in pages]
 
 
 def _question(page: PageMoment, kinds: Sequence[RenderKind]) -> KeysAtTime | None:
@@ -101,20 +122,17 @@ def _question(page: PageMoment, kinds: Sequence[RenderKind]) -> KeysAtTime | Non
         return None
 
 
-def _own_renders(page: PageMoment, near: Sequence[Capture]) -> list[tuple[RenderKind, Capture]]:
+def _own_renders(page: PageMoment, near: Sequence[Capture]) -> Iterator[FoundRender]:
     named = [(capture, render_name(capture.url)) for capture in near]
-    others = {capture.timestamp for capture, name in named if name is None}
-    own = normal_timestamp(page.timestamp) if near else ""
-    return [
-        (name.kind, capture)
-        for capture, name in named
-        if name is not None
-        and capture.record_type != _REVISIT
-        and _is_nearest(capture.timestamp, own, others)
-    ]
+    own = {normal_timestamp(page.timestamp), *page.dates} if near else set()
+    moments = own | {capture.timestamp for capture, name in named if name is None}
+    for capture, name in named:
+        if name is None or capture.record_type == _REVISIT:
+            continue
+        if _nearest(capture.timestamp, moments) in own:
+            yield FoundRender(name.kind, capture)
 
 
-def _is_nearest(render: str, own: str, others: Iterable[str]) -> bool:
-    """Tell whether a page's own capture is as near to a render as any other; the earlier wins."""
-    distance = seconds_between(render, own)
-    return not any((seconds_between(render, other), other) < (distance, own) for other in others)
+def _nearest(render: str, moments: Iterable[str]) -> str:
+    """Return the moment that a render belongs to: the nearest, the earlier of two as near."""
+    return min(moments, key=lambda moment: (seconds_between(render, moment), moment))

@@ -1,0 +1,1 @@
+"""Pictures of captured pages: thumbnails, and renders as they are stored."""

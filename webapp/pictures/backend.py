@@ -1,0 +1,94 @@
+"""What the application knows of renders: whether there are any, where files are, pictures kept."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from cachetools import TTLCache, cachedmethod
+from flask import Flask, current_app
+
+from nwx.engine.base import Engine
+from nwx.engine.file_places import FilePlaces
+from nwx.model import Document, Hit
+from nwx.quality.pictures.stored_images import DECODED_TYPES
+from nwx.quality.renders.lookup import (
+    FoundRender,
+    PageMoment,
+    find_pictures,
+    has_renders,
+    picture_of,
+    renders_of_pages,
+)
+from webapp.pictures.scaled_pictures import ScaledPictures
+
+_EXTENSION = "nwx-pictures"
+_KNOWN_SECONDS = 60.0
+
+
+class HitPicture(NamedTuple):
+    """A picture of a document: the moment to ask for, and whether the document is the image."""
+
+    timestamp: str
+    is_image: bool
+
+
+class PictureBackend:
+    """The pictures of an archive, for all requests."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.places = FilePlaces(engine)
+        self.scaled = ScaledPictures()
+        self._known: TTLCache[tuple[()], bool] = TTLCache(1, _KNOWN_SECONDS)
+
+    @cachedmethod(lambda self: self._known)
+    def has_renders(self) -> bool:
+        """Return whether the archive has renders; it is asked at most once a minute."""
+        return has_renders(self.engine)
+
+    def renders(self, page: PageMoment) -> list[FoundRender]:
+        """Return the renders of a page, without asking an archive that has none."""
+        return renders_of_pages(self.engine, [page])[0] if self.has_renders() else []
+
+    def of_hits(self, hits: Sequence[Hit]) -> dict[str, HitPicture]:
+        """Return the pictures that hits are shown by, by their ids; those without are left out.
+
+        It is one question to the engine, none where the archive has no renders.
+        """
+        found = {
+            hit.id: HitPicture(hit.dates[-1], is_image=True)
+            for hit in hits
+            if hit.dates and is_image(hit.content_type, hit.status_code)
+        }
+        others = [hit for hit in hits if hit.dates and hit.id not in found]
+        if others and self.has_renders():
+            pages = [PageMoment(hit.url, hit.dates[-1], hit.dates) for hit in others]
+            for hit, picture in zip(others, find_pictures(self.engine, pages), strict=True):
+                if picture is not None:
+                    found[hit.id] = HitPicture(picture.timestamp, is_image=False)
+        return found
+
+    def of_document(
+        self, document: Document, dates: Sequence[str], renders: Sequence[FoundRender]
+    ) -> HitPicture | None:
+        """Return the picture that a document is shown by, of its renders or its own."""
+        capture = document.capture
+        if is_image(capture.content_type, capture.status_code):
+            return HitPicture(dates[-1] if dates else capture.timestamp, is_image=True)
+        picture = picture_of(renders)
+        return HitPicture(picture.timestamp, is_image=False) if picture else None
+
+
+def is_image(content_type: str, status: int | None) -> bool:
+    """Return whether a document is an image that can be scaled, by what was said of it."""
+    return content_type in DECODED_TYPES and status in (200, None)
+
+
+def prepare_pictures(app: Flask, engine: Engine) -> None:
+    """Give an application its pictures."""
+    app.extensions[_EXTENSION] = PictureBackend(engine)
+
+
+def pictures() -> PictureBackend:
+    """Return the pictures of the running application."""
+    found: PictureBackend = current_app.extensions[_EXTENSION]
+    return found
