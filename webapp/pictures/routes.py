@@ -43,14 +43,14 @@ _SUFFIXES = {
 }
 
 
-class PictureSize(StrEnum):
+class ThumbnailSize(StrEnum):
     """How large a thumbnail is: for a list, or for the page of a document."""
 
     SMALL = "small"
     LARGE = "large"
 
 
-BOXES = {PictureSize.SMALL: (320, 200), PictureSize.LARGE: (960, 600)}
+BOXES = {ThumbnailSize.SMALL: (320, 200), ThumbnailSize.LARGE: (960, 600)}
 """Pixels: twice those of the page, for screens of high resolution."""
 
 
@@ -58,7 +58,7 @@ BOXES = {PictureSize.SMALL: (320, 200), PictureSize.LARGE: (960, 600)}
 def thumbnail() -> ResponseReturnValue:
     """Show what a page looked like, or an image, at a time: scaled down."""
     page = _page()
-    size = parameters.choice(request.args, "size", PictureSize.SMALL)
+    size = parameters.choice(request.args, "size", ThumbnailSize.SMALL)
     found = _shown_by(page)
     if found is None:
         return placeholder_answer()
