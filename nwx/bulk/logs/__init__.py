@@ -1,0 +1,1 @@
+"""Logs that others write and rotate, followed line by line."""

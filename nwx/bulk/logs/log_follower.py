@@ -1,0 +1,214 @@
+"""A log read as it grows, each line once, whatever it is renamed, copied, cut or packed to.
+
+A file is known by what it holds, not by its name or inode: by its first bytes
+and by those before the place that was reached. So it is found again after
+it was renamed, copied and truncated (`copytruncate` of logrotate), or
+packed with gzip.
+"""
+
+import hashlib
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from nwx.bulk.logs.log_files import HEAD_BYTES, ListedLog, LogFile, LogFolder, TimeOf
+from nwx.errors import SourceError
+
+_CHUNK_BYTES = 4 << 20
+_TAIL_BYTES = 256
+_LONGEST_LINE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedPlace:
+    """How far a log was read: the bytes of a file, and what it is known by.
+
+    `head` is a hash of the first of the bytes that were read, `tail` one of
+    the last `tail_bytes` of them. `first` is the time of the first line of
+    the file. `skipping` tells that the place is within a line that is too long.
+    """
+
+    offset: int = 0
+    head: str = ""
+    tail: str = ""
+    tail_bytes: int = 0
+    first: str = ""
+    skipping: bool = False
+
+
+class LogPart(NamedTuple):
+    """Whole lines of a log, the place behind them, and where the first one is.
+
+    `problems` says what could not be read before or among them.
+    """
+
+    lines: bytes
+    place: FollowedPlace
+    file: str
+    offset: int
+    problems: tuple[str, ...] = ()
+
+
+class LogFollower:
+    """Reads the files of a log in their order; `path` is the one that is written."""
+
+    def __init__(self, path: Path, time_of: TimeOf) -> None:
+        self._folder = LogFolder(path, time_of)
+        self._path, self._time_of = path, time_of
+        self._open: LogFile | None = None
+        self._reached = FollowedPlace()
+
+    def read(self, place: FollowedPlace) -> LogPart | None:
+        """Return lines behind a place, some megabytes at most; None where there are none yet.
+
+        From `FollowedPlace()` on, that is from the oldest file there is. A
+        line that is not ended yet is left for the next time. Raises
+        SourceError where files cannot be read.
+        """
+        try:
+            part = self._read(place)
+            self._reached = part.place if part else place
+            return part
+        except FileNotFoundError:
+            return None  # it was renamed a moment ago; the next look finds it
+        except OSError as error:
+            raise SourceError(f"{self._path} cannot be read: {error.strerror}") from error
+
+    def close(self) -> None:
+        """Let go of the file that was read last."""
+        if self._open is not None:
+            self._open.close()
+            self._open = None
+
+    def _read(self, place: FollowedPlace) -> LogPart | None:
+        if not place.offset:
+            return self._from_files(self._folder.files(), b"", ())
+        # Twice, as a file may be renamed while the folder is listed.
+        file = self._find(place) or self._find(place)
+        if file is None:
+            return self._after_loss(place)
+        data = file.read_at(place.offset, _CHUNK_BYTES)
+        if not file.is_packed and not _is_at(file, place):
+            return None  # it was truncated meanwhile; the next look finds its copy
+        part = _whole_lines(file, place, data)
+        if part is not None or file.path == self._path:
+            return part
+        return self._move_on(file, place, data)
+
+    def _find(self, place: FollowedPlace) -> LogFile | None:
+        """Return the file of a place, open."""
+        if self._open is not None:
+            # A packed file does not change, and finding the place again would take long.
+            if self._open.is_packed and place == self._reached and self._open.path.exists():
+                return self._open
+            self.close()
+        paths = [self._path, *(one.path for one in self._folder.files()[::-1])]
+        for path in dict.fromkeys(paths):
+            with suppress(FileNotFoundError):
+                file = LogFile(path)
+                if _is_at(file, place):
+                    self._open = file
+                    return file
+                file.close()
+        return None
+
+    def _move_on(self, file: LogFile, place: FollowedPlace, rest: bytes) -> LogPart | None:
+        """Go on with the file behind one that is read to its end, but for an unfinished line."""
+        files = self._folder.files()
+        current = next((one for one in files if one.path == file.path), None)
+        if current is None:
+            return None
+        behind = files[files.index(current) + 1 :]
+        problems = (f"{file.path.name} is damaged: {file.damage}",) if file.damage else ()
+        rest = b"" if place.skipping else rest
+        return self._from_files(
+            [one for one in behind if not one.is_copy_of(current)], rest, problems
+        )
+
+    def _after_loss(self, place: FollowedPlace) -> LogPart | None:
+        """Go on behind a file that is gone."""
+        files = self._folder.files()
+        later = [one for one in files if place.first and one.first > place.first]
+        later = later or [one for one in files if one.path == self._path]
+        problem = "what was left to read of the log is gone"
+        return self._from_files(later, b"", (problem,)) if later else None
+
+    def _from_files(
+        self, files: list[ListedLog], rest: bytes, problems: tuple[str, ...]
+    ) -> LogPart | None:
+        """Return the first lines of files in their order, `rest` being the line before, cut."""
+        while files:
+            chosen = max(
+                (one for one in files if one.is_copy_of(files[0])), default=None, key=_worth
+            )
+            listed = chosen or files[0]
+            self.close()
+            self._open = file = LogFile(listed.path)
+            data = file.read_at(0, _CHUNK_BYTES)
+            part = _whole_lines(file, FollowedPlace(first=listed.first), data)
+            if part is not None:
+                joined = self._joined(rest, part.lines)
+                return part._replace(lines=joined, problems=(*problems, *part.problems))
+            # The line goes on in the next file, unless this one is still written.
+            rest += data
+            if len(rest) > _LONGEST_LINE:
+                rest, problems = b"", (*problems, "a line is too long")
+            files = [one for one in files[1:] if one is not listed and not one.is_copy_of(listed)]
+        return None
+
+    def _joined(self, rest: bytes, lines: bytes) -> bytes:
+        """Join an unfinished line with what follows, unless that begins with a line itself."""
+        first = lines[: lines.find(b"\n")]
+        return rest + b"\n" + lines if rest and self._time_of(first) else rest + lines
+
+
+def _worth(one: ListedLog) -> tuple[bool, int]:
+    return one.worth
+
+
+def _whole_lines(file: LogFile, place: FollowedPlace, data: bytes) -> LogPart | None:
+    """Return the whole lines of what was read behind a place, None without any."""
+    whole = data[: data.rfind(b"\n") + 1]
+    name, offset = file.path.name, place.offset
+    if not whole and len(data) >= _LONGEST_LINE:
+        problems = () if place.skipping else (f"a line is longer than {_LONGEST_LINE:,} bytes",)
+        behind = _behind(file, place, data, skipping=True)
+        return LogPart(b"", behind, name, offset, problems)
+    if not whole:
+        return None
+    lines = whole
+    if place.skipping:
+        cut = whole.find(b"\n") + 1
+        lines, offset = whole[cut:], offset + cut
+    return LogPart(lines, _behind(file, place, whole, skipping=False), name, offset)
+
+
+def _behind(file: LogFile, place: FollowedPlace, data: bytes, *, skipping: bool) -> FollowedPlace:
+    """Return the place behind what was read."""
+    offset = place.offset + len(data)
+    tail = data[-_TAIL_BYTES:]
+    head = place.head
+    if place.offset < HEAD_BYTES:
+        head = _hash(file.head(min(offset, HEAD_BYTES)))
+    return replace(
+        place,
+        offset=offset,
+        head=head,
+        tail=_hash(tail),
+        tail_bytes=len(tail),
+        skipping=skipping,
+    )
+
+
+def _is_at(file: LogFile, place: FollowedPlace) -> bool:
+    """Tell whether a file holds what was read before a place."""
+    head = file.head(min(place.offset, HEAD_BYTES))
+    if len(head) < min(place.offset, HEAD_BYTES) or _hash(head) != place.head:
+        return False
+    tail = file.read_at(place.offset - place.tail_bytes, place.tail_bytes)
+    return _hash(tail) == place.tail
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=12).hexdigest()
