@@ -76,7 +76,7 @@ class CaptureIndex(ABC):
 
     @abstractmethod
     def capture_mark(self) -> str:
-        """Return the mark behind all captures that are stored, and visible, until now."""
+        """Return the mark behind all captures that are stored until now; "" without an archive."""
 
     @abstractmethod
     def captures_since(

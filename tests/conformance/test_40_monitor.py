@@ -87,6 +87,14 @@ def test_nothing_is_lost_where_all_are_deleted(open_archive: Opener) -> None:
         assert ids(since(engine, mark)) == ids(captures(0, 3))
 
 
+def test_there_is_no_mark_without_an_archive(open_archive: Opener) -> None:
+    with open_archive() as engine:
+        assert engine.capture_mark() == ""
+        engine.create()
+        assert engine.capture_mark() != ""
+        assert since(engine, engine.capture_mark()) == []
+
+
 def test_a_mark_holds_when_the_archive_is_opened_again(open_archive: Opener) -> None:
     with open_archive() as engine:
         engine.create()

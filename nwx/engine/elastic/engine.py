@@ -173,6 +173,8 @@ class ElasticEngine(Engine):
 
     def capture_mark(self) -> str:
         """Return the mark behind all captures that are stored until now."""
+        if not self._schema.is_made(IndexName.CAPTURES):
+            return ""
         return stored_since.capture_mark(self._server, self._name(IndexName.CAPTURES))
 
     def captures_since(

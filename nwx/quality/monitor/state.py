@@ -18,7 +18,7 @@ _MOST_BYTES = 256 << 20
 class StateBlobs(Protocol):
     """Where states are kept by name."""
 
-    def put_state(self, name: str, content: bytes) -> None:
+    def put_state(self, name: str, state: bytes) -> None:
         """Keep a state in the place of the one before."""
 
     def state(self, name: str) -> bytes | None:
@@ -39,7 +39,7 @@ class MonitorState:
     `mark` is how far the archive's captures were counted, `log_place` how
     far the log was (`FollowedPlace` as JSON). `covered_from` is the time of
     the earliest fetch that a log tells of; later fetches are counted from
-    logs alone. `owner` is the monitor that wrote it last.
+    logs alone.
     """
 
     name: str
@@ -48,7 +48,6 @@ class MonitorState:
     rules: int = _RULES
     looked: str = ""
     interval_seconds: float = 0.0
-    owner: str = ""
     crawl_log: str = ""
     mark: str = ""
     log_place: str = ""

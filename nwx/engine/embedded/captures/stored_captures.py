@@ -10,12 +10,15 @@ from nwx.engine.embedded import reader
 from nwx.engine.embedded.captures import by_digest, cdx_lines, cdx_rows, stored_since
 from nwx.engine.embedded.captures.near import has_keys, near_captures
 from nwx.engine.embedded.captures.statuses import lowest_statuses
+from nwx.engine.embedded.folder import Folder
 from nwx.engine.spans import CdxBlock, CdxLineForm, CdxSpan, KeysAtTime
 from nwx.model import Capture
 
 
 class StoredCaptures:
     """What an engine reads of its captures."""
+
+    _folder: Folder
 
     @abstractmethod
     def _reading(self) -> AbstractContextManager[sqlite3.Connection]:
@@ -79,6 +82,8 @@ class StoredCaptures:
 
     def capture_mark(self) -> str:
         """Return the mark behind all captures that are stored until now."""
+        if not self._folder.exists():
+            return ""
         with self._streaming() as db:
             return stored_since.capture_mark(db)
 

@@ -9,9 +9,9 @@ class MemoryBlobs:
 
     kept: dict[str, bytes] = field(default_factory=dict)
 
-    def put_state(self, name: str, content: bytes) -> None:
+    def put_state(self, name: str, state: bytes) -> None:
         """Keep a state."""
-        self.kept[name] = content
+        self.kept[name] = state
 
     def state(self, name: str) -> bytes | None:
         """Return a state."""

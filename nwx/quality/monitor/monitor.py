@@ -1,0 +1,228 @@
+"""A monitor of a crawl: looks at what is new, adds it up, and tells what is wrong."""
+
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from nwx.engine.base import Engine
+from nwx.errors import SourceError, StaleMarkError
+from nwx.quality.monitor.alert_list import next_alerts
+from nwx.quality.monitor.capture_source import CaptureSource
+from nwx.quality.monitor.log_source import LogSource
+from nwx.quality.monitor.notices import Notices
+from nwx.quality.monitor.ownership import Ownership
+from nwx.quality.monitor.queue_counts import logged_queue
+from nwx.quality.monitor.readings import DiskSpace, Surroundings, readings
+from nwx.quality.monitor.report import Alert, MonitorReport
+from nwx.quality.monitor.state import MonitorState, read_state, write_state
+from nwx.quality.monitor.thresholds import Thresholds
+from nwx.values.timestamps import parse_timestamp, to_timestamp
+
+_SAVE_SECONDS = 5.0
+_LATE = timedelta(days=1)
+
+
+def present() -> datetime:
+    """Return the present time."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorOptions:
+    """What to monitor: a crawl by its name, the captures of a collection, and a crawl.log.
+
+    `folders` are those whose disks are looked at, beside those of the log
+    and of the archive. With `anew` what was counted before is forgotten.
+    """
+
+    name: str
+    collection: str
+    crawl_log: Path | None = None
+    interval_seconds: float = 5.0
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    folders: Sequence[Path] = ()
+    anew: bool = False
+
+
+@dataclass(slots=True)
+class Monitor:
+    """Looks at a crawl; one process may at a time, by the name of the crawl.
+
+    What a look has counted is kept with the places that it reached, in one
+    write: whoever is killed when, each line and each capture counts once.
+    """
+
+    engine: Engine
+    options: MonitorOptions
+    notices: Notices | None = None
+    clock: Callable[[], datetime] = present
+    disk_usage: Callable[[Path], DiskSpace | None] = field(default=lambda path: disk_space(path))
+    _state: MonitorState = field(init=False)
+    _log: LogSource | None = field(init=False)
+    _ownership: Ownership = field(init=False)
+    _saved: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Read the state; raises UsageError where another monitor of this name runs."""
+        options, blobs = self.options, self.engine.quality_index()
+        interval = options.interval_seconds
+        self._ownership = Ownership(blobs, options.name, self.clock, interval)
+        self._ownership.renew()
+        self._log = LogSource(options.crawl_log) if options.crawl_log else None
+        self._state = self._fitting(None if options.anew else read_state(blobs, options.name))
+        self._saved = time.monotonic()
+        for alert in self._state.alerts:
+            if not (alert.told or alert.cleared):
+                self._tell(alert)
+
+    def _fitting(self, before: MonitorState | None) -> MonitorState:
+        """Return the state to go on from: another collection or log is another crawl."""
+        options = self.options
+        log = str(options.crawl_log.absolute()) if options.crawl_log else ""
+        now = to_timestamp(self.clock())
+        if before is None or before.collection != options.collection or before.crawl_log != log:
+            return MonitorState(options.name, options.collection, now, crawl_log=log)
+        return before
+
+    def look(self, stopping: Callable[[], bool] = lambda: False) -> MonitorReport:
+        """Count what is new, and return the report; a log that cannot be read is noted in it.
+
+        Raises EngineError where the archive cannot be used, UsageError where
+        another monitor has taken over.
+        """
+        now = self.clock()
+        state = self._state
+        state.interval_seconds = self.options.interval_seconds
+        state.sums.latest = to_timestamp(now + _LATE)
+        # The captures that are there before the log is read: all of them are in the log.
+        until = self.engine.capture_mark()
+        if self._read_log(stopping):
+            self._read_captures(until, stopping)
+        state.looked = to_timestamp(now)
+        self._count_queue()
+        self._alert(now)
+        self._save()
+        return state.report()
+
+    def _read_log(self, stopping: Callable[[], bool]) -> bool:
+        """Count what is new in the log; return whether all of it was counted."""
+        try:
+            while self._log and not stopping() and self._log.take(self._state):
+                self._save_at_times()
+        except SourceError as error:
+            self._state.note(str(self.options.crawl_log), None, str(error))
+            return False
+        return not stopping()
+
+    def _read_captures(self, until: str, stopping: Callable[[], bool]) -> None:
+        source = CaptureSource(self.engine)
+
+        def pause() -> bool:
+            self._save_at_times()
+            return stopping()
+
+        try:
+            source.take(self._state, until, pause)
+        except StaleMarkError as error:
+            # Sums of the log and of captures are one: all begins again.
+            fresh = MonitorState(
+                self._state.name,
+                self._state.collection,
+                self._state.began,
+                crawl_log=self._state.crawl_log,
+            )
+            fresh.note("", None, f"{error}; all was counted anew")
+            self._state = fresh
+            self._state.sums.latest = to_timestamp(self.clock() + _LATE)
+            if self._read_log(stopping):
+                source.take(self._state, until, pause)
+
+    def _count_queue(self) -> None:
+        state, log = self._state, self.options.crawl_log
+        state.queue_source = ""
+        state.queue = {}
+        if log is not None and (logged := logged_queue(log)) is not None:
+            state.queue_source, state.queue = "heritrix", logged
+            return
+        counts = self.engine.crawl_queue().counts(self.options.name)
+        if counts.total:
+            state.queue_source = "nwx"
+            state.queue = {
+                "waiting": counts.waiting,
+                "leased": counts.leased,
+                "done": counts.done,
+                "blacklisted": counts.blacklisted,
+            }
+
+    def _alert(self, now: datetime) -> None:
+        state, thresholds = self._state, self.options.thresholds
+        self._note_told(now)
+        newest = parse_timestamp(state.sums.last) if state.sums.last else now
+        around = Surroundings(
+            now if self._log else min(newest, now),
+            state.queue.get("queued", state.queue.get("waiting")),
+            self._disks(),
+        )
+        found = readings(state.sums, thresholds, around)
+        state.alerts, new, passed_over = next_alerts(
+            state.alerts, found, now, thresholds.quiet_minutes
+        )
+        state.alerts_total += len(new) + passed_over
+        for alert in new:
+            self._tell(alert)
+
+    def _note_told(self, now: datetime) -> None:
+        taken = self.notices.taken() if self.notices else []
+        told = {(each.kind, each.host, each.since) for each in taken}
+        moment = to_timestamp(now)
+        self._state.alerts = [
+            each._replace(told=moment) if (each.kind, each.host, each.since) in told else each
+            for each in self._state.alerts
+        ]
+
+    def _tell(self, alert: Alert) -> None:
+        if self.notices:
+            self.notices.add(self.options.name, alert)
+
+    def _disks(self) -> dict[str, DiskSpace]:
+        folders = [*self.options.folders]
+        if self.options.crawl_log:
+            folders.append(self.options.crawl_log.absolute().parent)
+        if self.engine.traits.is_local:
+            folders.append(Path(self.engine.address).absolute())
+        found = {str(folder): self.disk_usage(folder) for folder in folders}
+        # Folders on one disk are told once.
+        unique = {space: folder for folder, space in reversed(found.items()) if space}
+        return {folder: space for space, folder in unique.items()}
+
+    def _save_at_times(self) -> None:
+        if time.monotonic() - self._saved >= _SAVE_SECONDS:
+            self._state.looked = to_timestamp(self.clock())
+            self._save()
+
+    def _save(self) -> None:
+        self._ownership.renew()
+        write_state(self.engine.quality_index(), self._state)
+        self._saved = time.monotonic()
+
+    def close(self, seconds: float = 5.0) -> None:
+        """Wait so long for alerts to be told, keep what is known, and give the name free."""
+        if self._log:
+            self._log.close()
+        if self.notices:
+            self.notices.finish(seconds)
+            self._note_told(self.clock())
+        self._save()
+        self._ownership.end()
+
+
+def disk_space(path: Path) -> DiskSpace | None:
+    """Return the space of the disk where a folder lies, None where it cannot be told."""
+    try:
+        usage = shutil.disk_usage(path)
+    except OSError:
+        return None
+    return DiskSpace(usage.total, usage.free)

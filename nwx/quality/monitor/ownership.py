@@ -1,0 +1,88 @@
+"""One monitor at a time writes the state of a crawl."""
+
+import os
+import secrets
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+
+import msgspec
+
+from nwx.errors import UsageError
+from nwx.quality.monitor.state import StateBlobs
+from nwx.values.timestamps import parse_timestamp, to_timestamp
+
+_LOOKS, _LEAST_SECONDS = 3, 30.0
+
+
+class _Owner(NamedTuple):
+    """Who writes a state: the process, since when it was not heard of, and how often it looks."""
+
+    host: str
+    pid: int
+    token: str
+    seen: str
+    interval_seconds: float
+
+
+@dataclass(slots=True)
+class Ownership:
+    """The right to write the state of a monitor, taken when it is first renewed.
+
+    It ends with the process that has it, or, where that is on another
+    machine, when nothing was heard of it for some looks.
+    """
+
+    blobs: StateBlobs
+    name: str
+    clock: Callable[[], datetime]
+    interval_seconds: float
+    _token: str = field(default_factory=lambda: secrets.token_hex(8))
+
+    def renew(self) -> None:
+        """Take the right, or keep it; raises UsageError where another monitor has it."""
+        other = self._read()
+        if other is not None and self._may_run(other):
+            raise UsageError(
+                f"another monitor of {self.name!r} runs (on {other.host}, process {other.pid}); "
+                f"end it first"
+            )
+        moment = to_timestamp(self.clock())
+        own = _Owner(socket.gethostname(), os.getpid(), self._token, moment, self.interval_seconds)
+        self.blobs.put_state(self._key, msgspec.json.encode(own))
+
+    def end(self) -> None:
+        """Leave the right to others."""
+        self.blobs.put_state(self._key, b"")
+
+    @property
+    def _key(self) -> str:
+        return f"monitor-owner:{self.name}"
+
+    def _read(self) -> _Owner | None:
+        stored = self.blobs.state(self._key)
+        try:
+            return msgspec.json.decode(stored, type=_Owner) if stored else None
+        except msgspec.DecodeError:
+            return None
+
+    def _may_run(self, other: _Owner) -> bool:
+        if other.token == self._token:
+            return False
+        if other.host == socket.gethostname():
+            return _runs(other.pid)
+        silent = (self.clock() - parse_timestamp(other.seen)).total_seconds()
+        return silent < max(_LOOKS * other.interval_seconds, _LEAST_SECONDS)
+
+
+def _runs(pid: int) -> bool:
+    """Tell whether there is a process of this number."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
