@@ -31,6 +31,9 @@ VARIABLES = {
     "anchor_weight": "NWX_ANCHOR_WEIGHT",
     "inlink_weight": "NWX_INLINK_WEIGHT",
     "browser": "NWX_BROWSER",
+    "webhook": "NWX_WEBHOOK",
+    "alert_command": "NWX_ALERT_COMMAND",
+    "thresholds": "NWX_THRESHOLDS",
 }
 """The settings by name, and the environment variables that hold them where nothing else does."""
 
@@ -74,6 +77,19 @@ class RankingSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class AlertSettings:
+    """Who is told of alerts of monitors, and when there are any.
+
+    `webhook` is an address that takes JSON, `command` a program with its
+    arguments, `thresholds` a TOML file; "" is none.
+    """
+
+    webhook: str = field(default="", repr=False)
+    command: str = ""
+    thresholds: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Where the archive lives: a folder, or an http(s) address.
 
@@ -95,6 +111,7 @@ class Settings:
     triples: str = field(default="", repr=False)
     triples_query: str = field(default="", repr=False)
     browser: str = ""
+    alerts: AlertSettings = AlertSettings()
 
 
 def load_settings(
@@ -131,6 +148,11 @@ def load_settings(
         triples=texts.text("triples", ""),
         triples_query=texts.text("triples_query", ""),
         browser=texts.text("browser", ""),
+        alerts=AlertSettings(
+            texts.text("webhook", ""),
+            texts.text("alert_command", ""),
+            texts.text("thresholds", ""),
+        ),
     )
 
 

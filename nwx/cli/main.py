@@ -63,6 +63,7 @@ GROUPS = {
         "due": "List URLs that are due to be captured again, most overdue first.",
         "queue": "Serve and change the queue of URLs that crawlers fetch.",
         "heritrix": "Feed a Heritrix job from the crawler's queue.",
+        "monitor": "Watch a crawl as it runs: sums by minute and host, and alerts.",
     },
 }
 """The commands by group, and what each does; a command's module is loaded when it is asked for."""

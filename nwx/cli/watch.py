@@ -1,12 +1,19 @@
 """nwx watch"""
 
 import sys
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from nwx.cli.monitor_options import (
+    MonitorChoices,
+    monitor_options,
+    taken_monitor_choices,
+    watched_monitor,
+)
 from nwx.cli.output import clean, counted, json_text, size_words
 from nwx.cli.signals import stop_signals
 from nwx.cli.steering_reports import AnalysisChoices, ToldAnalysis, listening, steer_options
@@ -41,6 +48,7 @@ class _Options:
     nlp: str
     spam_hosts: str | None
     triples: bool
+    monitor: str | None
     as_json: bool
 
 
@@ -101,6 +109,12 @@ class _Options:
     help="Read payloads that records of type message/external-body name, in DIR and below only.",
 )
 @steer_options
+@click.option(
+    "--monitor",
+    metavar="NAME",
+    help="Count what is loaded as the crawl NAME, and alert, as `nwx monitor` does.",
+)
+@monitor_options
 @click.option("--json", "as_json", is_flag=True, help="Print events as JSON lines.")
 @click.pass_obj
 def command(settings: Settings, /, **given: Any) -> int:
@@ -122,6 +136,7 @@ def command(settings: Settings, /, **given: Any) -> int:
     from nwx.importing import ImportOptions
     from nwx.watching import WatchOptions, watch
 
+    monitoring = taken_monitor_choices(given)
     asked = _Options(**given)
     choices = AnalysisChoices(asked.nlp, asked.spam_hosts, asked.triples)
     _check(asked.folders, asked.completed, asked.failed)
@@ -143,6 +158,7 @@ def command(settings: Settings, /, **given: Any) -> int:
     with (
         listening(settings, asked.steer, choices) as listener,
         stop_signals() as received,
+        _monitor(settings, asked, monitoring),
     ):
         told = ToldAnalysis(listener, as_json=asked.as_json) if listener else None
         report = watch(
@@ -158,6 +174,15 @@ def command(settings: Settings, /, **given: Any) -> int:
     if not asked.as_json:
         click.echo(_summary(report))
     return 1 if asked.once and report.failed else 0
+
+
+def _monitor(
+    settings: Settings, asked: _Options, choices: MonitorChoices
+) -> AbstractContextManager[None]:
+    folders = [folder.absolute() for folder in asked.folders]
+    return watched_monitor(
+        settings, asked.monitor, asked.collection, asked.interval, folders, choices
+    )
 
 
 def _check(folders: tuple[Path, ...], completed: Path | None, failed: Path | None) -> None:

@@ -64,7 +64,7 @@ class LogFile:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[LogFile]:
+def opened_log(path: Path) -> Iterator[LogFile]:
     """Give a file of a log."""
     file = LogFile(path)
     try:
@@ -148,7 +148,7 @@ class LogFolder:
         return (name.startswith(own) or dated) and not name.endswith(_NOT_LOGS)
 
     def _listed_at(self, path: Path) -> ListedLog:
-        with opened(path) as file:
+        with opened_log(path) as file:
             start = file.read_at(0, _FIRST_BYTES)
             times = map(self._time_of, start[: start.rfind(b"\n") + 1].split(b"\n"))
             stat = path.stat()

@@ -68,12 +68,19 @@ class LogFollower:
         """
         try:
             part = self._read(place)
-            self._reached = part.place if part else place
+            if part is None:
+                self.close()
+            else:
+                self._reached = part.place
             return part
         except FileNotFoundError:
             return None  # it was renamed a moment ago; the next look finds it
         except OSError as error:
             raise SourceError(f"{self._path} cannot be read: {error.strerror}") from error
+        finally:
+            # No handle keeps the space of a file that is deleted; a packed one is read on.
+            if self._open is not None and not self._open.is_packed:
+                self.close()
 
     def close(self) -> None:
         """Let go of the file that was read last."""

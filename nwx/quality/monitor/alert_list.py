@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from nwx.quality.monitor.readings import Reading
+from nwx.quality.monitor.readings import AlertReading
 from nwx.quality.monitor.report import Alert
 from nwx.values.timestamps import parse_timestamp, to_timestamp
 
@@ -12,7 +12,7 @@ _MOST_CLEARED = 200
 
 
 def next_alerts(
-    alerts: Iterable[Alert], readings: Iterable[Reading], now: datetime, quiet_minutes: float
+    alerts: Iterable[Alert], readings: Iterable[AlertReading], now: datetime, quiet_minutes: float
 ) -> tuple[list[Alert], list[Alert], int]:
     """Return the alerts after a look, those of them that are new, and how many were too many.
 

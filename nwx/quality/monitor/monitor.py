@@ -10,15 +10,15 @@ from pathlib import Path
 from nwx.engine.base import Engine
 from nwx.errors import SourceError, StaleMarkError
 from nwx.quality.monitor.alert_list import next_alerts
-from nwx.quality.monitor.capture_source import CaptureSource
-from nwx.quality.monitor.log_source import LogSource
+from nwx.quality.monitor.new_captures import NewCaptures
+from nwx.quality.monitor.new_log_lines import NewLogLines
 from nwx.quality.monitor.notices import Notices
 from nwx.quality.monitor.ownership import Ownership
 from nwx.quality.monitor.queue_counts import logged_queue
-from nwx.quality.monitor.readings import DiskSpace, Surroundings, readings
+from nwx.quality.monitor.readings import CrawlSurroundings, DiskSpace, readings
 from nwx.quality.monitor.report import Alert, MonitorReport
 from nwx.quality.monitor.state import MonitorState, read_state, write_state
-from nwx.quality.monitor.thresholds import Thresholds
+from nwx.quality.monitor.thresholds import AlertThresholds
 from nwx.values.timestamps import parse_timestamp, to_timestamp
 
 _SAVE_SECONDS = 5.0
@@ -42,7 +42,7 @@ class MonitorOptions:
     collection: str
     crawl_log: Path | None = None
     interval_seconds: float = 5.0
-    thresholds: Thresholds = field(default_factory=Thresholds)
+    thresholds: AlertThresholds = field(default_factory=AlertThresholds)
     folders: Sequence[Path] = ()
     anew: bool = False
 
@@ -61,9 +61,10 @@ class Monitor:
     clock: Callable[[], datetime] = present
     disk_usage: Callable[[Path], DiskSpace | None] = field(default=lambda path: disk_space(path))
     _state: MonitorState = field(init=False)
-    _log: LogSource | None = field(init=False)
+    _log: NewLogLines | None = field(init=False)
     _ownership: Ownership = field(init=False)
     _saved: float = field(init=False)
+    _is_whole: bool = field(init=False, default=True)
 
     def __post_init__(self) -> None:
         """Read the state; raises UsageError where another monitor of this name runs."""
@@ -71,7 +72,7 @@ class Monitor:
         interval = options.interval_seconds
         self._ownership = Ownership(blobs, options.name, self.clock, interval)
         self._ownership.renew()
-        self._log = LogSource(options.crawl_log) if options.crawl_log else None
+        self._log = NewLogLines(options.crawl_log) if options.crawl_log else None
         self._state = self._fitting(None if options.anew else read_state(blobs, options.name))
         self._saved = time.monotonic()
         for alert in self._state.alerts:
@@ -91,9 +92,14 @@ class Monitor:
         """Count what is new, and return the report; a log that cannot be read is noted in it.
 
         Raises EngineError where the archive cannot be used, UsageError where
-        another monitor has taken over.
+        another monitor has taken over. What a look that failed had counted is
+        forgotten, and counted again.
         """
         now = self.clock()
+        if not self._is_whole:
+            stored = read_state(self.engine.quality_index(), self.options.name)
+            self._state = self._fitting(stored)
+        self._is_whole = False
         state = self._state
         state.interval_seconds = self.options.interval_seconds
         state.sums.latest = to_timestamp(now + _LATE)
@@ -101,11 +107,12 @@ class Monitor:
         until = self.engine.capture_mark()
         if self._read_log(stopping):
             self._read_captures(until, stopping)
-        state.looked = to_timestamp(now)
+        self._state.looked = to_timestamp(now)
         self._count_queue()
         self._alert(now)
         self._save()
-        return state.report()
+        self._is_whole = True
+        return self._state.report()
 
     def _read_log(self, stopping: Callable[[], bool]) -> bool:
         """Count what is new in the log; return whether all of it was counted."""
@@ -118,7 +125,7 @@ class Monitor:
         return not stopping()
 
     def _read_captures(self, until: str, stopping: Callable[[], bool]) -> None:
-        source = CaptureSource(self.engine)
+        source = NewCaptures(self.engine)
 
         def pause() -> bool:
             self._save_at_times()
@@ -161,7 +168,7 @@ class Monitor:
         state, thresholds = self._state, self.options.thresholds
         self._note_told(now)
         newest = parse_timestamp(state.sums.last) if state.sums.last else now
-        around = Surroundings(
+        around = CrawlSurroundings(
             now if self._log else min(newest, now),
             state.queue.get("queued", state.queue.get("waiting")),
             self._disks(),
@@ -215,7 +222,8 @@ class Monitor:
         if self.notices:
             self.notices.finish(seconds)
             self._note_told(self.clock())
-        self._save()
+        if self._is_whole:
+            self._save()
         self._ownership.end()
 
 

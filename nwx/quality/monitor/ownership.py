@@ -5,7 +5,7 @@ import secrets
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 import msgspec
@@ -50,6 +50,8 @@ class Ownership:
                 f"end it first"
             )
         moment = to_timestamp(self.clock())
+        if other is not None and other.token == self._token and moment < _later(other.seen):
+            return
         own = _Owner(socket.gethostname(), os.getpid(), self._token, moment, self.interval_seconds)
         self.blobs.put_state(self._key, msgspec.json.encode(own))
 
@@ -75,6 +77,11 @@ class Ownership:
             return _runs(other.pid)
         silent = (self.clock() - parse_timestamp(other.seen)).total_seconds()
         return silent < max(_LOOKS * other.interval_seconds, _LEAST_SECONDS)
+
+
+def _later(seen: str) -> str:
+    """Return until when a word of an owner is fresh enough."""
+    return to_timestamp(parse_timestamp(seen) + timedelta(seconds=_LEAST_SECONDS / 3))
 
 
 def _runs(pid: int) -> bool:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from nwx.quality.monitor.host_sums import HostSums
 from nwx.quality.monitor.report import AlertKind
 from nwx.quality.monitor.sums import Sums
-from nwx.quality.monitor.thresholds import Limit, Thresholds
+from nwx.quality.monitor.thresholds import AlertThresholds, Limit
 from nwx.values.timestamps import parse_timestamp, to_timestamp
 
 _IDLE = timedelta(hours=1)
@@ -16,7 +16,7 @@ _RECENT, _BASE = timedelta(minutes=5), timedelta(minutes=30)
 _MOST_TITLE = 80
 
 
-class Reading(NamedTuple):
+class AlertReading(NamedTuple):
     """A measure that an alert may begin or go on by."""
 
     kind: AlertKind
@@ -44,7 +44,7 @@ class DiskSpace(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class CrawlSurroundings:
     """What is measured beside the sums of a crawl.
 
     `now` is the time by which the rate is judged: the present where a log is
@@ -58,7 +58,9 @@ class Surroundings:
     disks: Mapping[str, DiskSpace] = field(default_factory=dict)
 
 
-def readings(sums: Sums, thresholds: Thresholds, around: Surroundings) -> Iterator[Reading]:
+def readings(
+    sums: Sums, thresholds: AlertThresholds, around: CrawlSurroundings
+) -> Iterator[AlertReading]:
     """Yield what is measured, as far as there is enough to measure by."""
     # A host that was not asked for an hour is not measured any more.
     recent = to_timestamp(parse_timestamp(sums.last) - _IDLE) if sums.last else ""
@@ -70,11 +72,11 @@ def readings(sums: Sums, thresholds: Thresholds, around: Surroundings) -> Iterat
         yield _of_disk(folder, space, thresholds)
 
 
-def _of_host(name: str, host: HostSums, thresholds: Thresholds) -> Iterator[Reading]:
+def _of_host(name: str, host: HostSums, thresholds: AlertThresholds) -> Iterator[AlertReading]:
     recent, denials = host.recent, host.denials
     if recent.fetches >= thresholds.host_fetches:
         silent = recent.unanswered / recent.fetches
-        yield Reading(
+        yield AlertReading(
             AlertKind.SILENT,
             name,
             silent,
@@ -82,7 +84,7 @@ def _of_host(name: str, host: HostSums, thresholds: Thresholds) -> Iterator[Read
             f"no answer to {silent:.0%} of the last requests",
         )
         errors = (recent.errors - recent.unanswered) / recent.fetches
-        yield Reading(
+        yield AlertReading(
             AlertKind.ERRORS,
             name,
             errors,
@@ -94,18 +96,18 @@ def _of_host(name: str, host: HostSums, thresholds: Thresholds) -> Iterator[Read
         message = f"robots.txt denies {denied:.0%} of the last URLs"
         if denials.all_denied:
             message = "robots.txt denies everything"
-        yield Reading(AlertKind.ROBOTS, name, denied, thresholds.robots, message)
+        yield AlertReading(AlertKind.ROBOTS, name, denied, thresholds.robots, message)
     yield from _of_contents(name, host, thresholds)
 
 
-def _of_contents(name: str, host: HostSums, thresholds: Thresholds) -> Iterator[Reading]:
+def _of_contents(name: str, host: HostSums, thresholds: AlertThresholds) -> Iterator[AlertReading]:
     """Measure walls and traps; a host whose pages have all one text is no trap."""
     texts = host.texts
     is_wall = False
     if texts.pages >= thresholds.wall_pages:
         is_wall = texts.share >= thresholds.wall.end
         title = texts.title if len(texts.title) <= _MOST_TITLE else f"{texts.title[:_MOST_TITLE]}…"
-        yield Reading(
+        yield AlertReading(
             AlertKind.WALL,
             name,
             texts.share,
@@ -117,7 +119,7 @@ def _of_contents(name: str, host: HostSums, thresholds: Thresholds) -> Iterator[
         repeated = 0.0 if is_wall or not of_urls else 1 - of_contents / of_urls
         # Where the same URLs are fetched again and again, the same contents are no surprise.
         repeated *= of_urls >= 0.5
-        yield Reading(
+        yield AlertReading(
             AlertKind.TRAP,
             name,
             repeated,
@@ -126,7 +128,9 @@ def _of_contents(name: str, host: HostSums, thresholds: Thresholds) -> Iterator[
         )
 
 
-def _of_rate(sums: Sums, thresholds: Thresholds, around: Surroundings) -> Iterator[Reading]:
+def _of_rate(
+    sums: Sums, thresholds: AlertThresholds, around: CrawlSurroundings
+) -> Iterator[AlertReading]:
     """Measure the last five minutes against the half hour before; the present one is not over."""
     if not sums.last or around.queued == 0:
         return
@@ -140,10 +144,10 @@ def _of_rate(sums: Sums, thresholds: Thresholds, around: Surroundings) -> Iterat
     now = after.captures / recent_minutes
     fall = max(0.0, 1 - now / rate)
     message = f"{now:.1f} captures a minute, {rate:.1f} in the half hour before"
-    yield Reading(AlertKind.RATE, "", fall, thresholds.rate, message)
+    yield AlertReading(AlertKind.RATE, "", fall, thresholds.rate, message)
 
 
-def _of_disk(folder: str, space: DiskSpace, thresholds: Thresholds) -> Reading:
+def _of_disk(folder: str, space: DiskSpace, thresholds: AlertThresholds) -> AlertReading:
     used = 1 - space.free / space.total if space.total else 0.0
     free = space.free / 1e9
     if free < thresholds.disk_gigabytes:
@@ -151,4 +155,4 @@ def _of_disk(folder: str, space: DiskSpace, thresholds: Thresholds) -> Reading:
     elif free < 1.25 * thresholds.disk_gigabytes:
         used = max(used, thresholds.disk.end)
     message = f"{free:.1f} GB are free where {folder} lies, of {space.total / 1e9:.1f} GB"
-    return Reading(AlertKind.DISK, folder, used, thresholds.disk, message)
+    return AlertReading(AlertKind.DISK, folder, used, thresholds.disk, message)

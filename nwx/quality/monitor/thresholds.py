@@ -19,7 +19,7 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True)
-class Thresholds:
+class AlertThresholds:
     """When to alert; the table `[alerts]` of a TOML file has the same names.
 
     Shares are of the last 64 to 128 fetches of a host (`errors` and
@@ -47,7 +47,7 @@ class Thresholds:
     quiet_minutes: float = 5.0
 
 
-def read_thresholds(path: Path) -> Thresholds:
+def read_thresholds(path: Path) -> AlertThresholds:
     """Return the thresholds of a TOML file; what it does not name is as by default.
 
     A limit is a number, or the two of `[begin, end]`; of a number alone the
@@ -61,13 +61,16 @@ def read_thresholds(path: Path) -> Thresholds:
     table = found.get(_TABLE, {})
     if not isinstance(table, dict):
         raise SettingsError(f"{path}: [{_TABLE}] is no table")
-    kinds = {field.name: type(getattr(Thresholds(), field.name)) for field in fields(Thresholds)}
+    kinds = {
+        field.name: type(getattr(AlertThresholds(), field.name))
+        for field in fields(AlertThresholds)
+    }
     values = {}
     for name, value in table.items():
         if name not in kinds:
             raise SettingsError(f"{path}: {name[:80]!r} is no threshold; take {', '.join(kinds)}")
         values[name] = _value(f"{path}: {name}", value, kinds[name])
-    return Thresholds(**values)
+    return AlertThresholds(**values)
 
 
 def _value(place: str, value: Any, kind: type) -> Any:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.bulk.logs.log_files import LogFile, LogFolder, opened
+from nwx.bulk.logs.log_files import LogFile, LogFolder, opened_log
 from tests.unit.bulk.logs.rotated import line, time_of
 
 
@@ -46,7 +46,7 @@ def test_a_file_is_read_from_any_place(tmp_path: Path, packed: bool) -> None:
     text = b"".join(map(line, range(3_000)))
     path = tmp_path / "crawl.log"
     path.write_bytes(gzip.compress(text) if packed else text)
-    with opened(path) as file:
+    with opened_log(path) as file:
         assert file.is_packed == packed
         assert file.read_at(70_000, 1_000) == text[70_000:71_000]
         assert file.read_at(5, 100) == text[5:105]
@@ -60,7 +60,7 @@ def test_what_is_damaged_ends_there(tmp_path: Path) -> None:
     packed = gzip.compress(text)
     path = tmp_path / "crawl.log.gz"
     path.write_bytes(packed[: len(packed) // 2])
-    with opened(path) as file:
+    with opened_log(path) as file:
         found = file.read_at(0, len(text))
         assert file.damage and text.startswith(found) and found != text
 

@@ -27,7 +27,7 @@ def line_time(line: bytes) -> str:
     return _NOT_DIGITS.sub("", text.split(None, 1)[0])[:17]
 
 
-class LogSource:
+class NewLogLines:
     """Adds what a log tells to the state of a monitor."""
 
     def __init__(self, path: Path) -> None:

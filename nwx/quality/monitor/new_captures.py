@@ -22,7 +22,7 @@ Pause = Callable[[], bool]
 """Called between batches; tells whether to stop."""
 
 
-class CaptureSource:
+class NewCaptures:
     """Adds the captures that were stored since the state of a monitor to it."""
 
     def __init__(self, engine: Engine) -> None:

@@ -1,0 +1,135 @@
+"""nwx monitor"""
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nwx.cli.monitor_options import (
+    AlertLines,
+    crawl_collection,
+    monitor_options,
+    taken_monitor_choices,
+    tell_problem,
+)
+from nwx.cli.output import counted, json_text, print_json
+from nwx.cli.signals import stop_signals
+from nwx.keys import check_collection
+from nwx.model import DEFAULT_COLLECTION
+from nwx.settings import Settings
+
+if TYPE_CHECKING:
+    from nwx.quality.monitor.monitor_run import TellReport
+    from nwx.quality.monitor.report import MonitorReport
+
+
+@click.command("monitor")
+@click.argument("name", metavar="[NAME]", required=False, default="")
+@click.option(
+    "--collection",
+    default="",
+    metavar="NAME",
+    help="Collection whose captures are counted.  [default: that of the crawl NAME, else default]",
+)
+@monitor_options
+@click.option(
+    "--folder",
+    "folders",
+    multiple=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Folder whose disk must not get full, beside those of the log and of the archive.",
+)
+@click.option(
+    "--interval",
+    type=click.FloatRange(0.1, 3_600),
+    default=5.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Seconds between two looks.",
+)
+@click.option("--once", is_flag=True, help="Look once, print the report, and exit.")
+@click.option("--anew", is_flag=True, help="Forget what was counted before.")
+@click.option("--json", "as_json", is_flag=True, help="Print each report as a line of JSON.")
+@click.pass_obj
+def command(settings: Settings, /, **given: Any) -> int:
+    """Watch a crawl as it runs: sums by minute and host, and alerts.
+
+    Counts what is new in the archive, whoever imports it, and with --crawl-log
+    what Heritrix logs: pages, bytes, errors, statuses, types, hosts, duplicates
+    and new documents. What both tell is counted once. Runs until Ctrl-C and goes
+    on where it was when it is started again, by NAME: a crawl with a specification,
+    or any name. NAME is by default that of the collection.
+
+    Alerts are printed to standard error when they begin and end. A webhook or a
+    command is told once, when one begins.
+    """
+    from nwx.quality.monitor.monitor_run import run_monitor
+
+    choices = taken_monitor_choices(given)
+    name, collection = _names(settings, given["name"], given["collection"])
+    once, as_json = given["once"], given["as_json"]
+    options = choices.options(
+        settings, name, collection, given["interval"], given["folders"], anew=given["anew"]
+    )
+    channels = choices.channels(settings)
+    with ExitStack() as stack:
+        tell = _teller(stack, once=once, as_json=as_json)
+        received = stack.enter_context(stop_signals())
+        run_monitor(
+            settings, options, channels, tell, tell_problem, lambda: bool(received), once=once
+        )
+    return 0
+
+
+def _names(settings: Settings, name: str, collection: str) -> tuple[str, str]:
+    """Return the name of the monitor, and the collection."""
+    if not collection and name:
+        collection = crawl_collection(settings, name)
+    collection = collection or DEFAULT_COLLECTION
+    check_collection(collection)
+    return name or collection, collection
+
+
+def _teller(stack: ExitStack, *, once: bool, as_json: bool) -> "TellReport":
+    """Return what prints reports."""
+    lines = AlertLines()
+    if as_json:
+        from nwx.quality.monitor.report import monitor_json
+
+        def tell_json(report: "MonitorReport") -> None:
+            if once:
+                print_json(monitor_json(report))
+                return
+            click.echo(json_text(monitor_json(report)))
+            sys.stdout.flush()
+            lines.tell(report)
+
+        return tell_json
+    from nwx.cli.tables.monitor_reports import live_report, print_report
+
+    if once:
+        return print_report
+    if sys.stdout.isatty():
+        return stack.enter_context(live_report())
+
+    def tell_line(report: "MonitorReport") -> None:
+        click.echo(_line(report))
+        sys.stdout.flush()
+        lines.tell(report)
+
+    return tell_line
+
+
+def _line(report: "MonitorReport") -> str:
+    totals = report.totals
+    looked = report.looked
+    queue = "" if report.queued is None else f", {report.queued:,} queued"
+    return (
+        f"{looked[8:10]}:{looked[10:12]}:{looked[12:]} {counted(totals.captures, 'capture')},"
+        f" {counted(totals.pages, 'page')}, {counted(totals.errors, 'error')},"
+        f" {counted(report.archived, 'capture')} in the archive{queue},"
+        f" {counted(len(report.open_alerts), 'alert')}"
+    )

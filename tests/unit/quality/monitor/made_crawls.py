@@ -1,0 +1,118 @@
+"""Lines of logs, and a monitor of a crawl that is made up of them."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from nwx.engine.base import Engine
+from nwx.quality.monitor.monitor import Monitor, MonitorOptions
+from nwx.quality.monitor.notices import Notices
+from nwx.quality.monitor.readings import DiskSpace
+from nwx.quality.monitor.report import Alert, AlertKind, MonitorReport
+from tests.conformance.archive import sha1
+
+BEGIN = datetime(2026, 11, 22, 8, tzinfo=UTC)
+ROOMY = DiskSpace(10**12, 6 * 10**11)
+
+
+def log_line(
+    url: str,
+    time: datetime = BEGIN,
+    status: int = 200,
+    *,
+    size: int = 1_000,
+    mime: str = "text/html",
+    digest: str | None = None,
+    took_ms: int = 20,
+    notes: str = "-",
+) -> str:
+    """Return a line of a crawl.log; the digest is that of the URL."""
+    begun = time - timedelta(milliseconds=took_ms)
+    content = digest or sha1(url)
+    answered = f"{begun:%Y%m%d%H%M%S}000+{took_ms} {content}" if status > 0 else "- -"
+    return (
+        f"{time:%Y-%m-%dT%H:%M:%S}.000Z {status:5} {size if status > 0 else '-':>10} {url} L"
+        f" http://seed.example/ {mime if status > 0 else 'unknown'} #001 {answered} - {notes}\n"
+    )
+
+
+@dataclass
+class Clock:
+    """A time that tests set."""
+
+    now: datetime = BEGIN
+
+    def __call__(self) -> datetime:
+        """Return it."""
+        return self.now
+
+
+@dataclass
+class MadeCrawl:
+    """A crawl of an archive whose log is made up, and its monitor."""
+
+    engine: Engine
+    folder: Path
+    with_log: bool = True
+    clock: Clock = field(default_factory=Clock)
+    notices: Notices | None = None
+    space: DiskSpace = ROOMY
+    collection: str = "web"
+
+    def monitor(self, **options: object) -> Monitor:
+        """Return a monitor of it."""
+        log = self.log if self.with_log else None
+        asked = MonitorOptions("floods", self.collection, log, **options)  # type: ignore[arg-type]
+        return Monitor(self.engine, asked, self.notices, self.clock, lambda _: self.space)
+
+    @property
+    def log(self) -> Path:
+        """The place of its log."""
+        return self.folder / "crawl.log"
+
+    def write(self, lines: Iterable[str]) -> None:
+        """Add lines to the log."""
+        with self.log.open("a", encoding="utf-8") as stream:
+            stream.writelines(lines)
+
+    def minutes(
+        self,
+        monitor: Monitor,
+        count: int,
+        lines_of: Callable[[int, datetime], Iterable[str]],
+    ) -> MonitorReport:
+        """Let minutes pass: of each the lines are written, then the monitor looks."""
+        for _ in range(count):
+            start = self.clock.now
+            number = int((start - BEGIN) / timedelta(minutes=1))
+            self.write(lines_of(number, start))
+            self.clock.now = start + timedelta(minutes=1)
+            report = monitor.look()
+        return report
+
+
+def healthy(number: int, start: datetime) -> list[str]:
+    """Return the lines of a minute of a crawl that goes well, over several hosts."""
+    lines = []
+    for place in range(40):
+        host = f"www{place % 8}.example"
+        time = start + timedelta(seconds=place)
+        path = f"{number}/{place}"
+        status = 404 if place % 10 == 9 else 200
+        lines.append(log_line(f"http://{host}/{path}.html", time, status))
+        if place % 5 == 0:
+            image = log_line(
+                f"http://{host}/{path}.png", time, mime="image/png", digest="sha1:LOGO"
+            )
+            lines.append(image)
+        if place == 7:
+            lines.append(log_line(f"http://dead{number}.example/", time, -2))
+            lines.append(log_line(f"http://{host}/private/{path}", time, -9998))
+            lines.append(log_line(f"dns:{host}", time, 1, mime="text/dns"))
+    return lines
+
+
+def kinds(alerts: Iterable[Alert]) -> set[tuple[AlertKind, str]]:
+    """Return what alerts are about."""
+    return {(alert.kind, alert.host) for alert in alerts}

@@ -1,0 +1,173 @@
+"""Each alert begins on the crawl that is made for it, and none on one that goes well."""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from nwx.engine.open import open_engine
+from nwx.errors import UsageError
+from nwx.quality.monitor.monitor import disk_space
+from nwx.quality.monitor.notices import Notices
+from nwx.quality.monitor.readings import DiskSpace
+from nwx.quality.monitor.report import AlertKind
+from nwx.quality.monitor.state import read_monitor
+from nwx.settings import Settings
+from tests.unit.quality.monitor.made_crawls import BEGIN, MadeCrawl, healthy, kinds, log_line
+from tests.unit.quality.monitor.test_notices import Recorded
+
+SICK = "sick.example"
+
+
+@pytest.fixture
+def crawl(tmp_path: Path) -> Iterator[MadeCrawl]:
+    with open_engine(Settings(str(tmp_path / "archive"))) as engine:
+        yield MadeCrawl(engine, tmp_path)
+
+
+Lines = Callable[[int, datetime], Iterable[str]]
+
+
+def with_host(status: int = 200, digest: str | None = None, count: int = 10) -> Lines:
+    """Return what writes the lines of a healthy crawl, and those of a host that is not."""
+
+    def lines(number: int, start: datetime) -> list[str]:
+        time = start + timedelta(seconds=50)
+        urls = (f"http://{SICK}/{number}/{place}" for place in range(count))
+        return healthy(number, start) + [
+            log_line(url, time, status, digest=digest and f"{digest}{number % 5}") for url in urls
+        ]
+
+    return lines
+
+
+def test_a_crawl_that_goes_well_alerts_nobody(crawl: MadeCrawl) -> None:
+    monitor = crawl.monitor()
+    report = crawl.minutes(monitor, 50, healthy)
+    assert report.alerts == () and report.problems == ()
+    assert report.totals.captures == 50 * 48 and len(report.minutes) in (50, 51)
+    assert report.last.startswith("2026112208") and report.crawl_log == str(crawl.log)
+
+
+@pytest.mark.parametrize(
+    ("kind", "lines"),
+    [
+        (AlertKind.ERRORS, with_host(503)),
+        (AlertKind.ERRORS, with_host(404)),
+        (AlertKind.SILENT, with_host(-4)),
+        (AlertKind.ROBOTS, with_host(-9998)),
+        (AlertKind.TRAP, with_host(digest="sha1:SAME", count=60)),
+    ],
+)
+def test_a_host_that_goes_wrong(crawl: MadeCrawl, kind: AlertKind, lines: Lines) -> None:
+    channel = Recorded()
+    crawl.notices = Notices([channel], pytest.fail)
+    monitor = crawl.monitor()
+    report = crawl.minutes(monitor, 10, lines)
+    assert kinds(report.open_alerts) == {(kind, SICK)}
+    (alert,) = report.alerts
+    assert alert.since < alert.last and SICK not in alert.message and alert.value > 0.5
+    report = crawl.minutes(monitor, 24, with_host(200, count=30))
+    assert report.open_alerts == () and len(report.alerts) == report.alerts_total == 1
+    assert report.alerts[0].cleared
+    monitor.close()
+    assert [notice["kind"] for notice in channel.taken] == [kind]
+    stored = read_monitor(crawl.engine, "floods")
+    assert stored and stored.alerts[0].told
+
+
+def test_a_fall_of_the_rate_ends_with_the_crawl(crawl: MadeCrawl) -> None:
+    monitor = crawl.monitor()
+    crawl.minutes(monitor, 40, healthy)
+    report = crawl.minutes(monitor, 6, lambda *_: [])
+    assert kinds(report.open_alerts) == {(AlertKind.RATE, "")}
+    report = crawl.minutes(monitor, 45, healthy)
+    assert report.open_alerts == () and report.alerts_total == 1
+
+
+def test_a_crawl_that_is_over_falls_without_alert(crawl: MadeCrawl) -> None:
+    monitor = crawl.monitor()
+    crawl.minutes(monitor, 40, healthy)
+    statistics = crawl.folder / "progress-statistics.log"
+    statistics.write_text("2026-11-22T08:40:00Z 900 0 900 1(1) 1(1) 0 0 1 1 0 0 0\n")
+    report = crawl.minutes(monitor, 20, lambda *_: [])
+    assert report.alerts == ()
+    assert (report.queued, report.queue_source) == (0, "heritrix")
+    assert report.queue["downloaded"] == 900
+
+
+def test_a_disk_that_is_nearly_full(crawl: MadeCrawl) -> None:
+    crawl.space = DiskSpace(10**12, 10**10)
+    monitor = crawl.monitor()
+    report = crawl.minutes(monitor, 2, healthy)
+    assert [alert.kind for alert in report.open_alerts] == [AlertKind.DISK]
+    crawl.space = DiskSpace(10**12, 10**11)
+    report = crawl.minutes(monitor, 6, healthy)
+    assert report.open_alerts == ()
+    assert disk_space(crawl.folder) is not None and disk_space(crawl.folder / "nowhere") is None
+
+
+def test_whoever_is_killed_when_each_line_counts_once(crawl: MadeCrawl) -> None:
+    whole = "".join(line for n in range(30) for line in healthy(n, BEGIN + timedelta(minutes=n)))
+    crawl.clock.now = BEGIN + timedelta(minutes=31)
+    crawl.write([whole])
+    monitor = crawl.monitor()
+    wanted = monitor.look()
+    monitor.close()
+    crawl.log.unlink()
+    for step, start in enumerate(range(0, len(whole), 7_919)):
+        middle = start + 4_001
+        crawl.write([whole[start:middle]])
+        monitor = crawl.monitor(anew=step == 0)
+        monitor.look()
+        crawl.write([whole[middle : start + 7_919]])
+        if step % 3 == 1:
+            # It is killed: what it counts from here on is kept nowhere.
+            monitor._read_log(lambda: False)
+            monitor._ownership.end()
+        else:
+            monitor.look()
+            monitor.close()
+        if step % 4 == 0:
+            crawl.log.rename(crawl.log.with_name(f"crawl.log.cp{step:05}"))
+    found = crawl.monitor().look()
+    assert found.totals == wanted.totals and found.minutes == wanted.minutes
+    assert found.hosts == wanted.hosts and found.statuses == wanted.statuses
+    assert found.log_lines == wanted.log_lines and not found.problems
+
+
+def test_one_monitor_of_a_name_at_a_time(crawl: MadeCrawl) -> None:
+    first = crawl.monitor()
+    with pytest.raises(UsageError, match="another monitor of 'floods' runs"):
+        crawl.monitor()
+    first.look()
+    first.close()
+    crawl.monitor().close()
+
+
+def test_another_log_or_collection_is_another_crawl(crawl: MadeCrawl) -> None:
+    crawl.write(healthy(0, BEGIN))
+    monitor = crawl.monitor()
+    assert monitor.look().totals.captures > 0
+    monitor.close()
+    crawl.with_log = False
+    monitor = crawl.monitor()
+    assert monitor.look().totals.captures == 0
+    monitor.close()
+
+
+def test_a_log_that_cannot_be_read_is_noted(
+    crawl: MadeCrawl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monitor = crawl.monitor()
+
+    def refuse(path: Path) -> object:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    crawl.write(healthy(0, BEGIN))
+    monkeypatch.setattr("nwx.bulk.logs.log_follower.LogFile", refuse)
+    report = monitor.look()
+    assert report.problems_total == 1 and "cannot be read" in report.problems[0].message
+    monkeypatch.undo()
+    assert monitor.look().totals.captures > 0
