@@ -108,12 +108,12 @@ def _teller(stack: ExitStack, *, once: bool, as_json: bool) -> "TellReport":
             lines.tell(report)
 
         return tell_json
-    from nwx.cli.tables.monitor_reports import live_report, print_report
+    from nwx.cli.tables.monitor_reports import live_monitor, print_monitor
 
     if once:
-        return print_report
+        return print_monitor
     if sys.stdout.isatty():
-        return stack.enter_context(live_report())
+        return stack.enter_context(live_monitor())
 
     def tell_line(report: "MonitorReport") -> None:
         click.echo(_line(report))

@@ -51,6 +51,10 @@ class _Options:
     monitor: str | None
     as_json: bool
 
+    @property
+    def choices(self) -> AnalysisChoices:
+        return AnalysisChoices(self.nlp, self.spam_hosts, self.triples)
+
 
 @click.command("watch")
 @click.argument("folders", nargs=-1, metavar="DIR...", type=_FOLDER)
@@ -138,7 +142,6 @@ def command(settings: Settings, /, **given: Any) -> int:
 
     monitoring = taken_monitor_choices(given)
     asked = _Options(**given)
-    choices = AnalysisChoices(asked.nlp, asked.spam_hosts, asked.triples)
     _check(asked.folders, asked.completed, asked.failed)
     options = WatchOptions(
         ImportOptions(
@@ -156,7 +159,7 @@ def command(settings: Settings, /, **given: Any) -> int:
         settle_seconds=asked.settle,
     )
     with (
-        listening(settings, asked.steer, choices) as listener,
+        listening(settings, asked.steer, asked.choices) as listener,
         stop_signals() as received,
         _monitor(settings, asked, monitoring),
     ):

@@ -15,13 +15,13 @@ from nwx.quality.monitor.report import HostCounts, MinuteCounts, MonitorReport
 _MINUTES_SHOWN, _HOSTS_SHOWN, _ALERTS_SHOWN, _TYPES_SHOWN = 8, 8, 8, 6
 
 
-def print_report(report: MonitorReport) -> None:
+def print_monitor(report: MonitorReport) -> None:
     """Print a report."""
     console().print(_drawn(report))
 
 
 @contextmanager
-def live_report() -> Iterator[Callable[[MonitorReport], None]]:
+def live_monitor() -> Iterator[Callable[[MonitorReport], None]]:
     """Give a function that shows a report in the place of the one before."""
     with Live(console=console(), auto_refresh=False, vertical_overflow="crop") as live:
 
