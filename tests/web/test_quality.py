@@ -118,7 +118,10 @@ def test_pictures_are_scaled(client: FlaskClient, of: str, size: str) -> None:
     ],
 )
 def test_only_pictures_of_the_page_are_read(client: FlaskClient, id: str, of: str) -> None:
-    assert client.get(f"/quality/picture?id={id}&of={of}").status_code == 404
+    answer = client.get(f"/quality/picture?id={id}&of={of}")
+    assert answer.status_code == 404
+    if id == BROKEN_SCORE or (id, of) == (HOSTILE_SCORE, "crawl"):
+        assert Image.open(io.BytesIO(answer.data)).size == (240, 150)
 
 
 def test_scores_are_linked_where_there_are_any(client: FlaskClient) -> None:

@@ -20,7 +20,7 @@ from webapp.site.question_limits import Export, answer_facets
 blueprint = Blueprint("quality", __name__, url_prefix="/quality")
 
 SCORES_A_PAGE = 25
-GROUP_SHOWN = 12
+GROUP_SHOWN = 8
 FAULTS_SHOWN = 200
 MOST_SCORE_PAGES = 100_000
 SCORE_FORMATS = {"csv": ("text/csv", csv_of_scores), "json": ("application/json", json_of_scores)}
@@ -45,6 +45,8 @@ def show_quality() -> ResponseReturnValue:
         "quality.html",
         view=view,
         totals=totals,
+        known_kinds=[one for one in totals.kinds if one.value in labels.FAULT_LABELS],
+        months=totals.months[::-1],
         scores=scores,
         page=page,
         pages=-(-totals.pages // SCORES_A_PAGE),

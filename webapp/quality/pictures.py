@@ -3,13 +3,16 @@
 Only files that the score of a capture names are read, within bounds.
 """
 
+import io
 import threading
 from enum import StrEnum
+from functools import cache
 from hashlib import blake2b
 
 from cachetools import LRUCache
 from flask import Blueprint, Response, request
 from flask.typing import ResponseReturnValue
+from PIL import Image, ImageDraw
 from werkzeug.exceptions import NotFound
 
 from nwx.engine.quality.quality_index import PlaybackScore
@@ -99,9 +102,22 @@ def quality_picture() -> ResponseReturnValue:
         return response
     try:
         response.set_data(_PICTURES.picture(key, score, of, size))
-    except (SourceError, FormatError) as error:
-        raise NotFound("the picture cannot be read any more") from error
+    except (SourceError, FormatError):
+        # With a picture as its body, which browsers show in the place of the one that is wanted.
+        return Response(_unreadable(), status=404, mimetype=PICTURE_TYPE)
     return response
+
+
+@cache
+def _unreadable() -> bytes:
+    """Return a picture that says that another cannot be read."""
+    image = Image.new("RGB", _BOXES[PictureSize.SMALL], "#f1f3f1")
+    words = "cannot be read"
+    at = (image.width / 2, image.height / 2)
+    ImageDraw.Draw(image).text(at, words, fill="#55625f", font_size=20, anchor="mm")
+    written = io.BytesIO()
+    image.save(written, "WEBP")
+    return written.getvalue()
 
 
 def has_pictures(score: PlaybackScore) -> tuple[PictureOf, ...]:

@@ -12,7 +12,6 @@ from nwx.model import IndexName, IndexStats
 
 if TYPE_CHECKING:
     from nwx.engine.embedded.crawls.index import EmbeddedCrawlIndex
-    from nwx.engine.embedded.quality.database import QualityDatabase
     from nwx.engine.embedded.quality.index import EmbeddedQualityIndex
     from nwx.engine.embedded.queue.database import QueueDatabase
     from nwx.engine.embedded.queue.outbox import EmbeddedOutbox
@@ -49,7 +48,7 @@ class SeparateIndices:
         self._guard = threading.Lock()
         self._crawls: EmbeddedCrawlIndex | None = None
         self._queue: QueueDatabase | None = None
-        self._quality: QualityDatabase | None = None
+        self._quality: EmbeddedQualityIndex | None = None
 
     def facet_store(self) -> EmbeddedFacetStore:
         """Return the store of facets."""
@@ -72,16 +71,16 @@ class SeparateIndices:
             return self._crawls
 
     def quality_index(self) -> "EmbeddedQualityIndex":
-        """Return the index quality."""
+        """Return the index quality, the same each time."""
         from nwx.engine.embedded.quality.database import QualityDatabase
         from nwx.engine.embedded.quality.index import EmbeddedQualityIndex
 
         with self._guard:
             if self._quality is None:
-                self._quality = QualityDatabase(
-                    self._folder, self._make_archive, read_only=self._read_only
+                self._quality = EmbeddedQualityIndex(
+                    QualityDatabase(self._folder, self._make_archive, read_only=self._read_only)
                 )
-            return EmbeddedQualityIndex(self._quality)
+            return self._quality
 
     def crawl_queue(self) -> "EmbeddedCrawlQueue":
         """Return the queue of URLs for crawlers."""

@@ -1,6 +1,9 @@
 """The index quality of an archive in a folder."""
 
+import threading
 from collections.abc import Collection, Iterator, Sequence
+
+from cachetools import LRUCache
 
 from nwx.engine.embedded.quality import rows
 from nwx.engine.embedded.quality.database import QualityDatabase
@@ -16,12 +19,16 @@ from nwx.engine.quality.quality_index import (
 )
 from nwx.model import IndexStats
 
+_TOTALS_KEPT = 64
+
 
 class EmbeddedQualityIndex(QualityIndex):
     """The index quality in a file beside that of the archive, so that no import is in its way."""
 
     def __init__(self, database: QualityDatabase) -> None:
         self._database = database
+        self._guard = threading.Lock()
+        self._counted: LRUCache[tuple[int, QualityFilter], QualityTotals] = LRUCache(_TOTALS_KEPT)
 
     def put(self, scores: Sequence[PlaybackScore]) -> None:
         entries = [quality_entry(score) for score in scores]
@@ -63,7 +70,16 @@ class EmbeddedQualityIndex(QualityIndex):
 
     def totals(self, wanted: QualityFilter = EVERY_SCORE) -> QualityTotals:
         with self._database.reading() as db:
-            return rows.quality_totals(db, wanted) if db else QualityTotals()
+            if db is None:
+                return QualityTotals()
+            key = rows.change_number(db), wanted
+            with self._guard:
+                counted = self._counted.get(key)
+            if counted is None:
+                counted = rows.quality_totals(db, wanted)
+                with self._guard:
+                    self._counted[key] = counted
+            return counted
 
     def pages_missing(self, urlkeys: Collection[str]) -> set[str]:
         with self._database.reading() as db:
@@ -104,3 +120,7 @@ class EmbeddedQualityIndex(QualityIndex):
         with self._database.reading() as db:
             if db is not None:
                 yield from rows.all_entries(db)
+
+    def close(self) -> None:
+        """Let go of the file; what is asked later opens it again."""
+        self._database.close()

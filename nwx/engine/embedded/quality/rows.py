@@ -20,6 +20,7 @@ _FAST_COMPRESSION = 1
 _PUT_SCORE = """
 INSERT INTO scores (id, score, collection, host, domain, month, checked, rules)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
+_CHANGED = "UPDATE changes SET number = number + 1"
 _OF_ONE = ("contents", "kinds", "missing", "scores")
 _ORDERS = {
     QualityOrder.WORST: "{}.score, {}.id",
@@ -30,8 +31,9 @@ _FIELDS = ("collection", "host", "domain", "month")
 
 def put_entries(db: sqlite3.Connection, entries: Iterable[IndexEntry]) -> None:
     """Store entries in the place of those of the same ids."""
+    db.execute(_CHANGED)
     for entry in entries:
-        remove_scores(db, [entry["id"]])
+        _remove(db, entry["id"])
         text = (entry.get(name, "") for name in (*_FIELDS, "checked", "rules"))
         num = db.execute(_PUT_SCORE, (entry["id"], entry["score"], *text)).lastrowid
         packed = zlib.compress(msgspec.json.encode(entry), _FAST_COMPRESSION)
@@ -44,14 +46,23 @@ def put_entries(db: sqlite3.Connection, entries: Iterable[IndexEntry]) -> None:
 
 def remove_scores(db: sqlite3.Connection, ids: Iterable[str]) -> int:
     """Remove the scores of captures; return how many there were."""
-    removed = 0
-    for id in ids:
-        row = db.execute("SELECT num FROM scores WHERE id = ?", (id,)).fetchone()
-        if row is not None:
-            removed += 1
-            for table in _OF_ONE:
-                db.execute(f"DELETE FROM {table} WHERE num = ?", row)
-    return removed
+    db.execute(_CHANGED)
+    return sum(_remove(db, id) for id in ids)
+
+
+def _remove(db: sqlite3.Connection, id: str) -> bool:
+    row = db.execute("SELECT num FROM scores WHERE id = ?", (id,)).fetchone()
+    if row is None:
+        return False
+    for table in _OF_ONE:
+        db.execute(f"DELETE FROM {table} WHERE num = ?", row)
+    return True
+
+
+def change_number(db: sqlite3.Connection) -> int:
+    """Return a number that grows with each change of scores."""
+    (number,) = db.execute("SELECT number FROM changes").fetchone()
+    return int(number)
 
 
 def score_entries_of(db: sqlite3.Connection, ids: Collection[str]) -> Iterator[IndexEntry]:

@@ -1,0 +1,78 @@
+"""The pages of quality in a real browser: the slider, narrow screens, and without scripts."""
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.web.checked_archive import HOME_SCORE
+from tests.web.test_browser import CONTRAST
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+NARROW = {"width": 320, "height": 700}
+CHECKED = f"/quality/page?id={HOME_SCORE}"
+LIST = "/quality?site=blog.example.com"
+PICTURES_ARE_SHOWN = "[...document.images].every((one) => one.complete && one.naturalWidth > 0)"
+
+
+def shown_part(page: Page) -> str:
+    found: str = page.locator(".slider-above").evaluate("(one) => one.style.clipPath")
+    return found
+
+
+def test_the_slider_works_by_keyboard_and_pointer(page: Page, server: str) -> None:
+    page.goto(server + CHECKED)
+    slider = page.get_by_role("slider", name="Playback to the left")
+    expect(slider).to_be_visible()
+    assert shown_part(page) == "inset(0px 50% 0px 0px)"
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    assert shown_part(page) == "inset(0px 49% 0px 0px)"
+    page.keyboard.press("Home")
+    assert shown_part(page) == "inset(0px 100% 0px 0px)"
+    expect(slider).to_have_attribute("aria-valuetext", "0 % playback")
+    pictures = page.locator(".slider-pictures")
+    box = pictures.bounding_box()
+    assert box is not None
+    pictures.click(position={"x": box["width"] * 0.25, "y": box["height"] / 2})
+    expect(slider).to_have_value("25")
+    assert page.evaluate(PICTURES_ARE_SHOWN)
+
+
+@pytest.mark.parametrize("address", [LIST, CHECKED])
+def test_pages_fit_a_narrow_screen(page: Page, server: str, address: str) -> None:
+    page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+    page.goto(server + address)
+    assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
+
+
+@pytest.mark.parametrize("address", [LIST, CHECKED])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_stand_out(browser: Browser, server: str, address: str, scheme: str) -> None:
+    context = browser.new_context(color_scheme=scheme)  # type: ignore[arg-type]
+    page = context.new_page()
+    page.goto(server + address)
+    assert page.evaluate(CONTRAST)["faults"] == []
+    context.close()
+
+
+def test_pages_are_chosen_by_what_they_share(page: Page, server: str) -> None:
+    page.goto(f"{server}/quality?site=example.com")
+    page.get_by_role("link", name="Far in time").first.click()
+    page.wait_for_url("**kind=far*")
+    page.get_by_role("link", name="2016-06").click()
+    page.wait_for_url("**month=2016-06*")
+    expect(page.locator(".checked-page").first).to_contain_text("Far in time")
+    page.locator(".checked-url").first.press("Enter")
+    expect(page.locator("h1")).to_contain_text("blog.example.com/")
+
+
+def test_without_scripts_pictures_stand_side_by_side(browser: Browser, server: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(server + CHECKED)
+    expect(page.locator("#slider")).to_be_hidden()
+    boxes = [page.locator(".shot").nth(number).bounding_box() for number in range(3)]
+    assert len({round(box["y"]) for box in boxes if box}) == 1
+    for name in ("crawl", "playback", "difference"):
+        expect(page.locator(f".shots img[src*='of={name}']")).to_be_visible()
+    context.close()
