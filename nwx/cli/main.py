@@ -39,6 +39,7 @@ GROUPS = {
         "kibana": "Print data views, charts and a dashboard for Kibana.",
     },
     "Quality": {
+        "check-playback": "Render pages in playback, and compare them with their crawl.",
         "quality": "List how captured pages play, the worst first.",
     },
     "Deduplicate": {

@@ -13,7 +13,7 @@ class FaultKind(StrEnum):
     LEAK = "leak"
     """The page asked for something outside the archive; it got nothing."""
     CONSOLE = "console"
-    """Scripts ended with errors that they did not have in the crawl, where that is known."""
+    """Scripts had more errors than in the crawl, or some where resources are missing."""
     REDIRECT_LOOP = "redirect_loop"
     """The page redirects to itself without end."""
     FAR = "far"

@@ -13,7 +13,6 @@ from nwx.values.fault_kinds import FaultKind
 
 MOST_DETAIL_CHARACTERS = 200
 
-_SHOWN_MESSAGES = 1
 _OF_NETWORK = "Failed to load resource"
 _REFUSED = (
     *("dialogs", "downloads", "popups", "prints"),
@@ -47,12 +46,13 @@ class PageEvidence:
 def page_faults(evidence: PageEvidence) -> list[Fault]:
     """Return what is wrong with a page, the page as a whole first, then resource by resource."""
     render = evidence.render
+    lost = list(resource_faults(evidence.suspects, evidence.statuses))
     return [
         *_of_page(render),
-        *resource_faults(evidence.suspects, evidence.statuses),
+        *lost,
         *(Fault(FaultKind.LEAK, url) for url in dict.fromkeys(render.leaks)),
         *_far(evidence.distances),
-        *_console(render, evidence.info),
+        *_console(render, evidence.info, has_lost=bool(lost)),
         *_refused(render.refused),
     ]
 
@@ -62,7 +62,7 @@ def resource_faults(found: Iterable[Suspect], statuses: Mapping[str, int]) -> It
     for one in found:
         archived = statuses.get(one.urlkey)
         if archived is None and not one.is_archived:
-            detail = "" if one.was_asked else "loaded in the crawl, not asked for in playback"
+            detail = "" if one.was_asked else "loaded in the crawl, and not in the archive"
             yield Fault(FaultKind.MISSING, one.url, one.status or None, detail)
         elif one.is_archived or (archived or 0) >= FIRST_BAD:
             if one.was_good:
@@ -88,13 +88,16 @@ def _far(distances: Distances) -> Iterator[Fault]:
         yield Fault(FaultKind.FAR, far.url, far.status, f"{abs(days):,.0f} days {when} the page")
 
 
-def _console(render: PageRender, info: PageInfo | None) -> Iterator[Fault]:
-    """Yield a fault for errors of scripts; where those of the crawl are counted, for more alone."""
+def _console(render: PageRender, info: PageInfo | None, *, has_lost: bool) -> Iterator[Fault]:
+    """Yield a fault for errors of scripts that the page may not have had in its crawl.
+
+    These are more than the crawl's browser counted, or beside resources
+    that are missing: pages have errors of their own too.
+    """
     known = info.js_errors if info else None
-    if known is not None and render.js_errors <= known:
-        return
+    is_more = known is not None and render.js_errors > known
     errors = [text for text in render.console_errors if not text.startswith(_OF_NETWORK)]
-    if errors:
+    if errors and (is_more or has_lost):
         more = f" (1 of {len(errors)})" if len(errors) > 1 else ""
         yield Fault(FaultKind.CONSOLE, detail=_cut(errors[0]) + more)
 

@@ -56,7 +56,8 @@ def suspects(render: PageRender, info: PageInfo | None) -> Suspects:
 
     `info` is what the crawl's browser loaded, where that is known. What it
     got and the page in playback did not even ask for is among them: a
-    script that is missing asks for nothing.
+    script that is missing asks for nothing. So is what has a query: players
+    answer with captures of another query where they have none.
     """
     crawl = _by_key(info) if info else None
     played = _played(render)
@@ -126,8 +127,10 @@ def _tells_nothing(url: str, type: str, render: PageRender, *, has_list: bool) -
 def _unasked(
     crawl: Mapping[str, PageResource], played: Mapping[str, PlayedResource]
 ) -> Iterator[Suspect]:
+    """Yield what the crawl loaded and playback did not ask for, or may have from another query."""
     for key, one in crawl.items():
-        if key not in played and not _is_bad(one.status) and _is_shown(one):
+        is_sure = key in played and (_is_bad(played[key].status) or "?" not in key)
+        if not is_sure and not _is_bad(one.status) and _is_shown(one):
             yield Suspect(one.url, key, 0, one.type.lower(), False, True, was_asked=False)
 
 

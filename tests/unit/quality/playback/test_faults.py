@@ -75,22 +75,37 @@ def test_a_leak_counts_once_for_each_address() -> None:
     ]
 
 
-def test_errors_of_scripts_are_compared_with_those_of_the_crawl() -> None:
-    errors = PageRender(
-        TASK,
-        console_errors=("Failed to load resource: 404", "x is not defined", "y" * 999),
-        js_errors=2,
-    )
-    (fault,) = _faults(errors)
-    assert fault == Fault(FaultKind.CONSOLE, detail="x is not defined (1 of 2)")
-    assert _faults(errors, PageInfo("", "", (), js_errors=2)) == []
-    assert len(_faults(errors, PageInfo("", "", (), js_errors=1))) == 1
-    assert len(_faults(errors, PageInfo("", "", (), js_errors=None))) == 1
-    assert _faults(PageRender(TASK, console_errors=("Failed to load resource: 404",))) == []
+ERRORS = PageRender(
+    TASK,
+    console_errors=("Failed to load resource: 404", "x is not defined", "y" * 999),
+    js_errors=2,
+)
+
+
+def _console(render: PageRender, known: int | None, *lost: Suspect) -> list[Fault]:
+    info = PageInfo("", "", (), js_errors=known)
+    faults = page_faults(PageEvidence(render, info, lost, {}, Distances()))
+    return [fault for fault in faults if fault.kind == FaultKind.CONSOLE]
+
+
+def test_more_errors_of_scripts_than_in_the_crawl_are_a_fault() -> None:
+    assert _console(ERRORS, 1) == [Fault(FaultKind.CONSOLE, detail="x is not defined (1 of 2)")]
+    assert _console(ERRORS, 2) == []
+
+
+def test_errors_that_may_be_the_page_s_own_count_beside_what_is_missing() -> None:
+    assert _console(ERRORS, None) == []
+    assert len(_console(ERRORS, None, _suspect())) == 1
+    assert len(_console(ERRORS, 2, _suspect())) == 1
+
+
+def test_messages_of_the_network_are_no_errors_of_scripts() -> None:
+    network = PageRender(TASK, console_errors=("Failed to load resource: 404",), js_errors=1)
+    assert _console(network, 0, _suspect()) == []
 
 
 def test_details_are_cut() -> None:
-    (fault,) = _faults(PageRender(TASK, console_errors=("x" * 999,)))
+    (fault,) = _console(PageRender(TASK, console_errors=("x" * 999,), js_errors=1), 0)
     assert len(fault.detail) < 250
 
 

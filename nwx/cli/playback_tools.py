@@ -1,0 +1,77 @@
+"""What checks of playback need beside a browser: the player, and a file for renders."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nwx.cli.output import clean
+from nwx.settings import Settings
+
+if TYPE_CHECKING:
+    from nwx.model import Comparison, RenderPlace
+    from nwx.quality.browser.page_render import PageRender
+    from nwx.quality.browser.targets import PlaybackTarget
+    from nwx.quality.playback.check import StoreRender
+
+_ANSWER_SECONDS = 10.0
+_FOLDER, _FOLDER_HERE = "renders", "nwx-renders"
+
+
+@contextmanager
+def playback_target(settings: Settings, playback: str) -> "Iterator[PlaybackTarget]":
+    """Give playback at an address, or one that is started for this and ends with it."""
+    from nwx.quality.browser.targets import ArchivePlayback
+
+    if playback:
+        yield ArchivePlayback(playback)
+        return
+    from webapp.server.local_playback import local_playback
+
+    with local_playback(settings) as prefix:
+        yield ArchivePlayback(prefix)
+
+
+def player_answers(target: "PlaybackTarget") -> bool:
+    """Tell whether anything listens where playback is."""
+    host, _, port = target.allowed.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _ANSWER_SECONDS).close()
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def kept_renders(
+    settings: Settings, out: Path | None, comparison: bool, *, kept: bool = True
+) -> "Iterator[StoreRender]":
+    """Give what writes renders to a WARC file, which is made with the first one."""
+    if not kept:
+        yield lambda render, compared: None
+        return
+    from nwx.quality.render_files.render_writer import RenderWriter
+    from nwx.values.render_names import RenderKind
+
+    path = out or _usual_file(settings)
+    with RenderWriter(path) as writer:
+
+        def store(render: "PageRender", compared: "Comparison") -> "RenderPlace | None":
+            written = writer.write(render, compared if comparison else None)
+            return written.places.get(RenderKind.VIEW)
+
+        yield store
+
+
+def _usual_file(settings: Settings) -> Path:
+    """Return a new file beside the archive, or here where that is on a server, and say so."""
+    name = f"playback-{datetime.now(UTC):%Y%m%d%H%M%S}.warc.gz"
+    if "://" not in settings.engine:
+        return Path(settings.engine).absolute() / _FOLDER / name
+    path = Path(_FOLDER_HERE).absolute() / name
+    click.echo(f"nwx: renders are written to {clean(str(path))}", err=True)
+    return path
