@@ -18,8 +18,6 @@ from tests.golden.browsertrix.pairs import RESOURCES, TEXTS, pictures, png
 
 EXPECTED = json.loads(NUMBERS.read_text(encoding="utf-8"))
 PICTURES = pictures()
-BLENDED = {"transparent both": 0.001}
-"""How much matches of pictures differ that no browser makes: colours are blended otherwise."""
 
 
 def test_all_pairs_have_numbers() -> None:
@@ -37,7 +35,7 @@ def test_the_match_of_screenshots_is_the_same(name: str) -> None:
     crawl, played = map(png, PICTURES[name])
     expected = EXPECTED["pictures"][name]["screenshotMatch"]
     found = screenshot_match(crawl, played).match
-    assert found == pytest.approx(expected, abs=BLENDED.get(name, 1e-12))
+    assert found == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", TEXTS)

@@ -8,6 +8,7 @@ import pybind11_pixelmatch as pixelmatch
 from numpy.typing import NDArray
 from PIL import Image
 
+from nwx.quality.measures.blended_pixels import differing_pixels, has_transparency
 from nwx.quality.pictures.decoder import decoded
 
 THRESHOLD = 0.1
@@ -77,10 +78,17 @@ def _top(picture: Image.Image, height: int) -> Image.Image:
 
 def _equal_pixels(first: Image.Image, second: Image.Image) -> float:
     width = min(first.width, second.width)
-    pixels = [np.asarray(_on_canvas(each, width)) for each in (first, second)]
-    different = _differing(pixels[0], pixels[1], np.zeros_like(pixels[0]))
+    pixels = [_left_part(each, width) for each in (first, second)]
+    if any(map(has_transparency, pixels)):
+        different = differing_pixels(pixels[0], pixels[1], THRESHOLD)
+    else:
+        different = _differing(pixels[0], pixels[1], np.zeros_like(pixels[0]))
     equal = width * first.height - different
     return equal / (max(first.width, second.width) * first.height)
+
+
+def _left_part(picture: Image.Image, width: int) -> _Pixels:
+    return np.asarray(picture.convert("RGBA").crop((0, 0, width, picture.height)))
 
 
 def _differing(first: _Pixels, second: _Pixels, drawn: _Pixels) -> int:

@@ -50,6 +50,7 @@ def pictures() -> dict[str, tuple[Pixels, Pixels]]:
         "half transparent": (page, _alpha(page, 128)),
         "transparent and white": (_alpha(_plain(0), 0), _plain(255)),
         "transparent both": (_alpha(noise, 90), _alpha(_noise("b"), 200)),
+        "smooth edges on nothing": (_cut_out(_disc(4)), _noisy(_ramp(), 20)),
         "one column": (noise[:, :1], _noise("b")[:, :1]),
         "one row": (noise[:1], _noise("b")[:1]),
         "a single pixel": (noise[:1, :1], _noise("b")[:1, :1]),
@@ -150,6 +151,14 @@ def _hard(pixels: Pixels) -> Pixels:
 def _alpha(pixels: Pixels, alpha: int) -> Pixels:
     seen = pixels.copy()
     seen[..., 3] = alpha
+    return seen
+
+
+def _cut_out(pixels: Pixels) -> Pixels:
+    """Return a picture whose light parts are transparent, as screenshots without a background."""
+    seen = pixels.copy()
+    seen[..., 3] = 255 - pixels[..., 0]
+    seen[..., :3] = _ramp()[..., :3]
     return seen
 
 
