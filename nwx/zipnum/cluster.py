@@ -1,30 +1,25 @@
 """A ZipNum cluster for reading: the lines between two keys."""
 
-from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
 from typing import Self
 
-from isal import igzip_lib
-
-from nwx.cdx.files import MAX_LINE_BYTES
 from nwx.cdx.zipnum_index import ZipNumBlock
 from nwx.errors import FormatError, SourceError
-from nwx.values.codings import INFLATE_ERRORS
 from nwx.zipnum.block_index import BlockIndex
+from nwx.zipnum.block_text import BlockText, RecentBlocks, block_lines
 from nwx.zipnum.places import INDEX_ENDS, ClusterPlaces, WaczPlaces
 from nwx.zipnum.remote_bytes import LocalFile, Paged, StoredBytes, is_remote, open_address
 
-MOST_INFLATED_BYTES = 1 << 28
-"""Blocks that inflate to more are bombs."""
-
-_PIECE_BYTES = 1 << 16
 _MOST_BLOCKS_AT_ONCE = 16
 _MOST_BYTES_AT_ONCE = 4 << 20
+_RECENT_BYTES = 32 << 20
 
 
 class Cluster:
@@ -43,13 +38,21 @@ class Cluster:
         self._stored = stored
         self._parts: dict[str, StoredBytes] = {}
         self._lock = Lock()
+        self._recent = RecentBlocks(_RECENT_BYTES)
 
     def lines(self, start: bytes = b"", end: bytes | None = None) -> Iterator[bytes]:
         """Yield the lines, without newlines, with start <= line < end, in order.
 
-        Compared as bytes; None for `end` is the end of the index.
+        Compared as bytes; None for `end` is the end of the index. Where one
+        block has all of them, as of a URL, what is inflated of it is kept for
+        the next look-ups: a page and its images are mostly in one.
         """
-        yield from self.lines_of(self.blocks(start, end), start, end)
+        blocks = self.blocks(start, end)
+        first = list(islice(blocks, 2))
+        if len(first) == 1:
+            yield from self._recent.get(first[0], partial(self._text, first[0])).lines(start, end)
+        else:
+            yield from self.lines_of(chain(first, blocks), start, end)
 
     def blocks(self, start: bytes = b"", end: bytes | None = None) -> Iterator[ZipNumBlock]:
         """Yield the blocks that can hold such lines, in order."""
@@ -130,6 +133,9 @@ class Cluster:
             begin = block.offset - first.offset
             yield block, data[begin : begin + block.length]
 
+    def _text(self, block: ZipNumBlock) -> BlockText:
+        return BlockText(self.read(block), self._place(block))
+
     def _place(self, block: ZipNumBlock) -> str:
         return f"{self.name}: block at {block.offset} of {block.part}"
 
@@ -198,56 +204,6 @@ def _opened(stored: StoredBytes, places: Callable[[], ClusterPlaces | WaczPlaces
     except (FormatError, SourceError):
         stored.close()
         raise
-
-
-def block_lines(
-    data: bytes, start: bytes = b"", end: bytes | None = None, place: str = "a block"
-) -> Iterator[bytes]:
-    """Yield the lines between two keys of a stored block, inflated only as far as is needed.
-
-    Raises FormatError on what is no gzip member, or torn, or too large.
-    """
-    rest = b""
-    for piece in inflated(data, place):
-        text = rest + piece if rest else piece
-        cut = text.rfind(b"\n")
-        rest = text[cut + 1 :]
-        if len(rest) > MAX_LINE_BYTES:
-            raise FormatError(f"{place}: a line of more than {MAX_LINE_BYTES} bytes")
-        if cut < 0:
-            continue
-        last = text[text.rfind(b"\n", 0, cut) + 1 : cut]
-        if last < start:
-            continue
-        lines = text[:cut].split(b"\n")
-        begin = bisect_left(lines, start) if start else 0
-        stop = len(lines) if end is None or last < end else bisect_left(lines, end)
-        yield from lines[begin:stop]
-        if stop < len(lines):
-            return
-    if rest and rest >= start and (end is None or rest < end):
-        yield rest
-
-
-def inflated(data: bytes, place: str) -> Iterator[bytes]:
-    """Yield what a stored block holds, piece by piece; raises FormatError where it is damaged."""
-    decoder = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
-    size, given = 0, data
-    while not decoder.eof:
-        try:
-            piece = decoder.decompress(given, _PIECE_BYTES)
-        except INFLATE_ERRORS as error:
-            raise FormatError(f"{place}: the gzip member is damaged ({error})") from error
-        given = b""
-        size += len(piece)
-        if size > MOST_INFLATED_BYTES:
-            raise FormatError(f"{place}: it inflates to more than {MOST_INFLATED_BYTES} bytes")
-        if piece:
-            yield piece
-        elif not decoder.eof and decoder.needs_input:
-            raise FormatError(
-                f"{place}: the gzip member is cut off; the index tells a wrong length"
-            )
 
 
 def _is_next(group: list[ZipNumBlock], block: ZipNumBlock) -> bool:

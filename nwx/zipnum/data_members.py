@@ -8,7 +8,7 @@ from pathlib import Path
 from isal import igzip_lib
 
 from nwx.values.codings import INFLATE_ERRORS
-from nwx.zipnum.cluster import MOST_INFLATED_BYTES
+from nwx.zipnum.block_text import MOST_INFLATED_BYTES
 from nwx.zipnum.remote_bytes import LocalFile, StoredBytes
 
 _MAGIC = b"\x1f\x8b\x08"
