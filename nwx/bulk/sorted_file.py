@@ -8,7 +8,7 @@ from nwx.errors import FormatError
 MAX_SORTED_LINE_BYTES = 1 << 20
 """Longer lines are no lines of a sorted file."""
 
-_PROBE_BYTES = 1 << 12
+_PROBE_BYTES = 1 << 10
 _MOST_BYTES = 1 << 18
 
 
