@@ -141,7 +141,7 @@ async def _render(
     await visit.run(browser, keeper.user_agent)
     watch.visit = None
     render = visit.render()
-    if visit.watch.must_leave and not render.problem.startswith("navigation"):
+    if render.problem and not render.problem.startswith("navigation"):
         await keeper.end()
     return render
 

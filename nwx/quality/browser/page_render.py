@@ -39,11 +39,12 @@ class PageRender:
     is none. `leaks` are addresses outside the archive that the page asked
     for; nothing came of these. `refused` counts, by kind, what was not
     allowed: dialogs, downloads, popups, prints, service_workers, sockets,
-    webrtc, and what was cut: requests, text, dom, height; `unsettled` tells
-    that the network never became quiet. `js_errors` counts what the page
-    logged as errors itself, as Browsertrix does; `console_errors` are their
-    texts and those of uncaught exceptions, bounded. `problem` is why the
-    visit ended early, "" where it did not: timeout, crash, memory, bytes,
+    webrtc, and what was cut: requests, text, dom, height, scrolling;
+    `unloaded` and `unsettled` tell that the page, or its network, did not
+    come to rest. `js_errors` counts what the page logged as errors itself,
+    as Browsertrix does; `console_errors` are their texts and those of
+    uncaught exceptions, bounded. `problem` is why the visit ended early, ""
+    where it did not: timeout, crash, memory, bytes,
     dialogs, redirect loop, download, or navigation with the browser's words.
     """
 

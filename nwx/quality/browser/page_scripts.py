@@ -5,6 +5,9 @@ import json
 MOST_REPORTS = 50
 """Of each kind a document reports so many."""
 
+MOST_LOGGED = 1_000
+"""So many messages of each level a document may write to the console."""
+
 _GUARDS = """(() => {
   const report = globalThis[NAME];
   const counts = Object.create(null);
@@ -26,6 +29,24 @@ _GUARDS = """(() => {
   put(globalThis, "print", function () { tell("prints"); });
   for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection"])
     if (name in globalThis) put(globalThis, name, refused("webrtc"));
+  const counted = (base) => new Proxy(base, {construct(of, given, as) {
+    tell("sockets", given[0]);
+    return Reflect.construct(of, given, as);
+  }});
+  if ("WebSocket" in globalThis) {
+    let socket = counted(globalThis.WebSocket);
+    Object.defineProperty(globalThis, "WebSocket", {configurable: true, get: () => socket,
+      set(value) { socket = typeof value === "function" ? counted(value) : value; }});
+  }
+  for (const name of ["debug", "error", "info", "log", "trace", "warn"]) {
+    const write = console[name];
+    let lines = 0;
+    put(console, name, function (...given) {
+      if (++lines > MOST_LINES) return;
+      write.apply(console, given.slice(0, 10).map(
+        (each) => typeof each === "string" ? each.slice(0, 2000) : each));
+    });
+  }
   if ("WebTransport" in globalThis) put(globalThis, "WebTransport", refused("sockets"));
   if (globalThis.ServiceWorkerContainer)
     put(ServiceWorkerContainer.prototype, "register", function (where) {
@@ -85,7 +106,11 @@ TITLE = "String(document.title).slice(0, 1000)"
 
 def guard_script(name: str) -> str:
     """Return the script that every document begins with; it reports through a binding `name`."""
-    return _GUARDS.replace("NAME", json.dumps(name)).replace("MOST", str(MOST_REPORTS))
+    values = {"NAME": json.dumps(name), "MOST_LINES": MOST_LOGGED, "MOST": MOST_REPORTS}
+    script = _GUARDS
+    for word, value in values.items():
+        script = script.replace(word, str(value))
+    return script
 
 
 def dom_script(most_characters: int) -> str:

@@ -39,7 +39,7 @@ class Deadline:
         while not running.done():
             if time.monotonic() > until:
                 self._watch.leave("timeout")
-            if self._watch.must_leave:
+            if self._watch.problem:
                 running.cancel()
                 raise LeavePageError
             await asyncio.wait([running], timeout=GLANCE_SECONDS)

@@ -83,7 +83,7 @@ class PageVisit:
         finally:
             self._gateway.traffic = None
             self._gateway.cut()
-            if context is not None and not self.watch.must_leave:
+            if context is not None and not self.watch.problem:
                 await self._close(context)
 
     async def _close(self, context: "BrowserContext") -> None:
@@ -203,7 +203,7 @@ class PageVisit:
         until = self._deadline.began + seconds
         while await session.evaluate("document.readyState", seconds) != "complete":
             if time.monotonic() > until:
-                self.watch.note_problem("timeout")
+                self.watch.refused["unloaded"] += 1
                 return
             await asyncio.sleep(GLANCE_SECONDS)
 
@@ -212,7 +212,7 @@ class PageVisit:
         until = min(time.monotonic() + self._options.settle_seconds, self._deadline.until)
         quiet_since = time.monotonic()
         while (now := time.monotonic()) - quiet_since < self._options.quiet_seconds:
-            if self.watch.must_leave:
+            if self.watch.problem:
                 raise LeavePageError
             if now > until:
                 self.watch.refused["unsettled"] += 1

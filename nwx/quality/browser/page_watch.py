@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MOST_PLAYED = 3_000
 MOST_LEAKS = 500
 MOST_ERRORS = 100
-MOST_DIALOGS = 50
+MOST_DIALOGS = 200
 MOST_NAVIGATIONS = 20
 _MOST_CHARACTERS = 2_000
 _ERROR_CHARACTERS = 500
@@ -45,26 +45,15 @@ class PageWatch:
         self.capture_timestamp = ""
         self.status = 0
         self._problem = ""
-        self._must_leave = False
 
     @property
     def problem(self) -> str:
-        """What went wrong first, "" while nothing has."""
+        """Why the page must be left, "" while it need not."""
         return self._problem or ("bytes" if self._traffic.excess == "bytes" else "")
 
-    @property
-    def must_leave(self) -> bool:
-        """Whether nothing more is to be done with the page."""
-        return self._must_leave or self._traffic.excess == "bytes"
-
-    def note_problem(self, problem: str) -> None:
-        """Keep a problem with which a page can still be looked at, unless there was one before."""
-        self._problem = self._problem or problem
-
     def leave(self, problem: str) -> None:
-        """Have the page left, for this or what went wrong before."""
-        self.note_problem(problem)
-        self._must_leave = True
+        """Have the page left, for this or for what went wrong before."""
+        self._problem = self._problem or problem
 
     @property
     def is_quiet(self) -> bool:
@@ -194,8 +183,8 @@ class PageWatch:
         self._resources[url] = PlayedResource(url, status, mime, kind, timestamp)
 
     def _socket(self, socket: "WebSocket") -> None:
-        self._refuse("sockets")
-        self.leak(socket.url)
+        if self._target.archived(socket.url.replace("ws", "http", 1)) is None:
+            self.leak(socket.url)
 
     @property
     def resources(self) -> tuple[PlayedResource, ...]:
