@@ -34,6 +34,7 @@ from webapp.pictures.backend import prepare_pictures
 from webapp.quality import api as quality_api
 from webapp.quality import page as quality
 from webapp.quality import pictures as quality_pictures
+from webapp.quality import repair_page
 from webapp.quality.labels import grade
 from webapp.quality.presence import has_playback_scores, prepare_quality
 from webapp.queue.routes import prepare_queue
@@ -68,6 +69,7 @@ _MODULES = (
     quality,
     quality_pictures,
     quality_api,
+    repair_page,
     entities,
     sparql,
     pages,

@@ -12,7 +12,6 @@ from nwx.cli.missing import asked_pages
 from nwx.cli.output import clean, counted, json_text
 from nwx.errors import UsageError
 from nwx.settings import Settings
-from nwx.values.csv_cells import csv_line
 from nwx.values.link_kinds import EMBEDDED, KINDS
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from nwx.quality.repairs.repair_list import Repair, RepairCounts
     from nwx.quality.repairs.repair_question import RepairQuestion
 
-_COLUMNS = ("url", "kind", "pages", "whole", "checked", "status")
 _RESOURCES = tuple(kind for kind in KINDS if kind in EMBEDDED)
 _SEED_FORMS = ("urls", "browsertrix", "brozzler", "heritrix-schedule")
 _OWN_QUEUE = "the archive's"
@@ -143,11 +141,10 @@ def _print(asked: _Options, counts: "RepairCounts", repairs: "Iterator[Repair]")
     if asked.as_json:
         _write_json(counts, repairs)
     elif asked.as_csv:
-        click.echo(csv_line(_COLUMNS, ""))
-        for one in repairs:
-            status = "" if one.status is None else one.status
-            cells = (clean(one.url), one.kind, one.pages, one.whole, one.checked, status)
-            click.echo(csv_line(cells, ""))
+        from nwx.quality.repairs.repair_lines import csv_of_repairs
+
+        for line in csv_of_repairs(repairs):
+            click.echo(clean(line.rstrip()))
     elif asked.seeds is not None:
         _write_seeds(asked.seeds, repairs)
     elif sys.stdout.isatty():

@@ -72,6 +72,7 @@ TESTED_ELSEWHERE = {
     "nwx/quality/repairs/check_lacks.py": "tests/conformance/test_41_repairs.py",
     "nwx/quality/repairs/link_lacks.py": "tests/conformance/test_41_repairs.py",
     "nwx/quality/repairs/merged_lacks.py": "tests/conformance/test_41_repairs.py",
+    "nwx/quality/repairs/repair_lines.py": "tests/web/test_repairs.py",
     "nwx/quality/repairs/repair_list.py": "tests/conformance/test_41_repairs.py",
     "nwx/quality/repairs/repair_question.py": "tests/conformance/test_41_repairs.py",
     "nwx/query/tree.py": "tests/unit/query/test_parser.py",

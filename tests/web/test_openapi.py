@@ -32,6 +32,7 @@ PAGES |= {"/crawls", "/crawls/new", "/crawls/{name}", "/crawls/{name}/edit"}
 PAGES |= {"/quality", "/quality/page"}
 PAGES |= {"/crawls/{name}/versions", "/crawls/{name}/restore"}
 PAGES |= {"/crawls/{name}/specification.{form}", "/crawls/compare", "/crawls/{name}/monitor"}
+PAGES |= {"/quality/repairs"}
 VALUES = {"document_id": FIRST, "suffix": "csv", "form": "svg", "variant": "ia"}
 VALUES |= {"collection": "default", "url": HOME, "name": "stones", "chart": "overlap"}
 QUERIES = {

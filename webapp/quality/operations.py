@@ -4,6 +4,7 @@ from nwx.engine.quality.quality_index import QualityOrder
 from nwx.quality.scores.score_answers import QualityAnswer
 from nwx.values.fault_kinds import FaultKind
 from webapp.quality.pictures import PICTURE_TYPE, PictureOf, PictureSize
+from webapp.quality.repair_page import RESOURCE_KINDS
 from webapp.site.openapi import COUNT, ERRORS, NOT_FOUND, Operation, Parameter
 
 MOST_SCORES_ANSWERED = 1_000
@@ -44,6 +45,22 @@ QUALITY_OPERATIONS = (
         "All scores that match as a file",
         (Parameter("suffix", "the format", {"enum": ["csv", "json"]}, place="path"), *_FILTERS),
         media_types=("text/csv", "application/json"),
+        errors={**ERRORS, **NOT_FOUND},
+    ),
+    Operation(
+        "exportRepairs",
+        "/quality/repairs/list.{suffix}",
+        "The missing resources that mend most pages, as a file: CSV, JSON, or a list of URLs",
+        (
+            Parameter("suffix", "the format", {"enum": ["csv", "json", "txt"]}, place="path"),
+            Parameter("kind", "the kind of resource", {"enum": list(RESOURCE_KINDS)}),
+            Parameter("site", "mend pages of this host, or of one below it"),
+            Parameter("host", "resources on this host, or on one below it"),
+            Parameter("collection", "mend pages of this collection"),
+            Parameter("from", "mend pages captured at or after this date"),
+            Parameter("to", "mend pages captured at or before the end of this date"),
+        ),
+        media_types=("text/csv", "application/json", "text/plain"),
         errors={**ERRORS, **NOT_FOUND},
     ),
     Operation(

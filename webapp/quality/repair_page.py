@@ -1,0 +1,138 @@
+"""The page of repairs: which missing resources mend most pages, and the list as files."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from cachetools import TTLCache
+from flask import Blueprint, Response, current_app, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import NotFound
+
+from nwx.engine.base import Engine
+from nwx.engine.quality.quality_index import EVERY_SCORE, QualityOrder
+from nwx.errors import UsageError
+from nwx.quality.repairs.repair_lines import csv_of_repairs, json_of_repairs
+from nwx.quality.repairs.repair_list import Repair, RepairCounts, RepairList
+from nwx.quality.repairs.repair_question import RepairQuestion
+from nwx.values.link_kinds import EMBEDDED, KINDS
+from webapp.links.missing_page import MissingView, read_missing_view
+from webapp.site import parameters
+from webapp.site.context import engine
+from webapp.site.question_limits import Export, answer_facets
+
+blueprint = Blueprint("repairs", __name__, url_prefix="/quality/repairs")
+
+REPAIRS_A_PAGE = 100
+MOST_REPAIR_PAGES = 10
+REPAIR_SUFFIXES = {"csv": "text/csv", "json": "application/json", "txt": "text/plain"}
+RESOURCE_KINDS = tuple(kind for kind in KINDS if kind in EMBEDDED)
+_KEPT, _KEPT_SECONDS = 8, 600
+_EXTENSION = "nwx-repairs"
+
+_Write = Callable[[RepairCounts, Iterator[Repair]], Iterator[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRepairs:
+    """The beginning of a list of repairs, and what the list is made of.
+
+    `whole` has for each repair how many pages are whole with it and those before it.
+    """
+
+    counts: RepairCounts
+    repairs: Sequence[Repair]
+    whole: Sequence[int]
+    is_current: bool
+
+
+@dataclass(slots=True)
+class _Lists:
+    """The lists that were made last, until links, checks or captures change."""
+
+    made: TTLCache[tuple[object, ...], ListedRepairs] = field(
+        default_factory=lambda: TTLCache(_KEPT, _KEPT_SECONDS)
+    )
+    guard: threading.Lock = field(default_factory=threading.Lock)
+
+
+@blueprint.get("", endpoint="show")
+def show_repairs() -> ResponseReturnValue:
+    """List repairs, a page of a table."""
+    view, archive = read_missing_view(request.args), engine()
+    page = parameters.number_parameter(request.args, "page", 1, 1, MOST_REPAIR_PAGES)
+    listed = _listed(archive, _question(view))
+    begin = (page - 1) * REPAIRS_A_PAGE
+    return render_template(
+        "repairs.html",
+        view=view,
+        counts=listed.counts,
+        rows=list(zip(listed.repairs, listed.whole, strict=True))[begin : begin + REPAIRS_A_PAGE],
+        more=len(listed.repairs) > begin + REPAIRS_A_PAGE,
+        page=page,
+        last_page=MOST_REPAIR_PAGES,
+        here=url_for(".show"),
+        current=listed.is_current,
+        collections=archive.collections(),
+        kinds=RESOURCE_KINDS,
+        suffixes=tuple(REPAIR_SUFFIXES),
+    )
+
+
+@blueprint.get("/list.<suffix>")
+def export_repairs(suffix: str) -> ResponseReturnValue:
+    """Return all repairs as a file: CSV, JSON, or a list of URLs for a crawler."""
+    if suffix not in REPAIR_SUFFIXES:
+        raise NotFound(f"repairs come as {', '.join(REPAIR_SUFFIXES)}, not as {suffix!r}")
+    question, archive = _question(read_missing_view(request.args)), engine()
+    write: dict[str, _Write] = {
+        "csv": lambda _, repairs: csv_of_repairs(repairs),
+        "json": json_of_repairs,
+        "txt": lambda _, repairs: (f"{one.url}\n" for one in repairs),
+    }
+    export = Export()
+    try:
+        found = answer_facets(lambda: RepairList(archive, question))
+    except BaseException:
+        export.end()
+        raise
+    pieces = export.pieces(write[suffix](found.counts(), found.repairs()))
+    response = Response(pieces, mimetype=REPAIR_SUFFIXES[suffix])
+    response.call_on_close(export.end)
+    response.headers["Content-Disposition"] = f'attachment; filename="repairs.{suffix}"'
+    return response
+
+
+def _question(view: MissingView) -> RepairQuestion:
+    """Return what an address asks for; raises UsageError for kinds that no browser loads."""
+    kinds = view.question.kinds & EMBEDDED
+    if not kinds:
+        raise UsageError(f"kind is none of a resource; choose one of {', '.join(RESOURCE_KINDS)}")
+    return RepairQuestion(view.question.pages, kinds, view.question.site)
+
+
+def _listed(archive: Engine, question: RepairQuestion) -> ListedRepairs:
+    """Return the beginning of a list, made anew only when links, checks or captures changed."""
+    last = archive.quality_index().scores(EVERY_SCORE, 1, order=QualityOrder.NEWEST)
+    checked = [(one.id, one.checked) for one in last]
+    links = archive.inlink_index().version()
+    key = (question, repr(checked), links, archive.facet_store().stamp())
+    known: _Lists = current_app.extensions.setdefault(_EXTENSION, _Lists())
+    with known.guard:
+        found = known.made.get(key)
+    if found is None:
+        found = answer_facets(lambda: _made(archive, question))
+        with known.guard:
+            known.made[key] = found
+    return found
+
+
+def _made(archive: Engine, question: RepairQuestion) -> ListedRepairs:
+    found = RepairList(archive, question)
+    repairs = list(islice(found.repairs(), REPAIRS_A_PAGE * MOST_REPAIR_PAGES + 1))
+    whole, sums = 0, []
+    for one in repairs:
+        whole += one.whole
+        sums.append(whole)
+    return ListedRepairs(found.counts(), repairs, sums, found.is_current())
