@@ -2,15 +2,22 @@
 
 import threading
 from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from nwx.engine.base import Engine
+from nwx.engine.queue.crawl_queue import UrlUpdate
 from nwx.errors import StaleMarkError
 from nwx.keys import capture_id
-from nwx.model import Batch, Capture, IndexName
-from tests.conformance.archive import capture
+from nwx.model import Batch, Capture, Document, IndexName
+from nwx.quality.monitor.report import AlertKind, MonitorReport
+from nwx.quality.monitor.state import read_monitor
+from nwx.values.timestamps import to_timestamp
+from tests.conformance.archive import batch, capture, page
 from tests.conformance.engines import Opener
+from tests.unit.quality.monitor.made_crawls import BEGIN, MadeCrawl, kinds, log_line
 
 
 def captures(first: int, last: int, collection: str = "web") -> list[Capture]:
@@ -140,3 +147,146 @@ def test_several_write_while_others_look(engine: Engine) -> None:
     done.set()
     looking.join()
     assert len(found) == len(ids(found)) == 1_200
+
+
+LATER = to_timestamp(BEGIN + timedelta(minutes=1))
+TEXTS = "river bridge harbour winter letter music garden stone market summer paper window".split()
+
+
+def text_of(number: int) -> str:
+    """Return a text that no other has."""
+    words = [TEXTS[(number * 7 + place * place) % len(TEXTS)] for place in range(60)]
+    return " ".join(f"{word}{number * 31 + place}" for place, word in enumerate(words))
+
+
+def pages_of(host: str, count: int, content: str = "", **more: object) -> list[Document]:
+    """Return pages of a host: of texts that differ, or of nearly the same one."""
+    return [
+        page(
+            f"http://{host}/{number}",
+            LATER,
+            f"{content} {number}" if content else text_of(number),
+            title=content or f"page {number}",
+            signature="same" if content else "",
+            **more,
+        )
+        for number in range(count)
+    ]
+
+
+def looked(crawl: MadeCrawl) -> MonitorReport:
+    monitor = crawl.monitor()
+    report = monitor.look()
+    monitor.close()
+    assert read_monitor(crawl.engine, "floods") is not None
+    return report
+
+
+@pytest.fixture
+def crawl(engine: Engine, tmp_path: Path) -> MadeCrawl:
+    made = MadeCrawl(engine, tmp_path, with_log=False)
+    made.clock.now = BEGIN + timedelta(minutes=2)
+    return made
+
+
+def test_new_documents_known_ones_and_revisits(crawl: MadeCrawl) -> None:
+    pages = pages_of("a.example", 4)
+    again = [
+        capture(
+            one.capture.url,
+            to_timestamp(BEGIN + timedelta(minutes=2)),
+            digest=one.capture.digest,
+            record_type=kind,
+            source_file="b.warc.gz",
+        )
+        for one, kind in zip(pages, ("response", "response", "revisit", "revisit"), strict=True)
+    ]
+    missing = capture("http://a.example/lost", LATER, status=404, length=50)
+    other = capture("http://a.example/other", LATER, collection="other")
+    render = capture("urn:view:http://a.example/", LATER, record_type="resource")
+    crawl.engine.write(batch(pages))
+    stored(crawl.engine, *again, missing, other, render)
+    for _ in range(2):
+        report = looked(crawl)
+        assert (report.totals.captures, report.totals.pages, report.totals.errors) == (9, 8, 1)
+        assert (report.totals.bytes, report.archived_bytes) == (8_050, 8_050)
+        assert (report.totals.new_documents, report.documents_known, report.revisits) == (4, 2, 2)
+        assert report.totals.duplicates == 4 and report.new_share == 4 / 6
+        assert report.statuses == {200: 8, 404: 1}
+        assert [one.captures for one in report.minutes] == [5, 4]
+        assert [(one.host, one.captures) for one in report.hosts] == [("a.example", 9)]
+        assert report.alerts == () and report.archived == 9
+
+
+def test_a_healthy_crawl_alerts_nobody(crawl: MadeCrawl) -> None:
+    for host in ("a.example", "b.example"):
+        crawl.engine.write(batch(pages_of(host, 300)))
+    crawl.engine.refresh()
+    report = looked(crawl)
+    assert report.totals.captures == 600 and report.alerts == ()
+
+
+def test_a_wall_a_trap_and_robots(crawl: MadeCrawl) -> None:
+    crawl.engine.write(batch(pages_of("wall.example", 40, "please log in to read on")))
+    trap = [
+        capture(f"http://trap.example/{number}", LATER, body=f"{number % 5}")
+        for number in range(300)
+    ]
+    crawl.engine.write(Batch(captures=tuple(trap)))
+    robots = page(
+        "http://closed.example/robots.txt",
+        LATER,
+        "User-agent: *\nDisallow: /",
+        content_type="text/plain",
+    )
+    errors = [capture(f"http://sick.example/{n}", LATER, status=503) for n in range(30)]
+    crawl.engine.write(batch([robots]))
+    crawl.engine.write(batch(pages_of("well.example", 40)))
+    stored(crawl.engine, *errors)
+    report = looked(crawl)
+    assert kinds(report.alerts) == {
+        (AlertKind.WALL, "wall.example"),
+        (AlertKind.TRAP, "trap.example"),
+        (AlertKind.ROBOTS, "closed.example"),
+        (AlertKind.ERRORS, "sick.example"),
+    }
+    (wall,) = (alert for alert in report.alerts if alert.kind is AlertKind.WALL)
+    assert "please log in to read on" in wall.message
+
+
+def test_what_log_and_archive_both_tell_counts_once(crawl: MadeCrawl) -> None:
+    crawl.with_log = True
+    fetched = BEGIN + timedelta(minutes=1)
+    urls = [f"http://a.example/{number}" for number in range(30)]
+    before = [capture(f"{url}/old", "20200101000000") for url in urls[:7]]
+    crawl.write(log_line(url, fetched + timedelta(seconds=1), took_ms=1_000) for url in urls[:20])
+    stored(crawl.engine, *(capture(url, to_timestamp(fetched)) for url in urls[:10]), *before)
+    report = looked(crawl)
+    assert (report.totals.captures, report.archived, report.log_lines) == (27, 17, 20)
+    crawl.write(log_line(url, fetched + timedelta(seconds=1), took_ms=1_000) for url in urls[20:])
+    crawl.write([log_line("http://b.example/", fetched, -2)])
+    stored(crawl.engine, *(capture(url, to_timestamp(fetched)) for url in urls))
+    report = looked(crawl)
+    assert (report.totals.captures, report.archived, report.log_lines) == (37, 37, 31)
+    assert report.totals.bytes == 37_000 and report.statuses == {-2: 1, 200: 37}
+
+
+def test_captures_that_were_made_anew_are_counted_anew(crawl: MadeCrawl) -> None:
+    stored(crawl.engine, *captures(0, 5))
+    monitor = crawl.monitor()
+    monitor.look()
+    monitor._state.mark = "999999"
+    report = monitor.look()
+    monitor.close()
+    assert report.totals.captures == report.archived == 5
+    (problem,) = report.problems
+    assert "all was counted anew" in problem.message
+
+
+def test_the_queue_of_a_crawl(crawl: MadeCrawl) -> None:
+    queue = crawl.engine.crawl_queue()
+    queue.put([UrlUpdate(f"http://a.example/{n}", 0.5, crawl="floods") for n in range(3)])
+    queue.finish([one.lease for one in queue.lease(1, crawl="floods")])
+    report = looked(crawl)
+    assert (report.queued, report.queue_source) == (2, "nwx")
+    assert report.queue == {"waiting": 2, "leased": 0, "done": 1, "blacklisted": 0}

@@ -13,7 +13,7 @@ from nwx.quality.monitor.sums import Fetch
 from nwx.values.media_types import HTML
 
 _AT_ONCE = 500
-_TEXTS_AT_ONCE, _TEXTS_OF_HOST = 60, 12
+_TEXTS_AT_ONCE, _TEXTS_OF_HOST = 96, 24
 _MOST_CHARACTERS = 500
 _MOST_ROBOTS_CHARACTERS = 100_000
 _ROBOTS = "/robots.txt"

@@ -1,0 +1,130 @@
+"""nwx monitor, and nwx watch --monitor."""
+
+import json
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from tests.cli.conftest import COMMAND, Nwx, environment
+from tests.unit.quality.monitor.made_crawls import healthy, log_line
+from tests.warcs import many_pages, write_warc
+
+KEEP = "import pathlib, sys; pathlib.Path(sys.argv[1]).open('a').write(sys.stdin.read() + '\\n')"
+
+
+def write_log(folder: Path) -> Path:
+    """Write the log of a crawl of the last minutes, in which one host goes wrong."""
+    log = folder / "crawl.log"
+    now = datetime.now(UTC)
+    with log.open("w", encoding="utf-8") as stream:
+        stream.writelines(healthy(0, now - timedelta(minutes=2)))
+        stream.write("this is no line\n")
+        stream.writelines(log_line(f"http://sick.example/{n}", now, 503) for n in range(30))
+    return log
+
+
+def test_one_report(nwx: Nwx, tmp_path: Path) -> None:
+    log = write_log(tmp_path)
+    for _ in range(2):
+        report = nwx("monitor", "floods", "--crawl-log", log, "--once", "--json").json
+        assert (report["name"], report["collection"]) == ("floods", "default")
+        assert (report["totals"]["captures"], report["log_lines"]) == (78, 81)
+        assert [(one["kind"], one["host"]) for one in report["alerts"]] == [
+            ("errors", "sick.example")
+        ]
+        assert report["problems_total"] == 1
+    table = nwx("monitor", "floods", "--crawl-log", log, "--once").out
+    assert "78, 78.0 KB, 36 pages" in table and "sick.example" in table
+    assert "1 problems, the last: crawl.log at" in table
+    again = nwx("monitor", "floods", "--crawl-log", log, "--once", "--anew", "--json").json
+    assert again["totals"] == report["totals"]
+
+
+def test_the_collection_is_that_of_the_crawl(nwx: Nwx, tmp_path: Path) -> None:
+    specification = tmp_path / "floods.toml"
+    specification.write_text('name = "floods"\ncollection = "rivers"\n')
+    nwx("crawls", "add", specification)
+    nwx("import", write_warc(tmp_path / "a.warc.gz", many_pages(3)), "--collection", "rivers")
+    nwx("import", write_warc(tmp_path / "b.warc.gz", many_pages(5)))
+    report = nwx("monitor", "floods", "--once", "--json").json
+    assert (report["collection"], report["totals"]["captures"]) == ("rivers", 4)
+    report = nwx("monitor", "--once", "--json").json
+    assert (report["name"], report["collection"], report["archived"]) == ("default", "default", 7)
+    report = nwx("monitor", "x", "--collection", "rivers", "--once", "--json").json
+    assert (report["name"], report["totals"]["new_documents"]) == ("x", 4)
+
+
+def test_a_command_is_told_once(nwx: Nwx, tmp_path: Path) -> None:
+    log, told = write_log(tmp_path), tmp_path / "told"
+    command = f'{sys.executable} -c "{KEEP}" {told}'
+    for _ in range(2):
+        nwx("monitor", "floods", "--crawl-log", log, "--once", "--alert-command", command)
+    (notice,) = map(json.loads, told.read_text().splitlines())
+    assert (notice["monitor"], notice["kind"], notice["host"]) == (
+        "floods",
+        "errors",
+        "sick.example",
+    )
+    failing = ("--anew", "--alert-command", f"{sys.executable} -c 'raise SystemExit(3)'")
+    ran = nwx("monitor", "floods", "--crawl-log", log, "--once", *failing)
+    assert "an alert was not told" in ran.err and "ended with 3" in ran.err
+
+
+def test_thresholds_are_those_of_a_file(nwx: Nwx, tmp_path: Path) -> None:
+    thresholds = tmp_path / "alerts.toml"
+    thresholds.write_text("[alerts]\nhost_fetches = 50\n")
+    once = ("monitor", "--crawl-log", write_log(tmp_path), "--once", "--json")
+    assert nwx(*once, "--thresholds", thresholds).json["alerts"] == []
+    assert nwx(*once, "--anew", NWX_THRESHOLDS=str(thresholds)).json["alerts"] == []
+    thresholds.write_text("[alerts]\nhost_fetch = 50\n")
+    assert "'host_fetch' is no threshold" in nwx(*once, "--thresholds", thresholds, code=2).err
+
+
+def test_wrong_use(nwx: Nwx, tmp_path: Path) -> None:
+    assert "--webhook takes an http" in nwx("monitor", "--once", "--webhook", "x", code=2).err
+    unclosed = nwx("monitor", "--once", "--alert-command", "'", code=2)
+    assert "--alert-command cannot be read" in unclosed.err
+    assert "is no name for a collection" in nwx("monitor", "--collection", "a/b", code=2).err
+    alone = nwx("watch", tmp_path, "--once", "--crawl-log", tmp_path / "crawl.log", code=2)
+    assert "need --monitor NAME" in alone.err
+
+
+def test_it_looks_until_it_is_told_to_stop(nwx: Nwx, tmp_path: Path) -> None:
+    log = write_log(tmp_path)
+    options = ["floods", "--crawl-log", str(log), "--interval", "0.1", "--json"]
+    with subprocess.Popen(
+        [COMMAND, "monitor", *options],
+        env=environment(tmp_path / "archive", PYTHONUNBUFFERED="1"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["totals"]["captures"] == 78
+        assert "another monitor" in nwx("monitor", "floods", "--once", code=2).err
+        with log.open("a", encoding="utf-8") as stream:
+            stream.write(log_line("http://new.example/", datetime.now(UTC)))
+        while json.loads(process.stdout.readline())["totals"]["captures"] == 78:
+            pass
+        process.send_signal(signal.SIGTERM)
+        _, problems = process.communicate(timeout=60)
+        assert process.returncode == 0
+    assert problems.splitlines() == [
+        "nwx: alert: errors: sick.example: 100% of the last answers have a status from 400 on"
+    ]
+
+
+def test_beside_a_watch(nwx: Nwx, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    write_warc(tmp_path / "in" / "a.warc.gz", many_pages(30))
+    log = write_log(tmp_path)
+    watch = ("watch", tmp_path / "in", "--once", "--settle", 0, "--monitor", "floods")
+    ran = nwx(*watch, "--collection", "rivers", "--crawl-log", log)
+    assert "1 file loaded" in ran.out
+    assert ran.err.count("alert: errors: sick.example") == 1
+    report = nwx(
+        "monitor", "floods", "--collection", "rivers", "--crawl-log", log, "--once", "--json"
+    )
+    assert report.json["archived"] == 40 and report.json["log_lines"] == 81
