@@ -49,7 +49,7 @@ _NICE = 5
 
 @dataclass(frozen=True, slots=True)
 class BrowserOrder:
-    """What a process renders with; `folder` is where all its files are."""
+    """What a process renders with, and for whom; `folder` is where all its files are."""
 
     options: BrowserOptions
     target: PlaybackTarget
@@ -57,6 +57,7 @@ class BrowserOrder:
     sandbox: bool
     folder: str
     shared_folder: str
+    parent: int
 
 
 class _MemoryWatch:
@@ -159,9 +160,16 @@ async def _serve(channel: Connection, order: BrowserOrder) -> None:
         try:
             answer: Any = await _render(keeper, watch, order, gateway, task)
         except Exception as error:  # noqa: BLE001 - told to the parent, which decides
-            answer = str(error)[:2_000] or type(error).__name__
+            answer = _why(error)
             await keeper.end()
         await asyncio.to_thread(channel.send, answer)
+
+
+def _why(error: Exception) -> str:
+    """Return what an error says first and last: between, browsers tell all their options."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    kept = dict.fromkeys((*lines[:1], *lines[-1:]))
+    return ": ".join(line[:300] for line in kept) or type(error).__name__
 
 
 def _read(
@@ -178,8 +186,9 @@ def _read(
     kill_below(os.getpid())
     kill_users_of(order.folder)
     shutil.rmtree(order.folder, ignore_errors=True)
-    with suppress(OSError):
-        Path(order.shared_folder).rmdir()
+    if os.getppid() != order.parent:  # nobody else is left to remove it
+        with suppress(OSError):
+            Path(order.shared_folder).rmdir()
     os._exit(0)
 
 

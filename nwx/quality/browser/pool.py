@@ -15,6 +15,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
+from tempfile import gettempdir
 from types import TracebackType
 from typing import Self
 
@@ -33,6 +34,14 @@ _START_SECONDS = 90.0
 _MARGIN_SECONDS = 30.0
 _MOST_FAILURES = 3
 _END_SECONDS = 5.0
+_LONGEST_PLACE = 16
+
+
+def _short_place() -> Path | None:
+    """Return where the files of browsers are: not deep below, since paths of sockets are short."""
+    usual, short = Path(gettempdir()), Path("/tmp")
+    is_deep = len(str(usual)) > _LONGEST_PLACE
+    return short if is_deep and os.access(short, os.W_OK) else None
 
 
 class _BrowserWorker:
@@ -40,7 +49,7 @@ class _BrowserWorker:
 
     def __init__(self, order: BrowserOrder) -> None:
         self._order = order
-        self._fresh = True
+        self.is_fresh = True
         self.task: RenderTask | None = None
         self.began = 0.0
         own, other = socket.socketpair()
@@ -68,7 +77,7 @@ class _BrowserWorker:
     def until(self) -> float:
         """When the answer must have come."""
         seconds = self._order.options.page_seconds + _MARGIN_SECONDS
-        return self.began + seconds + (_START_SECONDS if self._fresh else 0)
+        return self.began + seconds + (_START_SECONDS if self.is_fresh else 0)
 
     def answer(self) -> PageRender | str:
         """Return the render, or why there is none: "" where the process has died."""
@@ -77,7 +86,7 @@ class _BrowserWorker:
             answer: PageRender | str = self.channel.recv()
         except (EOFError, OSError):
             return ""
-        self._fresh = False
+        self.is_fresh = False
         return answer
 
     def close(self) -> None:
@@ -108,10 +117,11 @@ class BrowserPool:
         self._folder = ""
         self._number = 0
         self._failures = 0
+        self._again: list[RenderTask] = []
         self.sandbox = False
 
     def __enter__(self) -> Self:
-        self._folder = str(self._ending.enter_context(temporary_folder()))
+        self._folder = str(self._ending.enter_context(temporary_folder(_short_place())))
         self.sandbox = has_sandbox(self._path)
         self._ending.callback(self._end_workers)
         return self
@@ -151,7 +161,7 @@ class BrowserPool:
         """Give each idle browser a task, as long as there are some."""
         idle = [worker for worker in self._workers if worker.task is None]
         for _ in range(self._options.jobs - (len(self._workers) - len(idle))):
-            task = next(waiting, None)
+            task = self._again.pop() if self._again else next(waiting, None)
             if task is None:
                 return
             worker = idle.pop() if idle else self._add()
@@ -161,7 +171,7 @@ class BrowserPool:
         self._number += 1
         folder = str(Path(self._folder) / str(self._number))
         order = BrowserOrder(
-            self._options, self._target, self._path, self.sandbox, folder, self._folder
+            self._options, self._target, self._path, self.sandbox, folder, self._folder, os.getpid()
         )
         worker = _BrowserWorker(order)
         self._workers.append(worker)
@@ -175,12 +185,16 @@ class BrowserPool:
             if task is None:
                 continue
             if worker.channel in ready:
-                yield self._answer(worker, task)
+                render = self._answer(worker, task)
+                if render is not None:
+                    yield render
             elif time.monotonic() >= worker.until:
                 self._drop(worker)
                 yield PageRender(task, problem="timeout", from_playback=self._target.is_playback)
 
-    def _answer(self, worker: _BrowserWorker, task: RenderTask) -> PageRender:
+    def _answer(self, worker: _BrowserWorker, task: RenderTask) -> PageRender | None:
+        """Return a render, None where the page is given to another browser."""
+        was_fresh = worker.is_fresh
         answer = worker.answer()
         if isinstance(answer, PageRender):
             self._failures = 0
@@ -190,6 +204,9 @@ class BrowserPool:
         if self._failures >= _MOST_FAILURES:
             why = answer or "its process ended"
             raise SourceError(f"the browser {self._path} cannot be used: {why}")
+        if was_fresh:
+            self._again.append(task)
+            return None
         return PageRender(task, problem="crash", from_playback=self._target.is_playback)
 
     def _drop(self, worker: _BrowserWorker) -> None:
