@@ -56,6 +56,13 @@ _KINDS = {
 _LONGEST_PREFIX = max(map(len, _KINDS))
 _SCHEMES = ("http://", "https://")
 _WWW = "www."
+_STARTS_OF_URLS = tuple(f"{scheme}{host}" for scheme in _SCHEMES for host in ("", _WWW))
+_MODEL_START = _STARTS_OF_URLS[0]
+_MODEL_PREFIX = "urn:view:"
+_KEY_PREFIXES = {
+    kind: ("",) if kind is RenderKind.SNAPSHOT else tuple(prefix.lower() for prefix in some)
+    for kind, some in _PREFIXES.items()
+}
 
 RENDER_KEY_STARTS = tuple(
     prefix.lower().removesuffix("url=") if kind is RenderKind.SNAPSHOT else f"{prefix.lower()}http"
@@ -97,13 +104,18 @@ def render_keys(url: str, kinds: Iterable[RenderKind] = RenderKind) -> tuple[str
     That is by every convention, over http and https, and with and without
     `www.`; none for URLs that no browser shows.
     """
-    uris = (
-        _uri(prefix, kind, each)
-        for each in _spellings(url)
-        for kind in kinds
-        for prefix in _PREFIXES[kind]
+    scheme, mark, rest = url.partition("://")
+    if f"{scheme.lower()}{mark}" not in _SCHEMES:
+        return ()
+    bare = rest[len(_WWW) :] if rest[: len(_WWW)].lower() == _WWW else rest
+    asked = tuple(kinds)
+    keys = (_keys(bare) if set(asked) - {RenderKind.SNAPSHOT} else ()), _snapshot_keys(bare)
+    return tuple(
+        f"{prefix}{key}" if kind is not RenderKind.SNAPSHOT else key
+        for kind in asked
+        for prefix in _KEY_PREFIXES[kind]
+        for key in keys[kind is RenderKind.SNAPSHOT]
     )
-    return tuple(dict.fromkeys(key for key in map(_key, uris) if key))
 
 
 def _uri(prefix: str, kind: RenderKind, url: str) -> str:
@@ -111,13 +123,21 @@ def _uri(prefix: str, kind: RenderKind, url: str) -> str:
     return prefix + (quote(url, safe=":/?=,;@!$'()*~|[]") if kind is RenderKind.SNAPSHOT else url)
 
 
-def _spellings(url: str) -> list[str]:
-    """Return a URL over http and https, with and without `www.`."""
-    scheme, mark, rest = url.partition("://")
-    if scheme.lower() not in ("http", "https") or not mark:
-        return []
-    bare = rest[len(_WWW) :] if rest[: len(_WWW)].lower() == _WWW else rest
-    return [f"{each}{host}{bare}" for each in _SCHEMES for host in ("", _WWW)]
+def _keys(bare: str) -> list[str]:
+    """Return what stands in urlkeys of renders behind the prefix, for all spellings of a URL.
+
+    It is the same behind each prefix, and with another scheme and host in
+    front: making each by itself would take ten times as long.
+    """
+    key = _key(f"{_MODEL_PREFIX}{_MODEL_START}{bare}")
+    start = f"{_MODEL_PREFIX}{_MODEL_START}"
+    return [f"{one}{key[len(start) :]}" for one in _STARTS_OF_URLS] if key.startswith(start) else []
+
+
+def _snapshot_keys(bare: str) -> list[str]:
+    key = _key(target_uri(RenderKind.SNAPSHOT, f"{_MODEL_START}{bare}"))
+    before, mark, after = key.partition(f"url={_MODEL_START}")
+    return [f"{before}url={one}{after}" for one in _STARTS_OF_URLS] if mark else []
 
 
 def _key(uri: str) -> str:

@@ -10,6 +10,7 @@ import pytest
 from nwx.engine.base import Engine
 from nwx.engine.elastic import ElasticEngine
 from nwx.engine.elastic.server import Server
+from nwx.engine.spans import KeysAtTime
 from nwx.errors import EngineError, EngineFullError, EngineUnavailableError
 from nwx.model import Batch, IndexName
 from nwx.query.question import Question
@@ -27,6 +28,8 @@ CALLS: dict[str, Callable[[Engine], object]] = {
     "documents": lambda engine: engine.documents(["0" * 32]),
     "dates": lambda engine: engine.dates(["0" * 32]),
     "captures": lambda engine: list(engine.captures("org,example)/")),
+    "captures near": lambda engine: engine.captures_near([KeysAtTime(("a",), "20100101000000")], 1),
+    "has keys": lambda engine: engine.has_keys(["urn:view:"]),
     "append dates": lambda engine: engine.append_dates([also(HOME, "2011")]),
     "append to another": lambda engine: engine.append_dates([also(HOME, "2011")], into="a"),
     "dates indices": lambda engine: engine.dates_indices(),

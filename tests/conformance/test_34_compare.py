@@ -55,7 +55,21 @@ def _captures(chance: Random, number: int) -> list[Capture]:
 
 
 CAPTURES = _captures(Random(5), 600)
-BATCHES = [Batch(captures=tuple(CAPTURES))]
+RENDERS = [
+    capture(
+        f"{prefix}http://example.org/{number}",
+        "2011",
+        collection="ab"[number % 2],
+        record_type="resource",
+        status=None,
+        content_type="image/png",
+        offset=10_000 + number,
+    )
+    for number, prefix in enumerate(("urn:view:", "urn:view:", "screenshot:", "onreadydom:"))
+]
+"""What browsers showed, which is not compared."""
+
+BATCHES = [Batch(captures=(*CAPTURES, *RENDERS))]
 RESOURCES = [f"org,example)/r{number}" for number in range(6)]
 
 

@@ -24,6 +24,7 @@ from nwx.steering.rules.link_rules import LinkRules
 from nwx.steering.specifications.specification import CrawlSpecification
 from nwx.values.link_places import host_of_urlkey
 from nwx.values.media_types import HTML, normal_type
+from nwx.values.render_names import RENDER_KEY_STARTS
 from nwx.values.timestamps import parse_timestamp
 from nwx.values.urlkeys import urlkey
 
@@ -121,6 +122,7 @@ def compare(
 ) -> CollectionComparison:
     """Return the comparison of two collections, without `b` the counts of one.
 
+    Renders are not counted: they are about captures that are.
     Raises UsageError where a collection has no captures, or both are one.
     """
     names = [a, b] if b else [a]
@@ -153,7 +155,8 @@ def _shown(rows: Iterator[CdxRow], progress: ShowProgress) -> Iterator[CdxRow]:
         if number % _SHOWN_EVERY == 0:
             work.check()
             progress(WorkProgress("comparing captures", number))
-        yield row
+        if not row.urlkey.startswith(RENDER_KEY_STARTS):
+            yield row
 
 
 class _OfUrl:

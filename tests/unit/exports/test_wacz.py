@@ -24,6 +24,7 @@ from nwx.settings import Settings
 from nwx.warc.sources import expand
 from nwx.zipnum.cluster import open_cluster
 from nwx.zipnum.verification import verify_cluster
+from tests.renders import ALL_RENDERS, PAGE, all_renders, page_record, write_rendered
 from tests.warcs import Page, html, warc_record, write_warc
 
 SAMPLE = Path(__file__).parent.parent.parent.parent / "sample" / "archive"
@@ -292,3 +293,33 @@ def test_an_index_of_many_blocks(
     packed(engine, tmp_path / "out.wacz")
     report = verify_cluster(str(tmp_path / "out.wacz"))
     assert (report.blocks, report.lines, dict(report.counts)) == (50, 493, {})
+
+
+def test_pages_come_with_their_renders(engine: Engine, tmp_path: Path) -> None:
+    date = "2020-01-01T00:00:00Z"
+    other = "http://other.example/"
+    records = [page_record(other, date), *all_renders(other, date)]
+    load(engine, tmp_path, write_rendered(tmp_path / "rendered.warc.gz", records))
+    report = packed(engine, tmp_path / "one.wacz", WaczSelection(urls=(PAGE,)))
+    assert (report.captures, report.pages, report.missing) == (1 + ALL_RENDERS, 1, 0)
+    lines = index_of(tmp_path / "one.wacz")
+    assert sum(key == "org,example)/page?a=1&b=2" for key, _, _ in lines) == 1
+    assert sum(key.startswith("urn:view:") for key, _, _ in lines) == 1
+    everything = packed(engine, tmp_path / "all.wacz")
+    assert (everything.captures, everything.pages) == (2 * (1 + ALL_RENDERS), 2)
+    with zipfile.ZipFile(tmp_path / "all.wacz") as wacz:
+        _, *pages = wacz.read("pages/pages.jsonl").decode().splitlines()
+    assert {json.loads(line)["url"] for line in pages} == {PAGE, other}
+
+
+def test_renders_of_other_times_stay_away(engine: Engine, tmp_path: Path) -> None:
+    later = [
+        page_record(PAGE, "2024-01-01T00:00:00Z", "later"),
+        *all_renders(PAGE, "2024-01-01T00:00:07Z"),
+    ]
+    load(engine, tmp_path, write_rendered(tmp_path / "rendered.warc.gz", later))
+    selection = WaczSelection(urls=(PAGE,), date_from="20230101000000")
+    report = packed(engine, tmp_path / "later.wacz", selection)
+    assert (report.captures, report.pages) == (1 + ALL_RENDERS, 1)
+    stamps = {timestamp for _, timestamp, _ in index_of(tmp_path / "later.wacz")}
+    assert stamps == {"20240101000000", "20240101000007"}

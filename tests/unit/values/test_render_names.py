@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nwx.errors import UrlError
 from nwx.values.render_names import (
     RENDER_KEY_STARTS,
     RenderKind,
@@ -13,6 +14,7 @@ from nwx.values.render_names import (
     target_uri,
 )
 from nwx.values.urlkeys import urlkey
+from nwx.values.urls import clean_url
 
 URL = "https://www.example.org/a/b?z=1&a=%20x"
 
@@ -99,3 +101,18 @@ def test_any_text(text: str) -> None:
     found = render_name(text)
     assert found is None or found.url.lower().startswith("http")
     render_keys(text)
+
+
+_PATHS = st.text("abAB/?&=%2F#;:.é~+ '[]@", max_size=30)
+
+
+@given(st.sampled_from(["example.org", "www.example.org", "example.org:8080", "[::1]"]), _PATHS)
+def test_keys_are_those_of_the_records(host: str, path: str) -> None:
+    url = f"https://{host}/{path}"
+    keys = render_keys(url)
+    for kind in RenderKind:
+        try:
+            expected = urlkey(clean_url(target_uri(kind, url)))
+        except UrlError:
+            continue
+        assert expected in keys
