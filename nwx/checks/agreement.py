@@ -13,6 +13,7 @@ from nwx.facets.checks import check_facets
 from nwx.keys import capture_key, document_id, document_key, makes_document, precedence
 from nwx.links.checks import check_inlinks
 from nwx.model import UNDEDUPLICATED, Capture, Collapse, IndexName
+from nwx.quality.scores.checks import check_scores
 from nwx.query.question import Question
 from nwx.steering.specifications.checks import check_crawls
 
@@ -69,6 +70,8 @@ def _findings(engine: Engine, progress: ShowProgress) -> Iterator[Disagreement]:
         yield _wrong("queue", IndexName.QUEUE, id, message)
     for kind, id, message in check_crawls(engine):
         yield _wrong(kind, IndexName.CRAWLS, id, message)
+    for kind, id, message in check_scores(engine):
+        yield _wrong(kind, IndexName.QUALITY, id, message)
 
 
 def _state(engine: Engine) -> tuple[object, ...]:

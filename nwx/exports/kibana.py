@@ -34,6 +34,7 @@ _DATA_VIEWS = (
     ("dates", "dates of documents", "dates"),
     ("facets", "facets", None),
     ("inlinks", "inlinks", "last"),
+    ("quality", "quality of playback", "timestamp"),
 )
 
 

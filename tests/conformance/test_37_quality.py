@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from nwx.checks.agreement import check
 from nwx.engine.base import Engine
 from nwx.engine.quality.entries import MOST_FAULTS, MOST_MISSING_KEPT
 from nwx.engine.quality.quality_index import (
@@ -14,7 +15,9 @@ from nwx.engine.quality.quality_index import (
     QualityGroup,
     QualityTotals,
 )
+from nwx.keys import capture_id
 from nwx.model import IndexName, RenderPlace
+from tests.conformance.archive import batch, page
 from tests.conformance.engines import Opener
 
 FULL = PlaybackScore(
@@ -327,3 +330,18 @@ def test_scores_outlive_the_one_who_wrote_them(open_archive: Opener) -> None:
         assert engine.quality_index().score(FULL.id) == FULL
         assert engine.quality_index().state("monitor:votes") == b"counts"
         assert engine.count(IndexName.CAPTURES) == 0
+
+
+def test_scores_without_their_captures_are_reported(engine: Engine) -> None:
+    there = page("http://a.test/1", "2020", "text")
+    engine.write(batch([there]))
+    held = there.capture
+    id = capture_id(held.collection, held.source_file, held.source_file_offset)
+    engine.quality_index().put([replace(SCORES[0], id=id, urlkey=held.urlkey)])
+    engine.refresh()
+    assert list(check(engine)) == []
+    engine.quality_index().put([replace(SCORES[0], urlkey=held.urlkey)])
+    engine.refresh()
+    assert [(one.kind, one.index, one.id) for one in check(engine)] == [
+        ("uncaptured", "quality", SCORES[0].id)
+    ]
