@@ -1,7 +1,7 @@
 """nwx watch"""
 
 import sys
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,12 +17,13 @@ from nwx.cli.monitor_options import (
 from nwx.cli.output import clean, counted, json_text, size_words
 from nwx.cli.signals import stop_signals
 from nwx.cli.steering_reports import AnalysisChoices, ToldAnalysis, listening, steer_options
+from nwx.cli.watched_playback import playback_listener
 from nwx.errors import UsageError
 from nwx.model import DEFAULT_COLLECTION, PARSERS, ReadError
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
-    from nwx.watching import Event, WatchReport
+    from nwx.watching import Event, WatchOptions, WatchReport
 
 _ERRORS_SHOWN = 5
 _PATIENCE_SECONDS = 3.0
@@ -49,6 +50,7 @@ class _Options:
     spam_hosts: str | None
     triples: bool
     monitor: str | None
+    sample: str | None
     as_json: bool
 
     @property
@@ -119,6 +121,12 @@ class _Options:
     help="Count what is loaded as the crawl NAME, and alert, as `nwx monitor` does.",
 )
 @monitor_options
+@click.option(
+    "--check-playback",
+    "sample",
+    metavar="SAMPLE",
+    help="Check the playback of new pages in a browser: so many of each file, or a share (5%).",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print events as JSON lines.")
 @click.pass_obj
 def command(settings: Settings, /, **given: Any) -> int:
@@ -137,13 +145,44 @@ def command(settings: Settings, /, **given: Any) -> int:
     moved.
     """
     # Imported here: whoever asks for help need not wait for it.
-    from nwx.importing import ImportOptions
-    from nwx.watching import WatchOptions, watch
+    from nwx.watching import watch
 
     monitoring = taken_monitor_choices(given)
     asked = _Options(**given)
     _check(asked.folders, asked.completed, asked.failed)
-    options = WatchOptions(
+    options = _watch_options(asked)
+    with (
+        listening(settings, asked.steer, asked.choices) as listener,
+        stop_signals() as received,
+        _monitor(settings, asked, monitoring),
+        ExitStack() as stack,
+    ):
+        told = ToldAnalysis(listener, as_json=asked.as_json) if listener else None
+        checks = stack.enter_context(
+            playback_listener(settings, asked.sample, told, as_json=asked.as_json)
+        )
+        report = watch(
+            settings,
+            [folder.absolute() for folder in asked.folders],
+            options,
+            _print_json if asked.as_json else _print,
+            lambda: bool(received),
+            checks or told,
+        )
+        if told:
+            told.finish(lambda: bool(received))
+        if checks:
+            checks.finish(lambda: bool(received))
+    if not asked.as_json:
+        click.echo(_summary(report))
+    return 1 if asked.once and report.failed else 0
+
+
+def _watch_options(asked: _Options) -> "WatchOptions":
+    from nwx.importing import ImportOptions
+    from nwx.watching import WatchOptions
+
+    return WatchOptions(
         ImportOptions(
             collection=asked.collection,
             jobs=asked.jobs or 0,
@@ -158,25 +197,6 @@ def command(settings: Settings, /, **given: Any) -> int:
         interval_seconds=asked.interval,
         settle_seconds=asked.settle,
     )
-    with (
-        listening(settings, asked.steer, asked.choices) as listener,
-        stop_signals() as received,
-        _monitor(settings, asked, monitoring),
-    ):
-        told = ToldAnalysis(listener, as_json=asked.as_json) if listener else None
-        report = watch(
-            settings,
-            [folder.absolute() for folder in asked.folders],
-            options,
-            _print_json if asked.as_json else _print,
-            lambda: bool(received),
-            told,
-        )
-        if told:
-            told.finish(lambda: bool(received))
-    if not asked.as_json:
-        click.echo(_summary(report))
-    return 1 if asked.once and report.failed else 0
 
 
 def _monitor(

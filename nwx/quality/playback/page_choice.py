@@ -67,7 +67,8 @@ def sampled(pages: Iterable[Capture], number: int) -> list[Capture]:
     """Return so many pages by chance: those of the lowest hashes of their ids, in their order."""
     kept: list[tuple[int, int, Capture]] = []
     for place, page in enumerate(pages):
-        entry = (-chance_of(page), -place, page)
+        id = capture_id(page.collection, page.source_file, page.source_file_offset)
+        entry = (-chance_of(id), -place, page)
         if len(kept) < number:
             heappush(kept, entry)
         else:
@@ -75,10 +76,9 @@ def sampled(pages: Iterable[Capture], number: int) -> list[Capture]:
     return [page for _, _, page in sorted(kept, key=lambda entry: -entry[1])]
 
 
-def chance_of(page: Capture) -> int:
-    """Return a number below 2**64 that is always the same for a capture, else random."""
-    name = capture_id(page.collection, page.source_file, page.source_file_offset)
-    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+def chance_of(id: str) -> int:
+    """Return a number below 2**64 that is always the same for the id of a capture, else random."""
+    digest = hashlib.blake2b(id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big")
 
 

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 from nwx.engine.base import Engine
 from nwx.engine.quality.quality_index import PlaybackScore, QualityFilter
+from nwx.keys import capture_id
+from nwx.model import Capture
 from nwx.quality.measures.resource_counts import FIRST_BAD
 from nwx.values.fault_kinds import FaultKind
 
@@ -12,13 +14,28 @@ _BATCH_KEYS = 1_000
 
 def repaired_pages(engine: Engine, collection: str = "") -> set[str]:
     """Return the ids of checked captures of which the archive has a missing resource now."""
-    repaired: set[str] = set()
+    return {score.id for score in _repaired(engine, collection)}
+
+
+def repaired_captures(engine: Engine) -> list[Capture]:
+    """Return those captures themselves."""
+    scores = list(_repaired(engine, ""))
+    ids = {score.id for score in scores}
+    keys = sorted({score.urlkey for score in scores})
+    found = (capture for key in keys for capture in engine.captures(key))
+    return [
+        capture
+        for capture in found
+        if capture_id(capture.collection, capture.source_file, capture.source_file_offset) in ids
+    ]
+
+
+def _repaired(engine: Engine, collection: str) -> Iterator[PlaybackScore]:
     for batch in _batches(engine, collection):
         keys = {key for score in batch for key in score.resources}
         statuses = engine.statuses(sorted(keys))
         there = {key for key, status in statuses.items() if status < FIRST_BAD}
-        repaired.update(score.id for score in batch if not there.isdisjoint(score.resources))
-    return repaired
+        yield from (score for score in batch if not there.isdisjoint(score.resources))
 
 
 def _batches(engine: Engine, collection: str) -> Iterator[list[PlaybackScore]]:

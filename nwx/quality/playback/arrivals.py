@@ -1,0 +1,122 @@
+"""Pages that an import or a watch has just brought, checked while it goes on."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+
+from nwx.engine.base import Engine
+from nwx.engine.file_places import FilePlaces
+from nwx.errors import UrlError, UsageError
+from nwx.keys import capture_id
+from nwx.model import Capture
+from nwx.page_places import PagePlace
+from nwx.quality.playback.check import PlaybackCheck, Renderer, check_pages
+from nwx.quality.playback.page_choice import chance_of
+from nwx.quality.playback.repaired import repaired_captures
+from nwx.quality.playback.report import PlaybackReport
+from nwx.values.urlkeys import urlkey
+
+_WAIT_SECONDS, _LOOK_SECONDS = 15.0, 0.2
+_MOST_PAGES = 10**9
+
+Arrivals = SimpleQueue["PagePlace | None"]
+"""Pages that came, in order; None after the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalSample:
+    """How many pages of a file are checked: a number at most, or a share of them."""
+
+    most: int = 0
+    share: float = 1.0
+
+    @classmethod
+    def parse(cls, text: str) -> "ArrivalSample":
+        """Return the sample that a text names: 20, 0.05 or 5%; raises UsageError for others."""
+        try:
+            number = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            number = 0.0
+        if 0 < number < 1 or (text.endswith("%") and number == 1):
+            return cls(share=number)
+        if text.endswith("%") or not (1 <= number <= _MOST_PAGES and number.is_integer()):
+            raise UsageError(
+                f"{text!r} is no sample of pages: give a number of pages of each file,"
+                " or a share such as 0.05 or 5%"
+            )
+        return cls(most=int(number))
+
+    def chosen(self, pages: Sequence[PagePlace]) -> list[PagePlace]:
+        """Return the pages of a file that are checked: by chance, the same ones each time."""
+        ranked = sorted((chance_of(_id(page)), number) for number, page in enumerate(pages))
+        found = [number for chance, number in ranked if chance < self.share * 2**64]
+        return [pages[number] for number in sorted(found[: self.most or None])]
+
+
+def check_arrivals(
+    engine: Engine,
+    renderer: Renderer,
+    check: PlaybackCheck,
+    arrivals: Arrivals,
+    tell: Callable[[PlaybackReport], object],
+) -> None:
+    """Check pages as they arrive, until None does; and those that were mended by what came.
+
+    `tell` gets the figures of a few pages at a time. Raises what
+    `check_playback` does.
+    """
+    places = FilePlaces(engine)
+    while (first := arrivals.get()) is not None:
+        waiting = _Waiting(arrivals, first)
+        tell(check_pages(engine, renderer, check, _captures(engine, places, waiting)))
+        if mended := repaired_captures(engine):
+            tell(check_pages(engine, renderer, check, mended))
+        if waiting.is_over:
+            return
+
+
+class _Waiting:
+    """The pages that wait now; `is_over` when no more will come."""
+
+    def __init__(self, arrivals: Arrivals, first: PagePlace) -> None:
+        self._arrivals, self._first = arrivals, first
+        self.is_over = False
+
+    def __iter__(self) -> Iterator[PagePlace]:
+        page: PagePlace | None = self._first
+        while page is not None:
+            yield page
+            try:
+                page = self._arrivals.get_nowait()
+            except Empty:
+                return
+        self.is_over = True
+
+
+def _captures(engine: Engine, places: FilePlaces, pages: Iterable[PagePlace]) -> Iterator[Capture]:
+    """Yield the captures of pages; those that cannot be found after a while are passed over."""
+    for page in pages:
+        until = time.monotonic() + _WAIT_SECONDS
+        while (capture := _capture(engine, page)) is None or not places.is_there(capture):
+            if time.monotonic() > until:
+                break
+            time.sleep(_LOOK_SECONDS)
+        if capture is not None:
+            yield capture
+
+
+def _capture(engine: Engine, page: PagePlace) -> Capture | None:
+    try:
+        key = urlkey(page.url)
+    except UrlError:
+        return None
+    for capture in engine.captures(key):
+        place = capture.collection, capture.source_file, capture.source_file_offset
+        if place == (page.collection, page.source_file, page.offset):
+            return capture
+    return None
+
+
+def _id(page: PagePlace) -> str:
+    return capture_id(page.collection, page.source_file, page.offset)

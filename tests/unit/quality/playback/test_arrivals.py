@@ -1,0 +1,97 @@
+"""Test which pages of those that arrive are checked, and that they are, with those mended."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from queue import SimpleQueue
+
+import pytest
+
+from nwx.engine.open import open_engine
+from nwx.errors import UsageError
+from nwx.importing import ImportOptions, import_files
+from nwx.page_places import PagePlace
+from nwx.quality.browser.page_render import PageRender, PlayedResource, RenderTask
+from nwx.quality.playback.arrivals import ArrivalSample, check_arrivals
+from nwx.quality.playback.check import PlaybackCheck
+from nwx.quality.playback.report import PlaybackReport
+from nwx.settings import Settings
+from nwx.warc.sources import expand
+from tests.renders import page_record
+from tests.warc_records import write_records
+
+PAGES = [
+    PagePlace(str(number), f"http://a.example/{number}", "2020", "web", "a.warc.gz", number)
+    for number in range(200)
+]
+LOGO = "http://a.example/logo"
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "share"), [("5", 5, 1.0), ("0.1", 0, 0.1), ("25%", 0, 0.25), ("100%", 0, 1.0)]
+)
+def test_a_sample_is_a_number_or_a_share(text: str, most: int, share: float) -> None:
+    assert ArrivalSample.parse(text) == ArrivalSample(most, share)
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "1.5", "150%", "many", "nan", "inf"])
+def test_other_samples_are_errors(text: str) -> None:
+    with pytest.raises(UsageError, match="sample"):
+        ArrivalSample.parse(text)
+
+
+def test_pages_are_chosen_by_chance_and_the_same_each_time() -> None:
+    five = ArrivalSample(most=5).chosen(PAGES)
+    assert len(five) == 5
+    assert five == ArrivalSample(most=5).chosen(PAGES)
+    assert [page.offset for page in five] == sorted(page.offset for page in five)
+    assert 20 < len(ArrivalSample(share=0.25).chosen(PAGES)) < 80
+    assert ArrivalSample(share=1.0).chosen(PAGES) == PAGES
+    assert ArrivalSample(most=5).chosen([]) == []
+
+
+class _Browser:
+    """Shows pages that lack a logo until there is one."""
+
+    def __init__(self) -> None:
+        self.urls: list[str] = []
+        self.has_logo = False
+
+    def render(self, tasks: Iterable[RenderTask]) -> Iterator[PageRender]:
+        for task in tasks:
+            self.urls.append(task.url)
+            logo = PlayedResource(LOGO, 200 if self.has_logo else 404, type="image")
+            yield PageRender(task, resources=(PlayedResource(task.url, 200), logo), status=200)
+
+
+def test_pages_are_checked_as_they_come_and_again_when_they_are_mended(tmp_path: Path) -> None:
+    settings = Settings(engine=str(tmp_path / "archive"))
+    arrivals: SimpleQueue[PagePlace | None] = SimpleQueue()
+    browser, reports = _Browser(), list[PlaybackReport]()
+
+    def load(name: str, url: str) -> None:
+        path = write_records(tmp_path / name, [page_record(url, "2020-01-01T00:00:00Z")])
+        with open_engine(settings) as engine:
+            engine.create()
+            import_files(
+                engine,
+                settings,
+                expand([str(path)]),
+                ImportOptions(jobs=1),
+                on_documents=lambda source, pages: [arrivals.put(page) for page in pages],
+            )
+
+    load("a.warc.gz", "http://a.example/page")
+    first = arrivals.get()
+    arrivals.put(first)
+    arrivals.put(None)
+    with open_engine(settings) as engine:
+        check_arrivals(engine, browser, PlaybackCheck(force=True), arrivals, reports.append)
+    assert browser.urls == ["http://a.example/page"]
+    assert [report.faulty for report in reports] == [1]
+    browser.has_logo = True
+    load("b.warc.gz", LOGO)
+    arrivals.put(None)
+    with open_engine(settings) as engine:
+        check_arrivals(engine, browser, PlaybackCheck(force=True), arrivals, reports.append)
+    assert browser.urls == ["http://a.example/page", LOGO, "http://a.example/page"]
+    assert [report.faulty for report in reports] == [1, 0, 0]
