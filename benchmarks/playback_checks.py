@@ -12,6 +12,7 @@ each second: its course over the run tells whether it grows.
 
 import argparse
 import json
+import signal
 import subprocess
 import threading
 import time
@@ -59,15 +60,21 @@ class MemoryCourse:
             self.samples.append(family_memory(self._pid))
 
 
-def check_pages(archive: Path, pages: int, jobs: int) -> None:
-    """Print how long a check of so many pages took, and its memory."""
+def check_pages(archive: Path, pages: int, jobs: int, minutes: float) -> None:
+    """Print how long a check of so many pages took, and its memory; it is ended after a time."""
     command = [COMMAND, "check-playback", "--json", "--jobs", str(jobs), "--limit", str(pages)]
     began = time.monotonic()
     with subprocess.Popen(
-        command, env=environment(archive), stdout=subprocess.PIPE, text=True
+        command,
+        env=environment(archive, NWX_BROWSER=find_browser(), PYTHONWARNINGS="default"),
+        stdout=subprocess.PIPE,
+        text=True,
     ) as process:
         watch, course = FamilyWatch(process.pid), MemoryCourse(process.pid)
+        ending = threading.Timer(60 * minutes, process.send_signal, (signal.SIGINT,))
+        ending.start()
         out, _ = process.communicate()
+        ending.cancel()
         watch.stop()
         course.stop()
     seconds = time.monotonic() - began
@@ -90,7 +97,7 @@ def served(archive: Path) -> Iterator[tuple[str, int]]:
     command = [COMMAND, "serve", "--port", "0"]
     with subprocess.Popen(
         command,
-        env=environment(archive, PYTHONUNBUFFERED="1"),
+        env=environment(archive, PYTHONUNBUFFERED="1", PYTHONWARNINGS="default"),
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -147,14 +154,15 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("files", type=Path, nargs="*")
     parser.add_argument("--pages", type=int, default=60)
+    parser.add_argument("--minutes", type=float, default=600.0)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--alone", action="store_true", help="leave out the loop")
     asked = parser.parse_args()
     archive = asked.folder / "archive"
     if asked.files:
         command = [COMMAND, "import", *map(str, asked.files)]
-        subprocess.run(command, env=environment(archive), check=True)
-    check_pages(archive, asked.pages, asked.jobs)
+        subprocess.run(command, env=environment(archive), check=False)  # some files are damaged
+    check_pages(archive, asked.pages, asked.jobs, asked.minutes)
     if not asked.alone:
         open_pages(archive, page_captures(archive, asked.pages))
 

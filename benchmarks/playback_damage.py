@@ -35,6 +35,7 @@ from tests.cli.conftest import COMMAND, environment
 from tests.rendering.crawl import crawl
 from tests.rendering.damage import KINDS, Damage, choose_damages, damage_folder
 from tests.rendering.made_site.answers import MadeSite
+from tests.web.chromium import find_browser
 
 STAGES = ("crawl", "damage", "whole", "damaged", "report")
 _CHUNK = 40
@@ -97,20 +98,19 @@ def damage_archive(work: Work) -> None:
 
 def _nwx(archive: Path, *arguments: object) -> str:
     command = [COMMAND, *map(str, arguments)]
-    done = subprocess.run(
-        command, env=environment(archive), stdout=subprocess.PIPE, text=True, check=True
-    )
-    return done.stdout
+    # pywb, which plays, is not free of warnings.
+    place = environment(archive, NWX_BROWSER=find_browser(), PYTHONWARNINGS="default")
+    return subprocess.run(command, env=place, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
 def check_archive(work: Work, name: str) -> None:
     """Import an archive and check all its pages."""
-    archive = work.folder / f"{name}-archive"
+    archive, listed = work.folder / f"{name}-archive", work.folder / "urls.txt"
+    listed.write_text("\n".join(page.url for page in work.site.pages), encoding="utf-8")
     _nwx(archive, "import", work.folder / name / "warcs", work.folder / name / "renders")
     began = time.monotonic()
-    found = _nwx(
-        archive, "check-playback", "--json", "--jobs", work.jobs, "--out", work.renders(name)
-    )
+    options = ("--json", "--force", "--jobs", work.jobs, "--out", work.renders(name))
+    found = _nwx(archive, "check-playback", "--urls", listed, *options)
     seconds = time.monotonic() - began
     report = json.loads(found)
     work.report(name).write_text(found, encoding="utf-8")
