@@ -28,6 +28,8 @@ from tests.warc_records import http_response, warc_bytes
 from tests.web.html import Page
 from tests.web.serving import serving
 from webapp import create_app
+from webapp.pictures.backend import pictures
+from webapp.pictures.scaled_pictures import ScaledPictures
 
 BARE = "http://bare.example/"
 SECOND = "http://second.example/"
@@ -302,3 +304,17 @@ def test_thumbnails_in_a_browser(engine: Engine, page: BrowserPage, width: int) 
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         page.get_by_role("link", name="DOM").click()
         expect(page.locator("body")).to_contain_text("<script>alert(1)</script>")
+
+
+def test_too_many_pictures_at_once(engine: Engine) -> None:
+    app = create_app(engine)
+    with app.app_context():
+        own = pictures()
+    own.scaled = ScaledPictures(at_once=1, wait_seconds=0.01)
+    with own.scaled.place():
+        answer = app.test_client().get("/thumbnail", query_string=thumbnail(PAGE))
+        assert (answer.status_code, answer.mimetype) == (503, "image/svg+xml")
+        stored = app.test_client().get("/renders/dom", query_string=thumbnail(PAGE))
+        assert stored.status_code == 503
+    again = app.test_client().get("/thumbnail", query_string=thumbnail(PAGE))
+    assert again.status_code == 200

@@ -1,5 +1,6 @@
 """What the application knows of renders: whether there are any, where files are, pictures kept."""
 
+import threading
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -38,9 +39,10 @@ class PictureBackend:
         self.engine = engine
         self.places = FilePlaces(engine)
         self.scaled = ScaledPictures()
+        self._lock = threading.Lock()
         self._known: TTLCache[tuple[()], bool] = TTLCache(1, _KNOWN_SECONDS)
 
-    @cachedmethod(lambda self: self._known)
+    @cachedmethod(lambda self: self._known, lock=lambda self: self._lock)
     def has_renders(self) -> bool:
         """Return whether the archive has renders; it is asked at most once a minute."""
         return has_renders(self.engine)

@@ -7,7 +7,7 @@ from flask import Blueprint, Response, request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
-from nwx.errors import FormatError, SourceError, TimestampError, UsageError
+from nwx.errors import EngineBusyError, FormatError, SourceError, TimestampError, UsageError
 from nwx.keys import capture_id
 from nwx.model import Capture
 from nwx.quality.pictures.stored_images import find_image, read_image
@@ -77,6 +77,8 @@ def thumbnail() -> ResponseReturnValue:
         )
     except (FormatError, SourceError):
         return placeholder_answer()
+    except EngineBusyError:
+        return placeholder_answer(503)
     return picture_answer(picture, _WEBP, etag)
 
 
