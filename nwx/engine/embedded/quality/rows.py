@@ -2,12 +2,15 @@
 
 import sqlite3
 import zlib
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import starmap
 
 import msgspec
 
 from nwx.engine.entries import IndexEntry
 from nwx.engine.quality.quality_index import (
+    EVERY_SCORE,
     HOSTS_COUNTED,
     QualityFilter,
     QualityGroup,
@@ -21,6 +24,8 @@ _PUT_SCORE = """
 INSERT INTO scores (id, score, collection, host, domain, month, checked, rules)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 _CHANGED = "UPDATE changes SET number = number + 1"
+_IS_AMONG_KIND = "scores.num IN (SELECT num FROM kinds WHERE kind = ?)"
+_HAS_KIND = "EXISTS (SELECT 1 FROM kinds WHERE kinds.num = scores.num AND kinds.kind = ?)"
 _OF_ONE = ("contents", "kinds", "missing", "scores")
 _ORDERS = {
     QualityOrder.WORST: "{}.score, {}.id",
@@ -82,27 +87,30 @@ def found_entries(
     db: sqlite3.Connection, wanted: QualityFilter, order: str, limit: int = -1, offset: int = 0
 ) -> Iterator[IndexEntry]:
     """Stream the entries that match a filter, by default all of them."""
-    table, condition, values = _condition(wanted)
-    by = _ORDERS[QualityOrder(order)].format(*["kinds" if wanted.kind else "scores"] * 2)
+    condition, values = _condition(wanted)
+    table, of = f"scores {condition}", "scores"
+    if wanted == QualityFilter(kind=wanted.kind) and wanted.kind:
+        # They are in the order of their scores within their kind.
+        table, of = "kinds JOIN scores USING (num) WHERE kinds.kind = ?", "kinds"
+    by = _ORDERS[QualityOrder(order)].format(of, of)
     # What is left out by the offset is not joined with its content.
     command = (
-        f"SELECT content FROM (SELECT scores.num FROM {table} {condition}"
+        f"SELECT content FROM (SELECT scores.num FROM {table}"
         f" ORDER BY {by} LIMIT ? OFFSET ?) AS found CROSS JOIN contents USING (num)"
     )
     for (packed,) in db.execute(command, (*values, limit, offset)):
         yield _entry(packed)
 
 
-def _condition(wanted: QualityFilter) -> tuple[str, str, list[str]]:
-    """Return the tables, the condition and its values."""
+def _condition(wanted: QualityFilter) -> tuple[str, list[str]]:
+    """Return the condition that rows of `scores` match, and its values."""
     values = [getattr(wanted, name) for name in _FIELDS if getattr(wanted, name)]
     conditions = [f"scores.{name} = ?" for name in _FIELDS if getattr(wanted, name)]
-    table = "scores"
     if wanted.kind:
-        table = "kinds JOIN scores ON scores.num = kinds.num"
-        conditions.append("kinds.kind = ?")
+        # Few rows are looked up one by one; all of a kind are found in one pass.
+        conditions.append(_HAS_KIND if conditions else _IS_AMONG_KIND)
         values.append(wanted.kind)
-    return table, f"WHERE {' AND '.join(conditions)}" if conditions else "", values
+    return f"WHERE {' AND '.join(conditions)}" if conditions else "", values
 
 
 def _entry(packed: bytes) -> IndexEntry:
@@ -142,38 +150,71 @@ def number_of_scores(db: sqlite3.Connection) -> int:
 
 def quality_totals(db: sqlite3.Connection, wanted: QualityFilter) -> QualityTotals:
     """Count the pages that match a filter."""
-    table, condition, values = _condition(wanted)
-    command = f"SELECT count(*), avg(scores.score) FROM {table} {condition}"
-    pages, mean = db.execute(command, values).fetchone()
+    return _totals_of_all(db) if wanted == EVERY_SCORE else _totals_of_some(db, wanted)
+
+
+def _totals_of_all(db: sqlite3.Connection) -> QualityTotals:
+    """Count all pages, each group in the order of an index."""
+    pages, mean = db.execute("SELECT count(*), avg(score) FROM scores").fetchone()
+
+    def groups(field: str, table: str = "scores", limit: int = -1) -> Iterator[QualityGroup]:
+        command = (
+            f"SELECT {field}, count(*), avg(score) FROM {table} GROUP BY {field}"
+            f" ORDER BY count(*) DESC, {field} LIMIT {limit}"
+        )
+        return starmap(QualityGroup, db.execute(command))
+
     return QualityTotals(
         pages,
         mean,
-        kinds=_kinds(db, wanted),
-        months=_groups(db, wanted, "month", "month"),
-        hosts=_groups(db, wanted, "host", f"count(*) DESC, host LIMIT {HOSTS_COUNTED}"),
-        collections=_groups(db, wanted, "collection", "count(*) DESC, collection"),
+        kinds=tuple(groups("kind", "kinds")),
+        months=tuple(sorted(groups("month"))),
+        hosts=tuple(groups("host", limit=HOSTS_COUNTED)),
+        collections=tuple(groups("collection")),
     )
 
 
-def _groups(
-    db: sqlite3.Connection, wanted: QualityFilter, field: str, order: str
-) -> tuple[QualityGroup, ...]:
-    table, condition, values = _condition(wanted)
-    command = (
-        f"SELECT {field}, count(*), avg(scores.score) FROM {table} {condition}"
-        f" GROUP BY {field} ORDER BY {order}"
+def _totals_of_some(db: sqlite3.Connection, wanted: QualityFilter) -> QualityTotals:
+    """Count pages in one pass over their rows: they are in the order of no group."""
+    condition, values = _condition(wanted)
+    found = f"FROM scores {condition}"
+    months, hosts, collections = _Sums(), _Sums(), _Sums()
+    rows = db.execute(f"SELECT month, host, collection, score {found}", values)
+    for month, host, collection, score in rows:
+        months.add(month, score)
+        hosts.add(host, score)
+        collections.add(collection, score)
+    kinds = db.execute(
+        "SELECT kind, count(*), avg(score) FROM kinds"
+        f" WHERE num IN (SELECT num {found}) GROUP BY kind ORDER BY count(*) DESC, kind",
+        values,
     )
-    return tuple(QualityGroup(*row) for row in db.execute(command, values))
+    pages = sum(months.pages.values())
+    return QualityTotals(
+        pages,
+        sum(months.scores.values()) / pages if pages else None,
+        kinds=tuple(starmap(QualityGroup, kinds)),
+        months=tuple(sorted(months.groups())),
+        hosts=tuple(hosts.groups()[:HOSTS_COUNTED]),
+        collections=tuple(collections.groups()),
+    )
 
 
-def _kinds(db: sqlite3.Connection, wanted: QualityFilter) -> tuple[QualityGroup, ...]:
-    table, condition, values = _condition(wanted)
-    if condition:
-        matching = f"{table} JOIN kinds AS every ON every.num = scores.num {condition}"
-    else:
-        matching = "kinds AS every"
-    command = (
-        f"SELECT every.kind, count(*), avg(every.score) FROM {matching}"
-        " GROUP BY every.kind ORDER BY count(*) DESC, every.kind"
-    )
-    return tuple(QualityGroup(*row) for row in db.execute(command, values))
+class _Sums:
+    """The pages of each value, and the sum of their scores."""
+
+    def __init__(self) -> None:
+        self.pages: defaultdict[str, int] = defaultdict(int)
+        self.scores: defaultdict[str, float] = defaultdict(float)
+
+    def add(self, value: str, score: float) -> None:
+        self.pages[value] += 1
+        self.scores[value] += score
+
+    def groups(self) -> list[QualityGroup]:
+        """Return the values, those with the most pages first."""
+        found = [
+            QualityGroup(value, pages, self.scores[value] / pages)
+            for value, pages in self.pages.items()
+        ]
+        return sorted(found, key=lambda one: (-one.pages, one.value))
