@@ -260,6 +260,23 @@ def test_a_player_that_is_gone_is_an_error_and_no_fault(filled: Engine) -> None:
     assert (found[HOME].score, found[HOME].faults[0].kind) == (0, FaultKind.FAILED)
 
 
+@pytest.mark.parametrize(("failures", "faults"), [(1, []), (2, ["timeout"])])
+def test_a_page_that_runs_out_of_time_is_rendered_once_more(
+    filled: Engine, failures: int, faults: list[str]
+) -> None:
+    times: list[str] = []
+
+    def slow(render: PageRender) -> PageRender:
+        times.append(render.task.url)
+        late = render.task.url == HOME and times.count(HOME) <= failures
+        return replace(render, problem="timeout" if late else "")
+
+    report, found = _check(filled, MadeUpBrowser(slow))
+    assert times == [HOME, ABOUT, OLD, HOME]
+    assert [fault.kind for fault in found[HOME].faults] == faults
+    assert (report.pages, report.checked) == (3, 3)
+
+
 def test_a_check_ends_when_told_to(filled: Engine) -> None:
     browser = MadeUpBrowser()
     check = PlaybackCheck()

@@ -22,6 +22,7 @@ from nwx.quality.playback.report import PlaybackReport, PlaybackTally
 _BATCH_PAGES = 50
 _FLUSH_SCORES, _FLUSH_SECONDS = 20, 5.0
 _PATIENCE_SECONDS = 60.0
+_CHANCY, _MOST_RETRIES = ("timeout", "crash", "memory"), 200
 _COUNTED_CAPTURES = 200_000
 """In archives with no more captures pages are counted first, so that a bar can tell the rest."""
 
@@ -63,6 +64,7 @@ def check_playback(
 ) -> PlaybackReport:
     """Check the chosen pages that were not checked by these rules yet, or were mended since.
 
+    Pages that ran out of time or crashed are rendered once more at the end.
     Scores are stored as they come: once `stopping` says so, or after any
     error, another call goes on from there. Raises SourceError where the
     player or the browser cannot be used, and EngineUnavailableError.
@@ -94,6 +96,8 @@ class _Run:
         self._in_hand: dict[str, tuple[Capture, CrawlRender]] = {}
         self._scores: list[PlaybackScore] = []
         self._flushed = time.monotonic()
+        self._again: list[Capture] = []
+        self._may_retry = True
         self.tally = PlaybackTally()
 
     def check(
@@ -105,15 +109,21 @@ class _Run:
     ) -> PlaybackReport:
         if counted and self._engine.count(IndexName.CAPTURES) <= _COUNTED_CAPTURES:
             self._total = sum(1 for _ in pages())
-        tasks = self._tasks(iter(pages()), stopping)
         try:
-            for render in self._renderer.render(tasks):
-                self._take(render)
-                if stopping():
-                    break
+            self._render(self._tasks(iter(pages()), stopping), stopping)
+            again, self._may_retry = self._again, False
+            self._render((self._task(page_id(page), page) for page in again), stopping)
         finally:
             self._flush()
         return self.tally.report(interrupted=stopping())
+
+    def _render(self, tasks: Iterator[RenderTask], stopping: Callable[[], bool]) -> None:
+        if stopping():
+            return
+        for render in self._renderer.render(tasks):
+            self._take(render)
+            if stopping():
+                return
 
     def _tasks(
         self, pages: Iterator[Capture], stopping: Callable[[], bool]
@@ -150,6 +160,9 @@ class _Run:
                 "playback does not answer any more; what was checked is stored,"
                 " the same command goes on from there"
             )
+        if self._may_retry and self._is_worth_retrying(render):
+            self._again.append(page)
+            return
         found = self._page_check.check(page, crawl, render)
         self.tally.left_aside += found.left_aside
         if found.problem:
@@ -163,6 +176,10 @@ class _Run:
         if is_late or len(self._scores) >= _FLUSH_SCORES:
             self._flush()
         self._show()
+
+    def _is_worth_retrying(self, render: PageRender) -> bool:
+        """Tell whether a page may do better later: the machine may have been busy."""
+        return render.problem.startswith(_CHANCY) and len(self._again) < _MOST_RETRIES
 
     def _flush(self) -> None:
         scores, self._scores = self._scores, []
