@@ -18,6 +18,7 @@ MOST_INFLATED_BYTES = 1 << 28
 
 _PIECE_BYTES = 1 << 16
 _MOST_KEPT_BYTES = 4 << 20
+_DECODER_BYTES = 100_000
 
 
 def block_lines(
@@ -33,14 +34,14 @@ def block_lines(
 class BlockText:
     """A stored block; what was inflated of it is kept, and inflating goes on from there.
 
-    Several threads may read it at once. `size` is the bytes that it keeps.
+    Several threads may read it at once. `size` is the memory that it takes.
     Of a block that inflates to many megabytes, only the first are kept.
     """
 
     __slots__ = ("_data", "_error", "_kept", "_lock", "_more", "_place", "size")
 
     def __init__(self, data: bytes, place: str) -> None:
-        self.size = len(data)
+        self.size = _DECODER_BYTES + 2 * len(data)  # a decoder copies what it is given
         self._data = data
         self._place = place
         self._kept: list[bytes] = []
