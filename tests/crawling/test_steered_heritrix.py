@@ -1,6 +1,7 @@
 """A real Heritrix, steered: `nwx watch --steer` reads what it writes, `nwx heritrix` feeds it."""
 
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -46,6 +47,7 @@ class Crawled:
     made: TopicPages
     specification: CrawlSpecification
     engine: str
+    job: Path
 
 
 Process: TypeAlias = "subprocess.Popen[str]"
@@ -58,11 +60,18 @@ def steering(
     """Steer a job until the end of the block; give the processes that do."""
     watching = ["watch", str(job.folder), "--steer", str(specification), "--interval", "0.2"]
     feeding = ["heritrix", str(job.folder), "--crawl", CRAWL, "--ahead", str(AHEAD)]
+    monitoring = ["monitor", CRAWL, "--crawl-log", str(crawl_log(job.folder))]
     with (
         place.started(*watching, "--json") as watch,
         place.started(*feeding, "--interval", "0.2", "--close-after", "1") as feed,
+        place.started(*monitoring, "--interval", "0.5") as monitor,
     ):
-        yield [watch, feed]
+        yield [watch, feed, monitor]
+
+
+def crawl_log(job: Path) -> Path:
+    """Return the log of the latest launch of a job."""
+    return job / "latest" / "logs" / "crawl.log"
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +111,8 @@ def crawled(heritrix: Heritrix, tmp_path_factory: pytest.TempPathFactory) -> Cra
         heritrix.kill()
         finish(place, job.folder, specification)
         made = site.made.specification(CRAWL)
-        return Crawled(list(site.fetched), site.quarter, site.made, made, place.engine)
+        fetched = list(site.fetched)
+        return Crawled(fetched, site.quarter, site.made, made, place.engine, job.folder)
 
 
 def finish(place: Place, job: Path, specification: Path) -> None:
@@ -162,6 +172,25 @@ def test_a_kill_loses_no_page_and_no_link(crawled: Crawled) -> None:
     }
     assert missing == set()
     assert {queue[url].state for url in crawled.fetched} == {UrlState.DONE}
+
+
+def test_a_monitor_counts_each_line_and_each_capture_once(crawled: Crawled) -> None:
+    """It followed both launches while they ran, and was killed on the way."""
+    monitor = ("monitor", CRAWL, "--crawl-log", crawl_log(crawled.job), "--once", "--json")
+    report = run_nwx(crawled.engine, *monitor).json
+    logs = [path for path in crawled.job.glob("2*/logs/crawl.log*") if path.suffix != ".lck"]
+    lines = [line.split() for path in logs for line in path.read_text().splitlines()]
+    fetches = Counter(line[1] for line in lines if line[3].startswith("http"))
+    assert len(logs) == 2 and report["log_lines"] == len(lines)
+    assert report["statuses"] == fetches
+    answered = sum(count for status, count in fetches.items() if int(status) >= 0)
+    assert report["totals"]["captures"] == answered >= crawled.quarter
+    with open_engine(Settings(crawled.engine), read_only=True) as engine:
+        stored = [each for each, _ in engine.captures_since("") if each.url.startswith("http")]
+    assert report["archived"] == len(stored)
+    # Heritrix was killed between writing pages and logging them, or the other way round.
+    assert abs(len(stored) - answered) <= AHEAD
+    assert report["problems_total"] <= 1, "a line that was cut by the kill"
 
 
 def test_a_kill_has_nothing_fetched_twice_but_what_was_under_way(crawled: Crawled) -> None:

@@ -4,7 +4,7 @@ import gzip
 import re
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -123,14 +123,10 @@ class LogFolder:
 
     def _listed(self) -> list[ListedLog]:
         found, known = [], {}
-        try:
-            paths = [path for path in self.path.parent.iterdir() if self._may_be(path.name)]
-        except FileNotFoundError:
-            return []
-        for path in paths:
+        for path in self._paths():
             try:
                 stat = path.stat()
-                key = (path.name, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+                key = (str(path), stat.st_ino, stat.st_size, stat.st_mtime_ns)
                 if not stat.st_size or not path.is_file():
                     continue
                 listed = self._known.get(key) or self._listed_at(path)
@@ -140,6 +136,21 @@ class LogFolder:
             found.append(listed)
         self._known = known
         return found
+
+    def _paths(self) -> Iterator[Path]:
+        """Yield the files that may be of the log, of all launches where it is that of the latest.
+
+        Heritrix has a folder for each launch of a job, which `latest` links to.
+        """
+        folders = [self.path.parent]
+        launch = self.path.parent.parent
+        if launch.is_symlink():
+            others = (each / self.path.parent.name for each in launch.parent.iterdir())
+            here = self.path.parent.resolve()
+            folders += [each for each in others if each.resolve() != here and each.is_dir()]
+        for folder in folders:
+            with suppress(FileNotFoundError):
+                yield from (path for path in folder.iterdir() if self._may_be(path.name))
 
     def _may_be(self, name: str) -> bool:
         """Tell whether a name is that of the log, or one that logs are rotated to."""

@@ -68,6 +68,22 @@ def test_a_renamed_log_that_is_still_written_is_read_on(log: RotatedLog) -> None
     assert log.found == line(1) + line(2) + line(3)
 
 
+def test_the_launches_of_a_job_are_one_log(tmp_path: Path) -> None:
+    (tmp_path / "latest").symlink_to("20260101")
+    for launch in ("20260101", "20260102"):
+        (tmp_path / launch / "logs").mkdir(parents=True)
+    log = RotatedLog(tmp_path / "latest" / "logs")
+    log.write(line(1) + line(2))
+    log.look()
+    log.write(line(3))
+    (tmp_path / "latest").unlink()
+    (tmp_path / "latest").symlink_to("20260102")
+    log.look()
+    log.write(line(4))
+    log.look()
+    assert log.found == log.written and not log.problems
+
+
 def test_a_line_that_a_writer_never_ended_stays_one(log: RotatedLog) -> None:
     log.write(line(1) + line(2)[:9])
     log.rename()
