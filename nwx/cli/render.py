@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -211,7 +211,9 @@ def _target(settings: Settings, asked: _Options) -> Iterator["PlaybackTarget"]:
         web.check()
         yield web
     elif asked.playback:
-        yield ArchivePlayback(asked.playback)
+        running = ArchivePlayback(asked.playback)
+        running.check()
+        yield running
     else:
         from webapp.server.local_playback import local_playback
 
@@ -221,7 +223,7 @@ def _target(settings: Settings, asked: _Options) -> Iterator["PlaybackTarget"]:
 
 def _print(asked: _Options, report: "RenderReport", skipped: int, wrong: int) -> None:
     if asked.as_json:
-        found = asdict(report) | {"skipped": skipped, "no_urls": wrong, "out": str(asked.out)}
+        found = report.values() | {"skipped": skipped, "no_urls": wrong, "out": str(asked.out)}
         print_json(found)
         return
     for example in report.examples:

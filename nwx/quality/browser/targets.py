@@ -91,6 +91,10 @@ class ArchivePlayback:
         """The host as browsers write it in addresses, without the usual port."""
         return self.allowed.removesuffix(":80")
 
+    def check(self) -> None:
+        """Raise UsageError where the address cannot be that of playback, SourceError without it."""
+        _check_place(self.allowed, f"playback at {self.prefix}")
+
     def address_of(self, task: RenderTask) -> str:
         """Return where the capture of a task is played, without the frame around it."""
         return f"{self.prefix.rstrip('/')}/{task.timestamp}mp_/{task.url}"
@@ -130,6 +134,15 @@ def _without_insert(html: str) -> str:
     return before + after if begin and end else html
 
 
+def _check_place(place: str, what: str) -> None:
+    """Raise SourceError where nobody listens at a host and port."""
+    host, _, port = place.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
+    except OSError as error:
+        raise SourceError(f"{what} cannot be reached: {error.strerror or error}") from error
+
+
 @dataclass(frozen=True)
 class LiveWeb:
     """The live web through a WARC-writing proxy at `http://host:port`.
@@ -157,12 +170,7 @@ class LiveWeb:
 
     def check(self) -> None:
         """Raise SourceError where the proxy does not answer."""
-        host, _, port = self.proxy.rpartition(":")
-        try:
-            socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
-        except OSError as error:
-            words = error.strerror or error
-            raise SourceError(f"the proxy {self.address} cannot be reached: {words}") from error
+        _check_place(self.proxy, f"the proxy {self.address}")
 
     def address_of(self, task: RenderTask) -> str:
         """Return the URL of a task."""

@@ -3,7 +3,8 @@
 import time
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.quality.browser.page_render import PageRender, RenderTask
@@ -19,7 +20,7 @@ class RenderReport:
 
     `pages` were visited; `written` of them have renders. The others could
     not be had at all, and are tried again the next time: `missing` are not
-    in the archive. `problems` counts pages by what ended their visit early,
+    in the archive, or cannot be played. `problems` counts pages by what ended their visit early,
     and `examples` are the first of them. `resources` were asked for by all
     pages together, of which nothing, or an error, came for
     `resources_failed`.
@@ -36,6 +37,13 @@ class RenderReport:
     problems: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
     examples: list[str] = field(default_factory=list)
+
+    def values(self) -> dict[str, Any]:
+        """Return the counts by name, as JSON values."""
+        return {
+            each.name: dict(value) if isinstance(value := getattr(self, each.name), dict) else value
+            for each in fields(self)
+        }
 
     def add(self, render: PageRender, *, written: bool) -> None:
         """Count a page."""
@@ -74,8 +82,8 @@ def render_pages(
 
 
 def is_missing(render: PageRender) -> bool:
-    """Return whether playback has no capture of a page, and only said so."""
-    return render.from_playback and render.status == 404 and not render.capture_timestamp
+    """Return whether playback has no capture of a page that it can play, and only said so."""
+    return render.from_playback and render.status >= 400 and not render.capture_timestamp
 
 
 def is_worth_keeping(render: PageRender) -> bool:

@@ -1,3 +1,5 @@
+import json
+
 from nwx.quality.browser.page_render import PlayedResource
 from nwx.quality.render_files.render_run import RenderReport, is_missing, is_worth_keeping
 from tests.rendering.renders import render
@@ -10,6 +12,7 @@ def test_pages_are_counted_with_what_failed() -> None:
     assert (report.pages, report.written, report.leaks, report.refused["dialogs"]) == (2, 1, 1, 2)
     assert (report.resources, report.resources_failed) == (2, 1)
     assert report.problems == {"navigation": 1}
+    assert json.loads(json.dumps(report.values()))["refused"] == {"dialogs": 2}
     assert report.examples == ["http://made.example/: navigation: net::ERR_FAILED"]
 
 
