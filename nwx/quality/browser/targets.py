@@ -15,6 +15,7 @@ from nwx.values.timestamps import to_timestamp
 
 _MODE = r"(\d{0,14})([a-z]{2}_)?/"
 _CONNECT_SECONDS = 10
+_INSERT, _INSERT_END = "<!-- WB Insert -->", "<!-- End WB Insert -->"
 _SCHEME = re.compile(r"https?:/+", re.IGNORECASE)
 
 
@@ -129,9 +130,14 @@ class ArchivePlayback:
 
 
 def _without_insert(html: str) -> str:
-    before, begin, rest = html.partition("<!-- WB Insert -->")
-    _, end, after = rest.partition("<!-- End WB Insert -->")
-    return before + after if begin and end else html
+    """Return a DOM without pywb's scripts; in one without a head their first mark is outside."""
+    end = html.find(_INSERT_END)
+    begin = html.find(_INSERT)
+    if end < 0:
+        return html
+    if not 0 <= begin < end:
+        begin = html.rfind("<script", 0, max(0, html.find("wbinfo = {}", 0, end)))
+    return html if begin < 0 else html[:begin] + html[end + len(_INSERT_END) :]
 
 
 def _check_place(place: str, what: str) -> None:

@@ -80,6 +80,12 @@ def test_a_dom_has_its_own_addresses_again_and_no_scripts_of_the_player() -> Non
     )
 
 
+def test_scripts_of_the_player_go_without_their_first_mark_too() -> None:
+    played = "<html><head><script>\n  wbinfo = {};</script><!-- End WB Insert --><p></html>"
+    assert PLAYBACK.original(played) == "<html><head><p></html>"
+    assert PLAYBACK.original("<!-- End WB Insert --><p>") == "<!-- End WB Insert --><p>"
+
+
 @pytest.mark.parametrize("prefix", ["", "/replay", "https://a.example/replay", "ftp://a/replay"])
 def test_playback_is_at_an_http_address(prefix: str) -> None:
     with pytest.raises(UsageError, match="playback is at"):
