@@ -38,7 +38,7 @@ class _Options:
 @click.option(
     "--kind",
     default="",
-    type=click.Choice(["", *FaultKind]),
+    type=click.Choice(["", *(one.value for one in FaultKind)]),
     metavar="KIND",
     help=f"Pages with a fault of this kind: one of {', '.join(FaultKind)}.",
 )
