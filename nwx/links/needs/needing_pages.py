@@ -5,12 +5,14 @@ from collections.abc import Collection, Iterator
 import numpy as np
 
 from nwx.bulk.arrays import Array
+from nwx.engine.inlinks.counts import is_new
 from nwx.engine.inlinks.table import SELF, InlinkTable
 from nwx.links.link_frames import targets_of_links
 from nwx.links.needs.needed_urls import NeededUrls
 from nwx.links.needs.style_sheets import StyleSheets
 
 _NONE = -1
+_HALF = np.uint64(32)
 
 
 def needing_pages(
@@ -47,6 +49,8 @@ def _of_range(
     for one, sheet in np.unique(np.stack([number[nested], source[nested]]), axis=1).T.tolist():
         pages = sheets.pages(sheet)
         pairs.append((np.full(len(pages), one, dtype=np.int64), pages))
-    joined = np.stack([np.concatenate(column) for column in zip(*pairs, strict=True)])
-    number, source = np.unique(joined, axis=1)
-    return number, source
+    number, source = (np.concatenate(column) for column in zip(*pairs, strict=True))
+    keys = number.astype(np.uint64) << _HALF | source.astype(np.uint64)
+    keys.sort()
+    keys = keys[is_new(keys)]
+    return (keys >> _HALF).astype(np.int64), keys.astype(np.uint32).astype(np.int64)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nwx.bulk.arrays import Array
+from nwx.engine.inlinks.counts import is_new
 from nwx.engine.inlinks.texts import spread
 from nwx.quality.repairs.lacks import Lacks
 
@@ -64,8 +65,12 @@ def _grouped(lacks: Lacks) -> _Groups:
     codes = np.random.default_rng(1).integers(0, 1 << 64, (2, lacks.resources), np.uint64)
     # Two sums of 64 bits tell sets of resources apart.
     sums = [np.add.reduceat(one[lacks.resource], begins) for one in codes]
-    known = np.stack([*sums, lengths.astype(np.uint64), beyond.astype(np.uint64)], axis=1)
-    _, first, counts = np.unique(known, axis=0, return_index=True, return_counts=True)
+    order = np.lexsort((beyond, lengths, *sums))
+    new = np.zeros(len(order), dtype=bool)
+    for column in (beyond, lengths, *sums):
+        new |= is_new(column[order])
+    first = order[new]
+    counts = np.diff(np.flatnonzero(new), append=len(order))
     of, places = spread(np.append(begins, len(lacks.page)), first)
     sizes = np.bincount(of, minlength=len(first))
     return _Groups(_starts(sizes), lacks.resource[places], counts, sizes + beyond[first])

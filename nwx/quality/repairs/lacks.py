@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nwx.bulk.arrays import Array
+from nwx.engine.inlinks.counts import is_new
 
 _HALF = np.uint64(32)
 
@@ -42,6 +43,9 @@ class Lacks:
 
 def lacks_of(page: Array, resource: Array, resources: int, beyond: Array) -> Lacks:
     """Return pairs in their order; those that are there several times are there once."""
-    keys = np.unique(page.astype(np.uint64) << _HALF | resource.astype(np.uint64))
+    # Sorted, and not by numpy.unique, which takes twenty times as long for millions.
+    keys = page.astype(np.uint64) << _HALF | resource.astype(np.uint64)
+    keys.sort()
+    keys = keys[is_new(keys)]
     pages = (keys >> _HALF).astype(np.int32)
     return Lacks(resources, pages, keys.astype(np.uint32).astype(np.int32), beyond)
