@@ -16,9 +16,6 @@ from nwx.values.timestamps import parse_timestamp
 SIGNALS = frozenset({"ping", "cspviolationreport", "preflight", "prefetch", "websocket"})
 """Types of requests that nothing of a page is made of."""
 
-BACKGROUND = frozenset({"xhr", "fetch", "eventsource", "other", ""})
-"""Types of requests that scripts make, which may be other ones each time."""
-
 LASTING = frozenset({"document", "stylesheet", "font"})
 """Types of resources that are the same each time, whatever their address looks like."""
 

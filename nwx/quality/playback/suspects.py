@@ -8,7 +8,6 @@ from nwx.errors import UrlError
 from nwx.quality.browser.page_render import PageRender, PlayedResource
 from nwx.quality.measures.resource_counts import FIRST_BAD
 from nwx.quality.playback.request_rules import (
-    BACKGROUND,
     LASTING,
     SIGNALS,
     is_icon,
@@ -119,9 +118,10 @@ def _suspect(
 
 def _tells_nothing(url: str, type: str, render: PageRender, *, has_list: bool) -> bool:
     """Tell whether a request that the crawl's browser did not make says nothing of the archive."""
-    if type in SIGNALS or is_icon(url) or (has_list and type in BACKGROUND):
+    if type in SIGNALS or is_icon(url):
         return True
-    return type not in LASTING and is_volatile(url, render.task.timestamp)
+    # A script may choose another banner each time.
+    return type not in LASTING and (has_list or is_volatile(url, render.task.timestamp))
 
 
 def _unasked(

@@ -74,12 +74,14 @@ def test_volatile_addresses_are_left_aside_but_for_styles_and_those_of_the_crawl
     assert _urls(_render(PlayedResource(url, 404, type="script")), info) == [url]
 
 
-def test_what_scripts_ask_for_is_left_aside_where_the_crawl_did_not_ask() -> None:
+def test_what_the_crawl_did_not_ask_for_is_left_aside_but_for_styles() -> None:
     render = _render(
         PlayedResource(X, 404, type="xhr"), PlayedResource(f"{X}.png", 404, type="image")
     )
     assert _urls(render) == [X, f"{X}.png"]
-    assert _urls(render, _info()) == [f"{X}.png"]
+    assert _urls(render, _info()) == []
+    style = _render(PlayedResource(X, 404, type="stylesheet"))
+    assert _urls(style, _info()) == [X]
 
 
 def test_what_the_crawl_loaded_and_playback_does_not_ask_for_is_one() -> None:
