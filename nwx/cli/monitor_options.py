@@ -171,9 +171,9 @@ def watched_monitor(
             )
         yield
         return
-    from nwx.quality.monitor.monitor_run import monitored
+    from nwx.quality.monitor.monitor_run import monitor_beside
 
     options = choices.options(settings, name, collection, interval, folders)
     lines = AlertLines()
-    with monitored(settings, options, choices.channels(settings), lines.tell, tell_problem):
+    with monitor_beside(settings, options, choices.channels(settings), lines.tell, tell_problem):
         yield

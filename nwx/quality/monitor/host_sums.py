@@ -104,7 +104,7 @@ class HostSums:
 
 
 @dataclass(slots=True)
-class HostTable:
+class CountedHosts:
     """Hosts by name, `most` of them at the most.
 
     When another comes, the half with the fewest fetches is dropped and summed

@@ -83,7 +83,7 @@ def _rest(seconds: float, stopping: Callable[[], bool]) -> None:
 
 
 @contextmanager
-def monitored(
+def monitor_beside(
     settings: Settings,
     options: MonitorOptions,
     channels: list[Channel],

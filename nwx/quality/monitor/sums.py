@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from nwx.quality.monitor.host_sums import HostTable
+from nwx.quality.monitor.host_sums import CountedHosts
 from nwx.quality.monitor.report import TypeCounts
 from nwx.quality.monitor.time_bins import CrawlCounts, MinuteBins
 from nwx.values.crawl_log import ROBOTS_DENIED, is_unanswered
@@ -53,7 +53,7 @@ class Sums:
     times: MinuteBins = field(default_factory=MinuteBins)
     statuses: dict[int, int] = field(default_factory=dict)
     types: dict[str, TypeSums] = field(default_factory=dict)
-    hosts: HostTable = field(default_factory=HostTable)
+    hosts: CountedHosts = field(default_factory=CountedHosts)
     first: str = ""
     last: str = ""
     archived: int = 0

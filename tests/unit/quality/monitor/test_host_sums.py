@@ -1,8 +1,8 @@
-from nwx.quality.monitor.host_sums import HostTable, RecentDenials, RecentFetches
+from nwx.quality.monitor.host_sums import CountedHosts, RecentDenials, RecentFetches
 
 
 def test_hosts_with_many_fetches_are_never_dropped() -> None:
-    table = HostTable(most=100)
+    table = CountedHosts(most=100)
     for number in range(20_000):
         for host in (f"often{number % 10}", f"once{number}"):
             found = table.at(host)
@@ -15,7 +15,7 @@ def test_hosts_with_many_fetches_are_never_dropped() -> None:
 
 
 def test_the_first_hosts_by_each_measure_are_told() -> None:
-    table = HostTable()
+    table = CountedHosts()
     for number in range(200):
         found = table.at(f"h{number:03}")
         found.pages, found.errors, found.bytes = number, 200 - number, abs(100 - number)

@@ -8,7 +8,7 @@ import pytest
 from nwx.engine.open import open_engine
 from nwx.errors import EngineError, EngineUnavailableError
 from nwx.quality.monitor.monitor import Monitor, MonitorOptions
-from nwx.quality.monitor.monitor_run import monitored, run_monitor
+from nwx.quality.monitor.monitor_run import monitor_beside, run_monitor
 from nwx.quality.monitor.report import MonitorReport
 from nwx.settings import Settings
 from tests.unit.quality.monitor.made_crawls import BEGIN, healthy
@@ -77,7 +77,7 @@ def test_beside_a_block(settings: Settings, options: MonitorOptions) -> None:
         reports.append(report)
         seen.set()
 
-    with monitored(settings, options, [], tell, pytest.fail):
+    with monitor_beside(settings, options, [], tell, pytest.fail):
         assert seen.wait(60)
         with options.crawl_log.open("a") as log:  # type: ignore[union-attr]
             log.writelines(healthy(1, BEGIN))
@@ -96,7 +96,7 @@ def test_a_block_goes_on_where_another_monitor_runs(
 
     with open_engine(settings) as engine:
         other = Monitor(engine, options)
-        with monitored(settings, options, [], pytest.fail, on_problem):
+        with monitor_beside(settings, options, [], pytest.fail, on_problem):
             assert told.wait(60)
         other.close()
     (problem,) = problems
