@@ -1,0 +1,25 @@
+"""Fixtures of the tests with a crawl by a real browser."""
+
+import pytest
+
+from tests.rendering.crawl import Crawl, crawl
+from tests.rendering.made_site.addresses import SitePage, site_pages
+from tests.rendering.made_site.answers import MadeSite
+
+_PAGES = 5
+
+
+def crawled_pages() -> list[SitePage]:
+    """Return the pages that are crawled: none whose banner is another one each time.
+
+    A small crawl has not seen all banners, and playback rightly misses some.
+    """
+    stable = [page for page in site_pages() if "random_banner" not in page.features]
+    return stable[:_PAGES]
+
+
+@pytest.fixture(scope="session")
+def made_crawl(tmp_path_factory: pytest.TempPathFactory) -> Crawl:
+    """A crawl of a few pages of the made web, with its renders; not to be changed."""
+    folder = tmp_path_factory.mktemp("crawl")
+    return crawl(folder, MadeSite(), [page.url for page in crawled_pages()])
