@@ -68,7 +68,7 @@ class _Reports:
 
 
 @dataclass(frozen=True, slots=True)
-class HostTable:
+class ListedHosts:
     """Hosts in an order: what the order is in words, and the first ones."""
 
     name: str
@@ -85,7 +85,7 @@ class MonitorView:
     is_late: bool
 
     @property
-    def hosts(self) -> list[HostTable]:
+    def hosts(self) -> list[ListedHosts]:
         """The hosts with most pages, with most errors, and those that are slowest."""
         return [
             _hosts(self.report, "pages", "Most pages", lambda host: host.pages),
@@ -109,7 +109,7 @@ class MonitorView:
         ]
 
 
-def monitored(archive: Engine, name: str) -> MonitorReport | None:
+def monitor_report(archive: Engine, name: str) -> MonitorReport | None:
     """Return the report of a monitor, at most 2 seconds old; None where there is none."""
     reports: _Reports = current_app.extensions.setdefault(_EXTENSION, _Reports())
     with reports.guard:
@@ -125,7 +125,7 @@ def monitors(archive: Engine) -> list[tuple[MonitorReport, bool]]:
     """Return the reports of at most CRAWLS_LISTED monitors by name, and whether they are late."""
     states = answer_search(archive.quality_index().states)
     names = [state.removeprefix(_STATES) for state in states if state.startswith(_STATES)]
-    found = (monitored(archive, name) for name in names[:CRAWLS_LISTED])
+    found = (monitor_report(archive, name) for name in names[:CRAWLS_LISTED])
     return [(report, is_late(report)) for report in found if report is not None]
 
 
@@ -186,7 +186,7 @@ def _picture_address(monitor: MonitorView, chart: str, scheme: str, width: int =
 
 def monitored_or_404(name: str) -> MonitorReport:
     """Return the report of a monitor; raises NotFound without one."""
-    report = monitored(engine(), name)
+    report = monitor_report(engine(), name)
     if report is None:
         raise NotFound(
             f"nobody has monitored a crawl {name[:100]!r}; `nwx monitor {name[:100]}` does"
@@ -214,6 +214,6 @@ def chart_picture(name: str, chart: str, form: str) -> ResponseReturnValue:
     return response
 
 
-def _hosts(report: MonitorReport, name: str, title: str, order: _Order) -> HostTable:
+def _hosts(report: MonitorReport, name: str, title: str, order: _Order) -> ListedHosts:
     ordered = sorted(report.hosts, key=lambda host: (-order(host), host.host))
-    return HostTable(name, title, [host for host in ordered if order(host)][:HOSTS_LISTED])
+    return ListedHosts(name, title, [host for host in ordered if order(host)][:HOSTS_LISTED])

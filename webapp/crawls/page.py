@@ -25,7 +25,7 @@ from nwx.steering.specifications.specification_store import (
     stored_specification,
 )
 from nwx.values.urlkeys import urlkey
-from webapp.crawls.monitor import monitor_values, monitored, monitors
+from webapp.crawls.monitor import monitor_report, monitor_values, monitors
 from webapp.queue.service import queue_service
 from webapp.site import parameters
 from webapp.site.context import engine
@@ -95,7 +95,7 @@ def _analysed(found: Sequence[AnalysedVersion], stored: StoredSpecification) -> 
 @blueprint.get("/<name>")
 def show_crawl(name: str) -> ResponseReturnValue:
     """Show a crawl as it runs, its specification, and the links that this scores highest."""
-    report = monitored(engine(), name)
+    report = monitor_report(engine(), name)
     shown = monitor_values(report) if report else {}
     if report and engine().crawl_index().specification(name) is None:
         return render_template("monitored_crawl.html", **shown)
