@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -139,7 +139,10 @@ def _print_notes(counts: "RepairCounts", *, is_current: bool) -> None:
 
 def _print(asked: _Options, counts: "RepairCounts", repairs: "Iterator[Repair]") -> None:
     if asked.as_json:
-        _write_json(counts, repairs)
+        from nwx.quality.repairs.repair_lines import json_of_repairs
+
+        for piece in json_of_repairs(counts, repairs, json_text):
+            click.echo(piece, nl=False)
     elif asked.as_csv:
         from nwx.quality.repairs.repair_lines import csv_of_repairs
 
@@ -154,16 +157,6 @@ def _print(asked: _Options, counts: "RepairCounts", repairs: "Iterator[Repair]")
     else:
         for one in repairs:
             click.echo(clean(one.url))
-
-
-def _write_json(counts: "RepairCounts", repairs: "Iterable[Repair]") -> None:
-    """Print an object, a repair a line, as they come."""
-    click.echo(f'{json_text(asdict(counts))[:-1]}, "repairs": [', nl=False)
-    sign = ""
-    for one in repairs:
-        click.echo(f"{sign}\n  {json_text(asdict(one))}", nl=False)
-        sign = ","
-    click.echo("\n]}" if sign else "]}")
 
 
 def _write_seeds(form: str, repairs: "Iterable[Repair]") -> None:

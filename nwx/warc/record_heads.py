@@ -46,9 +46,11 @@ def usual_head(data: bytes) -> Head | None:
     heads nothing is said.
     """
     end = data.find(_HEAD_END, 0, _USUAL_BYTES)
+    if end < 0:
+        return None
     text = data[:end]
     lines = text.split(b"\r\n")
-    if lines[0] not in _USUAL_VERSIONS or text.count(b"\n") >= len(lines) or end < 0:
+    if lines[0] not in _USUAL_VERSIONS or text.count(b"\n") >= len(lines):
         return None
     if b"\n " in text or b"\n\t" in text or WARC_MAGIC in text[len(WARC_MAGIC) :]:
         return None

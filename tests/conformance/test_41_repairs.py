@@ -4,11 +4,15 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
+import numpy as np
 import pytest
 
 from nwx.engine.base import Engine
+from nwx.engine.inlinks.table import inlink_table
 from nwx.engine.quality.quality_index import Fault, PlaybackScore
 from nwx.keys import capture_id
+from nwx.links.needs.needed_urls import needed_urls
+from nwx.links.needs.needing_pages import needing_pages
 from nwx.links.needs.page_filter import PageFilter
 from nwx.model import Batch, Capture, Link
 from nwx.quality.repairs.link_lacks import RepairLimits
@@ -187,6 +191,37 @@ def test_pages_lack_what_their_style_sheets_load(engine: Engine, open_archive: O
     engine.write(page("http://x.test/s.css", [Link("http://x.test/sky.png", "", CSS)]))
     build(engine, open_archive)
     assert listed(engine) == [Repair("http://x.test/sky.png", CSS, 3, 3, 0, None)]
+
+
+def test_style_sheets_that_all_import_each_other(engine: Engine, open_archive: Opener) -> None:
+    """There are too many ways through them to take each one."""
+    urls = [f"http://x.test/{number}.css" for number in range(40)]
+    for url in urls:
+        links = [Link(other, "", STYLESHEET) for other in urls if other != url]
+        engine.write(page(url, [*links, Link("http://x.test/sky.png", "", CSS)]))
+    engine.write(page("http://x.test/", [Link(urls[0], "", STYLESHEET)]))
+    build(engine, open_archive)
+    assert listed(engine) == [Repair("http://x.test/sky.png", CSS, 1, 1, 0, None)]
+
+
+def test_pairs_come_in_pieces(engine: Engine, open_archive: Opener) -> None:
+    """A style sheet makes a pair of each of its links with each page that loads it."""
+    for number in range(3):
+        engine.write(page(f"http://x.test/{number}", [Link("http://x.test/s.css", "", STYLESHEET)]))
+    pictures = [Link(f"http://x.test/{number}.png", "", CSS) for number in range(4)]
+    engine.write(page("http://x.test/s.css", pictures))
+    build(engine, open_archive)
+    table = inlink_table(engine.inlink_index())
+    assert table is not None
+    documents = PageFilter().of(engine, table)
+    needed = needed_urls(table, {CSS}, documents)
+    (whole,) = needing_pages(needed, {CSS}, documents)
+    pieces = list(needing_pages(needed, {CSS}, documents, at_once=3))
+    assert max(len(places) for places, _ in pieces) == 3
+    for column in range(2):
+        assert np.concatenate([piece[column] for piece in pieces]).tolist() == (
+            whole[column].tolist()
+        )
 
 
 def test_limits_are_told(engine: Engine, open_archive: Opener) -> None:

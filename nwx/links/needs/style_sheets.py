@@ -10,6 +10,7 @@ from nwx.links.link_frames import targets_of_links
 from nwx.values.link_kinds import STYLESHEET
 
 _MOST_DEPTH = 5
+_MOST_HELD = 20_000_000
 
 
 class SourceNumbers:
@@ -53,24 +54,42 @@ class StyleSheets:
         self.sources = np.array(sorted(self._loaders), dtype=np.int64)
         self._sources = sources
         self._pages: dict[int, Array] = {}
+        self._held = 0
+        self._importers: dict[int, list[int]] = {}
 
     def pages(self, sheet: int) -> Array:
         """Return the sources of the pages that load a style sheet, through others too."""
         if sheet not in self._pages:
-            self._pages[sheet] = self._found(sheet, frozenset(), _MOST_DEPTH)
+            found = self._found(sheet)
+            self._held += len(found)
+            if self._held > _MOST_HELD:
+                self._pages.clear()
+                self._held = len(found)
+            self._pages[sheet] = found
         return self._pages[sheet]
 
-    def _found(self, sheet: int, above: frozenset[int], depth: int) -> Array:
+    def _found(self, sheet: int) -> Array:
+        """Return pages by going up from a style sheet to those that import it, each once."""
+        seen, level = {sheet}, {sheet}
+        pages = [self._direct(sheet)]
+        for _ in range(_MOST_DEPTH):
+            level = {each for one in level for each in self._importing(one)} - seen
+            seen |= level
+            pages += map(self._direct, level)
+        return np.unique(np.concatenate(pages))
+
+    def _direct(self, sheet: int) -> Array:
+        """Return the pages that load a style sheet themselves."""
         loaders = self._loaders[sheet]
         by = self._sources[loaders].astype(np.int64)
-        nested = np.isin(by, self.sources)
-        direct = by[~nested & self.documents[loaders]]
-        deeper = [
-            self._found(one, above | {sheet}, depth - 1)
-            for one in np.unique(by[nested]).tolist()
-            if depth and one not in above and one != sheet
-        ]
-        return np.unique(np.concatenate([direct, *deeper]))
+        return by[~np.isin(by, self.sources) & self.documents[loaders]]
+
+    def _importing(self, sheet: int) -> list[int]:
+        """Return the style sheets that import one."""
+        if sheet not in self._importers:
+            by = np.unique(self._sources[self._loaders[sheet]].astype(np.int64))
+            self._importers[sheet] = by[np.isin(by, self.sources)].tolist()
+        return self._importers[sheet]
 
     def pages_of(self, sources: Array) -> Array:
         """Return the sources of the pages that link themselves, or load what does."""

@@ -1,6 +1,6 @@
 """Lists of repairs as files: CSV and JSON."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from json import dumps
 
@@ -18,15 +18,13 @@ def csv_of_repairs(repairs: Iterable[Repair]) -> Iterator[str]:
         yield csv_line((one.url, one.kind, one.pages, one.whole, one.checked, status))
 
 
-def json_of_repairs(counts: RepairCounts, repairs: Iterable[Repair]) -> Iterator[str]:
+def json_of_repairs(
+    counts: RepairCounts, repairs: Iterable[Repair], encode: Callable[[object], str] = dumps
+) -> Iterator[str]:
     """Yield the pieces of a JSON object: the counts, and the repairs, one a line."""
-    yield f'{_json(asdict(counts))[:-1]}, "repairs": ['
+    yield f'{encode(asdict(counts))[:-1]}, "repairs": ['
     sign = ""
     for one in repairs:
-        yield f"{sign}\n  {_json(asdict(one))}"
+        yield f"{sign}\n  {encode(asdict(one))}"
         sign = ","
     yield "\n]}\n" if sign else "]}\n"
-
-
-def _json(values: dict[str, object]) -> str:
-    return dumps(values, ensure_ascii=False)

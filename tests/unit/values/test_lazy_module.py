@@ -17,6 +17,14 @@ def test_a_module_is_loaded_when_it_is_used() -> None:
     assert "colorsys" in sys.modules
 
 
+def test_a_module_that_is_used_at_once_is_loaded_at_once() -> None:
+    sys.modules.pop("colorsys", None)
+    with loaded_lazily("colorsys"):
+        from colorsys import rgb_to_hsv
+    assert rgb_to_hsv(0, 0, 0) == (0, 0, 0)
+    assert "colorsys" in sys.modules
+
+
 def test_a_loaded_module_stays() -> None:
     with loaded_lazily("sys"):
         import sys as same
