@@ -130,7 +130,7 @@ def _print_notes(counts: "RepairCounts", *, is_current: bool) -> None:
     if not counts.checked:
         notes.append("no playback was checked yet: only links count; see `nwx check-playback`")
     if counts.left_out:
-        notes.append(f"too many to list: {counts.left_out:,}; pages that lack them stay broken")
+        notes.append(f"not listed: {counts.left_out:,} missing; pages that lack them stay broken")
     if counts.unseen:
         notes.append(f"needed by fewest pages and not looked up: {counts.unseen:,}")
     for note in notes:

@@ -3,6 +3,7 @@
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -135,6 +136,22 @@ def test_without_links_checks_are_enough(engine: Engine) -> None:
     counts = found.counts()
     assert (counts.pages, counts.resources, counts.checked) == (2, 2, 2)
     assert not counts.linked
+
+
+def test_pages_stay_broken_that_lack_what_has_no_url(engine: Engine) -> None:
+    """Of pages with many faults, only urlkeys are kept of some resources."""
+    a, b = capture("http://x.test/a", "2010"), capture("http://x.test/b", "2011", offset=2)
+    engine.write(Batch(captures=(a, b)))
+    engine.refresh()
+    sheet, lost = "http://x.test/s.css", "test,x)/lost.png"
+    of_a = score(a, [sheet])
+    engine.quality_index().put(
+        [replace(of_a, resources=(*of_a.resources, lost)), score(b, [sheet])]
+    )
+    found = RepairList(engine, RepairQuestion())
+    assert list(found.repairs()) == [Repair(sheet, STYLESHEET, 2, 1, 2, None)]
+    counts = found.counts()
+    assert (counts.pages, counts.resources, counts.left_out) == (2, 1, 1)
 
 
 def test_nothing_is_known_of_a_new_archive(engine: Engine) -> None:

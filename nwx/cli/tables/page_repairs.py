@@ -29,7 +29,7 @@ def print_page_repairs(repairs: Iterable[Repair], counts: RepairCounts, limit: i
         numbers = (f"{number:,}" for number in (one.pages, one.whole, one.checked))
         table.add_row(*numbers, one.kind or "-", status, OneLine(one.url))
     if not table.row_count:
-        click.echo("nothing is missing")
+        click.echo("nothing that can be listed" if counts.pages else "nothing is missing")
         return
     console().print(table)
     broken = counted(counts.pages, "page")

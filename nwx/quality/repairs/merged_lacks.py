@@ -11,6 +11,7 @@ from nwx.quality.repairs.lacks import lacks_of
 from nwx.quality.repairs.link_lacks import LinkLacks
 
 _HALF = np.uint64(32)
+_LEFT_OUT = -1
 _Find = Callable[[str], int | None]
 
 
@@ -19,7 +20,8 @@ class MergedLacks:
 
     Those of links have the numbers that they have there, those that only
     checks know come behind: `of_check` has the number in the checks of each
-    resource that these missed. `checked` counts their pages by resource.
+    resource that these missed. `checked` counts their pages by resource. Pairs
+    of a page and a resource whose URL nothing tells are `left_out`.
     """
 
     def __init__(self, linked: LinkLacks | None, checks: CheckLacks) -> None:
@@ -29,17 +31,25 @@ class MergedLacks:
         resources = len(linked.needed) if linked else 0
         known = _Known(linked) if linked else None
         page_numbers, pages = _numbers(checks.pages, known.page if known else _unknown, pages)
+        find = known.resource if known else _unknown
         own_numbers, resources = _numbers(
-            checks.numbers, known.resource if known else _unknown, resources
+            checks.numbers, find, resources, lambda own: bool(checks.resources[own].url)
         )
-        self.of_check = {number: own for own, number in enumerate(own_numbers.tolist())}
+        own_of = enumerate(own_numbers.tolist())
+        self.of_check = {number: own for own, number in own_of if number != _LEFT_OUT}
         beyond = np.zeros(pages, dtype=np.int32)
         if linked:
             beyond[: len(linked.beyond)] = linked.beyond
         for page, more in checks.beyond.items():
             beyond[page_numbers[page]] += more
-        own_page = page_numbers[np.frombuffer(checks.page, np.intc)] if checks.page else none
-        resource = own_numbers[np.frombuffer(checks.resource, np.intc)] if checks.page else none
+        own_page, resource = none, none
+        if checks.page:
+            own_page = page_numbers[np.frombuffer(checks.page, np.intc)]
+            resource = own_numbers[np.frombuffer(checks.resource, np.intc)]
+        listed = resource != _LEFT_OUT
+        self.left_out = int(np.count_nonzero(~listed))
+        np.add.at(beyond, own_page[~listed], 1)
+        own_page, resource = own_page[listed], resource[listed]
         own = lacks_of(own_page, resource, resources, beyond)
         self.checked = own.pages_by_resource()
         self.lacks = own
@@ -81,12 +91,24 @@ def _unknown(key: str) -> int | None:
     return None
 
 
-def _numbers(keys: dict[str, int], known: "_Find", size: int) -> tuple[Array, int]:
-    """Return the numbers of urlkeys, of unknown ones from `size` on, and the size with these."""
-    numbers = np.zeros(len(keys), dtype=np.int64)
+def _always(own: int) -> bool:
+    del own
+    return True
+
+
+def _numbers(
+    keys: dict[str, int], known: _Find, size: int, is_new: Callable[[int], bool] = _always
+) -> tuple[Array, int]:
+    """Return the numbers of urlkeys, of unknown ones from `size` on, and the size with these.
+
+    Unknown ones that are not to be new have the number _LEFT_OUT.
+    """
+    numbers = np.full(len(keys), _LEFT_OUT, dtype=np.int64)
     for key, own in sorted(keys.items()):
         number = known(key)
         if number is None:
+            if not is_new(own):
+                continue
             number, size = size, size + 1
         numbers[own] = number
     return numbers, size

@@ -44,9 +44,9 @@ class RepairCounts:
 
     `pages` lack something, `resources` are missing. `checked` captures of
     pages had been checked; `linked` tells that links were inverted.
-    `left_out` resources (of checks: pairs of one and a page) were too many,
-    pages that lack them stay broken; `unseen` linked ones, which fewest pages
-    need, were not looked up.
+    `left_out` resources (of checks: pairs of one and a page) were too many, or
+    nothing tells their URLs; pages that lack them stay broken. `unseen` linked
+    ones, which fewest pages need, were not looked up.
     """
 
     pages: int
@@ -75,6 +75,7 @@ class RepairList:
         self._checks = check_lacks(engine, question, max(room, 0))
         merged = MergedLacks(self._linked, self._checks)
         self._of_check = merged.of_check
+        self._left_out = merged.left_out + self._checks.left_out
         self._lacks = merged.lacks
         self._checked = merged.checked
         pages = self._lacks.pages_by_resource()
@@ -89,7 +90,7 @@ class RepairList:
             self._lacks.resources,
             self._checks.checked,
             linked is not None,
-            self._checks.left_out + (linked.left_out if linked else 0),
+            self._left_out + (linked.left_out if linked else 0),
             linked.unseen if linked else 0,
         )
 
