@@ -114,4 +114,7 @@ def test_archives_of_which_little_is_known(archive: Engine) -> None:
     check_page(archive)
     shown = client.get("/quality/repairs").text
     assert "Links were not inverted" in shown
+    elsewhere = client.get("/quality/repairs?site=y.test").text
+    assert "No such resource is missing" in elsewhere
+    assert 'value="y.test"' in elsewhere
     assert SCRIPT in shown
