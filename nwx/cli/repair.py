@@ -128,7 +128,7 @@ def _print_notes(counts: "RepairCounts", *, is_current: bool) -> None:
     elif not is_current:
         notes.append("documents changed since the last `nwx invert-links`")
     if not counts.checked:
-        notes.append("no such page was checked in playback: only links count; see `nwx check-playback`")
+        notes.append("no such page was checked: only links count; see `nwx check-playback`")
     if counts.left_out:
         notes.append(f"not listed: {counts.left_out:,} missing; pages that lack them stay broken")
     if counts.unseen:
