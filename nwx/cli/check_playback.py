@@ -1,11 +1,12 @@
 """nwx check-playback"""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -186,22 +187,26 @@ def _choice(asked: _Options) -> "PageChoice":
 
 
 def _urls(name: str) -> tuple[str, ...]:
-    """Return the URLs of a file, or of standard input: the last word of each line."""
+    """Return the URLs of a file, or of standard input, and tell of lines that are none."""
     if name == STANDARD_INPUT:
-        return tuple(_last_words(sys.stdin))
-    try:
-        with Path(name).open(encoding="utf-8", errors="replace") as stream:
-            return tuple(_last_words(stream))
-    except FileNotFoundError as error:
-        raise UsageError(f"there is no file {name}") from error
+        return _listed(sys.stdin.buffer, "standard input")
+    with Path(name).open("rb") as stream:
+        return _listed(stream, name)
 
 
-def _last_words(lines: Iterable[str]) -> Iterator[str]:
-    for number, line in enumerate(lines):
-        if number >= _MOST_URLS:
-            raise UsageError(f"more than {_MOST_URLS:,} URLs; check them in parts")
-        if words := line.split():
-            yield words[-1]
+def _listed(stream: BinaryIO, name: str) -> tuple[str, ...]:
+    from nwx.quality.render_files.page_lists import UrlList
+
+    pages = UrlList(stream, name)
+    urls = tuple(page.url for page in islice(pages, _MOST_URLS + 1))
+    if len(urls) > _MOST_URLS:
+        raise UsageError(f"more than {_MOST_URLS:,} URLs; check them in parts")
+    for problem in pages.problems:
+        click.echo(f"nwx: {clean(problem)}", err=True)
+    if pages.wrong > len(pages.problems):
+        more = counted(pages.wrong - len(pages.problems), "more line")
+        click.echo(f"nwx: {more} without a URL", err=True)
+    return urls
 
 
 class _Results:
@@ -270,8 +275,8 @@ def _print(asked: _Options, results: _Results, report: "PlaybackReport") -> None
 def checked_words(report: "PlaybackReport") -> str:
     """Return what came of a check, in words."""
     words = [f"{report.checked:,} of {counted(report.pages, 'page')} checked"]
-    if report.pages > report.checked:
-        words.append(f"{report.pages - report.checked:,} checked before")
+    if report.known:
+        words.append(f"{report.known:,} checked before")
     if report.checked:
         words.append(f"{report.faulty:,} with faults")
     words += [f"{count:,} {kind.replace('_', ' ')}" for kind, count in report.faults.items()]

@@ -24,11 +24,17 @@ _FOLDER, _FOLDER_HERE = "renders", "nwx-renders"
 
 @contextmanager
 def playback_target(settings: Settings, playback: str) -> "Iterator[PlaybackTarget]":
-    """Give playback at an address, or one that is started for this and ends with it."""
+    """Give playback at an address, or one that is started for this and ends with it.
+
+    Raises UsageError for an address that cannot be that of playback, and
+    SourceError where nothing answers.
+    """
     from nwx.quality.browser.targets import ArchivePlayback
 
     if playback:
-        yield ArchivePlayback(playback)
+        running = ArchivePlayback(playback)
+        running.check()
+        yield running
         return
     from webapp.server.local_playback import local_playback
 

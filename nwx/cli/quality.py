@@ -71,10 +71,8 @@ def command(settings: Settings, /, **given: Any) -> None:
 def _filter(asked: _Options) -> "QualityFilter":
     from nwx.quality.scores.score_filter import of_site, read_month
 
-    found = of_site(asked.site)
-    if asked.host:
-        found = replace(found, host=asked.host.lower())
     month = read_month(asked.month)
+    found = of_site(asked.site, asked.host)
     return replace(found, month=month, kind=asked.kind, collection=asked.collection)
 
 

@@ -204,21 +204,17 @@ def _pages(settings: Settings, asked: _Options) -> Iterator[_Pages]:
 @contextmanager
 def _target(settings: Settings, asked: _Options) -> Iterator["PlaybackTarget"]:
     """Give where pages are rendered; playback that is started for this ends with it."""
-    from nwx.quality.browser.targets import ArchivePlayback, LiveWeb
-
     if asked.live:
+        from nwx.quality.browser.targets import LiveWeb
+
         web = LiveWeb(asked.proxy, asked.local)
         web.check()
         yield web
-    elif asked.playback:
-        running = ArchivePlayback(asked.playback)
-        running.check()
-        yield running
     else:
-        from webapp.server.local_playback import local_playback
+        from nwx.cli.playback_tools import playback_target
 
-        with local_playback(settings) as prefix:
-            yield ArchivePlayback(prefix)
+        with playback_target(settings, asked.playback) as target:
+            yield target
 
 
 def _print(asked: _Options, report: "RenderReport", skipped: int, wrong: int) -> None:

@@ -15,7 +15,7 @@ from nwx.quality.browser.page_render import PageRender, PlayedResource, RenderTa
 from nwx.quality.playback.check import PlaybackCheck, check_playback
 from nwx.quality.playback.page_check import RULES
 from nwx.quality.playback.page_choice import PageChoice, chosen_pages
-from nwx.quality.playback.repaired import repaired_pages
+from nwx.quality.playback.repaired import repaired_captures, repaired_pages
 from nwx.quality.playback.report import PlaybackReport, fault_json, score_json
 from nwx.values.fault_kinds import FaultKind
 from nwx.warc.sources import expand
@@ -216,7 +216,7 @@ def test_pages_are_checked_once_and_again_when_forced(filled: Engine) -> None:
     _check(filled, MadeUpBrowser())
     again = MadeUpBrowser()
     report, _ = _check(filled, again)
-    assert (again.tasks, report.pages, report.checked) == ([], 3, 0)
+    assert (again.tasks, report.pages, report.known, report.checked) == ([], 3, 3, 0)
     report, _ = _check(filled, MadeUpBrowser(), force=True)
     assert report.checked == 3
 
@@ -238,6 +238,29 @@ def test_a_page_is_checked_again_when_a_missing_resource_was_captured(
     assert again.pages == [(OLD, THEN)]
     assert found[OLD].faults == ()
     assert repaired_pages(engine) == set()
+
+
+def test_a_page_is_checked_again_when_what_was_an_error_was_captured_with_success(
+    engine: Engine, tmp_path: Path
+) -> None:
+    error = _resource(LOGO, LATER, "404 Not Found")
+    renders = _renders(HOME, LATER, {HOME: 200, LOGO: 200})
+    _load(engine, tmp_path, "a.warc.gz", [page_record(HOME, LATER), error, *renders])
+    failing = MadeUpBrowser(_with(PlayedResource(LOGO, 404, type="image", timestamp=NOW)))
+    _, found = _check(engine, failing)
+    assert [(one.kind, one.resource) for one in found[HOME].faults] == [(FaultKind.FAILED, LOGO)]
+    assert repaired_pages(engine) == set()
+    _load(engine, tmp_path, "b.warc.gz", [_resource(LOGO, LATER)])
+    assert repaired_pages(engine) == {found[HOME].id}
+    assert [one.url for one in repaired_captures(engine)] == [HOME]
+    _, found = _check(engine, failing)
+    assert [one.kind for one in found[HOME].faults] == [FaultKind.FAILED]
+    assert repaired_pages(engine) == set()
+
+
+def test_urls_that_are_none_are_told_once(filled: Engine) -> None:
+    report, _ = _check(filled, MadeUpBrowser(), PageChoice(urls=(OLD, "http://a.example:99999/")))
+    assert (report.checked, report.problems_total) == (1, 1)
 
 
 def test_what_was_scored_stays_when_the_browser_dies(filled: Engine) -> None:
@@ -281,7 +304,7 @@ def test_a_check_ends_when_told_to(filled: Engine) -> None:
     browser = MadeUpBrowser()
     check = PlaybackCheck()
     report = check_playback(filled, browser, check, stopping=lambda: bool(browser.tasks))
-    assert (report.checked, report.interrupted) == (1, True)
+    assert (report.checked, report.known, report.interrupted) == (1, 0, True)
 
 
 def test_renders_are_kept_and_their_place_is_stored(filled: Engine) -> None:

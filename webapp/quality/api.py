@@ -6,7 +6,7 @@ from flask.typing import ResponseReturnValue
 from nwx.quality.scores.score_answers import QualityAnswer, quality_answer
 from nwx.searching.answers import answer_to_json
 from webapp.quality.operations import MOST_SCORES_ANSWERED, QUALITY_PARAMETERS
-from webapp.quality.view import read_quality_view
+from webapp.quality.view import read_quality_view, totals_and_scores
 from webapp.site import parameters
 from webapp.site.context import engine
 from webapp.site.openapi import check_parameters
@@ -25,7 +25,6 @@ def quality_scores() -> ResponseReturnValue:
     index = engine().quality_index()
 
     def find() -> QualityAnswer:
-        scores = index.scores(view.wanted, limit, offset, view.order) if limit else []
-        return quality_answer(index.totals(view.wanted), scores)
+        return quality_answer(*totals_and_scores(index, view, limit, offset))
 
     return jsonify(answer_to_json(answer_facets(find)))

@@ -12,7 +12,7 @@ from nwx.values.fault_kinds import FaultKind
 from webapp.links.backend import link_answers
 from webapp.quality import labels
 from webapp.quality.pictures import MOST_ID, has_pictures
-from webapp.quality.view import read_quality_view
+from webapp.quality.view import read_quality_view, totals_and_scores
 from webapp.site import parameters
 from webapp.site.context import engine
 from webapp.site.question_limits import Export, answer_facets
@@ -34,12 +34,7 @@ def show_quality() -> ResponseReturnValue:
     page = parameters.number_parameter(request.args, "page", 1, 1, MOST_SCORE_PAGES)
     archive, offset = engine(), (page - 1) * SCORES_A_PAGE
     index = archive.quality_index()
-    totals, scores = answer_facets(
-        lambda: (
-            index.totals(view.wanted),
-            index.scores(view.wanted, SCORES_A_PAGE, offset, view.order),
-        )
-    )
+    totals, scores = answer_facets(lambda: totals_and_scores(index, view, SCORES_A_PAGE, offset))
     here = url_for(".show")
     return render_template(
         "quality.html",
@@ -49,6 +44,7 @@ def show_quality() -> ResponseReturnValue:
         months=totals.months[::-1],
         scores=scores,
         page=page,
+        first=offset + 1,
         pages=-(-totals.pages // SCORES_A_PAGE),
         here=here,
         hosts_shown=GROUP_SHOWN,

@@ -3,7 +3,13 @@
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from nwx.engine.quality.quality_index import QualityFilter, QualityOrder
+from nwx.engine.quality.quality_index import (
+    PlaybackScore,
+    QualityFilter,
+    QualityIndex,
+    QualityOrder,
+    QualityTotals,
+)
 from nwx.errors import UsageError
 from nwx.quality.scores.score_filter import of_site, read_month
 from nwx.values.fault_kinds import FaultKind
@@ -36,11 +42,18 @@ def read_quality_view(arguments: Arguments) -> QualityView:
     kind = given["kind"]
     if kind and kind not in set(FaultKind):
         raise UsageError(f"kind is {kind!r}; choose one of {', '.join(FaultKind)}")
-    wanted = of_site(given["site"])
-    if given["host"]:
-        wanted = replace(wanted, host=given["host"].lower())
-    wanted = replace(
-        wanted, month=read_month(given["month"]), collection=given["collection"], kind=kind
-    )
+    month = read_month(given["month"])
+    wanted = of_site(given["site"], given["host"])
+    wanted = replace(wanted, month=month, collection=given["collection"], kind=kind)
     order = parameters.choice(arguments, "order", QualityOrder.WORST)
     return QualityView({name: value for name, value in given.items() if value}, wanted, order)
+
+
+def totals_and_scores(
+    index: QualityIndex, view: QualityView, limit: int, offset: int
+) -> tuple[QualityTotals, list[PlaybackScore]]:
+    """Return the totals of what an address asks for, and a part of the list of scores."""
+    totals = index.totals(view.wanted)
+    if not limit or offset >= totals.pages:
+        return totals, []  # engines would go through all that come before
+    return totals, index.scores(view.wanted, limit, offset, view.order)

@@ -33,9 +33,11 @@ _VIEWS = ("crawl_view", "playback_view")
 def quality_entry(score: PlaybackScore) -> IndexEntry:
     """Return a score as an entry; of faults MOST_FAULTS are kept, of resources MOST_MISSING_KEPT.
 
-    Of more faults the first of each kind are among them.
+    Of more faults the first of each kind are among them. Urlkeys that are
+    too long for an index are left out.
     """
     kept = _kept(score.faults)
+    missing = [key for key in map(clean_text, score.resources) if 0 < len(key) <= _URL_CHARACTERS]
     entry: IndexEntry = {
         **{name: clean_text(getattr(score, name)) for name in _TEXTS},
         "month": month_of(score),
@@ -45,7 +47,7 @@ def quality_entry(score: PlaybackScore) -> IndexEntry:
         "faults": [_fault_entry(fault) for fault in kept],
         "faults_total": max(score.faults_total, len(score.faults)),
         **{name: place._asdict() for name in _VIEWS if (place := getattr(score, name))},
-        "resources": [clean_text(key) for key in score.resources[:MOST_MISSING_KEPT]],
+        "resources": missing[:MOST_MISSING_KEPT],
     }
     return {name: value for name, value in entry.items() if value not in (None, "", [])}
 

@@ -70,7 +70,10 @@ def check_playback(
     player or the browser cannot be used, and EngineUnavailableError.
     """
     run = _Run(engine, renderer, check, progress)
-    return run.check(lambda: chosen_pages(engine, check.choice, run.tally.note), stopping)
+    total = 0
+    if engine.count(IndexName.CAPTURES) <= _COUNTED_CAPTURES:
+        total = sum(1 for _ in chosen_pages(engine, check.choice))
+    return run.check(chosen_pages(engine, check.choice, run.tally.note), stopping, total)
 
 
 def check_pages(
@@ -81,7 +84,7 @@ def check_pages(
     stopping: Callable[[], bool] = lambda: False,
 ) -> PlaybackReport:
     """Check these captures of pages, as `check_playback` does; its choice is not looked at."""
-    return _Run(engine, renderer, check, no_progress).check(lambda: pages, stopping, counted=False)
+    return _Run(engine, renderer, check, no_progress).check(pages, stopping)
 
 
 class _Run:
@@ -102,15 +105,13 @@ class _Run:
 
     def check(
         self,
-        pages: Callable[[], Iterable[Capture]],
+        pages: Iterable[Capture],
         stopping: Callable[[], bool],
-        *,
-        counted: bool = True,
+        total: int = 0,
     ) -> PlaybackReport:
-        if counted and self._engine.count(IndexName.CAPTURES) <= _COUNTED_CAPTURES:
-            self._total = sum(1 for _ in pages())
+        self._total = total
         try:
-            self._render(self._tasks(iter(pages()), stopping), stopping)
+            self._render(self._tasks(iter(pages), stopping), stopping)
             again, self._may_retry = self._again, False
             self._render((self._task(page_id(page), page) for page in again), stopping)
         finally:
@@ -137,7 +138,9 @@ class _Run:
                     return
                 self.tally.pages += 1
                 id = page_id(page)
-                if id not in done and id not in self._in_hand:
+                if id in done:
+                    self.tally.known += 1
+                elif id not in self._in_hand:
                     yield self._task(id, page)
                 self._show()
 

@@ -13,6 +13,9 @@ from nwx.values.fault_kinds import FaultKind
 
 MOST_DETAIL_CHARACTERS = 200
 
+ERROR_ONLY = "archived with an error only"
+"""The detail of faults that are mended once their resource is captured with success."""
+
 _OF_NETWORK = "Failed to load resource"
 _REFUSED = (
     *("dialogs", "downloads", "popups", "prints"),
@@ -66,8 +69,9 @@ def resource_faults(found: Iterable[Suspect], statuses: Mapping[str, int]) -> It
             yield Fault(FaultKind.MISSING, one.url, one.status or None, detail)
         elif one.is_archived or (archived or 0) >= FIRST_BAD:
             if one.was_good:
-                status = one.status or archived
-                yield Fault(FaultKind.FAILED, one.url, status, "archived with an error only")
+                has_good = archived is not None and archived < FIRST_BAD
+                detail = "played from a capture of an error" if has_good else ERROR_ONLY
+                yield Fault(FaultKind.FAILED, one.url, one.status or archived, detail)
         elif one.status:
             yield Fault(FaultKind.FAILED, one.url, one.status, "in the archive, but not played")
 

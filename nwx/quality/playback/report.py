@@ -10,7 +10,7 @@ from nwx.engine.quality.quality_index import Fault, PlaybackScore
 
 @dataclass(frozen=True, slots=True)
 class PlaybackReport:
-    """How many pages were chosen, and how many of them checked now; those left had been before.
+    """How many pages were chosen, checked now, and `known`, that is, checked before.
 
     `faults` counts pages by kinds of faults. `left_aside` are requests that
     told nothing. `problems` says what could not be read or written.
@@ -18,6 +18,7 @@ class PlaybackReport:
 
     pages: int = 0
     checked: int = 0
+    known: int = 0
     faulty: int = 0
     faults: Mapping[str, int] = field(default_factory=dict)
     left_aside: int = 0
@@ -33,7 +34,8 @@ class PlaybackTally:
     MOST_PROBLEMS = 100
 
     def __init__(self) -> None:
-        self.pages = self.checked = self.faulty = self.left_aside = self.problems_total = 0
+        self.pages = self.checked = self.known = self.faulty = 0
+        self.left_aside = self.problems_total = 0
         self.faults: Counter[str] = Counter()
         self._problems: list[str] = []
         self._sum = 0.0
@@ -56,6 +58,7 @@ class PlaybackTally:
         return PlaybackReport(
             pages=self.pages,
             checked=self.checked,
+            known=self.known,
             faulty=self.faulty,
             faults=dict(self.faults.most_common()),
             left_aside=self.left_aside,

@@ -1,13 +1,17 @@
 """Whether the index quality of an archive agrees with itself and with the captures."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any
 
 from nwx.engine.base import Engine
-from nwx.keys import capture_id
 from nwx.model import IndexName
+from nwx.quality.scores.scored_captures import CaptureMark, marked_captures
 
 ScoreProblem = tuple[str, str, str]
 """One word for the cause, the id of an entry, and what is wrong."""
+
+_AT_ONCE = 1_000
 
 
 def check_scores(engine: Engine) -> Iterator[ScoreProblem]:
@@ -17,17 +21,18 @@ def check_scores(engine: Engine) -> Iterator[ScoreProblem]:
     they are counted.
     """
     read = 0
-    for entry in engine.scan(IndexName.QUALITY):
-        read += 1
-        if not _has_capture(engine, entry["id"], entry.get("urlkey", "")):
-            yield "uncaptured", entry["id"], "the capture that it is about is missing"
+    marks = _marks(engine.scan(IndexName.QUALITY))
+    while batch := list(islice(marks, _AT_ONCE)):
+        read += len(batch)
+        there = marked_captures(engine, batch)
+        for mark in batch:
+            if mark.id not in there:
+                yield "uncaptured", mark.id, "the capture that it is about is missing"
     counted, found = engine.count(IndexName.QUALITY), engine.quality_index().totals().pages
     if not read == counted == found:
         yield "count", "*", f"{read} entries, {counted} counted, {found} in totals"
 
 
-def _has_capture(engine: Engine, id: str, urlkey: str) -> bool:
-    return any(
-        capture_id(one.collection, one.source_file, one.source_file_offset) == id
-        for one in engine.captures(urlkey)
-    )
+def _marks(entries: Iterable[Mapping[str, Any]]) -> Iterator[CaptureMark]:
+    for entry in entries:
+        yield CaptureMark(entry["id"], entry.get("urlkey", ""), entry.get("timestamp", ""))

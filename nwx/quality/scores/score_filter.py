@@ -9,12 +9,17 @@ from nwx.values.urls import host_parts
 _MONTH = re.compile(r"([0-9]{4})-?(0[1-9]|1[0-2])")
 
 
-def of_site(site: str) -> QualityFilter:
-    """Return the filter for the pages of a registered domain with all below it, or of a host."""
-    site = site.lower()
-    if site and host_parts(site).domain == site:
-        return QualityFilter(domain=site)
-    return QualityFilter(host=site)
+def of_site(site: str, host: str = "") -> QualityFilter:
+    """Return the filter for the pages of a registered domain with all below it, or of a host.
+
+    `host` leaves those of this host alone. Names may have capitals, other
+    letters than ASCII's, and a dot at the end.
+    """
+    parts = host_parts(site)
+    is_domain = bool(parts.host) and parts.domain == parts.host
+    only = host or ("" if is_domain else site)
+    named = host_parts(only).host or only  # what is no host is found nowhere
+    return QualityFilter(host=named, domain=parts.domain if is_domain else "")
 
 
 def read_month(text: str) -> str:

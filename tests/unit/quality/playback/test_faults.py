@@ -3,7 +3,12 @@
 from nwx.engine.quality.quality_index import Fault
 from nwx.quality.browser.page_render import PageRender, RenderTask
 from nwx.quality.playback.distances import Distances, FarResource
-from nwx.quality.playback.faults import PageEvidence, page_faults, resource_faults
+from nwx.quality.playback.faults import (
+    ERROR_ONLY,
+    PageEvidence,
+    page_faults,
+    resource_faults,
+)
 from nwx.quality.playback.suspects import Suspect
 from nwx.quality.renders.page_information import PageInfo
 from nwx.values.fault_kinds import FaultKind
@@ -49,6 +54,13 @@ def test_errors_that_were_archived_are_faults_only_where_the_crawl_had_better() 
     assert _kinds(_suspect(404, was_good=True), archived=404) == [FaultKind.FAILED]
     assert _kinds(_suspect(410, was_good=True, is_archived=True)) == [FaultKind.FAILED]
     assert _kinds(_suspect(0, was_good=True, was_asked=False), archived=500) == [FaultKind.FAILED]
+
+
+def test_only_what_is_archived_with_errors_alone_is_said_to_be() -> None:
+    error = _suspect(404, was_good=True, is_archived=True)
+    for archived, detail in ((404, ERROR_ONLY), (200, "played from a capture of an error")):
+        (fault,) = resource_faults([error], {KEY: archived})
+        assert (fault.kind, fault.detail) == (FaultKind.FAILED, detail)
 
 
 def test_problems_of_the_page_have_their_kinds() -> None:

@@ -16,10 +16,19 @@ from nwx.quality.scores.score_filter import of_site, read_month
         ("bbc.co.uk", QualityFilter(domain="bbc.co.uk")),
         ("localhost", QualityFilter(domain="localhost")),
         ("127.0.0.1", QualityFilter(domain="127.0.0.1")),
+        ("Bücher.example.", QualityFilter(domain="xn--bcher-kva.example")),
+        ("www.bücher.example", QualityFilter(host="www.xn--bcher-kva.example")),
+        ("...", QualityFilter(host="...")),
     ],
 )
 def test_a_domain_has_all_its_hosts(site: str, found: QualityFilter) -> None:
     assert of_site(site) == found
+
+
+def test_a_host_is_named_alone_or_within_a_domain() -> None:
+    assert of_site("", "WWW.Example.org") == QualityFilter(host="www.example.org")
+    found = of_site("example.org", "www.example.org")
+    assert found == QualityFilter(host="www.example.org", domain="example.org")
 
 
 def test_months_are_read() -> None:
