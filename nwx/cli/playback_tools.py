@@ -1,7 +1,7 @@
 """What checks of playback need beside a browser: the player, and a file for renders."""
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -52,18 +52,28 @@ def player_answers(target: "PlaybackTarget") -> bool:
     return True
 
 
+def echo_note(text: str) -> None:
+    """Print a note on standard error."""
+    click.echo(f"nwx: {clean(text)}", err=True)
+
+
 @contextmanager
 def kept_renders(
-    settings: Settings, out: Path | None, comparison: bool, *, kept: bool = True
+    settings: Settings,
+    out: Path | None,
+    comparison: bool,
+    *,
+    kept: bool = True,
+    say: Callable[[str], object] = echo_note,
 ) -> "Iterator[StoreRender]":
-    """Give what writes renders to a WARC file, which is made with the first one."""
+    """Give what writes renders to a WARC file; `say` is told where that is, if it is here."""
     if not kept:
         yield lambda render, compared: None
         return
     from nwx.quality.render_files.render_writer import RenderWriter
     from nwx.values.render_names import RenderKind
 
-    path = out or _usual_file(settings)
+    path = out or _usual_file(settings, say)
     with RenderWriter(path) as writer:
 
         def store(render: "PageRender", compared: "Comparison") -> "RenderPlace | None":
@@ -73,11 +83,11 @@ def kept_renders(
         yield store
 
 
-def _usual_file(settings: Settings) -> Path:
+def _usual_file(settings: Settings, say: Callable[[str], object]) -> Path:
     """Return a new file beside the archive, or here where that is on a server, and say so."""
     name = f"playback-{datetime.now(UTC):%Y%m%d%H%M%S}.warc.gz"
     if "://" not in settings.engine:
         return Path(settings.engine).absolute() / _FOLDER / name
     path = Path(_FOLDER_HERE).absolute() / name
-    click.echo(f"nwx: renders are written to {clean(str(path))}", err=True)
+    say(f"renders are written to {path}")
     return path

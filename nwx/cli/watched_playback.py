@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from nwx.cli.output import clean, counted, json_text
+from nwx.cli.render import NO_SANDBOX
 from nwx.errors import NwxError
 from nwx.page_places import PagePlace
 from nwx.settings import Settings
@@ -23,6 +24,7 @@ from nwx.settings import Settings
 if TYPE_CHECKING:
     from nwx.engine.quality.quality_index import PlaybackScore
     from nwx.quality.playback.arrivals import Arrivals, ArrivalSample
+    from nwx.quality.playback.report import PlaybackReport
     from nwx.warc.sources import ArchiveSource
     from nwx.watching import PageListener
 
@@ -30,7 +32,7 @@ _PROGRAM = "from nwx.cli.watched_playback import check_until_left; check_until_l
 _MOST_WAITING = 1_000
 """Pages beyond these that wait are left out, and counted: loading never waits for a browser."""
 
-_MOST_STARTS, _FAULTS_TOLD = 5, 20
+_MOST_STARTS, _FAULTS_TOLD, _PROBLEMS_TOLD = 5, 20, 5
 _NICENESS = 5
 _LOOK_SECONDS, _END_SECONDS = 0.2, 10.0
 
@@ -91,8 +93,9 @@ class PlaybackListener:
                 self._tell()
         self.close()
         self._tell()
-        if self._left:
-            words = f"{counted(self._left, 'page')} not checked; `nwx check-playback` does it"
+        left = self._left + (process.waiting if process is not None else 0)
+        if left:
+            words = f"{counted(left, 'page')} not checked; `nwx check-playback` does it"
             click.echo(f"nwx: {words}", err=True)
 
     def close(self) -> None:
@@ -104,6 +107,7 @@ class PlaybackListener:
         if self._process is not None and self._process.has_ended:
             self._process.end()
             self._tell()
+            self._left += self._process.waiting
             self._process = None
         if self._process is None and self._starts < _MOST_STARTS:
             self._starts += 1
@@ -119,6 +123,8 @@ class PlaybackListener:
             found = process.told.popleft()
             if "error" in found:
                 click.echo(f"nwx: checks of playback ended: {clean(found['error'])}", err=True)
+            elif "note" in found:
+                click.echo(f"nwx: {clean(found['note'])}", err=True)
             elif self._as_json:
                 click.echo(json_text({"event": "checked"} | found))
             else:
@@ -132,8 +138,8 @@ class _CheckProcess:
     def __init__(self, order: _Order) -> None:
         self.told: deque[dict[str, Any]] = deque()
         self._pages: SimpleQueue[PagePlace | None] = SimpleQueue()
-        self._handed_over = self._done = 0
-        self._is_ending = False
+        self._handed_over = self._taken = 0
+        self._is_ending = self._has_failed = False
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", _PROGRAM],
             stdin=subprocess.PIPE,
@@ -152,8 +158,8 @@ class _CheckProcess:
 
     @property
     def waiting(self) -> int:
-        """How many pages wait or are being checked."""
-        return self._handed_over - self._done
+        """How many pages wait for a browser."""
+        return self._handed_over - self._taken
 
     @property
     def has_ended(self) -> bool:
@@ -198,23 +204,29 @@ class _CheckProcess:
             stream.close()
 
     def _hear(self) -> None:
-        with _pipe(self._process.stdout) as stream:
-            for line in stream:
-                found = json.loads(line)
-                self._done += "url" in found
-                self.told.append(found)
-        if self._process.wait() and not self._is_ending and not _ends_with_error(self.told):
-            self.told.append({"error": f"the process ended with {self._process.returncode}"})
-        self._over.set()
+        try:
+            with _pipe(self._process.stdout) as stream:
+                for line in stream:
+                    self._take(line)
+            if self._process.wait() and not self._is_ending and not self._has_failed:
+                self.told.append({"error": f"the process ended with {self._process.returncode}"})
+        finally:
+            self._over.set()
+
+    def _take(self, line: bytes) -> None:
+        if not line.endswith(b"\n"):
+            return  # it was killed while it wrote
+        found = json.loads(line)
+        if "taken" in found:
+            self._taken += 1
+            return
+        self._has_failed = "error" in found
+        self.told.append(found)
 
 
 def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
     assert stream is not None, "Popen was given PIPE"
     return stream
-
-
-def _ends_with_error(told: "deque[dict[str, Any]]") -> bool:
-    return bool(told) and "error" in told[-1]
 
 
 def _words(found: dict[str, Any]) -> str:
@@ -254,6 +266,10 @@ def _check(order: _Order, tell: Callable[[dict[str, Any]], None]) -> None:
 
     settings = order.settings
     arrivals = _arrivals()
+
+    def note(text: str) -> None:
+        tell({"note": text})
+
     options = BrowserOptions(
         jobs=order.jobs, browser=browser_path(settings.browser), full_page=False
     )
@@ -261,14 +277,30 @@ def _check(order: _Order, tell: Callable[[dict[str, Any]], None]) -> None:
         engine = stack.enter_context(open_engine(settings))
         target = stack.enter_context(playback_target(settings, ""))
         pool = stack.enter_context(BrowserPool(options, target))
-        store = stack.enter_context(kept_renders(settings, None, comparison=False))
+        if not pool.sandbox:
+            note(NO_SANDBOX)
+        store = stack.enter_context(kept_renders(settings, None, comparison=False, say=note))
         check = PlaybackCheck(
             force=True,
             keep=store,
             is_playing=lambda: player_answers(target),
             told=lambda score: tell(_score_json(score)),
         )
-        check_arrivals(engine, pool, check, arrivals, lambda report: None)
+        check_arrivals(
+            engine,
+            pool,
+            check,
+            arrivals,
+            lambda report: _tell_problems(report, note),
+            taken=lambda: tell({"taken": True}),
+        )
+
+
+def _tell_problems(report: "PlaybackReport", note: Callable[[str], object]) -> None:
+    for problem in report.problems[:_PROBLEMS_TOLD]:
+        note(problem)
+    if report.problems_total > _PROBLEMS_TOLD:
+        note(counted(report.problems_total - _PROBLEMS_TOLD, "more problem"))
 
 
 def _arrivals() -> "Arrivals":
@@ -276,7 +308,8 @@ def _arrivals() -> "Arrivals":
     arrivals: Arrivals = SimpleQueue()
 
     def read() -> None:
-        with suppress(EOFError):
+        # The watch may be killed while it writes.
+        with suppress(EOFError, pickle.UnpicklingError):
             while True:
                 arrivals.put(pickle.load(sys.stdin.buffer))
         arrivals.put(None)

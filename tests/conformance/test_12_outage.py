@@ -10,6 +10,7 @@ import pytest
 from nwx.engine.base import Engine
 from nwx.engine.elastic import ElasticEngine
 from nwx.engine.elastic.server import Server
+from nwx.engine.quality.quality_index import EVERY_SCORE, PlaybackScore
 from nwx.engine.spans import KeysAtTime
 from nwx.errors import EngineError, EngineFullError, EngineUnavailableError
 from nwx.model import Batch, IndexName
@@ -20,6 +21,18 @@ from tests.conformance.archive import also, batch, page
 from tests.conformance.engines.elastic import remove_indices
 
 HOME = page("http://example.org/", "2010", "welcome")
+SCORE = PlaybackScore(
+    "web/a@1",
+    "web",
+    "http://example.org/",
+    "org,example)/",
+    "example.org",
+    "example.org",
+    "20200101000000",
+    "20260101000000",
+    "1",
+    1.0,
+)
 CALLS: dict[str, Callable[[Engine], object]] = {
     "create": lambda engine: engine.create(),
     "write": lambda engine: engine.write(batch([HOME])),
@@ -46,6 +59,14 @@ CALLS: dict[str, Callable[[Engine], object]] = {
     "files": lambda engine: engine.files(),
     "stats": lambda engine: engine.stats(),
     "refresh": lambda engine: engine.refresh(),
+    "put scores": lambda engine: engine.quality_index().put([SCORE]),
+    "scores": lambda engine: engine.quality_index().scores(EVERY_SCORE, 1),
+    "checked": lambda engine: engine.quality_index().checked([SCORE.id], "1"),
+    "totals": lambda engine: engine.quality_index().totals(),
+    "put state": lambda engine: engine.quality_index().put_state("monitor:votes", b"sums"),
+    "state": lambda engine: engine.quality_index().state("monitor:votes"),
+    "count scores": lambda engine: engine.count(IndexName.QUALITY),
+    "scan scores": lambda engine: list(engine.scan(IndexName.QUALITY)),
 }
 
 
@@ -94,12 +115,13 @@ def test_a_full_disk_is_said(elasticsearch_url: str) -> None:
     server = Server(settings.engine, settings.elastic)
     with ElasticEngine(settings.engine, settings.elastic) as engine:
         engine.create()
+        engine.quality_index().put([SCORE])  # which makes the one index that create leaves out
         # what the server itself sets when the disk is full
         for index in IndexName:
             name = f"{settings.elastic.prefix}-{index}"
             full = {"index.blocks.read_only_allow_delete": True}
             server.request("PUT", f"/{name}/_settings", full)
-        for call in ("write", "write captures", "append dates"):
+        for call in ("write", "write captures", "append dates", "put scores"):
             with pytest.raises(EngineFullError, match="no space left"):
                 CALLS[call](engine)
         assert engine.search(Question(All())).hits == ()

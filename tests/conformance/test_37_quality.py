@@ -16,7 +16,8 @@ from nwx.engine.quality.quality_index import (
     QualityTotals,
 )
 from nwx.keys import capture_id
-from nwx.model import IndexName, RenderPlace
+from nwx.model import Batch, IndexName, RenderPlace
+from nwx.quality.scores.scored_captures import CaptureMark, marked_captures
 from tests.conformance.archive import batch, page
 from tests.conformance.engines import Opener
 
@@ -345,3 +346,15 @@ def test_scores_without_their_captures_are_reported(engine: Engine) -> None:
     assert [(one.kind, one.index, one.id) for one in check(engine)] == [
         ("uncaptured", "quality", SCORES[0].id)
     ]
+
+
+def test_captures_are_found_again_among_many_of_their_second(engine: Engine) -> None:
+    pages = [page("http://a.test/1", "2020", f"text {number}") for number in range(30)]
+    captures = [replace(one.capture, source_file_offset=n) for n, one in enumerate(pages)]
+    engine.write(Batch(captures=tuple(captures)))
+    engine.refresh()
+    ids = [capture_id(one.collection, one.source_file, one.source_file_offset) for one in captures]
+    marks = [CaptureMark(id, captures[0].urlkey, captures[0].timestamp) for id in (*ids, "web/a@1")]
+    found = marked_captures(engine, marks)
+    assert list(found) == ids
+    assert [one.source_file_offset for one in found.values()] == list(range(30))

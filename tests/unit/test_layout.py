@@ -76,6 +76,7 @@ TESTED_ELSEWHERE = {
     "nwx/quality/repairs/repair_list.py": "tests/conformance/test_41_repairs.py",
     "nwx/quality/repairs/repair_question.py": "tests/conformance/test_41_repairs.py",
     "nwx/quality/scores/checks.py": "tests/conformance/test_37_quality.py",
+    "nwx/quality/scores/scored_captures.py": "tests/conformance/test_37_quality.py",
     "nwx/query/tree.py": "tests/unit/query/test_parser.py",
     "nwx/steering/adapters/scrapy_scheduler.py": "tests/crawling/test_steered_scrapy.py",
     "nwx/steering/running/analysis_process.py": "tests/unit/steering/running/test_archive_run.py",

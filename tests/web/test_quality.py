@@ -101,6 +101,7 @@ def test_pictures_are_scaled(client: FlaskClient, of: str, size: str) -> None:
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     picture = Image.open(io.BytesIO(answer.data))
     assert picture.width == (240 if size == "small" else 960)
+    assert "no-cache" in answer.headers["Cache-Control"]
     etag = answer.headers["ETag"]
     assert client.get(address, headers={"If-None-Match": etag}).status_code == 304
 

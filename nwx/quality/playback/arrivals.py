@@ -9,15 +9,19 @@ from nwx.engine.base import Engine
 from nwx.engine.file_places import FilePlaces
 from nwx.errors import UrlError, UsageError
 from nwx.keys import capture_id
-from nwx.model import Capture
+from nwx.model import Capture, IndexName
 from nwx.page_places import PagePlace
 from nwx.quality.playback.check import PlaybackCheck, Renderer, check_pages
 from nwx.quality.playback.page_choice import chance_of
 from nwx.quality.playback.repaired import repaired_captures
-from nwx.quality.playback.report import PlaybackReport
+from nwx.quality.playback.report import PlaybackReport, PlaybackTally
+from nwx.quality.scores.scored_captures import CaptureMark, marked_captures
 from nwx.values.urlkeys import urlkey
 
 _WAIT_SECONDS, _LOOK_SECONDS = 15.0, 0.2
+_IDLE_SECONDS = 15.0
+"""So often pages that were mended are looked for while none arrives."""
+
 _MOST_PAGES = 10**9
 
 Arrivals = SimpleQueue["PagePlace | None"]
@@ -60,62 +64,84 @@ def check_arrivals(
     check: PlaybackCheck,
     arrivals: Arrivals,
     tell: Callable[[PlaybackReport], object],
+    taken: Callable[[], object] = lambda: None,
 ) -> None:
     """Check pages as they arrive, until None does; and those that were mended by what came.
 
-    `tell` gets the figures of a few pages at a time. Raises what
-    `check_playback` does.
+    `tell` gets the figures of a few pages at a time, `taken` is called with
+    each page that waits no longer. Raises what `check_playback` does.
     """
-    places = FilePlaces(engine)
-    while (first := arrivals.get()) is not None:
-        waiting = _Waiting(arrivals, first)
-        tell(check_pages(engine, renderer, check, _captures(engine, places, waiting)))
-        if mended := repaired_captures(engine):
+    places, waiting, repairs = FilePlaces(engine), _Waiting(arrivals, taken), _Repairs(engine)
+    while not waiting.is_over:
+        lost = PlaybackTally()
+        pages = _captures(engine, places, waiting, lost.note)
+        report = check_pages(engine, renderer, check, pages)
+        if report.pages or lost.problems_total:
+            tell(report.with_problems(lost.report()))
+        if mended := repairs.captures():
             tell(check_pages(engine, renderer, check, mended))
-        if waiting.is_over:
-            return
 
 
 class _Waiting:
-    """The pages that wait now; `is_over` when no more will come."""
+    """The pages that wait now, and soon; `is_over` when no more will come."""
 
-    def __init__(self, arrivals: Arrivals, first: PagePlace) -> None:
-        self._arrivals, self._first = arrivals, first
+    def __init__(self, arrivals: Arrivals, taken: Callable[[], object]) -> None:
+        self._arrivals, self._taken = arrivals, taken
         self.is_over = False
 
     def __iter__(self) -> Iterator[PagePlace]:
-        page: PagePlace | None = self._first
-        while page is not None:
-            yield page
-            try:
+        try:
+            page = self._arrivals.get(timeout=_IDLE_SECONDS)
+            while page is not None:
+                self._taken()
+                yield page
                 page = self._arrivals.get_nowait()
-            except Empty:
-                return
+        except Empty:
+            return
         self.is_over = True
 
 
-def _captures(engine: Engine, places: FilePlaces, pages: Iterable[PagePlace]) -> Iterator[Capture]:
-    """Yield the captures of pages; those that cannot be found after a while are passed over."""
+class _Repairs:
+    """Looks for pages that were mended when captures have come since it looked last."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._stored = -1
+
+    def captures(self) -> list[Capture]:
+        """Return the captures of these pages."""
+        stored = self._engine.count(IndexName.CAPTURES)
+        if stored == self._stored:
+            return []
+        self._stored = stored
+        return repaired_captures(self._engine)
+
+
+def _captures(
+    engine: Engine,
+    places: FilePlaces,
+    pages: Iterable[PagePlace],
+    note: Callable[[str], object],
+) -> Iterator[Capture]:
+    """Yield the captures of pages; `note` is told of those that are not found after a while."""
     for page in pages:
         until = time.monotonic() + _WAIT_SECONDS
         while (capture := _capture(engine, page)) is None or not places.is_there(capture):
             if time.monotonic() > until:
                 break
             time.sleep(_LOOK_SECONDS)
-        if capture is not None:
+        if capture is None:
+            note(f"{page.url[:200]}: its capture is not in the archive, so it was not checked")
+        else:
             yield capture
 
 
 def _capture(engine: Engine, page: PagePlace) -> Capture | None:
     try:
-        key = urlkey(page.url)
+        mark = CaptureMark(_id(page), urlkey(page.url), page.timestamp)
     except UrlError:
         return None
-    for capture in engine.captures(key):
-        place = capture.collection, capture.source_file, capture.source_file_offset
-        if place == (page.collection, page.source_file, page.offset):
-            return capture
-    return None
+    return marked_captures(engine, [mark]).get(mark.id)
 
 
 def _id(page: PagePlace) -> str:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nwx.engine.quality.quality_index import Fault, PlaybackScore
@@ -26,6 +26,14 @@ class PlaybackReport:
     problems: tuple[str, ...] = ()
     problems_total: int = 0
     interrupted: bool = False
+
+    def with_problems(self, other: "PlaybackReport") -> "PlaybackReport":
+        """Return the same figures, with the problems of another report too."""
+        return replace(
+            self,
+            problems=(*self.problems, *other.problems),
+            problems_total=self.problems_total + other.problems_total,
+        )
 
 
 class PlaybackTally:

@@ -1,23 +1,24 @@
 """Test which pages of those that arrive are checked, and that they are, with those mended."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 import pytest
 
 from nwx.engine.open import open_engine
 from nwx.errors import UsageError
 from nwx.importing import ImportOptions, import_files
-from nwx.page_places import PagePlace
+from nwx.page_places import PagePlace, page_places
 from nwx.quality.browser.page_render import PageRender, PlayedResource, RenderTask
 from nwx.quality.playback.arrivals import ArrivalSample, check_arrivals
 from nwx.quality.playback.check import PlaybackCheck
 from nwx.quality.playback.report import PlaybackReport
 from nwx.settings import Settings
+from nwx.values.urlkeys import urlkey
 from nwx.warc.sources import expand
 from tests.renders import page_record
-from tests.warc_records import write_records
+from tests.warc_records import http_response, warc_bytes, write_records
 
 PAGES = [
     PagePlace(str(number), f"http://a.example/{number}", "2020", "web", "a.warc.gz", number)
@@ -95,3 +96,50 @@ def test_pages_are_checked_as_they_come_and_again_when_they_are_mended(tmp_path:
         check_arrivals(engine, browser, PlaybackCheck(force=True), arrivals, reports.append)
     assert browser.urls == ["http://a.example/page", LOGO, "http://a.example/page"]
     assert [report.faulty for report in reports] == [1, 0, 0]
+
+
+class _Script:
+    """A queue that gives pages, and does things while none is there."""
+
+    def __init__(self, *steps: PagePlace | Callable[[], object] | None) -> None:
+        self._steps = list(steps)
+
+    def get(self, timeout: float = 0) -> PagePlace | None:
+        step = self._steps.pop(0)
+        if callable(step):
+            step()
+            raise Empty
+        return step
+
+    get_nowait = get
+
+
+def test_pages_are_mended_by_what_is_no_page_and_lost_ones_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nwx.quality.playback.arrivals._WAIT_SECONDS", 0.0)
+    settings = Settings(engine=str(tmp_path / "archive"))
+    url = "http://a.example/page"
+    logo = warc_bytes("response", http_response(b"logo", "image/png"), id="l", url=LOGO)
+    browser, reports, taken = _Browser(), list[PlaybackReport](), list[bool]()
+    with open_engine(settings) as engine:
+        engine.create()
+
+        def load(name: str, record: bytes) -> None:
+            path = write_records(tmp_path / name, [record])
+            import_files(engine, settings, expand([str(path)]), ImportOptions(jobs=1))
+
+        load("a.warc.gz", page_record(url, "2020-01-01T00:00:00Z"))
+        (capture,) = engine.captures(urlkey(url))
+        page = next(page_places([capture]))
+        script = _Script(
+            page, PAGES[0], lambda: None, lambda: load("b.warc.gz", logo), lambda: None, None
+        )
+        check_arrivals(
+            *(engine, browser, PlaybackCheck(force=True), script, reports.append),
+            taken=lambda: taken.append(True),
+        )
+    assert browser.urls == [url, url]
+    assert [(report.pages, report.problems_total) for report in reports] == [(1, 1), (1, 0)]
+    assert "not in the archive" in reports[0].problems[0]
+    assert len(taken) == 2
