@@ -1,0 +1,68 @@
+"""Commands that check playback, with a browser and a player that are made up."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Self
+from unittest.mock import patch
+
+from nwx.cli.main import main
+from nwx.cli.watched_playback import check_until_left
+from nwx.quality.browser.page_render import PageRender, PlayedResource, RenderTask
+from nwx.quality.browser.targets import ArchivePlayback
+
+WATCHED = "from tests.cli.made_up_browser import check_with_it; check_with_it()"
+"""The program of the process that checks pages for a watch."""
+
+COMMAND_LINE = "from tests.cli.made_up_browser import run_with_it; run_with_it()"
+"""The program of the command `nwx`."""
+
+LOGO = "http://a.example/logo.png"
+
+
+class _MadeUpPool:
+    """Shows pages that lack their logo."""
+
+    sandbox = False
+
+    def __init__(self, *given: object) -> None:
+        pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def render(self, tasks: Iterable[RenderTask]) -> Iterator[PageRender]:
+        for task in tasks:
+            page = PlayedResource(task.url, 200, timestamp=task.timestamp)
+            logo = PlayedResource(LOGO, 404, type="image")
+            yield PageRender(task, view=b"\x89PNG", resources=(page, logo), status=200)
+
+
+@contextmanager
+def _no_player(*given: object) -> Iterator[ArchivePlayback]:
+    yield ArchivePlayback("http://127.0.0.1:9/replay")
+
+
+@contextmanager
+def _made_up() -> Iterator[None]:
+    with (
+        patch("nwx.quality.browser.pool.BrowserPool", _MadeUpPool),
+        patch("nwx.quality.browser.browser_path.browser_path", lambda asked: asked),
+        patch("nwx.cli.playback_tools.playback_target", _no_player),
+        patch("nwx.quality.playback.arrivals._WAIT_SECONDS", 0.0),
+    ):
+        yield
+
+
+def check_with_it() -> None:
+    """Check what standard input names."""
+    with _made_up():
+        check_until_left()
+
+
+def run_with_it() -> None:
+    """Run the command that the arguments of the process name."""
+    with _made_up():
+        main()
