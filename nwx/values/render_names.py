@@ -15,7 +15,7 @@ from nwx.values.urlkeys import urlkey
 
 
 class RenderKind(StrEnum):
-    """What a render is; the values are Browsertrix's names where it has one."""
+    """The render kind: what a render is; the values are Browsertrix's names where it has one."""
 
     VIEW = "view"
     THUMBNAIL = "thumbnail"

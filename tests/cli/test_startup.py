@@ -53,7 +53,7 @@ def test_a_misspelt_command_loads_none_of_them(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", [("stats",), ("files",), ("dates", "list"), ("dump", "files")])
 def test_lists_load_the_engine_only(quarry: Path, command: tuple[str, ...]) -> None:
-    assert loaded(quarry, *command) <= {"tantivy", "sqlite3", "rich", "msgspec"}
+    assert loaded(quarry, *command) <= {"tantivy", "sqlite3", "rich", "msgspec", "cachetools"}
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ class RenderTask(NamedTuple):
 
 
 class PlayedResource(NamedTuple):
-    """One resource that a page asked for, by its archived URL.
+    """A played resource: what a page asked for, by its archived URL.
 
     `status` 0: nothing came. `type` is Chromium's, such as `stylesheet`.
     `timestamp` is that of the capture that answered, "" where it is unknown.

@@ -36,7 +36,7 @@ def is_icon(url: str) -> bool:
 
 
 def is_volatile(url: str, timestamp: str) -> bool:
-    """Tell whether a script made up a URL from the time or by chance.
+    """Tell whether a URL is a volatile address: made by a script of the time or by chance.
 
     `timestamp` is that of the page: the clock of playback shows it. Times
     in addresses that are neither that nor now are versions of files.
