@@ -1,8 +1,9 @@
 """What pages lack as checks of their playback found it."""
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 from nwx.engine.base import Engine
 from nwx.engine.quality.quality_index import PlaybackScore, QualityFilter
@@ -60,8 +61,8 @@ def check_lacks(engine: Engine, question: RepairQuestion, most_pairs: int) -> Ch
     Resources of other kinds, or on other hosts, than those asked for are
     left out altogether.
     """
-    found = CheckLacks()
-    for scores in _in_batches(_asked(engine, question)):
+    found, asked = CheckLacks(), _asked(engine, question)
+    while scores := list(islice(asked, _AT_ONCE)):
         wanted = {score.id: _lacking(score, question) for score in scores}
         keys = sorted({key for missing in wanted.values() for key in missing})
         statuses = engine.statuses(keys)
@@ -80,17 +81,6 @@ def _asked(engine: Engine, question: RepairQuestion) -> Iterator[PlaybackScore]:
         in_time = pages.since <= score.timestamp <= (pages.until or _LAST)
         if in_time and (not pages.site or is_of_site(score.host, pages.site)):
             yield score
-
-
-def _in_batches(scores: Iterable[PlaybackScore]) -> Iterator[list[PlaybackScore]]:
-    batch: list[PlaybackScore] = []
-    for score in scores:
-        batch.append(score)
-        if len(batch) == _AT_ONCE:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
 
 
 def _lacking(score: PlaybackScore, question: RepairQuestion) -> dict[str, CheckedResource]:
