@@ -9,9 +9,13 @@ from flask.testing import FlaskClient
 from nwx.engine.base import Engine
 from nwx.engine.crawls.crawl_index import DocumentScore
 from nwx.engine.embedded import EmbeddedEngine
+from nwx.engine.quality.quality_index import Fault
 from nwx.model import Batch, Capture
 from nwx.steering.specifications.files import read_specification
+from nwx.values.fault_kinds import FaultKind
+from nwx.values.urlkeys import urlkey
 from tests.conformance.archive import capture
+from tests.web.checked_archive import score_of
 from webapp import create_app
 
 TEXT = "name = 'floods'\nkeywords = ['flood']\nseeds = ['http://a.test/0']\n"
@@ -100,6 +104,46 @@ def test_charts_are_pictures(client: FlaskClient, archive: Engine, name: str) ->
         assert picture.mimetype == "image/svg+xml"
         assert "one" in picture.text
     assert client.get(f"/crawls/compare/{name}.png?{asked}").data.startswith(b"\x89PNG")
+
+
+def check(archive: Engine, score: float) -> None:
+    """Store checks: a page plays worse in the second collection, with a hostile resource."""
+    found = {(one.collection, one.urlkey): one for one in captures()}
+    lost = f"http://{HOSTILE}/s.css"
+    archive.quality_index().put(
+        [
+            score_of(found["one", "test,a)/4"], 1.0),
+            score_of(
+                found["two", "test,a)/4"],
+                score,
+                faults=(Fault(FaultKind.REDIRECT_LOOP), Fault(FaultKind.MISSING, lost, 404)),
+                faults_total=2,
+                resources=(urlkey(lost),),
+            ),
+            score_of(found["two", "test,a)/9"], 0.95),
+        ]
+    )
+
+
+def test_quality_is_compared(client: FlaskClient, archive: Engine) -> None:
+    asked = "/crawls/compare?a=one&b=two"
+    assert "playback score" not in client.get(asked).text
+    check(archive, 0.5)
+    shown = client.get(asked).text
+    assert "Of the 1 page checked in both, 1 plays worse in two than in one" in shown
+    assert "Worse in two" in shown
+    assert "Better in two" not in shown
+    assert "-0.50" in shown
+    assert "redirect loop" in shown
+    assert HOSTILE not in shown
+    for name in ("quality", "faults"):
+        assert f"/crawls/compare/{name}.svg" in shown
+        picture = client.get(f"/crawls/compare/{name}.svg?a=one&b=two")
+        assert picture.mimetype == "image/svg+xml"
+    check(archive, 0.25)
+    found = client.get("/crawls/compare/numbers.json?a=one&b=two").json
+    assert found is not None
+    assert found["quality"]["worst"][0]["scores"] == [1.0, 0.25]
 
 
 def test_what_changed_is_compared_anew(client: FlaskClient, archive: Engine) -> None:

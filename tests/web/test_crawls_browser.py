@@ -9,8 +9,11 @@ from playwright.sync_api import Browser, Page, expect
 
 from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore
 from nwx.engine.embedded import EmbeddedEngine
+from nwx.engine.quality.quality_index import Fault
 from nwx.model import Batch
+from nwx.values.fault_kinds import FaultKind
 from tests.conformance.archive import capture
+from tests.web.checked_archive import score_of
 from tests.web.serving import serving
 from tests.web.test_browser import CONTRAST
 from webapp import create_app
@@ -48,6 +51,10 @@ def crawls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         held = [capture(f"http://{'long-' * 9}host.test/{n}", "2010") for n in range(9)]
         other = [replace(each, collection="other") for each in held[3:]]
         engine.write(Batch(captures=(*held, *other)))
+        lost = (Fault(FaultKind.REDIRECT_LOOP), Fault(FaultKind.LEAK))
+        scores = [score_of(one, 1.0) for one in held]
+        scores += [score_of(one, 0.1, faults=lost, faults_total=2) for one in other]
+        engine.quality_index().put(scores)
         with serving(create_app(engine, queue_token="a-token")) as address:
             yield address
 

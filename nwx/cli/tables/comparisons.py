@@ -101,7 +101,7 @@ def _add_quality(table: Table, quality: QualityComparison) -> None:
             table.add_row(title, *(f"{one.distribution[place]:,}" for one in sides))
     for kind in sorted({kind for one in sides for kind in one.faults}):
         counts = (_part(one.faults[kind], one.pages) for one in sides)
-        table.add_row(f"  pages with {clean(kind).replace('_', ' ')}", *counts)
+        table.add_row(f"  fault: {clean(kind).replace('_', ' ')}", *counts)
     table.add_row("missing resources", *(f"{one.missing_resources:,}" for one in sides))
 
 
