@@ -11,7 +11,6 @@ from werkzeug.exceptions import NotFound
 from nwx.charts import theme
 from nwx.charts.pictures import draw_picture
 from nwx.engine.base import Engine
-from nwx.engine.quality.quality_index import QualityFilter, QualityOrder
 from nwx.errors import UsageError
 from nwx.steering.comparison.comparison import CollectionComparison, compare
 from nwx.steering.comparison.comparison_json import ages, comparison_json
@@ -29,6 +28,7 @@ from webapp.crawls.comparison_charts import (
 )
 from webapp.explore.exports import FORMS
 from webapp.explore.page import extended, schemes
+from webapp.quality.presence import checks_stamp
 from webapp.site import parameters
 from webapp.site.context import engine
 from webapp.site.question_limits import answer_facets
@@ -148,7 +148,7 @@ def _comparison(archive: Engine, asked: _Asked) -> CollectionComparison:
         except UnknownCrawlError as error:
             raise NotFound(str(error)) from error
         analysed = repr((specification.version(), crawls.analysed_versions(asked.crawl)))
-    checked = repr([_last_check(archive, name) for name in (asked.a, asked.b) if name])
+    checked = "".join(checks_stamp(archive, name) for name in (asked.a, asked.b) if name)
     key = (asked.a, asked.b, asked.crawl, analysed, checked, archive.facet_store().stamp())
     known: _Comparisons = current_app.extensions.setdefault(_EXTENSION, _Comparisons())
 
@@ -165,10 +165,3 @@ def _comparison(archive: Engine, asked: _Asked) -> CollectionComparison:
         with known.guard:
             known.made[key] = found
     return found
-
-
-def _last_check(archive: Engine, collection: str) -> tuple[str, str] | None:
-    """Return the capture of a collection that was checked last, and when."""
-    wanted = QualityFilter(collection=collection)
-    found = archive.quality_index().scores(wanted, 1, order=QualityOrder.NEWEST)
-    return (found[0].id, found[0].checked) if found else None

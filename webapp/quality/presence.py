@@ -7,7 +7,12 @@ from itertools import islice
 from flask import Flask, current_app
 
 from nwx.engine.base import Engine
-from nwx.engine.quality.quality_index import EVERY_SCORE, PlaybackScore
+from nwx.engine.quality.quality_index import (
+    EVERY_SCORE,
+    PlaybackScore,
+    QualityFilter,
+    QualityOrder,
+)
 from nwx.errors import EngineError
 from nwx.keys import capture_id, holds
 from nwx.model import Document
@@ -50,6 +55,15 @@ def has_playback_scores() -> bool:
     """Tell whether the archive has playback scores."""
     found: ScorePresence = current_app.extensions[_EXTENSION]
     return found.found()
+
+
+def checks_stamp(archive: Engine, collection: str = "") -> str:
+    """Return a text that is another one after checks: of all pages, or of a collection."""
+    wanted, index = QualityFilter(collection=collection), archive.quality_index()
+    last = [(one.id, one.checked) for one in index.scores(wanted, 1, order=QualityOrder.NEWEST)]
+    # Many are checked in the same second, of which the last by id may stay the same.
+    totals = index.totals(wanted) if last else None
+    return repr((last, totals))
 
 
 def playback_score(document: Document, document_id: str) -> PlaybackScore | None:

@@ -11,13 +11,13 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
 from nwx.engine.base import Engine
-from nwx.engine.quality.quality_index import EVERY_SCORE, QualityOrder
 from nwx.errors import UsageError
 from nwx.quality.repairs.repair_lines import csv_of_repairs, json_of_repairs
 from nwx.quality.repairs.repair_list import Repair, RepairCounts, RepairList
 from nwx.quality.repairs.repair_question import RepairQuestion
 from nwx.values.link_kinds import EMBEDDED, KINDS
 from webapp.links.missing_page import MissingView, read_missing_view
+from webapp.quality.presence import checks_stamp
 from webapp.site import parameters
 from webapp.site.context import engine
 from webapp.site.question_limits import Export, answer_facets
@@ -114,10 +114,8 @@ def _question(view: MissingView) -> RepairQuestion:
 
 def _listed(archive: Engine, question: RepairQuestion) -> ListedRepairs:
     """Return the beginning of a list, made anew only when links, checks or captures changed."""
-    last = archive.quality_index().scores(EVERY_SCORE, 1, order=QualityOrder.NEWEST)
-    checked = [(one.id, one.checked) for one in last]
     links = archive.inlink_index().version()
-    key = (question, repr(checked), links, archive.facet_store().stamp())
+    key = (question, checks_stamp(archive), links, archive.facet_store().stamp())
     known: _Lists = current_app.extensions.setdefault(_EXTENSION, _Lists())
     with known.guard:
         found = known.made.get(key)
