@@ -11,6 +11,7 @@ _URLS = 256
 _TEXTS = 64
 _BITS_AN_ENTRY = 4
 _KINDS = 4
+_LONGEST_TITLE = 200
 
 
 def content_hash(text: str) -> int:
@@ -68,7 +69,7 @@ class TextWindow:
         key = content_hash(text)
         if key in self.counts or len(self.counts) < _KINDS:
             self.counts[key] = self.counts.get(key, 0) + 1
-            self.titles[key] = title
+            self.titles[key] = title[:_LONGEST_TITLE]
         else:
             self._keep({known: count - 1 for known, count in self.counts.items()})
 

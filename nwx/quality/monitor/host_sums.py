@@ -8,6 +8,7 @@ from nwx.quality.monitor.report import HostCounts
 
 _RECENT = 128
 _TOLD = 25
+_LONGEST_HOST = 255
 
 
 @dataclass(slots=True)
@@ -120,7 +121,8 @@ class CountedHosts:
     most: int = 4_000
 
     def at(self, host: str) -> HostSums:
-        """Return what is counted of a host, to be added to."""
+        """Return what is counted of a host, to be added to; names that are too long are cut."""
+        host = host[:_LONGEST_HOST]
         found = self.hosts.get(host)
         if found is None:
             if len(self.hosts) >= self.most:

@@ -111,7 +111,10 @@ def _is_robots(capture: Capture) -> bool:
 def _denies_everything(document: Document) -> bool:
     """Tell whether a robots.txt lets no crawler have the first page."""
     rules = RobotFileParser()
-    rules.parse(document.extract.content[:_MOST_ROBOTS_CHARACTERS].splitlines())
+    try:
+        rules.parse(document.extract.content[:_MOST_ROBOTS_CHARACTERS].splitlines())
+    except ValueError:
+        return False  # an address or a number in it is none
     return not rules.can_fetch("*", "/")
 
 

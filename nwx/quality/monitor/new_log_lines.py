@@ -55,7 +55,7 @@ class NewLogLines:
     def _count(self, part: LogPart, state: MonitorState) -> None:
         lines = part.lines.decode("utf-8", "replace").split("\n")
         wrong = []
-        add, earliest = state.sums.add_fetch, state.covered_from
+        sums, earliest = state.sums, state.covered_from
         for number, line in enumerate(lines):
             logged = logged_fetch(line)
             if logged is None:
@@ -64,8 +64,9 @@ class NewLogLines:
                 continue
             state.log_lines += 1
             if is_browsed(logged.url):
-                add(_fetch(logged))
-                if logged.timestamp < earliest or not earliest:
+                sums.add_fetch(_fetch(logged))
+                is_first = logged.timestamp < earliest or not earliest
+                if is_first and sums.believes(logged.timestamp):
                     earliest = logged.timestamp
         state.covered_from = earliest
         _note_wrong(part, wrong, state)

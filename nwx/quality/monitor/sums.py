@@ -11,6 +11,7 @@ from nwx.values.media_types import HTML
 
 _FIRST_ERROR = 400
 _MOST_STATUSES = 500
+_EARLIEST = "1990"
 OTHER_STATUS = 0
 """What a capture without a status counts as, and a status beyond the first so many."""
 
@@ -45,8 +46,8 @@ class TypeSums:
 class Sums:
     """All sums of a crawl; their size is bounded whatever is added.
 
-    `latest` is the latest time that is believed (14 digits, "" for all):
-    what is later is counted, but at no time.
+    `latest` is the latest time that is believed (14 digits, "" for all), and
+    1990 the earliest: what is later or earlier is counted, but at no time.
     """
 
     totals: CrawlCounts = field(default_factory=CrawlCounts)
@@ -99,7 +100,7 @@ class Sums:
         host.errors += error
         host.unanswered += unanswered
         host.robots += denied
-        if fetch.timestamp > host.last and not self._is_too_late(fetch.timestamp):
+        if fetch.timestamp > host.last and self.believes(fetch.timestamp):
             host.last = fetch.timestamp
         if fetch.took_ms is not None and answered:
             host.timed += 1
@@ -123,18 +124,19 @@ class Sums:
 
     def at(self, timestamp: str) -> CrawlCounts:
         """Return the counts of the minute of a timestamp; of a time that is not believed, none."""
-        return CrawlCounts() if self._is_too_late(timestamp) else self.times.at(timestamp)
+        return self.times.at(timestamp) if self.believes(timestamp) else CrawlCounts()
 
     def _note_time(self, timestamp: str) -> None:
-        if self._is_too_late(timestamp):
+        if not self.believes(timestamp):
             return
         if timestamp < self.first or not self.first:
             self.first = timestamp
         if timestamp > self.last:
             self.last = timestamp
 
-    def _is_too_late(self, timestamp: str) -> bool:
-        return bool(self.latest) and timestamp > self.latest
+    def believes(self, timestamp: str) -> bool:
+        """Tell whether a crawl can have fetched something at that time."""
+        return timestamp >= _EARLIEST and not (self.latest and timestamp > self.latest)
 
     def told_types(self) -> tuple[TypeCounts, ...]:
         """Return the types of content, those with the most captures first."""

@@ -8,7 +8,6 @@ from nwx.quality.monitor.report import MinuteCounts
 _MOST_BINS = 8_000
 _MINUTES_KEPT, _HOURS_KEPT, _DAYS_KEPT = timedelta(days=1), timedelta(days=31), timedelta(days=1096)
 _SECONDS = {12: 60, 10: 3_600, 8: 86_400, 4: 31_536_000}
-_EARLIEST = datetime(1, 1, 1, tzinfo=UTC)
 
 
 @dataclass(slots=True)
@@ -74,7 +73,7 @@ class MinuteBins:
             return
         newest = datetime.strptime(self.newest, "%Y%m%d%H%M").replace(tzinfo=UTC)
         hour, day, year = (
-            max(newest - kept, _EARLIEST + kept).strftime("%Y%m%d%H%M")[:digits]
+            (newest - kept).strftime("%Y%m%d%H%M")[:digits]
             for kept, digits in ((_MINUTES_KEPT, 10), (_HOURS_KEPT, 8), (_DAYS_KEPT, 4))
         )
         folded: dict[str, CrawlCounts] = {}

@@ -50,10 +50,13 @@ def test_robots_txt_is_read(engine: Engine) -> None:
                 robots("other.example", "User-agent: bad\nDisallow: /\n"),
                 robots("empty.example", ""),
                 robots("odd.example", "\x00\ufffd:::\nDisallow"),
+                robots("delay.example", "User-agent: *\nCrawl-delay: ²\nDisallow: /\n"),
+                robots("digits.example", f"User-agent: *\nCrawl-delay: {'9' * 5_000}\n"),
+                robots("address.example", "User-agent: *\nDisallow: //[x\n"),
             ]
         )
     )
     engine.refresh()
     hosts = taken(engine, MonitorState("a", "web", "")).sums.hosts.hosts
     denied = {name for name, host in hosts.items() if host.denials.all_denied}
-    assert len(hosts) == 5 and denied == {"all.example"}
+    assert len(hosts) == 8 and denied == {"all.example"}

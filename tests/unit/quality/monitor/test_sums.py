@@ -45,10 +45,19 @@ def test_what_is_counted_of_fetches() -> None:
 def test_a_time_that_cannot_be_is_none() -> None:
     sums = Sums(latest="20261123000000")
     sums.add_fetch(fetch())
-    sums.add_fetch(fetch(timestamp="29991231235959"))
-    assert sums.totals.captures == 2
+    for wrong in ("29991231235959", "00010101000000", "09990229000000"):
+        sums.add_fetch(fetch(timestamp=wrong))
+    assert sums.totals.captures == 4
     assert [one.captures for one in sums.times.told()] == [1]
-    assert sums.last == sums.hosts.hosts["a.example"].last == "20261122081530"
+    assert sums.first == sums.last == sums.hosts.hosts["a.example"].last == "20261122081530"
+
+
+def test_names_are_cut() -> None:
+    sums = Sums()
+    sums.add_fetch(fetch(host="a" * 500_000))
+    sums.hosts.at("a" * 500_000).texts.add("http://a.example/", "text", "title" * 1_000)
+    (name,) = sums.hosts.hosts
+    assert len(name) == 255 and len(sums.hosts.at(name).texts.title) == 200
 
 
 def test_the_number_of_statuses_is_bounded() -> None:
