@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from nwx.engine.base import Engine
-from nwx.errors import SourceError, StaleMarkError
+from nwx.errors import SourceError, StaleMarkError, UsageError
 from nwx.quality.monitor.alert_list import next_alerts
 from nwx.quality.monitor.new_captures import NewCaptures
 from nwx.quality.monitor.new_log_lines import NewLogLines
@@ -34,7 +34,7 @@ def present() -> datetime:
 class MonitorOptions:
     """What to monitor: a crawl by its name, the captures of a collection, and a crawl.log.
 
-    `folders` are those whose disks are looked at, beside those of the log
+    Without a `crawl_log` that of the monitor before goes on. `folders` are those whose disks are looked at, beside those of the log
     and of the archive. With `anew` what was counted before is forgotten.
     """
 
@@ -61,31 +61,47 @@ class Monitor:
     clock: Callable[[], datetime] = present
     disk_usage: Callable[[Path], DiskSpace | None] = field(default=lambda path: disk_space(path))
     _state: MonitorState = field(init=False)
+    _crawl_log: Path | None = field(init=False)
     _log: NewLogLines | None = field(init=False)
     _ownership: Ownership = field(init=False)
     _saved: float = field(init=False)
     _is_whole: bool = field(init=False, default=True)
+    _is_anew: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        """Read the state; raises UsageError where another monitor of this name runs."""
+        """Read the state.
+
+        Raises UsageError where another monitor of this name runs, or one of
+        another collection or log has run.
+        """
         options, blobs = self.options, self.engine.quality_index()
+        self._is_anew = options.anew
+        self._state = self._stored()
         interval = options.interval_seconds
         self._ownership = Ownership(blobs, options.name, self.clock, interval)
         self._ownership.renew()
-        self._log = NewLogLines(options.crawl_log) if options.crawl_log else None
-        self._state = self._fitting(None if options.anew else read_state(blobs, options.name))
+        self._crawl_log = Path(self._state.crawl_log) if self._state.crawl_log else None
+        self._log = NewLogLines(self._crawl_log) if self._crawl_log else None
         self._saved = time.monotonic()
         for alert in self._state.alerts:
             if not (alert.told or alert.cleared):
                 self._tell(alert)
 
-    def _fitting(self, before: MonitorState | None) -> MonitorState:
-        """Return the state to go on from: another collection or log is another crawl."""
+    def _stored(self) -> MonitorState:
+        """Return the state to go on from, with its log where none is asked for."""
         options = self.options
         log = str(options.crawl_log.absolute()) if options.crawl_log else ""
-        now = to_timestamp(self.clock())
-        if before is None or before.collection != options.collection or before.crawl_log != log:
+        before = None if self._is_anew else read_state(self.engine.quality_index(), options.name)
+        if before is None:
+            now = to_timestamp(self.clock())
             return MonitorState(options.name, options.collection, now, crawl_log=log)
+        if before.collection != options.collection or log not in ("", before.crawl_log):
+            counted = f"the collection {before.collection!r}"
+            counted += f" and {before.crawl_log}" if before.crawl_log else " and no log"
+            raise UsageError(
+                f"the monitor {options.name!r} counts {counted}; name the same, take another name,"
+                f" or have `nwx monitor {options.name} --anew` forget what was counted"
+            )
         return before
 
     def look(self, stopping: Callable[[], bool] = lambda: False) -> MonitorReport:
@@ -97,30 +113,39 @@ class Monitor:
         """
         now = self.clock()
         if not self._is_whole:
-            stored = read_state(self.engine.quality_index(), self.options.name)
-            self._state = self._fitting(stored)
+            self._state = self._stored()
         self._is_whole = False
-        state = self._state
-        state.interval_seconds = self.options.interval_seconds
-        state.sums.latest = to_timestamp(now + _LATE)
+        self._prepare(now)
         # The captures that are there before the log is read: all of them are in the log.
         until = self.engine.capture_mark()
         if self._read_log(stopping):
             self._read_captures(until, stopping)
         self._state.looked = to_timestamp(now)
         self._count_queue()
-        self._alert(now)
+        new = self._alert(now)
         self._save()
         self._is_whole = True
+        for alert in new:
+            self._tell(alert)
         return self._state.report()
 
+    def _prepare(self, now: datetime) -> None:
+        self._state.interval_seconds = self.options.interval_seconds
+        self._state.sums.latest = to_timestamp(now + _LATE)
+
     def _read_log(self, stopping: Callable[[], bool]) -> bool:
-        """Count what is new in the log; return whether all of it was counted."""
+        """Count what is new in the log; return whether all of it was counted.
+
+        As long as there is no log captures wait too: it will tell of the same fetches.
+        """
+        if self._crawl_log and not (self._state.log_place or self._crawl_log.exists()):
+            self._state.note_once(str(self._crawl_log), "there is no such log yet")
+            return False
         try:
             while self._log and not stopping() and self._log.take(self._state):
                 self._save_at_times()
         except SourceError as error:
-            self._state.note(str(self.options.crawl_log), None, str(error))
+            self._state.note_once(str(self._crawl_log), str(error))
             return False
         return not stopping()
 
@@ -135,20 +160,14 @@ class Monitor:
             source.take(self._state, until, pause)
         except StaleMarkError as error:
             # Sums of the log and of captures are one: all begins again.
-            fresh = MonitorState(
-                self._state.name,
-                self._state.collection,
-                self._state.began,
-                crawl_log=self._state.crawl_log,
-            )
-            fresh.note("", None, f"{error}; all was counted anew")
-            self._state = fresh
-            self._state.sums.latest = to_timestamp(self.clock() + _LATE)
+            self._state = self._state.emptied()
+            self._state.note("", None, f"{error}; all was counted anew")
+            self._prepare(self.clock())
             if self._read_log(stopping):
                 source.take(self._state, until, pause)
 
     def _count_queue(self) -> None:
-        state, log = self._state, self.options.crawl_log
+        state, log = self._state, self._crawl_log
         state.queue_source = ""
         state.queue = {}
         if log is not None and (logged := logged_queue(log)) is not None:
@@ -164,7 +183,8 @@ class Monitor:
                 "blacklisted": counts.blacklisted,
             }
 
-    def _alert(self, now: datetime) -> None:
+    def _alert(self, now: datetime) -> list[Alert]:
+        """Bring the alerts forward, and return those that are new."""
         state, thresholds = self._state, self.options.thresholds
         self._note_told(now)
         newest = parse_timestamp(state.sums.last) if state.sums.last else now
@@ -178,8 +198,7 @@ class Monitor:
             state.alerts, found, now, thresholds.quiet_minutes
         )
         state.alerts_total += len(new) + passed_over
-        for alert in new:
-            self._tell(alert)
+        return new
 
     def _note_told(self, now: datetime) -> None:
         taken = self.notices.taken() if self.notices else []
@@ -196,8 +215,8 @@ class Monitor:
 
     def _disks(self) -> dict[str, DiskSpace]:
         folders = [*self.options.folders]
-        if self.options.crawl_log:
-            folders.append(self.options.crawl_log.absolute().parent)
+        if self._crawl_log:
+            folders.append(self._crawl_log.parent)
         if self.engine.traits.is_local:
             folders.append(Path(self.engine.address).absolute())
         found = {str(folder): self.disk_usage(folder) for folder in folders}
@@ -213,6 +232,7 @@ class Monitor:
     def _save(self) -> None:
         self._ownership.renew()
         write_state(self.engine.quality_index(), self._state)
+        self._is_anew = False
         self._saved = time.monotonic()
 
     def close(self, seconds: float = 5.0) -> None:

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -17,6 +16,7 @@ _CONNECT_SECONDS, _ANSWER_SECONDS = 5, 10
 _COMMAND_SECONDS = 30.0
 _PAUSES = (1.0, 5.0, 30.0, 120.0)
 _MOST_WAITING = 1_000
+_ENDING_SECONDS = 2.0
 _MOST_MESSAGE = 200
 
 
@@ -119,19 +119,24 @@ class Notices:
             self._changed.notify_all()
 
     def taken(self) -> list[Alert]:
-        """Return the alerts that were told, or given up, since the last time."""
+        """Return the alerts that were told, or given up, since the last time.
+
+        One that was not taken when it all ended is neither: it is told the next time.
+        """
         with self._changed:
             told, self._told = self._told, []
             return told
 
     def finish(self, seconds: float) -> None:
-        """Wait so long at most until nothing waits any more, and end."""
-        deadline = time.monotonic() + seconds
+        """Wait so long at most until nothing waits any more, and end.
+
+        One that waits to be tried again is waited for no longer.
+        """
         with self._changed:
-            while (self._waiting or self._busy) and (left := deadline - time.monotonic()) > 0:
-                self._changed.wait(left)
+            self._changed.wait_for(lambda: not (self._waiting or self._busy), seconds)
             self._ending = True
             self._changed.notify_all()
+            self._changed.wait_for(lambda: not self._busy, _ENDING_SECONDS)
 
     def _run(self) -> None:
         while True:
@@ -143,22 +148,26 @@ class Notices:
                 name, alert = self._waiting.popleft()
                 self._busy = True
             notice = {"monitor": name, **alert._asdict()}
-            for channel in self._channels:
-                self._tell(channel, notice)
+            done = [self._tell(channel, notice) for channel in self._channels]
             with self._changed:
                 self._busy = False
-                self._told.append(alert)
+                if all(done):
+                    self._told.append(alert)
                 self._changed.notify_all()
 
-    def _tell(self, channel: Channel, notice: dict[str, Any]) -> None:
+    def _tell(self, channel: Channel, notice: dict[str, Any]) -> bool:
+        """Tell an alert; return whether nothing more is to be done about it."""
+        problem = ""
         for pause in (*self._pauses, None):
             try:
                 channel.tell(notice)
             except NoticeError as error:
-                if pause is None or self._ending:
-                    self._on_problem(f"an alert was not told: {str(error)[:_MOST_MESSAGE]}")
-                    return
-                with self._changed:
-                    self._changed.wait_for(lambda: self._ending, pause)
+                problem = str(error)[:_MOST_MESSAGE]
             else:
-                return
+                return True
+            with self._changed:
+                if pause is not None and self._changed.wait_for(lambda: self._ending, pause):
+                    self._on_problem(f"an alert was not told yet: {problem}")
+                    return False
+        self._on_problem(f"an alert was not told: {problem}")
+        return True

@@ -31,8 +31,9 @@ class _Owner(NamedTuple):
 class Ownership:
     """The right to write the state of a monitor, taken when it is first renewed.
 
-    It ends with the process that has it, or, where that is on another
-    machine, when nothing was heard of it for some looks.
+    It ends with the process that has it, or when nothing was heard of it for
+    some looks: it may be on another machine, and a process may have got the
+    number of one that was killed.
     """
 
     blobs: StateBlobs
@@ -56,8 +57,10 @@ class Ownership:
         self.blobs.put_state(self._key, msgspec.json.encode(own))
 
     def end(self) -> None:
-        """Leave the right to others."""
-        self.blobs.put_state(self._key, b"")
+        """Leave the right to others, unless another has it already."""
+        other = self._read()
+        if other is not None and other.token == self._token:
+            self.blobs.put_state(self._key, b"")
 
     @property
     def _key(self) -> str:
@@ -73,8 +76,8 @@ class Ownership:
     def _may_run(self, other: _Owner) -> bool:
         if other.token == self._token:
             return False
-        if other.host == socket.gethostname():
-            return _runs(other.pid)
+        if other.host == socket.gethostname() and not _runs(other.pid):
+            return False
         silent = (self.clock() - parse_timestamp(other.seen)).total_seconds()
         return silent < max(_LOOKS * other.interval_seconds, _LEAST_SECONDS)
 

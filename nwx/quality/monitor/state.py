@@ -67,6 +67,22 @@ class MonitorState:
         self.problems.append(LogProblem(file, offset, message))
         del self.problems[:-_MOST_PROBLEMS]
 
+    def note_once(self, file: str, message: str) -> None:
+        """Count a problem that each look finds, unless it is the last one noted."""
+        if self.problems[-1:] != [LogProblem(file, None, message)]:
+            self.note(file, None, message)
+
+    def emptied(self) -> "MonitorState":
+        """Return a state to count anew with; alerts stay, so that they are told once."""
+        return MonitorState(
+            self.name,
+            self.collection,
+            self.began,
+            crawl_log=self.crawl_log,
+            alerts=self.alerts,
+            alerts_total=self.alerts_total,
+        )
+
     def report(self) -> MonitorReport:
         """Return what is told of the crawl."""
         sums, hosts = self.sums, self.sums.hosts

@@ -7,13 +7,16 @@ from pathlib import Path
 import pytest
 
 from nwx.engine.open import open_engine
-from nwx.errors import UsageError
+from nwx.errors import EngineUnavailableError, UsageError
+from nwx.model import Batch
 from nwx.quality.monitor.monitor import disk_space
 from nwx.quality.monitor.notices import Notices
 from nwx.quality.monitor.readings import DiskSpace
 from nwx.quality.monitor.report import AlertKind
 from nwx.quality.monitor.state import read_monitor
 from nwx.settings import Settings
+from nwx.values.timestamps import to_timestamp
+from tests.conformance.archive import capture
 from tests.unit.quality.monitor.made_crawls import BEGIN, MadeCrawl, healthy, kinds, log_line
 from tests.unit.quality.monitor.test_notices import Recorded
 
@@ -146,15 +149,92 @@ def test_one_monitor_of_a_name_at_a_time(crawl: MadeCrawl) -> None:
     crawl.monitor().close()
 
 
-def test_another_log_or_collection_is_another_crawl(crawl: MadeCrawl) -> None:
+def test_it_goes_on_with_its_log(crawl: MadeCrawl) -> None:
     crawl.write(healthy(0, BEGIN))
-    monitor = crawl.monitor()
-    assert monitor.look().totals.captures > 0
-    monitor.close()
+    crawl.monitor().close()
     crawl.with_log = False
     monitor = crawl.monitor()
-    assert monitor.look().totals.captures == 0
+    assert monitor.look().totals.captures == 48
     monitor.close()
+
+
+def test_another_log_or_collection_forgets_nothing(crawl: MadeCrawl) -> None:
+    crawl.write(healthy(0, BEGIN))
+    monitor = crawl.monitor()
+    monitor.look()
+    monitor.close()
+    crawl.collection = "other"
+    with pytest.raises(UsageError, match="counts the collection 'web' and .*--anew"):
+        crawl.monitor()
+    crawl.collection, crawl.folder = "web", crawl.folder / "other"
+    with pytest.raises(UsageError, match="--anew"):
+        crawl.monitor()
+    crawl.folder.mkdir()
+    crawl.write(healthy(0, BEGIN)[:3])
+    monitor = crawl.monitor(anew=True)
+    assert monitor.look().log_lines == 3
+    monitor.close()
+
+
+def test_anew_holds_when_the_first_look_fails(
+    crawl: MadeCrawl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crawl.write(healthy(0, BEGIN))
+    monitor = crawl.monitor()
+    monitor.look()
+    monitor.close()
+    monitor = crawl.monitor(anew=True)
+
+    def fail(_: object) -> None:
+        raise EngineUnavailableError("the server is away")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("nwx.quality.monitor.monitor.Monitor._count_queue", fail)
+        with pytest.raises(EngineUnavailableError):
+            monitor.look()
+    began = crawl.clock.now = BEGIN + timedelta(minutes=1)
+    report = monitor.look()
+    assert report.began == to_timestamp(began) and report.totals.captures == 48
+    monitor.close()
+
+
+def test_an_alert_is_told_once_it_is_kept(
+    crawl: MadeCrawl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that a look that fails and is done again tells it once."""
+    channel = Recorded()
+    crawl.notices = Notices([channel], pytest.fail)
+    crawl.space = DiskSpace(10**12, 10**10)
+    crawl.write(healthy(0, BEGIN))
+    monitor = crawl.monitor()
+
+    def fail(*_: object) -> None:
+        raise EngineUnavailableError("the server is away")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("nwx.quality.monitor.monitor.write_state", fail)
+        with pytest.raises(EngineUnavailableError):
+            monitor.look()
+    crawl.clock.now = BEGIN + timedelta(minutes=1)
+    monitor.look()
+    monitor.close()
+    assert [notice["kind"] for notice in channel.taken] == [AlertKind.DISK]
+
+
+def test_captures_wait_for_a_log_that_is_not_there_yet(crawl: MadeCrawl) -> None:
+    url, fetched = "http://a.example/", BEGIN + timedelta(minutes=1)
+    crawl.engine.write(Batch(captures=(capture(url, to_timestamp(fetched), collection="web"),)))
+    crawl.engine.refresh()
+    crawl.clock.now = BEGIN + timedelta(minutes=2)
+    monitor = crawl.monitor()
+    for _ in range(2):
+        report = monitor.look()
+        assert report.totals.captures == report.archived == 0
+        assert [problem.message for problem in report.problems] == ["there is no such log yet"]
+    crawl.write([log_line(url, fetched + timedelta(seconds=1), took_ms=1_000)])
+    report = monitor.look()
+    monitor.close()
+    assert report.totals.captures == report.archived == 1
 
 
 def test_a_log_that_cannot_be_read_is_noted(
@@ -167,6 +247,7 @@ def test_a_log_that_cannot_be_read_is_noted(
 
     crawl.write(healthy(0, BEGIN))
     monkeypatch.setattr("nwx.bulk.logs.log_follower.LogFile", refuse)
+    monitor.look()
     report = monitor.look()
     assert report.problems_total == 1 and "cannot be read" in report.problems[0].message
     monkeypatch.undo()

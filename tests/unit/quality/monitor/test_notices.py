@@ -81,6 +81,15 @@ def test_what_nobody_takes_is_given_up_and_told() -> None:
     assert problems == ["an alert was not told: not now"]
 
 
+def test_what_is_not_taken_in_the_end_is_neither_told_nor_given_up() -> None:
+    channel, problems = Recorded(refusals=3), list[str]()
+    notices = Notices([channel], problems.append, pauses=(60.0,))
+    notices.add("floods", ALERTS[0])
+    notices.finish(0.2)
+    assert problems == ["an alert was not told yet: not now"]
+    assert notices.taken() == [] and channel.asked == 1
+
+
 def test_a_channel_that_hangs_holds_nobody_up() -> None:
     hanging, problems = threading.Event(), list[str]()
 

@@ -24,6 +24,9 @@ def test_one_monitor_at_a_time() -> None:
     second.renew()
     with pytest.raises(UsageError):
         first.renew()
+    first.end()
+    with pytest.raises(UsageError):
+        first.renew()
 
 
 def owned(blobs: MemoryBlobs, host: str, pid: int) -> None:
@@ -34,6 +37,16 @@ def owned(blobs: MemoryBlobs, host: str, pid: int) -> None:
 def test_the_right_ends_with_its_process() -> None:
     blobs = MemoryBlobs()
     owned(blobs, os.uname().nodename, 2**22 + 7)
+    Ownership(blobs, "floods", lambda: NOON, 5.0).renew()
+
+
+def test_a_process_with_the_number_of_one_that_was_killed_has_no_right() -> None:
+    """As the first process of a container has, each time that it is started."""
+    blobs = MemoryBlobs()
+    owned(blobs, os.uname().nodename, os.getpid())
+    clock = NOON - timedelta(seconds=40)
+    with pytest.raises(UsageError, match="another monitor"):
+        Ownership(blobs, "floods", lambda: clock, 5.0).renew()
     Ownership(blobs, "floods", lambda: NOON, 5.0).renew()
 
 
