@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from nwx.engine.elastic.server import Body, Server, quoted
 from nwx.engine.entries import capture_from_entry
-from nwx.errors import StaleMarkError
+from nwx.errors import EngineUnavailableError, StaleMarkError
 from nwx.model import Capture
 
 _PAGE = 1_000
@@ -71,7 +71,11 @@ def _of_shard(
 
 
 def _end(server: Server, index: str) -> _Mark:
-    """Return up to which number all is written on each shard."""
+    """Return up to which number all is written on each shard.
+
+    Raises EngineUnavailableError while shards are missing, as when a server
+    starts: a mark of the others would be one that is not known.
+    """
     answer = server.request(
         "GET",
         f"/{quoted(index)}/_stats",
@@ -81,14 +85,27 @@ def _end(server: Server, index: str) -> _Mark:
             "indices.*.shards.*.routing.primary",
         },
     )
-    (found,) = answer["indices"].values()
+    found: Body = next(iter(answer.get("indices", {}).values()), {})
     numbers = {
         int(shard): int(copy["seq_no"]["global_checkpoint"])
-        for shard, copies in found["shards"].items()
+        for shard, copies in found.get("shards", {}).items()
         for copy in copies
-        if copy["routing"]["primary"]
+        if copy["routing"]["primary"] and "seq_no" in copy
     }
+    if "uuid" not in found or len(numbers) < _shards(server, index):
+        raise EngineUnavailableError(
+            f"elasticsearch at {server.address} lacks shards of {index}; see how it does"
+        )
     return _Mark(found["uuid"], tuple(numbers[shard] for shard in sorted(numbers)))
+
+
+def _shards(server: Server, index: str) -> int:
+    """Return how many shards an index has."""
+    (found,) = server.request(
+        "GET",
+        f"/{quoted(index)}/_settings/index.number_of_shards",
+    ).values()
+    return int(found["settings"]["index"]["number_of_shards"])
 
 
 def _read(text: str, end: _Mark) -> _Mark:
