@@ -21,7 +21,7 @@ from nwx.model import DEFAULT_COLLECTION
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
-    from nwx.quality.monitor.monitor_run import TellReport
+    from nwx.quality.monitor.monitor_run import TellProblem, TellReport
     from nwx.quality.monitor.report import MonitorReport
 
 
@@ -76,10 +76,10 @@ def command(settings: Settings, /, **given: Any) -> int:
     )
     channels = choices.channels(settings)
     with ExitStack() as stack:
-        tell = _teller(stack, once=once, as_json=as_json)
+        tell, on_problem = _tellers(stack, once=once, as_json=as_json)
         received = stack.enter_context(stop_signals())
         run_monitor(
-            settings, options, channels, tell, tell_problem, lambda: bool(received), once=once
+            settings, options, channels, tell, on_problem, lambda: bool(received), once=once
         )
     return 0
 
@@ -93,8 +93,8 @@ def _names(settings: Settings, name: str, collection: str) -> tuple[str, str]:
     return name or collection, collection
 
 
-def _teller(stack: ExitStack, *, once: bool, as_json: bool) -> "TellReport":
-    """Return what prints reports."""
+def _tellers(stack: ExitStack, *, once: bool, as_json: bool) -> "tuple[TellReport, TellProblem]":
+    """Return what prints reports, and what prints problems."""
     lines = AlertLines()
     if as_json:
         from nwx.quality.monitor.report import monitor_json
@@ -107,20 +107,26 @@ def _teller(stack: ExitStack, *, once: bool, as_json: bool) -> "TellReport":
             sys.stdout.flush()
             lines.tell(report)
 
-        return tell_json
+        return tell_json, tell_problem
     from nwx.cli.tables.monitor_reports import live_monitor, print_monitor
 
     if once:
-        return print_monitor
+        return print_monitor, tell_problem
     if sys.stdout.isatty():
-        return stack.enter_context(live_monitor())
+        shares_terminal = sys.stderr.isatty()
+        show, show_line = stack.enter_context(live_monitor())
+
+        def show_problem(text: str) -> None:
+            show_line(f"nwx: {text}")
+
+        return show, show_problem if shares_terminal else tell_problem
 
     def tell_line(report: "MonitorReport") -> None:
         click.echo(_line(report))
         sys.stdout.flush()
         lines.tell(report)
 
-    return tell_line
+    return tell_line, tell_problem
 
 
 def _line(report: "MonitorReport") -> str:

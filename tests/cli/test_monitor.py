@@ -1,9 +1,13 @@
 """nwx monitor, and nwx watch --monitor."""
 
 import json
+import os
+import pty
+import re
 import signal
 import subprocess
 import sys
+import termios
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -37,7 +41,7 @@ def test_one_report(nwx: Nwx, tmp_path: Path) -> None:
         assert report["problems_total"] == 1
     table = nwx("monitor", "floods", "--crawl-log", log, "--once").out
     assert "78, 78.0 KB, 36 pages" in table and "sick.example" in table
-    assert "1 problems, the last: crawl.log at" in table
+    assert "1 problem, the last: crawl.log at" in table
     again = nwx("monitor", "floods", "--crawl-log", log, "--once", "--anew", "--json").json
     assert again["totals"] == report["totals"]
 
@@ -114,6 +118,40 @@ def test_it_looks_until_it_is_told_to_stop(nwx: Nwx, tmp_path: Path) -> None:
     assert problems.splitlines() == [
         "nwx: alert: errors: sick.example: 100% of the last answers have a status from 400 on"
     ]
+
+
+def test_on_a_small_terminal(tmp_path: Path) -> None:
+    """Alerts are seen, and problems stand on lines of their own."""
+    terminal, end = pty.openpty()
+    termios.tcsetwinsize(end, (20, 80))
+    log = write_log(tmp_path)
+    options = ["--crawl-log", str(log), "--interval", "0.2", "--webhook", "http://127.0.0.1:1/"]
+    with subprocess.Popen(
+        [COMMAND, "monitor", *options],
+        env=environment(tmp_path / "archive", TERM="xterm"),
+        stdout=end,
+        stderr=end,
+    ) as process:
+        os.close(end)
+        shown = seen_on(terminal, "sick.example")
+        assert shown[: shown.index("\nerrors  sick.example")].count("\n") < 20
+        process.send_signal(signal.SIGINT)
+        shown += seen_on(terminal, "")
+    os.close(terminal)
+    assert process.returncode == 0
+    assert "\nnwx: an alert was not told yet: the webhook does not answer" in f"\n{shown}"
+
+
+def seen_on(terminal: int, awaited: str) -> str:
+    """Return the lines on a terminal until something awaited is there, or until the end."""
+    shown = ""
+    while not (awaited and awaited in shown):
+        try:
+            data = os.read(terminal, 1 << 16)
+        except OSError:  # nobody writes any more
+            break
+        shown += data.decode("utf-8", "replace")
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", shown.replace("\x1b[1A", "\n"))
 
 
 def test_beside_a_watch(nwx: Nwx, tmp_path: Path) -> None:

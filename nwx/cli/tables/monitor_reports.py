@@ -8,7 +8,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from nwx.cli.output import clean, size_words
+from nwx.cli.output import clean, counted, size_words
 from nwx.cli.tables.terminal_console import OneLine, console
 from nwx.quality.monitor.report import HostCounts, MinuteCounts, MonitorReport
 
@@ -21,26 +21,31 @@ def print_monitor(report: MonitorReport) -> None:
 
 
 @contextmanager
-def live_monitor() -> Iterator[Callable[[MonitorReport], None]]:
-    """Give a function that shows a report in the place of the one before."""
-    with Live(console=console(), auto_refresh=False, vertical_overflow="crop") as live:
+def live_monitor() -> Iterator[tuple[Callable[[MonitorReport], None], Callable[[str], None]]]:
+    """Give what shows a report in the place of the one before, and a line above it."""
+    with Live(console=console(), auto_refresh=False, vertical_overflow="ellipsis") as live:
 
         def show(report: MonitorReport) -> None:
             live.update(_drawn(report), refresh=True)
 
-        yield show
+        def show_line(text: str) -> None:
+            live.console.print(Text(clean(text)), soft_wrap=True)
+
+        yield show, show_line
 
 
 def _drawn(report: MonitorReport) -> RenderableType:
-    parts: list[RenderableType] = [_head(report), _minutes(report), _hosts(report)]
+    # What does not fit on a terminal is at the end.
+    parts: list[RenderableType] = [_head(report)]
     if report.alerts:
         parts.append(_alerts(report))
     if report.problems_total:
         last = report.problems[-1]
         place = "" if last.offset is None else f" at {last.offset}"
-        text = f"{report.problems_total:,} problems, the last: {last.file}{place}: {last.message}"
+        number = counted(report.problems_total, "problem")
+        text = f"{number}, the last: {last.file}{place}: {last.message}"
         parts.append(Text(clean(text), style="yellow"))
-    return Group(*parts)
+    return Group(*parts, _minutes(report), _hosts(report))
 
 
 def _head(report: MonitorReport) -> RenderableType:

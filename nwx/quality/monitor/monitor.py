@@ -34,7 +34,8 @@ def present() -> datetime:
 class MonitorOptions:
     """What to monitor: a crawl by its name, the captures of a collection, and a crawl.log.
 
-    Without a `crawl_log` that of the monitor before goes on. `folders` are those whose disks are looked at, beside those of the log
+    Without a `crawl_log` the one that was counted before is followed.
+    `folders` are those whose disks are looked at, beside those of the log
     and of the archive. With `anew` what was counted before is forgotten.
     """
 

@@ -164,7 +164,7 @@ def test_another_log_or_collection_forgets_nothing(crawl: MadeCrawl) -> None:
     monitor.look()
     monitor.close()
     crawl.collection = "other"
-    with pytest.raises(UsageError, match="counts the collection 'web' and .*--anew"):
+    with pytest.raises(UsageError, match=r"counts the collection 'web' and .*--anew"):
         crawl.monitor()
     crawl.collection, crawl.folder = "web", crawl.folder / "other"
     with pytest.raises(UsageError, match="--anew"):
