@@ -41,10 +41,13 @@ class MonitorChoices:
         *,
         anew: bool = False,
     ) -> "MonitorOptions":
-        """Return the options of a monitor."""
+        """Return the options of a monitor; raises UsageError on a name that has no page."""
         from nwx.quality.monitor.monitor import MonitorOptions
         from nwx.quality.monitor.thresholds import AlertThresholds, read_thresholds
+        from nwx.steering.specifications.parts import name_problem
 
+        if problem := name_problem(name):
+            raise UsageError(problem)
         place = self.thresholds or settings.alerts.thresholds
         return MonitorOptions(
             name,

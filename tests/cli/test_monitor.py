@@ -91,6 +91,12 @@ def test_wrong_use(nwx: Nwx, tmp_path: Path) -> None:
     unclosed = nwx("monitor", "--once", "--alert-command", "'", code=2)
     assert "--alert-command cannot be read" in unclosed.err
     assert "is no name for a collection" in nwx("monitor", "--collection", "a/b", code=2).err
+    assert "is no name of a crawl" in nwx("monitor", "a/b", "--once", code=2).err
+    for name in ("rivers", "default"):
+        again = nwx(
+            "monitor", "floods", "--collection", name, "--once", code=2 * (name != "rivers")
+        )
+    assert "counts the collection 'rivers' and no log" in again.err
     alone = nwx("watch", tmp_path, "--once", "--crawl-log", tmp_path / "crawl.log", code=2)
     assert "need --monitor NAME" in alone.err
 
