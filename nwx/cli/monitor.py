@@ -60,11 +60,12 @@ def command(settings: Settings, /, **given: Any) -> int:
     Counts what is new in the archive, whoever imports it, and with --crawl-log
     what Heritrix logs: pages, bytes, errors, statuses, types, hosts, duplicates
     and new documents. What both tell is counted once. Runs until Ctrl-C and goes
-    on where it was when it is started again, by NAME: a crawl with a specification,
-    or any name. NAME is by default that of the collection.
+    on where it was when it is started again, by NAME, with the same log: a crawl
+    with a specification, or any name. NAME is by default that of the collection.
 
-    Alerts are printed to standard error when they begin and end. A webhook or a
-    command is told once, when one begins.
+    Reports have the alerts. Where they are lines, alerts are also printed to
+    standard error when they begin and end. A webhook or a command is told once,
+    when one begins.
     """
     from nwx.quality.monitor.monitor_run import run_monitor
 
