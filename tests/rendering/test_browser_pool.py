@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from PIL import Image
 
+from nwx.errors import SourceError
 from nwx.quality.browser.page_render import BrowserOptions, PageRender, RenderTask
 from nwx.quality.browser.pool import BrowserPool
 from nwx.quality.browser.targets import ArchivePlayback
@@ -19,6 +20,13 @@ PAGES = {
         "<img src='/replay/2020im_/http://made.example/gone.png'>"
         "<script>console.error('a word'); setTimeout(() => { throw new Error('thrown') })</script>"
         "<div style='height: 3000px'></div>"
+    ),
+    "http://made.example/names": (
+        "<title>Names</title><h1>Hello</h1><div style='height: 3000px'></div>"
+        "<form name='scrollingElement'><input name='scrollWidth'><input name='scrollTop'></form>"
+        "<form name='documentElement'><input name='outerHTML'></form><img name='title'>"
+        "<img name='readyState'><form name='getElementsByTagName'></form>"
+        "<form name='doctype'><input name='name'></form>"
     ),
 }
 
@@ -63,3 +71,22 @@ def test_a_page_is_rendered_with_all_that_it_asked_for(pool: BrowserPool) -> Non
     assert Image.open(io.BytesIO(found.view)).size == (1920, 1080)
     assert Image.open(io.BytesIO(found.thumbnail)).size == (640, 360)
     assert Image.open(io.BytesIO(found.full_page)).height > 3000
+
+
+def test_elements_with_the_names_of_properties_mislead_nobody(pool: BrowserPool) -> None:
+    found = rendered(pool, "http://made.example/names")
+    assert (found.problem, found.title, found.text) == ("", "Names", "Hello")
+    assert "unloaded" not in found.refused
+    assert found.dom.startswith("<html>") and "</form></body></html>" in found.dom
+    assert Image.open(io.BytesIO(found.full_page)).height > 3000
+
+
+def test_a_page_that_ends_new_browsers_is_given_to_another_once() -> None:
+    options = BrowserOptions(jobs=1, browser="/bin/false")
+    tasks = [RenderTask(f"http://made.example/{name}", PLAYED_TIMESTAMP) for name in "abc"]
+    with BrowserPool(options, ArchivePlayback("http://127.0.0.1:1/replay")) as opened:
+        found = opened.render(tasks)
+        first = next(found)
+        assert (first.task, first.problem) == (tasks[0], "crash")
+        with pytest.raises(SourceError, match="cannot be used"):
+            next(found)

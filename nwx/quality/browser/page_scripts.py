@@ -79,29 +79,38 @@ They would replace the page by that frame. Once they have begun, all is as if it
 were there: frames within the page know it for their top by that.
 """
 
-PAGE_SIZE = """(() => {
-  const root = document.scrollingElement || document.documentElement;
-  return root ? [root.scrollWidth, root.scrollHeight, document.getElementsByTagName("*").length]
-              : [0, 0, 0];
-})()"""
+_OF_BROWSER = """
+  const of = (kind, name, one) => Reflect.get(kind.prototype, name, one);
+  const root = of(Document, "scrollingElement", document)
+    || of(Document, "documentElement", document);
+"""
+"""Reads what the browser says: elements of the page may have the names of properties."""
 
-SCROLL = """(() => {
-  const root = document.scrollingElement || document.documentElement;
+READY_STATE = "Reflect.get(Document.prototype, 'readyState', document)"
+
+PAGE_SIZE = f"""(() => {{{_OF_BROWSER}
+  const all = Document.prototype.getElementsByTagName.call(document, "*");
+  return root ? [of(Element, "scrollWidth", root), of(Element, "scrollHeight", root), all.length]
+              : [0, 0, 0];
+}})()"""
+
+SCROLL = f"""(() => {{{_OF_BROWSER}
   if (!root) return true;
-  const before = root.scrollTop;
-  window.scrollBy({top: window.innerHeight, behavior: "instant"});
-  return root.scrollTop <= before;
-})()"""
+  const before = of(Element, "scrollTop", root);
+  window.scrollBy({{top: window.innerHeight, behavior: "instant"}});
+  return of(Element, "scrollTop", root) <= before;
+}})()"""
 
 SCROLL_BACK = "window.scrollTo({top: 0, left: 0, behavior: 'instant'})"
 
-_DOM = """(() => {
-  const type = document.doctype ? "<!DOCTYPE " + document.doctype.name + ">" : "";
-  const root = document.documentElement;
-  return (type + (root ? root.outerHTML : "")).slice(0, MOST);
-})()"""
+_DOM = f"""(() => {{{_OF_BROWSER}
+  const type = of(Document, "doctype", document);
+  const whole = of(Document, "documentElement", document);
+  return ((type ? "<!DOCTYPE " + type.name + ">" : "")
+    + (whole ? of(Element, "outerHTML", whole) : "")).slice(0, MOST);
+}})()"""
 
-TITLE = "String(document.title).slice(0, 1000)"
+TITLE = "Reflect.get(Document.prototype, 'title', document).slice(0, 1000)"
 
 
 def guard_script(name: str) -> str:

@@ -91,14 +91,16 @@ class PageSession:
         world = await self.send("Page.createIsolatedWorld", frame, seconds)
         return int(world["executionContextId"])
 
-    async def screenshot(self, size: tuple[int, int] | None = None) -> bytes:
+    async def screenshot(
+        self, size: tuple[int, int] | None = None, seconds: float = STEP_SECONDS
+    ) -> bytes:
         """Return what is in sight as PNG, or so much of the page; no ground is transparent."""
         asked: dict[str, Any] = {"format": "png"}
         if size is not None:
             asked["captureBeyondViewport"] = True
             asked["clip"] = {"x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1}
-        await self.send("Emulation.setDefaultBackgroundColorOverride", _CLEAR)
-        taken = await self.send("Page.captureScreenshot", asked)
+        await self.send("Emulation.setDefaultBackgroundColorOverride", _CLEAR, seconds)
+        taken = await self.send("Page.captureScreenshot", asked, seconds)
         await self.send("Emulation.setDefaultBackgroundColorOverride")
         return base64.b64decode(taken["data"])
 

@@ -81,6 +81,7 @@ class PageVisit:
         except Error as error:
             self.watch.leave(_problem(error))
         finally:
+            self.watch.end()
             self._gateway.traffic = None
             self._gateway.cut()
             if context is not None and not self.watch.problem:
@@ -201,7 +202,9 @@ class PageVisit:
         """Wait until the page is loaded, or until half of its time is over."""
         seconds = self._options.page_seconds * _LOAD_SHARE
         until = self._deadline.began + seconds
-        while await session.evaluate("document.readyState", seconds) != "complete":
+        # A script that keeps the page busy for longer may still come to its end.
+        asked = page_scripts.READY_STATE, self._options.page_seconds
+        while await session.evaluate(*asked) != "complete":
             if time.monotonic() > until:
                 self.watch.refused["unloaded"] += 1
                 return
@@ -224,7 +227,7 @@ class PageVisit:
     async def _look(self, session: PageSession) -> None:
         """Take the first screen, the text, title and DOM."""
         found = self._found
-        found.view = await session.screenshot()
+        found.view = await session.screenshot(seconds=self._options.page_seconds)
         found.title = str(await session.evaluate(page_scripts.TITLE) or "")
         *_, elements = await self._size(session)
         if elements > _MOST_ELEMENTS:

@@ -45,6 +45,7 @@ class PageWatch:
         self.capture_timestamp = ""
         self.status = 0
         self._problem = ""
+        self._is_over = False
 
     @property
     def problem(self) -> str:
@@ -54,6 +55,10 @@ class PageWatch:
     def leave(self, problem: str) -> None:
         """Have the page left, for this or for what went wrong before."""
         self._problem = self._problem or problem
+
+    def end(self) -> None:
+        """Take no more resources: what is asked for still is cut off, and says nothing."""
+        self._is_over = True
 
     @property
     def is_quiet(self) -> bool:
@@ -176,6 +181,8 @@ class PageWatch:
             self._keep(request, archived[0], 0, "", "")
 
     def _keep(self, request: "Request", url: str, status: int, mime: str, timestamp: str) -> None:
+        if self._is_over:
+            return
         if url not in self._resources and len(self._resources) >= MOST_PLAYED:
             self._refuse("more_resources")
             return

@@ -118,6 +118,7 @@ class BrowserPool:
         self._number = 0
         self._failures = 0
         self._again: list[RenderTask] = []
+        self._given_again: set[RenderTask] = set()
         self.sandbox = False
 
     def __enter__(self) -> Self:
@@ -142,10 +143,13 @@ class BrowserPool:
     def render(self, tasks: Iterable[RenderTask]) -> Iterator[PageRender]:
         """Yield the pages as they are done; tasks are read as browsers become free.
 
-        A page that cannot be had has a `problem`. Raises SourceError where
-        the browser does not start.
+        A page that cannot be had has a `problem`; one of which a new browser
+        ends is given to another one once. Raises SourceError where the
+        browser does not start.
         """
         waiting = iter(tasks)
+        self._again.clear()
+        self._given_again.clear()
         try:
             while True:
                 self._give(waiting)
@@ -184,7 +188,7 @@ class BrowserPool:
             task = worker.task
             if task is None:
                 continue
-            if worker.channel in ready:
+            if worker.channel in ready or worker.channel.poll():
                 render = self._answer(worker, task)
                 if render is not None:
                     yield render
@@ -198,15 +202,18 @@ class BrowserPool:
         answer = worker.answer()
         if isinstance(answer, PageRender):
             self._failures = 0
+            self._given_again.discard(task)
             return replace(answer, task=task)
         self._drop(worker)
         self._failures += 1
         if self._failures >= _MOST_FAILURES:
             why = answer or "its process ended"
             raise SourceError(f"the browser {self._path} cannot be used: {why}")
-        if was_fresh:
+        if was_fresh and task not in self._given_again:
+            self._given_again.add(task)
             self._again.append(task)
             return None
+        self._given_again.discard(task)
         return PageRender(task, problem="crash", from_playback=self._target.is_playback)
 
     def _drop(self, worker: _BrowserWorker) -> None:

@@ -15,6 +15,7 @@ from nwx.values.timestamps import to_timestamp
 
 _MODE = r"(\d{0,14})([a-z]{2}_)?/"
 _CONNECT_SECONDS = 10
+_HTTP_PORT = 80
 _INSERT, _INSERT_END = "<!-- WB Insert -->", "<!-- End WB Insert -->"
 _SCHEME = re.compile(r"https?:/+", re.IGNORECASE)
 
@@ -67,14 +68,13 @@ class ArchivePlayback:
     @cached_property
     def allowed(self) -> str:
         """The host and port of the player."""
-        parts = urlsplit(self.prefix)
-        if parts.scheme != "http" or not parts.hostname:
+        place = _place(self.prefix, _HTTP_PORT)
+        if not place:
             raise UsageError(
                 f"playback is at {self.prefix!r}: it must be an address as"
                 " http://127.0.0.1:8081/replay"
             )
-        host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-        return f"{host}:{parts.port or 80}"
+        return place
 
     @cached_property
     def _own(self) -> re.Pattern[str]:
@@ -140,6 +140,19 @@ def _without_insert(html: str) -> str:
     return html if begin < 0 else html[:begin] + html[end + len(_INSERT_END) :]
 
 
+def _place(address: str, usual_port: int = 0) -> str:
+    """Return host and port of an address of HTTP, "" where it is none."""
+    try:
+        parts = urlsplit(address)
+        port = parts.port or usual_port
+    except ValueError:
+        return ""
+    if parts.scheme != "http" or not parts.hostname or not port:
+        return ""
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{host}:{port}"
+
+
 def _check_place(place: str, what: str) -> None:
     """Raise SourceError where nobody listens at a host and port."""
     host, _, port = place.rpartition(":")
@@ -166,16 +179,18 @@ class LiveWeb:
     @cached_property
     def proxy(self) -> str:
         """Host and port of the proxy."""
-        parts = urlsplit(self.address)
-        if parts.scheme != "http" or not parts.hostname or not parts.port:
+        place = _place(self.address)
+        if not place:
             raise UsageError(
                 f"the proxy is {self.address!r}: it must be an address as http://127.0.0.1:8000"
             )
-        host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-        return f"{host}:{parts.port}"
+        return place
 
     def check(self) -> None:
-        """Raise SourceError where the proxy does not answer."""
+        """Raise SourceError where the proxy does not answer, UsageError for what is no address."""
+        for place in self.local:
+            if _place(f"http://{place}") != place:
+                raise UsageError(f"{place!r} is no host and port; write them as localhost:8080")
         _check_place(self.proxy, f"the proxy {self.address}")
 
     def address_of(self, task: RenderTask) -> str:

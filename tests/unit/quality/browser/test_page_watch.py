@@ -22,14 +22,24 @@ class Page:
         """Take a listener."""
         self._handlers[name] = handler
 
-    def answer(self, status: int, **headers: str) -> None:
-        """Ask for URL and have it answered."""
+    def ask(self) -> SimpleNamespace:
+        """Ask for URL."""
         request = SimpleNamespace(
             url=f"{PREFIX}/20200101000000im_/{URL}",
             resource_type="image",
+            failure="net::ERR_EMPTY_RESPONSE",
             is_navigation_request=lambda: False,
         )
         self._handlers["request"](request)
+        return request
+
+    def fail(self, request: SimpleNamespace) -> None:
+        """Have nothing come for a request."""
+        self._handlers["requestfailed"](request)
+
+    def answer(self, status: int, **headers: str) -> None:
+        """Ask for URL and have it answered."""
+        request = self.ask()
         self._handlers["response"](SimpleNamespace(request=request, status=status, headers=headers))
 
 
@@ -47,3 +57,19 @@ def test_what_the_proxy_refuses_says_nothing_about_the_archive() -> None:
     page.answer(200)
     page.answer(403, **{"proxy-status": "nwx; error=connection_refused"})
     assert [(one.url, one.status) for one in watch.resources] == [(URL, 200)]
+
+
+def test_what_is_cut_off_at_the_end_is_not_taken_for_missing() -> None:
+    watch = PageWatch(ArchivePlayback(PREFIX), Traffic(1_000, 10))
+    page = Page(watch)
+    late = page.ask()
+    watch.end()
+    page.fail(late)
+    assert watch.resources == ()
+
+
+def test_what_nothing_comes_for_is_kept() -> None:
+    watch = PageWatch(ArchivePlayback(PREFIX), Traffic(1_000, 10))
+    page = Page(watch)
+    page.fail(page.ask())
+    assert [(one.url, one.status) for one in watch.resources] == [(URL, 0)]

@@ -86,7 +86,17 @@ def test_scripts_of_the_player_go_without_their_first_mark_too() -> None:
     assert PLAYBACK.original("<!-- End WB Insert --><p>") == "<!-- End WB Insert --><p>"
 
 
-@pytest.mark.parametrize("prefix", ["", "/replay", "https://a.example/replay", "ftp://a/replay"])
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "http://127.0.0.1:99999/replay",
+        "http://[::1/",
+        "",
+        "/replay",
+        "https://a.example/replay",
+        "ftp://a/replay",
+    ],
+)
 def test_playback_is_at_an_http_address(prefix: str) -> None:
     with pytest.raises(UsageError, match="playback is at"):
         assert ArchivePlayback(prefix).allowed
@@ -100,7 +110,10 @@ def test_live_pages_are_as_they_are() -> None:
     assert (live.proxy, live.allowed, live.original("<p>")) == ("127.0.0.1:8000", "", "<p>")
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1:8000", "http://127.0.0.1", "https://a.example:1"])
+@pytest.mark.parametrize(
+    "address",
+    ["127.0.0.1:8000", "http://127.0.0.1", "https://a.example:1", "http://a:99999", "http://[::1/"],
+)
 def test_a_proxy_has_an_http_address_with_a_port(address: str) -> None:
     with pytest.raises(UsageError, match="the proxy is"):
         assert LiveWeb(address).proxy
@@ -114,3 +127,12 @@ def test_a_proxy_that_is_not_there_is_told_at_once() -> None:
             LiveWeb(f"http://127.0.0.1:{port}").check()
         closed.listen()
         LiveWeb(f"http://127.0.0.1:{port}").check()
+
+
+@pytest.mark.parametrize("place", ["localhost", "http://localhost:80", "a.example:99999", ":80"])
+def test_a_private_address_is_a_host_and_port(place: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        LiveWeb(address, ("localhost:8080", "[::1]:80")).check()
+        with pytest.raises(UsageError, match="no host and port"):
+            LiveWeb(address, (place,)).check()
