@@ -2,7 +2,7 @@
 
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,7 +66,11 @@ def kept_renders(
     kept: bool = True,
     say: Callable[[str], object] = echo_note,
 ) -> "Iterator[StoreRender]":
-    """Give what writes renders to a WARC file; `say` is told where that is, if it is here."""
+    """Give what writes renders to a WARC file; where nobody named one, it is made with the first.
+
+    `say` is told where it is, if it is here. Raises SourceError where the
+    file that was named cannot be written.
+    """
     if not kept:
         yield lambda render, compared: None
         return
@@ -74,10 +78,13 @@ def kept_renders(
     from nwx.values.render_names import RenderKind
 
     path = out or _usual_file(settings, say)
-    with RenderWriter(path) as writer:
+    with ExitStack() as stack:
+        writers = [stack.enter_context(RenderWriter(path))] if out else []
 
         def store(render: "PageRender", compared: "Comparison") -> "RenderPlace | None":
-            written = writer.write(render, compared if comparison else None)
+            if not writers:
+                writers.append(stack.enter_context(RenderWriter(path)))
+            written = writers[0].write(render, compared if comparison else None)
             return written.places.get(RenderKind.VIEW)
 
         yield store
