@@ -12,11 +12,11 @@ from nwx.errors import UrlError
 from nwx.values.method_query import method_prefix
 from nwx.values.timestamps import seconds_between
 from nwx.values.urlkeys import urlkey
+from webapp.replay.other_queries import MOST_ALIKE
 from webapp.replay.stored_records import file_key
 
 CLOSEST_LIMIT = 100
 MOST_CAPTURES = 10_000
-MOST_ALIKE = 1_000
 MOST_DIGESTS = 3
 SECONDS = 30
 TIMESTAMP_DIGITS = 14
@@ -76,15 +76,15 @@ class NwxIndex(BaseIndexSource):  # type: ignore[misc]
     def _with_other_queries(self, url: str) -> list[CDXObject]:
         """Return captures of a URL with whatever query, for one that is not there with its own.
 
-        pywb's rules choose among them: those of the same file whose queries
-        differ in what avoids caches, and of images, scripts and the like all.
+        `webapp.replay.other_queries` chooses among them.
         """
         try:
             key = urlkey(url.rstrip("?"))
         except UrlError:
             return []
-        alike = self._captures([("urlkey", f"{key}?"), ("matchType", "prefix")], MOST_ALIKE)
-        return [*alike, *self._captures([("urlkey", key), ("matchType", "exact")], CLOSEST_LIMIT)]
+        bare = self._captures([("urlkey", key), ("matchType", "exact")], CLOSEST_LIMIT)
+        alike = [("urlkey", f"{key}?"), ("matchType", "prefix")]
+        return [*bare, *self._captures(alike, MOST_ALIKE - len(bare))]
 
     def _answers_to_bodies(self, url: str, closest: str, *, any_time: bool) -> list[CDXObject]:
         """Return the captures of a URL that answer requests with a body (POST, PUT).

@@ -24,12 +24,14 @@ from pywb.apps.wbrequestresponse import WbResponse
 from pywb.utils.geventserver import RequestURIWSGIHandler
 from pywb.utils.loaders import BaseLoader, BlockLoader
 from pywb.utils.wbexception import WbException
+from pywb.warcserver import handlers
 from pywb.warcserver.index.cdxobject import CDXObject
 from pywb.warcserver.warcserver import register_source
 
 from nwx.errors import SourceError
 from webapp.hosts import HostCheck, given_host, hostname, other_name
 from webapp.replay.capture_lookup import NwxIndex
+from webapp.replay.other_queries import OtherQueries
 from webapp.replay.rewriter import CaptureRewriter, is_encoded, policy, tell_truth
 from webapp.replay.stored_records import SCHEME, open_record
 
@@ -143,6 +145,7 @@ def main(config_file: str) -> None:
     pywsgi.WSGIHandler.log_request = lambda _: None
     BlockLoader.loaders[SCHEME] = StoredLoader
     register_source(NwxIndex)
+    handlers.FuzzyMatcher = OtherQueries
     application = Player(config_file=config_file)
     listening = socket.socket(fileno=config["nwx_socket"])
     pywsgi.WSGIServer(

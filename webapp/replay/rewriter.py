@@ -8,8 +8,11 @@ from typing import Any, ClassVar
 
 from pywb.rewrite.default_rewriter import RewriterWithJSProxy
 from pywb.rewrite.header_rewriter import DefaultHeaderRewriter
+from pywb.rewrite.regex_rewriters import JSWombatProxyRewriter
 from pywb.warcserver.index.cdxobject import CDXObject
 from warcio.bufferedreaders import BufferedReader
+
+from webapp.replay.scripts import ScriptRewriter
 
 AS_IT_WAS = frozenset(("id_", "ir_", "bn_", "wkrf_"))
 """The forms of a capture whose links are left as they were; nothing confines their scripts."""
@@ -78,6 +81,11 @@ class CaptureRewriter(RewriterWithJSProxy):  # type: ignore[misc]
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.all_rewriters["header"] = ArchivedHeaders
+
+    def get_rewriter(self, rw_type: str, rwinfo: Any = None) -> Any:
+        """Return the class that rewrites bodies of a type."""
+        found = super().get_rewriter(rw_type, rwinfo)
+        return ScriptRewriter if found is JSWombatProxyRewriter else found
 
     def __call__(
         self,
