@@ -14,7 +14,7 @@ from nwx.values.timestamps import seconds_between
 MOST_ALIKE = 1_000
 """So many captures with another query are looked at."""
 
-MOST_CHARACTERS = 1_000
+_MOST_CHARACTERS = 1_000
 """The longest urlkey for which others are looked for: pywb's expressions are slow on long ones."""
 
 _PAGES = ("text/html", "application/xhtml+xml")
@@ -84,7 +84,7 @@ class OtherQueries(FuzzyMatcher):  # type: ignore[misc]
 
 
 def _is_short(urlkey: str) -> bool:
-    return len(urlkey) <= MOST_CHARACTERS
+    return len(urlkey) <= _MOST_CHARACTERS
 
 
 def _order(params: dict[str, Any]) -> Callable[[CDXObject], tuple[int, float]]:

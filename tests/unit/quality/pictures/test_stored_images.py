@@ -38,6 +38,9 @@ def _records() -> Iterator[bytes]:
         yield warc_bytes(
             kind, block, id=kind, url=URL + "?again", date=date, WARC_Payload_Digest=digest
         )
+    other = URL + "?elsewhere"
+    yield warc_bytes("revisit", again, id="other", url=other, WARC_Payload_Digest=digest)
+    yield warc_bytes("revisit", again, id="nameless", url=URL + "?nameless")
 
 
 @pytest.fixture
@@ -59,6 +62,7 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
         (URL + "?coded", "2015"),
         (URL + "?bare", "2015"),
         (URL + "?again", "20120101000000"),
+        (URL + "?elsewhere", "2015"),
     ],
 )
 def test_images(engine: Engine, url: str, timestamp: str) -> None:
@@ -69,7 +73,13 @@ def test_images(engine: Engine, url: str, timestamp: str) -> None:
 
 @pytest.mark.parametrize(
     ("url", "timestamp"),
-    [(URL + "?svg", "2015"), (URL + "?none", "2015"), ("", "2015"), (URL, "soon")],
+    [
+        (URL + "?svg", "2015"),
+        (URL + "?nameless", "2015"),
+        (URL + "?none", "2015"),
+        ("", "2015"),
+        (URL, "soon"),
+    ],
 )
 def test_what_is_no_image(engine: Engine, url: str, timestamp: str) -> None:
     assert find_image(engine, url, timestamp) is None
