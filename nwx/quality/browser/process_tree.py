@@ -33,19 +33,18 @@ def kill_below(pid: int) -> None:
 
 def kill_users_of(folder: str) -> None:
     """Kill the processes of this user that were started for a folder, whoever their parent is."""
-    mark = f"HOME={folder}"
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
             if process.pid == os.getpid():
                 continue
-            if process.uids().real == os.getuid() and _is_for(process, folder, mark):
+            if process.uids().real == os.getuid() and _is_for(process, folder):
                 os.kill(process.pid, signal.SIGKILL)
 
 
-def _is_for(process: psutil.Process, folder: str, mark: str) -> bool:
-    if any(folder in word for word in process.cmdline()):
+def _is_for(process: psutil.Process, folder: str) -> bool:
+    if any(f"{folder}/" in f"{word}/" for word in process.cmdline()):
         return True
-    return process.environ().get("HOME", "") == mark.removeprefix("HOME=")
+    return process.environ().get("HOME", "") == folder
 
 
 def _tree(pid: int) -> list[psutil.Process]:
