@@ -1,7 +1,9 @@
 """Which pages are rendered: those of a file of URLs, or the documents that a question finds."""
 
+import json
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from tempfile import TemporaryFile
 from typing import BinaryIO
 
 from nwx.engine.document_index import DocumentIndex
@@ -66,10 +68,18 @@ def _task(words: str) -> RenderTask | None:
 
 
 def document_pages(documents: DocumentIndex, question: Question) -> Iterator[RenderTask]:
-    """Yield the documents that a question finds, each at its first date."""
-    for hit in documents.scroll(question):
-        if hit.dates and hit.url.lower().startswith(_SCHEMES):
-            yield RenderTask(hit.url, hit.dates[0])
+    """Yield the documents that a question finds, each at its first date.
+
+    They are put into a temporary file first: the archive is not kept open
+    for as long as it takes to render them.
+    """
+    with TemporaryFile(prefix="nwx-pages-") as spool:
+        for hit in documents.scroll(question):
+            if hit.dates and hit.url.lower().startswith(_SCHEMES):
+                spool.write(json.dumps((hit.url, hit.dates[0])).encode() + b"\n")
+        spool.seek(0)
+        for line in spool:
+            yield RenderTask(*json.loads(line))
 
 
 class RemainingPages:

@@ -5,6 +5,7 @@ A render is a capture of its own, with a URI of its own
 nearest in time, whatever the scheme, `www.` or a slash at the end.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -125,7 +126,7 @@ def _question(page: PageMoment, kinds: Sequence[RenderKind]) -> KeysAtTime | Non
 def _own_renders(page: PageMoment, near: Sequence[Capture]) -> Iterator[FoundRender]:
     named = [(capture, render_name(capture.url)) for capture in near]
     own = {normal_timestamp(page.timestamp), *page.dates} if near else set()
-    moments = own | {capture.timestamp for capture, name in named if name is None}
+    moments = sorted(own | {capture.timestamp for capture, name in named if name is None})
     for capture, name in named:
         if name is None or capture.record_type == _REVISIT:
             continue
@@ -133,6 +134,11 @@ def _own_renders(page: PageMoment, near: Sequence[Capture]) -> Iterator[FoundRen
             yield FoundRender(name.kind, capture)
 
 
-def _nearest(render: str, moments: Iterable[str]) -> str:
-    """Return the moment that a render belongs to: the nearest, the earlier of two as near."""
-    return min(moments, key=lambda moment: (seconds_between(render, moment), moment))
+def _nearest(render: str, moments: Sequence[str]) -> str:
+    """Return the moment that a render belongs to: the nearest, the earlier of two as near.
+
+    `moments` are in order: a document may have thousands.
+    """
+    place = bisect_left(moments, render)
+    beside = moments[max(0, place - 1) : place + 1]
+    return min(beside, key=lambda moment: seconds_between(render, moment))

@@ -1,8 +1,12 @@
 import io
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 from nwx.quality.browser.page_render import RenderTask
-from nwx.quality.render_files.page_lists import RemainingPages, UrlList
+from nwx.quality.render_files.page_lists import RemainingPages, UrlList, document_pages
 from nwx.quality.render_files.stored_renders import RenderedPage
+from nwx.query.question import Question
 
 LIST = b"""\xef\xbb\xbfhttp://a.example/
 # a comment
@@ -45,3 +49,22 @@ def test_pages_that_are_done_are_skipped_and_others_come_once() -> None:
     remaining = RemainingPages(tasks, done, 2)
     assert list(remaining) == [tasks[2], tasks[3]]
     assert remaining.skipped == 2
+
+
+def test_documents_are_read_before_the_first_is_rendered() -> None:
+    read = []
+
+    def scroll(_: Question) -> Iterator[Any]:
+        for url, *dates in (
+            ("http://a.example/\u00e9", "20200101000000", "20210101000000"),
+            ("http://undated.example/",),
+            ("urn:view:http://a.example/", "20200101000000"),
+            ("https://b.example/", "20220101000000"),
+        ):
+            read.append(url)
+            yield SimpleNamespace(url=url, dates=tuple(dates))
+
+    pages = document_pages(SimpleNamespace(scroll=scroll), Question())  # type: ignore[arg-type]
+    assert next(pages) == RenderTask("http://a.example/\u00e9", "20200101000000")
+    assert len(read) == 4
+    assert list(pages) == [RenderTask("https://b.example/", "20220101000000")]
