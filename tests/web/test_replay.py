@@ -219,6 +219,50 @@ def test_what_was_asked_for_by_chance_plays(service: str, asked: str, played: in
     )
 
 
+@pytest.mark.usefixtures("busted")
+def test_no_page_plays_in_the_place_of_another(archive: tuple[Engine, Path], service: str) -> None:
+    engine, folder = archive
+    path = folder / "news.warc.gz"
+    url = "http://news.example/news.html?article=3"
+    digest = f"sha1:{'N' * 32}"
+    path.write_bytes(
+        warc("response", url, "2014-01-26T20:06:24Z", b"<p>three", WARC_Payload_Digest=digest)
+    )
+    import_file(engine, path)
+    for asked, status in (("3&utm_source=x", 200), ("17", 404)):
+        address = f"http://news.example/news.html?article={asked}"
+        assert fetch(f"{service}/replay/20140126200624mp_/{address}")[0] == status
+
+
+_MODULES = (
+    ("page", "text/html", b"<p>waits</p><script type=module src=/app/main.js></script>"),
+    ("app/main.js", "text/javascript", b"import {a} from './a.js'\nimport '/app/b.js'\na()"),
+    ("app/a.js", "text/javascript", b"export const a=()=>{document.title='a'};"),
+    ("app/b.js", "text/javascript", b"document.querySelector('p').textContent = 'played'"),
+)
+
+
+def test_modules_run(archive: tuple[Engine, Path], service: str, browser: Browser) -> None:
+    engine, folder = archive
+    path = folder / "modules.warc.gz"
+    path.write_bytes(
+        b"".join(
+            warc(
+                *("response", f"http://modules.example/{name}", "2020-01-01T00:00:00Z", body),
+                http=b"Content-Type: " + kind.encode(),
+                WARC_Payload_Digest=f"sha1:{'M' * 31}{'ABCD'[number]}",
+            )
+            for number, (name, kind, body) in enumerate(_MODULES)
+        )
+    )
+    import_file(engine, path)
+    page = browser.new_page()
+    page.goto(f"{service}/replay/20200101000000/http://modules.example/page")
+    frame = page.frame_locator("#replay_iframe")
+    frame.locator("p", has_text="played").wait_for()
+    assert frame.locator("html").evaluate("() => document.title") == "a"
+
+
 def posted(url: str, date: str, body: bytes, answer: bytes, digest: str) -> bytes:
     """Return gzip members with a POST of a form and its answer."""
     block = (
