@@ -1,6 +1,5 @@
 """What checks of playback need beside a browser: the player, and a file for renders."""
 
-import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
@@ -10,20 +9,20 @@ from typing import TYPE_CHECKING
 import click
 
 from nwx.cli.output import clean
+from nwx.errors import SourceError
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
     from nwx.model import Comparison, RenderPlace
     from nwx.quality.browser.page_render import PageRender
-    from nwx.quality.browser.targets import PlaybackTarget
+    from nwx.quality.browser.targets import ArchivePlayback
     from nwx.quality.playback.check import StoreRender
 
-_ANSWER_SECONDS = 10.0
 _FOLDER, _FOLDER_HERE = "renders", "nwx-renders"
 
 
 @contextmanager
-def playback_target(settings: Settings, playback: str) -> "Iterator[PlaybackTarget]":
+def playback_target(settings: Settings, playback: str) -> "Iterator[ArchivePlayback]":
     """Give playback at an address, or one that is started for this and ends with it.
 
     Raises UsageError for an address that cannot be that of playback, and
@@ -42,12 +41,11 @@ def playback_target(settings: Settings, playback: str) -> "Iterator[PlaybackTarg
         yield ArchivePlayback(prefix)
 
 
-def player_answers(target: "PlaybackTarget") -> bool:
+def player_answers(target: "ArchivePlayback") -> bool:
     """Tell whether anything listens where playback is."""
-    host, _, port = target.allowed.rpartition(":")
     try:
-        socket.create_connection((host.strip("[]"), int(port)), _ANSWER_SECONDS).close()
-    except OSError:
+        target.check()
+    except SourceError:
         return False
     return True
 
