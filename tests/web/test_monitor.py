@@ -12,7 +12,7 @@ from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.quality.monitor.report import MinuteCounts, MonitorReport
 from nwx.quality.monitor.state import write_state
-from tests.web.monitored import HOSTILE_HOST, seen_crawl
+from tests.web.monitored import HOSTILE_HOST, seen_crawl, seen_fetch
 from webapp import create_app
 from webapp.crawls.monitor import is_late
 from webapp.crawls.monitor_charts import (
@@ -55,6 +55,17 @@ def test_alerts_come_first_and_archived_text_is_escaped(client: FlaskClient) -> 
     assert "a line &lt;u&gt;without" in shown
     assert "Linked URLs by relevance" in shown
     assert "Nobody monitors" not in shown
+
+
+def test_errors_are_a_share_of_what_was_asked(archive: Engine, client: FlaskClient) -> None:
+    state = seen_crawl("silent", fetches=0)
+    for number in range(12):
+        status = 200 if number < 3 else -2
+        state.sums.add_fetch(seen_fetch(0, state.looked)._replace(status=status))
+    state.sums.add_fetch(seen_fetch(0, state.looked)._replace(status=-9998))
+    write_state(archive.quality_index(), state)
+    shown = client.get("/crawls/silent").text
+    assert shown.count('9 <span class="quiet">(75 %)</span>') == 3
 
 
 def test_a_crawl_without_a_specification(client: FlaskClient) -> None:

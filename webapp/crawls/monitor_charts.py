@@ -170,7 +170,7 @@ def _points(minutes: Sequence[MinuteCounts], name: str) -> Iterator[tuple[str, f
 
 def _statuses(report: MonitorReport, width: int) -> Spec:
     rows = [(str(status), count) for status, count in top_statuses(report)]
-    return _bars(rows, Field("count", "Captures", FieldKind.COUNT), "Status", width)
+    return _bars(rows, Field("count", "Fetches", FieldKind.COUNT), "Status", width)
 
 
 def top_statuses(report: MonitorReport) -> list[tuple[int, int]]:

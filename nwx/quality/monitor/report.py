@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from nwx.values.crawl_log import is_unanswered
+
 
 class AlertKind(StrEnum):
     """What an alert is about; all but the last two are about a host."""
@@ -144,6 +146,13 @@ class MonitorReport:
         """The share of new documents among captures with a payload, None before the first."""
         counted = self.totals.new_documents + self.documents_known
         return self.totals.new_documents / counted if counted else None
+
+    @property
+    def asked(self) -> int:
+        """How many fetches were answered or should have been: errors are a share of these."""
+        return sum(
+            count for status, count in self.statuses.items() if status >= 0 or is_unanswered(status)
+        )
 
     @property
     def hosts_are_bounded(self) -> bool:
