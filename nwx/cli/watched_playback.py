@@ -18,6 +18,7 @@ import click
 from nwx.cli.output import clean, counted, json_text
 from nwx.cli.render import NO_SANDBOX
 from nwx.errors import NwxError
+from nwx.keys import capture_id
 from nwx.page_places import PagePlace
 from nwx.settings import Settings
 
@@ -138,7 +139,7 @@ class _CheckProcess:
     def __init__(self, order: _Order) -> None:
         self.told: deque[dict[str, Any]] = deque()
         self._pages: SimpleQueue[PagePlace | None] = SimpleQueue()
-        self._handed_over = self._taken = 0
+        self._waiting: set[str] = set()
         self._is_ending = self._has_failed = False
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", _PROGRAM],
@@ -158,8 +159,8 @@ class _CheckProcess:
 
     @property
     def waiting(self) -> int:
-        """How many pages wait for a browser."""
-        return self._handed_over - self._taken
+        """How many pages wait or are being checked."""
+        return len(self._waiting)
 
     @property
     def has_ended(self) -> bool:
@@ -172,7 +173,7 @@ class _CheckProcess:
 
     def hand_over(self, page: PagePlace) -> None:
         """Have a page checked, when the process gets round to it."""
-        self._handed_over += 1
+        self._waiting.add(capture_id(page.collection, page.source_file, page.offset))
         self._pages.put(page)
 
     def no_more(self) -> None:
@@ -217,11 +218,10 @@ class _CheckProcess:
         if not line.endswith(b"\n"):
             return  # it was killed while it wrote
         found = json.loads(line)
-        if "taken" in found:
-            self._taken += 1
-            return
+        self._waiting.discard(found.pop("id", ""))
         self._has_failed = "error" in found
-        self.told.append(found)
+        if found:
+            self.told.append(found)
 
 
 def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
@@ -292,7 +292,7 @@ def _check(order: _Order, tell: Callable[[dict[str, Any]], None]) -> None:
             check,
             arrivals,
             lambda report: _tell_problems(report, note),
-            taken=lambda: tell({"taken": True}),
+            passed=lambda id: tell({"id": id}),
         )
 
 
@@ -323,6 +323,7 @@ def _score_json(score: "PlaybackScore") -> dict[str, Any]:
 
     faults = [fault_json(score, fault) for fault in score.faults[:_FAULTS_TOLD]]
     return score_json(score) | {
+        "id": score.id,
         "score": score.score,
         "faults": faults,
         "faults_total": score.faults_total,

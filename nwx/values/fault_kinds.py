@@ -9,7 +9,7 @@ class FaultKind(StrEnum):
     MISSING = "missing"
     """A resource is not in the archive."""
     FAILED = "failed"
-    """A resource came with an error that the browser of the crawl did not get."""
+    """A resource of the archive was not played, or only as an error that the crawl did not get."""
     LEAK = "leak"
     """The page asked for something outside the archive; it got nothing."""
     CONSOLE = "console"

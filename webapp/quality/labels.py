@@ -11,7 +11,8 @@ FAULT_LABELS: dict[str, tuple[str, str]] = {
     FaultKind.MISSING: ("Missing", "The archive does not have the resource."),
     FaultKind.FAILED: (
         "Failed",
-        "The resource came with an error that the browser of the crawl did not get.",
+        "The resource is in the archive, but was not played, or came with an error that the crawl"
+        " did not get; or the page itself could not be opened.",
     ),
     FaultKind.LEAK: ("Leak", "The page asked for something outside the archive; it got nothing."),
     FaultKind.CONSOLE: ("Script error", "A script ended with an error that the crawl did not see."),

@@ -22,6 +22,8 @@ _WAIT_SECONDS, _LOOK_SECONDS = 15.0, 0.2
 _IDLE_SECONDS = 15.0
 """So often pages that were mended are looked for while none arrives."""
 
+_MENDED_AT_ONCE = 20
+
 _MOST_PAGES = 10**9
 
 Arrivals = SimpleQueue["PagePlace | None"]
@@ -64,36 +66,45 @@ def check_arrivals(
     check: PlaybackCheck,
     arrivals: Arrivals,
     tell: Callable[[PlaybackReport], object],
-    taken: Callable[[], object] = lambda: None,
+    passed: Callable[[str], object] = lambda id: None,
 ) -> None:
     """Check pages as they arrive, until None does; and those that were mended by what came.
 
-    `tell` gets the figures of a few pages at a time, `taken` is called with
-    each page that waits no longer. Raises what `check_playback` does.
+    `tell` gets the figures of a few pages at a time, `passed` the ids of
+    captures that are not found and are passed over. Raises what
+    `check_playback` does.
     """
-    places, waiting, repairs = FilePlaces(engine), _Waiting(arrivals, taken), _Repairs(engine)
-    while not waiting.is_over:
+    places, waiting, repairs = FilePlaces(engine), _Waiting(arrivals), _Repairs(engine)
+    while not (waiting.is_over and repairs.is_done):
+        waiting.patience_seconds = _IDLE_SECONDS if repairs.is_done else 0.0
         lost = PlaybackTally()
-        pages = _captures(engine, places, waiting, lost.note)
+
+        def pass_over(page: PagePlace, lost: PlaybackTally = lost) -> None:
+            lost.note(f"{page.url[:200]}: its capture is not in the archive, so it was not checked")
+            passed(_id(page))
+
+        pages = _captures(engine, places, waiting, pass_over)
         report = check_pages(engine, renderer, check, pages)
         if report.pages or lost.problems_total:
             tell(report.with_problems(lost.report()))
-        if mended := repairs.captures():
+        if mended := repairs.some():
             tell(check_pages(engine, renderer, check, mended))
 
 
 class _Waiting:
     """The pages that wait now, and soon; `is_over` when no more will come."""
 
-    def __init__(self, arrivals: Arrivals, taken: Callable[[], object]) -> None:
-        self._arrivals, self._taken = arrivals, taken
+    def __init__(self, arrivals: Arrivals) -> None:
+        self._arrivals = arrivals
         self.is_over = False
+        self.patience_seconds = _IDLE_SECONDS
 
     def __iter__(self) -> Iterator[PagePlace]:
+        if self.is_over:
+            return
         try:
-            page = self._arrivals.get(timeout=_IDLE_SECONDS)
+            page = self._arrivals.get(timeout=self.patience_seconds)
             while page is not None:
-                self._taken()
                 yield page
                 page = self._arrivals.get_nowait()
         except Empty:
@@ -107,23 +118,30 @@ class _Repairs:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._stored = -1
+        self._mended: list[Capture] = []
 
-    def captures(self) -> list[Capture]:
-        """Return the captures of these pages."""
+    @property
+    def is_done(self) -> bool:
+        """Whether all that were found have been returned."""
+        return not self._mended
+
+    def some(self) -> list[Capture]:
+        """Return the captures of some of these pages: few, so that new pages need not wait long."""
         stored = self._engine.count(IndexName.CAPTURES)
-        if stored == self._stored:
-            return []
-        self._stored = stored
-        return repaired_captures(self._engine)
+        if stored != self._stored:
+            self._stored = stored
+            self._mended = repaired_captures(self._engine)
+        some, self._mended = self._mended[:_MENDED_AT_ONCE], self._mended[_MENDED_AT_ONCE:]
+        return some
 
 
 def _captures(
     engine: Engine,
     places: FilePlaces,
     pages: Iterable[PagePlace],
-    note: Callable[[str], object],
+    pass_over: Callable[[PagePlace], object],
 ) -> Iterator[Capture]:
-    """Yield the captures of pages; `note` is told of those that are not found after a while."""
+    """Yield the captures of pages; `pass_over` gets those that are not found after a while."""
     for page in pages:
         until = time.monotonic() + _WAIT_SECONDS
         while (capture := _capture(engine, page)) is None or not places.is_there(capture):
@@ -131,7 +149,7 @@ def _captures(
                 break
             time.sleep(_LOOK_SECONDS)
         if capture is None:
-            note(f"{page.url[:200]}: its capture is not in the archive, so it was not checked")
+            pass_over(page)
         else:
             yield capture
 

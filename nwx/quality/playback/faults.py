@@ -87,9 +87,10 @@ def _of_page(render: PageRender) -> Iterator[Fault]:
 
 def _far(distances: Distances) -> Iterator[Fault]:
     for far in distances.far:
-        days = far.seconds / 86_400
-        when = "after" if days > 0 else "before"
-        yield Fault(FaultKind.FAR, far.url, far.status, f"{abs(days):,.0f} days {when} the page")
+        days = round(abs(far.seconds) / 86_400)
+        when = "after" if far.seconds > 0 else "before"
+        apart = f"{days:,} {'day' if days == 1 else 'days'} {when} the page"
+        yield Fault(FaultKind.FAR, far.url, far.status, apart)
 
 
 def _console(render: PageRender, info: PageInfo | None, *, has_lost: bool) -> Iterator[Fault]:

@@ -12,7 +12,7 @@ from nwx.importing import ImportOptions, import_files
 from nwx.page_places import PagePlace, page_places
 from nwx.quality.browser.page_render import PageRender, PlayedResource, RenderTask
 from nwx.quality.playback.arrivals import ArrivalSample, check_arrivals
-from nwx.quality.playback.check import PlaybackCheck
+from nwx.quality.playback.check import PlaybackCheck, check_pages
 from nwx.quality.playback.report import PlaybackReport
 from nwx.settings import Settings
 from nwx.values.urlkeys import urlkey
@@ -121,7 +121,7 @@ def test_pages_are_mended_by_what_is_no_page_and_lost_ones_are_told(
     settings = Settings(engine=str(tmp_path / "archive"))
     url = "http://a.example/page"
     logo = warc_bytes("response", http_response(b"logo", "image/png"), id="l", url=LOGO)
-    browser, reports, taken = _Browser(), list[PlaybackReport](), list[bool]()
+    browser, reports, passed = _Browser(), list[PlaybackReport](), list[str]()
     with open_engine(settings) as engine:
         engine.create()
 
@@ -137,9 +137,35 @@ def test_pages_are_mended_by_what_is_no_page_and_lost_ones_are_told(
         )
         check_arrivals(
             *(engine, browser, PlaybackCheck(force=True), script, reports.append),
-            taken=lambda: taken.append(True),
+            passed=passed.append,
         )
     assert browser.urls == [url, url]
     assert [(report.pages, report.problems_total) for report in reports] == [(1, 1), (1, 0)]
     assert "not in the archive" in reports[0].problems[0]
-    assert len(taken) == 2
+    assert passed == ["web/a.warc.gz@0"]
+
+
+def test_new_pages_do_not_wait_for_all_that_were_mended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nwx.quality.playback.arrivals._MENDED_AT_ONCE", 1)
+    settings = Settings(engine=str(tmp_path / "archive"))
+    urls = [f"http://a.example/{number}" for number in range(3)]
+    logo = warc_bytes("response", http_response(b"logo", "image/png"), id="l", url=LOGO)
+    browser = _Browser()
+    with open_engine(settings) as engine:
+        engine.create()
+
+        def load(name: str, records: list[bytes]) -> None:
+            path = write_records(tmp_path / name, records)
+            import_files(engine, settings, expand([str(path)]), ImportOptions(jobs=1))
+
+        load("a.warc.gz", [page_record(url, "2020-01-01T00:00:00Z") for url in urls])
+        captures = [capture for url in urls for capture in engine.captures(urlkey(url))]
+        check_pages(engine, browser, PlaybackCheck(), captures[:2])
+        browser.urls.clear()
+        load("b.warc.gz", [logo])
+        new = next(page_places(captures[2:]))
+        script = _Script(lambda: None, new, lambda: None, None)
+        check_arrivals(engine, browser, PlaybackCheck(force=True), script, lambda report: None)
+    assert browser.urls == [urls[0], urls[2], urls[1]]

@@ -132,5 +132,5 @@ def test_far_resources_say_how_far() -> None:
     faults = page_faults(PageEvidence(PageRender(TASK), None, (), {}, far))
     assert [fault.detail for fault in faults] == [
         "40 days before the page",
-        "1 days after the page",
+        "1 day after the page",
     ]
