@@ -41,7 +41,10 @@ _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif"
 def config(scheme: str, *, background: bool = False) -> Spec:
     """Return the Vega configuration of a scheme (SCHEMES).
 
-    The background is painted with `background`, else transparent."""
+    With `background`, for pictures, it is painted, else transparent. Pictures
+    leave room beside their texts: whoever shows them may have wider letters
+    than those that they were measured with.
+    """
     dark = scheme == "dark"
     ink, quiet, line = (
         ("#e5ebe9", "#a3b1ae", "#344044") if dark else ("#1b2422", "#55625f", "#dde2df")
@@ -52,6 +55,7 @@ def config(scheme: str, *, background: bool = False) -> Spec:
     mark = palette[0]
     return {
         "background": painted,
+        "padding": {"left": 28, "right": 5, "top": 5, "bottom": 5} if background else 5,
         "font": _FONT,
         "axis": {
             "labelColor": quiet,
@@ -66,6 +70,7 @@ def config(scheme: str, *, background: bool = False) -> Spec:
         "axisBand": {"grid": False},
         "legend": {
             "columns": 6,
+            "columnPadding": 28 if background else 10,
             "labelColor": ink,
             "titleColor": quiet,
             "titleFontWeight": 600,

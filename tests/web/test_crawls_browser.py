@@ -136,6 +136,15 @@ def test_a_form_of_another_origin_saves_nothing(browser: Browser, crawls: str) -
     context.close()
 
 
+def test_texts_of_charts_are_not_cut_off(page: Page, crawls: str) -> None:
+    """The browser's letters are wider than those that the charts were measured with."""
+    page.goto(f"{crawls}/crawls/compare/faults.svg?a=web&b=other")
+    texts = page.locator("svg text")
+    assert "redirect loop" in texts.all_text_contents()
+    begins = texts.evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().left)")
+    assert min(begins) >= page.locator("svg").evaluate("(svg) => svg.getBoundingClientRect().left")
+
+
 def test_collections_are_compared_by_keyboard_and_without_scripts(
     browser: Browser, crawls: str
 ) -> None:
