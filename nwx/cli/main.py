@@ -40,7 +40,7 @@ GROUPS = {
     },
     "Quality": {
         "check-playback": "Render pages in playback, and compare them with their crawl.",
-        "quality": "List how captured pages play, the worst first.",
+        "quality": "List how captured pages play, the worst first, with totals.",
     },
     "Deduplicate": {
         "dedup-cdx": "List the duplicates in CDX files.",

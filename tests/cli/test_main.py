@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
@@ -42,6 +43,10 @@ def _commands(group: click.Group) -> Iterator[click.Command]:
                 yield from _commands(command)
 
 
+SHARED = ("MonitorChoices",)
+"""Dataclasses of options that several commands take."""
+
+
 def test_each_command_takes_the_options_that_it_declares() -> None:
     for command in _commands(cli):
         callback = inspect.unwrap(command.callback) if command.callback else None
@@ -53,7 +58,7 @@ def test_each_command_takes_the_options_that_it_declares() -> None:
         options = [
             one
             for name, one in vars(inspect.getmodule(callback)).items()
-            if name.startswith("_") and name.endswith("Options") and is_dataclass(one)
+            if is_dataclass(one) and (name in SHARED or re.fullmatch("_.*Options", name))
         ]
         gathered = {field.name for one in options for field in fields(one)}
         catches_all = len(named) < len(signature)

@@ -55,7 +55,7 @@ def test_whatever_is_referred_to_is_there_and_comes_first() -> None:
 def test_data_views_are_of_indices_and_their_date_fields() -> None:
     views = {each["attributes"]["title"]: each["attributes"] for each in _of("index-pattern")}
     assert set(views) == {
-        f"nwx-{name}" for name in ("captures", "documents", "dates", "facets", "inlinks")
+        f"nwx-{name}" for name in ("captures", "documents", "dates", "facets", "inlinks", "quality")
     }
     for title, view in views.items():
         fields = properties(IndexName(title.removeprefix("nwx-")))
