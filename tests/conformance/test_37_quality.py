@@ -105,7 +105,7 @@ def test_an_archive_has_no_scores_at_first(engine: Engine) -> None:
     quality = engine.quality_index()
     assert quality.score("web/a@1") is None
     assert quality.scores(QualityFilter(), 10) == list(quality.scan()) == []
-    assert quality.checked(["web/a@1"], "1") == quality.pages_missing(["org,a)/"]) == set()
+    assert quality.checked(["web/a@1"], "1") == set()
     assert quality.totals() == QualityTotals()
     assert quality.remove(["web/a@1"]) == engine.delete(IndexName.QUALITY, ["web/a@1"]) == 0
     assert quality.state("monitor:votes") is None
@@ -220,29 +220,12 @@ def test_a_score_is_put_in_the_place_of_the_one_before(engine: Engine) -> None:
     assert len(quality.checked([one.id for one in SCORES], "1")) == 5
 
 
-def test_pages_are_found_by_what_they_miss(engine: Engine) -> None:
-    quality = engine.quality_index()
-    urlkeys = [f"test,a)/{n}.css" for n in range(1_500)]
-    pages = [
-        replace(score(n, 0.5), resources=(urlkeys[n], "test,a)/all.js", urlkeys[n]))
-        for n in range(1_500)
-    ]
-    quality.put(pages)
-    assert quality.pages_missing(urlkeys[3:5]) == {pages[3].id, pages[4].id}
-    assert quality.pages_missing(["test,a)/all.js"]) == {one.id for one in pages}
-    assert quality.pages_missing(urlkeys) == {one.id for one in pages}
-    assert quality.pages_missing(["test,a)/other.js"]) == quality.pages_missing([]) == set()
-    quality.put([replace(pages[3], resources=())])
-    assert quality.pages_missing(urlkeys[3:5]) == {pages[4].id}
-
-
 def test_removed_scores_are_gone(engine: Engine) -> None:
     quality = engine.quality_index()
     quality.put([FULL, *SCORES])
     assert quality.remove([SCORES[0].id, SCORES[0].id, "web/none@1"]) == 1
     assert engine.delete(IndexName.QUALITY, [FULL.id, SCORES[1].id]) == 2
     assert quality.score(FULL.id) is None
-    assert quality.pages_missing(FULL.resources) == set()
     assert numbers(quality.scores(QualityFilter(), 10)) == [5, 4, 3, 6]
     assert numbers(quality.scores(QualityFilter(kind="missing"), 10)) == [5]
 

@@ -158,10 +158,6 @@ class QualityIndex(ABC):
         """Count the pages that match."""
 
     @abstractmethod
-    def pages_missing(self, urlkeys: Collection[str]) -> set[str]:
-        """Return the captures of pages of whose missing resources one is among these."""
-
-    @abstractmethod
     def remove(self, ids: Collection[str]) -> int:
         """Remove the scores of captures; return how many there were."""
 

@@ -25,7 +25,6 @@ from nwx.model import IndexName
 from nwx.settings import ElasticSettings
 
 _WINDOW = 10_000
-_AT_ONCE = 1_000
 _MOST_VALUES = 10_000
 _FIELDS = ("collection", "host", "domain", "month")
 _ORDERS: dict[QualityOrder, list[Body]] = {
@@ -114,14 +113,6 @@ class ElasticQualityIndex(QualityIndex):
         counted = found["aggregations"]
         groups = {name: _groups(counted[name]) for name in aggs if name != "mean"}
         return QualityTotals(found["hits"]["total"]["value"], counted["mean"]["value"], **groups)
-
-    def pages_missing(self, urlkeys: Collection[str]) -> set[str]:
-        listed: list[str] = list(dict.fromkeys(urlkeys))
-        found: set[str] = set()
-        for start in range(0, len(listed), _AT_ONCE):
-            query = {"terms": {"resources": listed[start : start + _AT_ONCE]}}
-            found.update(one["id"] for one in self._entries(query, [{"id": "asc"}], ["id"]))
-        return found
 
     def remove(self, ids: Collection[str]) -> int:
         if not self._has_index():

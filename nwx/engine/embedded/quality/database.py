@@ -33,9 +33,6 @@ CREATE TABLE IF NOT EXISTS kinds (
     kind TEXT NOT NULL, score REAL NOT NULL, id TEXT NOT NULL, num INTEGER NOT NULL,
     PRIMARY KEY (kind, score, id)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS kinds_by_num ON kinds (num);
-CREATE TABLE IF NOT EXISTS missing (
-    urlkey TEXT NOT NULL, num INTEGER NOT NULL, PRIMARY KEY (urlkey, num)) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS missing_by_num ON missing (num);
 -- Grows with each change of scores, so that what was counted before can be given again.
 CREATE TABLE IF NOT EXISTS changes (number INTEGER NOT NULL);
 INSERT INTO changes SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM changes);

@@ -81,10 +81,6 @@ class EmbeddedQualityIndex(QualityIndex):
                     self._counted[key] = counted
             return counted
 
-    def pages_missing(self, urlkeys: Collection[str]) -> set[str]:
-        with self._database.reading() as db:
-            return rows.ids_missing(db, urlkeys) if db else set()
-
     def remove(self, ids: Collection[str]) -> int:
         if not self._database.path.exists():
             return 0

@@ -26,7 +26,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 _CHANGED = "UPDATE changes SET number = number + 1"
 _IS_AMONG_KIND = "scores.num IN (SELECT num FROM kinds WHERE kind = ?)"
 _HAS_KIND = "EXISTS (SELECT 1 FROM kinds WHERE kinds.num = scores.num AND kinds.kind = ?)"
-_OF_ONE = ("contents", "kinds", "missing", "scores")
+_OF_ONE = ("contents", "kinds", "scores")
 _ORDERS = {
     QualityOrder.WORST: "{}.score, {}.id",
     QualityOrder.NEWEST: "scores.checked DESC, scores.id",
@@ -45,8 +45,6 @@ def put_entries(db: sqlite3.Connection, entries: Iterable[IndexEntry]) -> None:
         db.execute("INSERT INTO contents VALUES (?, ?)", (num, packed))
         kinds = [(kind, entry["score"], entry["id"], num) for kind in entry.get("kinds", ())]
         db.executemany("INSERT INTO kinds VALUES (?, ?, ?, ?)", kinds)
-        missing = [(urlkey, num) for urlkey in set(entry.get("resources", ()))]
-        db.executemany("INSERT INTO missing VALUES (?, ?)", missing)
 
 
 def remove_scores(db: sqlite3.Connection, ids: Iterable[str]) -> int:
@@ -122,12 +120,6 @@ def checked_ids(db: sqlite3.Connection, ids: Collection[str], rules: str) -> set
     """Return those of these captures that have a score by a version of the rules."""
     command = "SELECT id FROM scores WHERE rules = ? AND id IN ({})"
     return {id for chunk in _chunks(ids) for (id,) in _among(db, command, chunk, rules)}
-
-
-def ids_missing(db: sqlite3.Connection, urlkeys: Collection[str]) -> set[str]:
-    """Return the captures of pages of whose missing resources one is among these."""
-    command = "SELECT id FROM missing JOIN scores USING (num) WHERE urlkey IN ({})"
-    return {id for chunk in _chunks(urlkeys) for (id,) in _among(db, command, chunk)}
 
 
 def _chunks(values: Collection[str]) -> Iterator[Sequence[str]]:
