@@ -1,5 +1,7 @@
 """Fixtures of the tests with a crawl by a real browser."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.rendering.crawl import Crawl, crawl
@@ -7,6 +9,7 @@ from tests.rendering.made_site.addresses import SitePage, site_pages
 from tests.rendering.made_site.answers import MadeSite
 
 _PAGES = 5
+_HERE = Path(__file__).parent
 
 
 def crawled_pages() -> list[SitePage]:
@@ -23,3 +26,10 @@ def made_crawl(tmp_path_factory: pytest.TempPathFactory) -> Crawl:
     """A crawl of a few pages of the made web, with its renders; not to be changed."""
     folder = tmp_path_factory.mktemp("crawl")
     return crawl(folder, MadeSite(), [page.url for page in crawled_pages()])
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of one module, which share browsers and archives, in one process."""
+    for item in items:
+        if item.path.parent == _HERE:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))

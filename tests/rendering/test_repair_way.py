@@ -4,8 +4,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.cli.conftest import run_nwx
 from tests.rendering.conftest import crawled_pages
 from tests.rendering.crawl import Crawl
@@ -17,8 +15,6 @@ from tests.rendering.damage import (
     remove_records,
 )
 from tests.web.chromium import find_browser
-
-pytestmark = pytest.mark.xdist_group("rendering")
 
 _PLACES = 3
 
