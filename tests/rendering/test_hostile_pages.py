@@ -25,7 +25,7 @@ OTHERS = (
     HostilePage(
         "goes-round",
         "setTimeout(() => { location.href = location.href.split('?')[0] + '?' + Math.random() })",
-        problem=("redirect loop",),
+        problem=("redirect loop", "timeout"),
     ),
     HostilePage("redirects", problem=("redirect loop",)),
     HostilePage("long-answer", problem=("bytes",)),

@@ -40,6 +40,7 @@ _ARGUMENTS = (
 )
 _LEFT_OUT = ("--hide-scrollbars", "--disable-popup-blocking")
 _LOOK_SECONDS = 0.25
+_REMOVE_SECONDS, _REMOVE_PAUSE_SECONDS = 5.0, 0.1
 _START_SECONDS = 60
 _MOST_PAGES = 100
 """After so many pages a browser is started anew, for what it may have kept."""
@@ -153,7 +154,7 @@ async def _serve(channel: Connection, order: BrowserOrder) -> None:
     keeper, watch = _BrowserKeeper(order, gateway), _MemoryWatch(order.options.most_memory)
     loop = asyncio.get_running_loop()
     tasks: asyncio.Queue[RenderTask] = asyncio.Queue()
-    reading = threading.Thread(target=_read, args=(channel, loop, tasks, order), daemon=True)
+    reading = threading.Thread(target=_read, args=(channel, loop, tasks, order), daemon=False)
     reading.start()
     while True:
         task = await tasks.get()
@@ -184,12 +185,22 @@ def _read(
             task = channel.recv()
             loop.call_soon_threadsafe(tasks.put_nowait, task)
     kill_below(os.getpid())
-    kill_users_of(order.folder)
-    shutil.rmtree(order.folder, ignore_errors=True)
+    _remove(order.folder)
     if os.getppid() != order.parent:  # nobody else is left to remove it
         with suppress(OSError):
             Path(order.shared_folder).rmdir()
     os._exit(0)
+
+
+def _remove(folder: str) -> None:
+    """Remove the folder of the browser; what is being killed may still write into it."""
+    until = time.monotonic() + _REMOVE_SECONDS
+    while True:
+        kill_users_of(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+        if not Path(folder).exists() or time.monotonic() > until:
+            return
+        time.sleep(_REMOVE_PAUSE_SECONDS)
 
 
 def main(channel_number: int) -> None:
