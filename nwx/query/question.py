@@ -8,6 +8,7 @@ from nwx.errors import QueryError, TimestampError, UsageError
 from nwx.model import Collapse, Sort
 from nwx.query.cost import check_cost
 from nwx.query.dates import date_span
+from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments
 from nwx.query.leaves import check_tree
 from nwx.query.tree import Node
 
@@ -48,6 +49,7 @@ class Question:
     Dates are written as people write them (2010, 2010-03, … or 14 digits);
     both are inclusive. `facets` are named as filters are; each counts the
     documents that its own filter may leave out (see `DocumentQuery.without`).
+    `hidden` documents and dates are as if they were not there.
     """
 
     query: str | Node = ""
@@ -61,6 +63,7 @@ class Question:
     offset: int = 0
     limit: int = 10
     snippets: bool = True
+    hidden: HiddenDocuments = NONE_HIDDEN
 
     @property
     def text(self) -> str:
