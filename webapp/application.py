@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from threading import BoundedSemaphore
 
 from flask import Flask, Response, g, request, url_for
+from flask_babel import get_locale
 
 import nwx
 from nwx.cdxserver.server import CdxServer
@@ -52,6 +53,7 @@ from webapp.site.context import (
     service,
 )
 from webapp.site.question_limits import USUAL_LIMITS, QuestionLimits
+from webapp.site.reader_language import prepare_languages
 
 _MODULES = (
     search,
@@ -163,6 +165,7 @@ def create_app(
     prepare_quality(app, engine)
     prepare_pictures(app, engine)
     question_limits.prepare_limits(app, limits)
+    prepare_languages(app)
     _register_pages(app)
     return app
 
@@ -206,6 +209,7 @@ def _common() -> dict[str, object]:
         "has_quality": has_playback_scores(),
         "preferences": preferences(),
         "version": nwx.__version__,
+        "page_language": get_locale(),
         "box_query": g.get("box_query", ""),
     }
 
@@ -225,5 +229,5 @@ def _protect(response: Response) -> Response:
     headers.setdefault("Cross-Origin-Opener-Policy", "same-origin")
     if request.endpoint != "static":
         headers.setdefault("Cache-Control", "no-cache")
-        response.vary.add("Cookie")
+        response.vary.update(("Accept-Language", "Cookie"))
     return response

@@ -16,7 +16,7 @@ from webapp.site import words
         (999_499, "999 kB"),
         (999_500, "1 MB"),
         (2_147_483_648, "2.15 GB"),
-        (10**16, "1e+04 TB"),
+        (10**16, "10,000 TB"),
         (None, "unknown"),
     ],
 )
@@ -25,9 +25,9 @@ def test_sizes(length: int | None, text: str) -> None:
 
 
 def test_counts() -> None:
-    assert words.grouped(1_234_567) == "1\u202f234\u202f567"
+    assert words.grouped(1_234_567) == "1,234,567"
     assert words.total_words(Total(12)) == "12"
-    assert words.total_words(Total(10_000, "gte")) == "at least 10\u202f000"
+    assert words.total_words(Total(10_000, "gte")) == "at least 10,000"
 
 
 def test_dates() -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from flask import Blueprint, g, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from flask_babel import gettext, lazy_gettext
 
 from nwx.engine.document_index import RESULT_WINDOW
 from nwx.errors import QueryError, WindowError
@@ -22,24 +23,24 @@ from webapp.site.question_limits import answer_search
 blueprint = Blueprint("search", __name__)
 
 FACET_TITLES = {
-    "collection": "Collection",
-    "type": "Type",
-    "domain": "Domain",
-    "host": "Host",
-    "language": "Language",
-    "status": "Status",
-    "year": "Year",
+    "collection": lazy_gettext("Collection"),
+    "type": lazy_gettext("Type"),
+    "domain": lazy_gettext("Domain"),
+    "host": lazy_gettext("Host"),
+    "language": lazy_gettext("Language"),
+    "status": lazy_gettext("Status"),
+    "year": lazy_gettext("Year"),
 }
 SORTS = {
-    Sort.RELEVANCE: "Best match",
-    Sort.OLDEST: "Oldest",
-    Sort.NEWEST: "Newest",
-    Sort.INLINKS: "Most linked",
+    Sort.RELEVANCE: lazy_gettext("Best match"),
+    Sort.OLDEST: lazy_gettext("Oldest"),
+    Sort.NEWEST: lazy_gettext("Newest"),
+    Sort.INLINKS: lazy_gettext("Most linked"),
 }
 COLLAPSES = {
-    Collapse.URL: "One per URL",
-    Collapse.SIMILAR: "Group similar",
-    Collapse.NONE: "All versions",
+    Collapse.URL: lazy_gettext("One per URL"),
+    Collapse.SIMILAR: lazy_gettext("Group similar"),
+    Collapse.NONE: lazy_gettext("All versions"),
 }
 FACET_SIZE = 8
 MORE_SIZE = 100
@@ -199,7 +200,7 @@ def _facet(addresses: SearchAddresses, name: str, counts: Mapping[str, int]) -> 
     has_more = long or len([value for value in counts if value]) > len(listed)
     return Facet(
         name=name,
-        title=FACET_TITLES[name],
+        title=str(FACET_TITLES[name]),
         options=tuple(
             Option(
                 value=value,
@@ -223,13 +224,13 @@ def facet_label(name: str, value: str) -> str:
 def _chips(addresses: SearchAddresses) -> list[FilterChip]:
     question = addresses.question
     chips = [
-        FilterChip(FACET_TITLES[name], facet_label(name, value), addresses.toggle(name, value))
+        FilterChip(str(FACET_TITLES[name]), facet_label(name, value), addresses.toggle(name, value))
         for name, values in question.filters.items()
         for value in values
     ]
     if question.date_from or question.date_to:
         span = f"{question.date_from or '…'} – {question.date_to or '…'}"
-        chips.append(FilterChip("Captured", span, addresses.without_dates()))
+        chips.append(FilterChip(gettext("Captured"), span, addresses.without_dates()))
     return chips
 
 

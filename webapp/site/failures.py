@@ -4,6 +4,7 @@ from typing import Any
 
 from flask import Flask, Response, jsonify, make_response, render_template, request
 from flask.globals import request_ctx
+from flask_babel import gettext, lazy_gettext
 from werkzeug.exceptions import HTTPException
 
 from nwx.charts.pictures import DrawingBusyError
@@ -21,13 +22,13 @@ from webapp.site.openapi import ErrorAnswer, ErrorDetails
 
 RETRY_SECONDS = 5
 _HEADINGS = {
-    400: "Bad request",
-    404: "Not in this archive",
-    405: "Method not allowed",
-    503: "The archive is unavailable",
+    400: lazy_gettext("Bad request"),
+    404: lazy_gettext("Not in this archive"),
+    405: lazy_gettext("Method not allowed"),
+    503: lazy_gettext("The archive is unavailable"),
 }
 _BUSY = (EngineBusyError, QuestionTimeoutError, DrawingBusyError)
-_BUSY_HEADING = "The archive is busy"
+_BUSY_HEADING = lazy_gettext("The archive is busy")
 
 
 def register_failures(app: Flask) -> None:
@@ -49,7 +50,7 @@ def _known(error: NwxError) -> Response:
     details: dict[str, Any] = {}
     if isinstance(error, QueryError):
         details = {"query": error.query, "position": error.position}
-    heading = _BUSY_HEADING if isinstance(error, _BUSY) else ""
+    heading = str(_BUSY_HEADING) if isinstance(error, _BUSY) else ""
     return error_answer(status_of(error), str(error), heading, **details)
 
 
@@ -58,7 +59,7 @@ def _http(error: HTTPException) -> Response | HTTPException:
         return error
     message = error.description or error.name
     if error.code == 404 and "URL was not found" in message:
-        message = f"there is no page {request.path}"
+        message = gettext("there is no page %(path)s", path=request.path)
     answered = error_answer(error.code, message)
     for name, value in error.get_headers():
         if name in ("Allow", "Retry-After"):
@@ -76,7 +77,7 @@ def error_answer(status: int, message: str, heading: str = "", **details: Any) -
         # The request itself is at fault, and a page has addresses that are made of it.
         response = Response(f"{message}\n", mimetype="text/plain")
     else:
-        heading = heading or _HEADINGS.get(status, "Something went wrong")
+        heading = heading or str(_HEADINGS.get(status, gettext("Something went wrong")))
         page = render_template("error.html", status=status, heading=heading, message=message)
         response = make_response(page)
     response.status_code = status

@@ -2,18 +2,30 @@
 
 from flask import Blueprint, Response, make_response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from flask_babel import lazy_gettext
 from werkzeug.exceptions import Forbidden
 
 from webapp.hosts import root_url
 from webapp.operations import ALL_OPERATIONS
 from webapp.search.page import COLLAPSES
 from webapp.site.context import service
-from webapp.site.preferences import COOKIE, PAGE_SIZES, Theme, read_preferences, to_cookie
+from webapp.site.preferences import (
+    COOKIE,
+    PAGE_LANGUAGES,
+    PAGE_SIZES,
+    Theme,
+    read_preferences,
+    to_cookie,
+)
 
 blueprint = Blueprint("pages", __name__)
 
 COOKIE_SECONDS = 365 * 86_400
-THEMES = {Theme.AUTO: "Same as system", Theme.LIGHT: "Light", Theme.DARK: "Dark"}
+THEMES = {
+    Theme.AUTO: lazy_gettext("Same as system"),
+    Theme.LIGHT: lazy_gettext("Light"),
+    Theme.DARK: lazy_gettext("Dark"),
+}
 
 
 @blueprint.get("/settings")
@@ -24,6 +36,7 @@ def settings() -> ResponseReturnValue:
         page_sizes=PAGE_SIZES,
         collapses=COLLAPSES,
         themes=THEMES,
+        page_languages=PAGE_LANGUAGES,
         saved="saved" in request.args,
     )
 

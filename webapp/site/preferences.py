@@ -9,6 +9,8 @@ from nwx.model import Collapse
 
 COOKIE = "nwx_settings"
 PAGE_SIZES = (10, 20, 50, 100)
+PAGE_LANGUAGES = {"en": "English", "de": "Deutsch", "fr": "Français", "es": "Español"}
+"""The languages that pages are in, each by its own name; the first is the one of the messages."""
 
 
 class Theme(StrEnum):
@@ -21,12 +23,16 @@ class Theme(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """What a reader has chosen; each address can say otherwise."""
+    """What a reader has chosen; each address can say otherwise.
+
+    `language` is one of PAGE_LANGUAGES, "" for the one that the browser asks for.
+    """
 
     per_page: int = PAGE_SIZES[0]
     collapse: Collapse = Collapse.URL
     theme: Theme = Theme.AUTO
     new_tab: bool = False
+    language: str = ""
 
 
 def read_preferences(values: Mapping[str, str]) -> Preferences:
@@ -35,11 +41,13 @@ def read_preferences(values: Mapping[str, str]) -> Preferences:
     per_page = values.get("per_page", "")
     collapse = values.get("collapse", "")
     theme = values.get("theme", "")
+    language = values.get("language", "")
     return Preferences(
         per_page=next((size for size in PAGE_SIZES if str(size) == per_page), default.per_page),
         collapse=Collapse(collapse) if collapse in set(Collapse) else default.collapse,
         theme=Theme(theme) if theme in set(Theme) else default.theme,
         new_tab=values.get("new_tab") == "yes",
+        language=language if language in PAGE_LANGUAGES else default.language,
     )
 
 
@@ -56,5 +64,6 @@ def to_cookie(preferences: Preferences) -> str:
             "collapse": preferences.collapse,
             "theme": preferences.theme,
             "new_tab": "yes" if preferences.new_tab else "no",
+            "language": preferences.language,
         }
     )

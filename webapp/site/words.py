@@ -3,45 +3,51 @@
 from datetime import datetime
 from urllib.parse import urlsplit
 
+from babel.dates import format_skeleton
+from babel.numbers import format_decimal
+from babel.units import format_unit
+from flask_babel import gettext
+
 from nwx.errors import TimestampError
 from nwx.model import Total
 from nwx.values.timestamps import parse_timestamp
-from webapp.site.languages import LANGUAGES
+from webapp.site.reader_language import page_locale
 
 SAFE_SCHEMES = frozenset({"http", "https", "ftp"})
 MAX_SHOWN_URL = 120
-_UNITS = ("kB", "MB", "GB", "TB")
+_UNITS = ("kilobyte", "megabyte", "gigabyte", "terabyte")
 
 
 def grouped(number: int) -> str:
-    """Return a number with its thousands apart by a narrow blank."""
-    return f"{number:,}".replace(",", "\u202f")
+    """Return a number with its thousands grouped as the language of the page does."""
+    return format_decimal(number, locale=page_locale())
 
 
 def total_words(total: Total) -> str:
     """Return a count, with a word where it is a lower bound."""
     words = grouped(total.value)
-    return words if total.relation == "eq" else f"at least {words}"
+    return words if total.relation == "eq" else gettext("at least %(count)s", count=words)
 
 
 def size(length: int | None) -> str:
     """Return a number of bytes in a unit of its size."""
     if length is None:
-        return "unknown"
+        return gettext("unknown")
+    locale = page_locale()
     if length < 1_000:
-        return f"{length} bytes"
+        return format_unit(length, "digital-byte", "long", locale=locale)
     value = float(length)
     for unit in _UNITS:
         value /= 1_000
         if value < 999.5 or unit == _UNITS[-1]:
             break
-    return f"{value:.3g} {unit}"
+    return format_unit(float(f"{value:.3g}"), f"digital-{unit}", "short", locale=locale)
 
 
 def date(timestamp: str) -> str:
     """Return the day of a timestamp in words, a damaged one as it is."""
     instant = _instant(timestamp)
-    return f"{instant.day} {instant:%b} {instant.year}" if instant else timestamp
+    return format_skeleton("yMMMd", instant, locale=page_locale()) if instant else timestamp
 
 
 def moment(timestamp: str) -> str:
@@ -63,8 +69,8 @@ def iso(timestamp: str) -> str:
 
 
 def language(code: str) -> str:
-    """Return the English name of a language, or its code where it has none here."""
-    return LANGUAGES.get(code, code)
+    """Return the name of a language in the one of the page, or its code where it has none."""
+    return str(page_locale().languages.get(code, code))
 
 
 def safe_url(url: str) -> str:

@@ -1,0 +1,37 @@
+"""The language of the pages: chosen by a reader, or by the reader's browser."""
+
+from babel import Locale
+from flask import Flask, has_request_context, request
+from flask_babel import Babel, get_locale
+
+from webapp.site.preferences import COOKIE, PAGE_LANGUAGES, from_cookie
+
+FOR_PROGRAMS = ("/api/", "/urls", "/cdx", "/dedup", "/health")
+"""What addresses begin with that programs ask: their answers are English, whoever asks."""
+
+_ENGLISH = Locale("en", "GB")
+"""Writes dates and numbers for English pages: day before month, 24 hours."""
+
+
+def prepare_languages(app: Flask) -> None:
+    """Let the pages of an application be in the language of whoever asks.
+
+    Messages are marked with `_` in templates and with `gettext` and its
+    kin in Python, and translated by the catalogues of `translations/`.
+    """
+    app.jinja_env.policies["ext.i18n.trimmed"] = True
+    Babel(app, locale_selector=chosen_language)
+
+
+def chosen_language() -> str:
+    """Return the language for a request: as set, else as its browser asks, else English."""
+    if not has_request_context() or request.path.startswith(FOR_PROGRAMS):
+        return "en"
+    chosen = from_cookie(request.cookies.get(COOKIE, "")).language
+    return chosen or request.accept_languages.best_match(PAGE_LANGUAGES, "en")
+
+
+def page_locale() -> Locale:
+    """Return the locale that numbers, dates and names of languages are written in."""
+    locale = get_locale()
+    return locale if locale is not None and locale.language != "en" else _ENGLISH
