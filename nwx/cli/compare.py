@@ -4,6 +4,7 @@ import click
 
 from nwx.cli.output import print_json
 from nwx.cli.progress import progress_bar
+from nwx.cli.restricted import open_for_reading
 from nwx.settings import Settings
 
 
@@ -35,12 +36,11 @@ def command(
     takes a while and is not kept.
     """
     # Imported here: whoever asks for help need not wait for it.
-    from nwx.engine.open import open_engine
     from nwx.steering.comparison.comparison import compare
     from nwx.steering.comparison.comparison_json import comparison_json
     from nwx.steering.comparison.question import comparison_question, relevance_question
 
-    with open_engine(settings, read_only=True) as engine, progress_bar(quiet=quiet) as progress:
+    with open_for_reading(settings) as engine, progress_bar(quiet=quiet) as progress:
         asked = comparison_question(engine, a, b, specification)
         relevance = None
         if asked.specification is not None:

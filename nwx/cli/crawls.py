@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli.output import clean, clean_lines, counted, date_words, print_json
+from nwx.cli.restricted import open_for_reading
 from nwx.model import STANDARD_INPUT
 from nwx.settings import Settings
 
@@ -24,10 +25,10 @@ _VERSION = click.option(
 )
 
 
-def _opened(settings: Settings, *, read_only: bool = False) -> "Engine":
+def _opened(settings: Settings) -> "Engine":
     from nwx.engine.open import open_engine
 
-    return open_engine(settings, read_only=read_only)
+    return open_engine(settings)
 
 
 @click.group("crawls")
@@ -45,7 +46,7 @@ def command() -> None:
 @click.pass_obj
 def list_crawls(settings: Settings, as_json: bool) -> None:
     """List the crawl specifications of the archive."""
-    with _opened(settings, read_only=True) as engine:
+    with open_for_reading(settings) as engine:
         crawls = engine.crawl_index()
         found = [(one, crawls.analysed_versions(one.name)) for one in crawls.specifications()]
     if as_json:
@@ -188,7 +189,7 @@ def show_specification(settings: Settings, name: str, version: str, form: Any) -
         stored_specification,
     )
 
-    with _opened(settings, read_only=True) as engine:
+    with open_for_reading(settings) as engine:
         stored = stored_specification(engine.crawl_index(), name, version)
     text = write_specification(specification_of(stored), form) if form else stored.text
     click.echo(clean_lines(text), nl=not text.endswith("\n"))
@@ -202,7 +203,7 @@ def list_versions(settings: Settings, name: str, as_json: bool) -> None:
     """List all that was saved of a crawl specification, the last first."""
     from nwx.steering.specifications.specification_store import stored_specification
 
-    with _opened(settings, read_only=True) as engine:
+    with open_for_reading(settings) as engine:
         crawls = engine.crawl_index()
         stored_specification(crawls, name)
         found = crawls.versions(name)
@@ -270,7 +271,7 @@ def links(
     Each comes with the parts that made its relevance, and the page that links
     to it.
     """
-    with _opened(settings, read_only=True) as engine:
+    with open_for_reading(settings) as engine:
         found = engine.crawl_index().best_links(name, limit, offset, host.lower(), version)
         if not found and not offset and not host:
             _explain_nothing(engine, name, version)

@@ -7,6 +7,7 @@ import click
 
 from nwx.cli.output import clean, print_json, size_words
 from nwx.cli.progress import print_above, progress_bar
+from nwx.cli.restricted import open_for_reading
 from nwx.model import NamedDates
 from nwx.settings import Settings
 
@@ -14,10 +15,10 @@ if TYPE_CHECKING:
     from nwx.engine.base import Engine
 
 
-def _opened(settings: Settings, *, read_only: bool = False) -> "Engine":
+def _opened(settings: Settings) -> "Engine":
     from nwx.engine.open import open_engine
 
-    return open_engine(settings, read_only=read_only)
+    return open_engine(settings)
 
 
 @click.group("dates")
@@ -38,7 +39,7 @@ def list_indices(settings: Settings, as_json: bool) -> int:
 
     The exit code is 1 if an attached index cannot be read.
     """
-    with _opened(settings, read_only=True) as engine:
+    with open_for_reading(settings) as engine:
         indices = engine.dates_indices()
     if as_json:
         print_json([asdict(one) for one in indices])
@@ -114,7 +115,7 @@ def list_orphans(settings: Settings, as_json: bool, quiet: bool) -> None:
     from nwx.cdx.lines import safe_field
     from nwx.dedup.added_dates import orphans
 
-    with _opened(settings, read_only=True) as engine, progress_bar(quiet=quiet) as progress:
+    with open_for_reading(settings) as engine, progress_bar(quiet=quiet) as progress:
         for one in orphans(engine, progress):
             url, digest = one.key.split(" ")[:2]
             for timestamp, collection in one.seen:

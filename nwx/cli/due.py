@@ -10,6 +10,7 @@ import click
 
 from nwx.cli.output import clean, counted, date_words, json_text
 from nwx.cli.progress import progress_bar
+from nwx.cli.restricted import open_for_reading
 from nwx.errors import TimestampError, UsageError
 from nwx.settings import Settings
 
@@ -81,12 +82,11 @@ def command(
     captures show them. --queue has the crawler fetch them again: the URLs wait in
     the queue of the archive, or in the outbox for the queue of the specification.
     """
-    from nwx.engine.open import open_engine
     from nwx.steering.due.due_urls import DueReport, due_urls
 
     if shortest > longest:
         raise UsageError(f"--shortest {shortest:g} is above --longest {longest:g}")
-    with open_engine(settings, read_only=not into_queue) as engine:
+    with open_for_reading(settings, writes=into_queue) as engine:
         specification = _specification(engine, name)
         question = _question(
             specification, _days(since), _instant(at), collection, (shortest, longest), limit

@@ -3,6 +3,7 @@
 import click
 
 from nwx.cli.output import json_text
+from nwx.cli.restricted import open_for_reading
 from nwx.model import IndexName
 from nwx.settings import Settings
 
@@ -12,8 +13,7 @@ from nwx.settings import Settings
 @click.pass_obj
 def command(settings: Settings, index: str) -> None:
     """Write an index as JSON lines, ordered by id."""
-    from nwx.engine.open import open_engine
 
-    with open_engine(settings, read_only=True) as engine:
+    with open_for_reading(settings) as engine:
         for entry in engine.scan(IndexName(index)):
             click.echo(json_text(dict(entry)))

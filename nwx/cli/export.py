@@ -8,6 +8,7 @@ import click
 
 from nwx.cli.output import counted, print_json, size_words
 from nwx.cli.progress import progress_bar
+from nwx.cli.restricted import open_for_reading
 from nwx.errors import UsageError
 from nwx.model import LinkCell
 from nwx.settings import Settings
@@ -69,9 +70,8 @@ def command(settings: Settings, /, **given: Any) -> None:
     if asked.what == "captures" and (asked.formats or asked.year or asked.collection):
         raise UsageError("--format, --year and --collection are options of `nwx export links`")
     # Imported here: whoever asks for help need not wait for it.
-    from nwx.engine.open import open_engine
 
-    with open_engine(settings, read_only=True) as engine, progress_bar(quiet=asked.quiet) as show:
+    with open_for_reading(settings) as engine, progress_bar(quiet=asked.quiet) as show:
         report = _export(engine, asked, show)
     if asked.as_json:
         print_json(asdict(report))

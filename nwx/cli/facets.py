@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from nwx.cli.restricted import open_for_reading
 from nwx.settings import Settings
 
 
@@ -70,7 +71,6 @@ def command(settings: Settings, /, **given: Any) -> None:
     """
     # Imported here: whoever asks for help need not wait for it.
     from nwx.cli.tables.facet_answers import print_facets
-    from nwx.engine.open import open_engine
     from nwx.facets.answers import FacetAnswers
     from nwx.facets.features import parse_features
     from nwx.facets.question import parse_facet_question
@@ -80,6 +80,6 @@ def command(settings: Settings, /, **given: Any) -> None:
     question = parse_facet_question(
         asked.where, asked.by, asked.sort, features, asked.order or "", asked.top
     )
-    with open_engine(settings, read_only=True) as engine:
+    with open_for_reading(settings) as engine:
         answer = FacetAnswers(engine).answer(question, approximate=asked.approximate)
     print_facets(answer, features, as_json=asked.as_json, as_csv=asked.as_csv)

@@ -6,6 +6,7 @@ from dataclasses import asdict
 import click
 
 from nwx.cli.output import clean, json_text, size_words
+from nwx.cli.restricted import open_for_reading
 from nwx.model import UNREADABLE, SourceFile
 from nwx.settings import Settings
 
@@ -15,9 +16,8 @@ from nwx.settings import Settings
 @click.pass_obj
 def command(settings: Settings, as_json: bool) -> None:
     """List the imported files, and those that could not be read."""
-    from nwx.engine.open import open_engine
 
-    with open_engine(settings, read_only=True) as engine:
+    with open_for_reading(settings) as engine:
         found = engine.files()
     if as_json:
         for file in found:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli.output import clean, counted, date_words, json_text
-from nwx.engine.open import open_engine
+from nwx.cli.restricted import open_for_reading
 from nwx.errors import UsageError
 from nwx.model import Anchor, Inlink, LinkCell, LinkCounts
 from nwx.settings import Settings
@@ -67,7 +67,7 @@ def command(settings: Settings, /, **given: Any) -> None:
 
     place = asked_place(asked.place)
     cell = LinkCell(asked.year, asked.collection)
-    with open_engine(settings, read_only=True) as engine:
+    with open_for_reading(settings) as engine:
         if asked.direction == "out":
             _print_outlinks(engine, place, cell, asked)
         else:

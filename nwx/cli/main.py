@@ -8,6 +8,7 @@ from importlib import import_module
 import click
 
 from nwx.cli.output import clean
+from nwx.cli.restricted import UNRESTRICTED
 from nwx.errors import NwxError, QueryError, UsageError
 from nwx.settings import load_settings
 from nwx.steering.specifications.problems import SpecificationError
@@ -121,8 +122,13 @@ class _Commands(click.Group):
     "--insecure", flag_value="1", default=None, help="Elasticsearch: do not verify certificates."
 )
 @click.option("--timeout", metavar="SECONDS", help="Elasticsearch: seconds to wait for an answer.")
+@click.option(
+    f"--{UNRESTRICTED}",
+    is_flag=True,
+    help="Show also what access rules hide from everybody.",
+)
 @click.pass_context
-def cli(ctx: click.Context, /, **given: str | None) -> None:
+def cli(ctx: click.Context, /, unrestricted: bool, **given: str | None) -> None:
     """Make web archives searchable, measurable and cheap to keep.
 
     The options below go before the command: nwx --engine PLACE search WORDS.

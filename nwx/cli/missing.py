@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli.output import clean, json_text
-from nwx.engine.open import open_engine
+from nwx.cli.restricted import open_for_reading
 from nwx.errors import TimestampError, UsageError
 from nwx.query.dates import date_span
 from nwx.settings import Settings
@@ -88,7 +88,7 @@ def command(settings: Settings, /, **given: Any) -> None:
     from nwx.links.needs.missing_urls import missing_urls
 
     question = _question(asked)
-    with open_engine(settings, read_only=True) as engine:
+    with open_for_reading(settings) as engine:
         links = ArchiveLinks(engine)
         if not links.is_current():
             click.echo("nwx: documents changed since the last `nwx invert-links`", err=True)

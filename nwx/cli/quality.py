@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli.output import clean_lines, print_json
+from nwx.cli.restricted import open_for_reading
 from nwx.errors import UsageError
 from nwx.settings import Settings
 from nwx.values.fault_kinds import FaultKind
@@ -57,10 +58,9 @@ def command(settings: Settings, /, **given: Any) -> None:
     asked = _Options(**given)
     if asked.as_csv and asked.as_json:
         raise UsageError("--csv and --json exclude each other")
-    from nwx.engine.open import open_engine
 
     wanted = _filter(asked)
-    with open_engine(settings, read_only=True) as engine:
+    with open_for_reading(settings) as engine:
         index = engine.quality_index()
         if asked.as_csv:
             _print_csv(index, wanted, asked.limit)

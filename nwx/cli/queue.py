@@ -13,6 +13,7 @@ import click
 from nwx.bulk.resources import usual_workers
 from nwx.cli.output import clean, counted, json_text, print_json
 from nwx.cli.queue_export import export_urls
+from nwx.cli.restricted import open_for_reading
 from nwx.cli.server_options import LISTEN_HOST, LISTEN_PORT, SERVER_THREADS, SERVER_WORKERS
 from nwx.errors import NwxError, UsageError
 from nwx.model import STANDARD_INPUT
@@ -121,10 +122,10 @@ def command(
 command.add_command(export_urls)
 
 
-def _opened(settings: Settings, *, read_only: bool = False) -> "Engine":
+def _opened(settings: Settings) -> "Engine":
     from nwx.engine.open import open_engine
 
-    return open_engine(settings, read_only=read_only)
+    return open_engine(settings)
 
 
 @command.command("list")
@@ -146,7 +147,7 @@ def list_urls(
     One line per URL: its priority, state and address. --json prints an object
     per line.
     """
-    with _opened(settings, read_only=True) as engine:
+    with open_for_reading(settings) as engine:
         found = (
             one
             for one in engine.crawl_queue().scan(crawl)
@@ -287,7 +288,7 @@ def _print_counts(counts: "PutCounts", *, as_json: bool) -> None:
 @click.pass_obj
 def print_counts(settings: Settings, crawl: str, as_json: bool) -> None:
     """Count the URLs of the queue by their state."""
-    with _opened(settings, read_only=True) as engine:
+    with open_for_reading(settings) as engine:
         found = asdict(engine.crawl_queue().counts(crawl))
         undelivered = engine.outbox().queues()
     if as_json:

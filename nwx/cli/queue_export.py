@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nwx.cli.restricted import open_for_reading
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
@@ -56,14 +57,13 @@ def export_urls(
     then never fetches).
     """
     # Imported here: whoever asks for help need not wait for it.
-    from nwx.engine.open import open_engine
     from nwx.engine.queue.crawl_queue import NO_LIMITS
     from nwx.steering.adapters.leases import ArchiveUrls
     from nwx.steering.adapters.seed_files import SeedForm, best_waiting, blacklisted, seed_file
     from nwx.steering.queue.lease_limits import SpecificationLimits
 
     chosen = SeedForm(form)
-    with open_engine(settings, read_only=not take) as engine:
+    with open_for_reading(settings, writes=take) as engine:
         queue = engine.crawl_queue()
         found: Sequence[QueuedUrl]
         if chosen is SeedForm.HERITRIX_INCLUDE:

@@ -11,6 +11,7 @@ import click
 
 from nwx.cli.output import clean, counted, print_json
 from nwx.cli.progress import progress_bar
+from nwx.cli.restricted import open_for_reading
 from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
 from nwx.settings import Settings
@@ -189,14 +190,13 @@ def _pages(settings: Settings, asked: _Options) -> Iterator[_Pages]:
         with Path(asked.urls).open("rb") as stream:
             yield _Pages(page_lists.UrlList(stream, asked.urls))
     else:
-        from nwx.engine.open import open_engine
         from nwx.query.question import Question
 
         filters = dict(page_lists.PAGE_FILTERS)
         if asked.collection:
             filters["collection"] = (asked.collection,)
         question = Question(query=asked.query, filters=filters, limit=0)
-        with open_engine(settings, read_only=True) as engine:
+        with open_for_reading(settings) as engine:
             total = engine.search(question).documents.value
             yield _Pages(page_lists.document_pages(engine, question), total)
 

@@ -10,6 +10,7 @@ import click
 
 from nwx.cli.missing import asked_pages
 from nwx.cli.output import clean, counted, json_text
+from nwx.cli.restricted import open_for_reading
 from nwx.errors import UsageError
 from nwx.settings import Settings
 from nwx.values.link_kinds import EMBEDDED, KINDS
@@ -100,10 +101,9 @@ def command(settings: Settings, /, **given: Any) -> None:
     if asked.crawl and asked.queue is None:
         raise UsageError("--crawl needs --queue")
     # Here and not above: what counts pages takes a while to load.
-    from nwx.engine.open import open_engine
     from nwx.quality.repairs.repair_list import RepairList
 
-    with open_engine(settings, read_only=asked.queue is None) as engine:
+    with open_for_reading(settings, writes=asked.queue is not None) as engine:
         found = RepairList(engine, _question(asked))
         _print_notes(found.counts(), is_current=found.is_current())
         repairs = islice(found.repairs(), asked.limit)

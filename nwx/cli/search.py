@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from nwx.cli.output import clean, json_text, print_json
+from nwx.cli.restricted import open_for_reading
 from nwx.errors import UsageError
 from nwx.model import Collapse, Hit, SearchResult, Sort
 from nwx.query.question import FILTERS, Question
@@ -101,9 +102,8 @@ def command(
     rows = 0 if scroll else 10 if limit is None else limit
     question = _question(" ".join(query), rows, **asked)
     # Imported here: whoever asks for help need not wait for it.
-    from nwx.engine.open import open_engine
 
-    with open_engine(settings, read_only=True) as engine:
+    with open_for_reading(settings) as engine:
         if scroll:
             _stream(islice(engine.scroll(question), limit), as_csv=as_csv)
             return

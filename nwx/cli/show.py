@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nwx.cli.output import clean, print_json
+from nwx.cli.restricted import open_for_reading
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
@@ -24,11 +25,10 @@ def command(settings: Settings, key: tuple[str, ...], text: bool, as_json: bool)
     """
     # Imported here: whoever asks for help need not wait for it.
     from nwx.cli.tables.documents import print_versions
-    from nwx.engine.open import open_engine
     from nwx.searching.documents import id_of_key, versions
 
     asked = " ".join(key)
-    with open_engine(settings, read_only=True) as engine:
+    with open_for_reading(settings) as engine:
         id = id_of_key(asked)
         if id is None:
             found = versions(engine, asked)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from nwx.cli.output import print_json
 from nwx.cli.progress import progress_bar
+from nwx.cli.restricted import open_for_reading
 from nwx.errors import UsageError
 from nwx.settings import Settings
 
@@ -36,11 +37,10 @@ def simulate_crawl(
 ) -> None:
     """Simulate the crawls, print what they found, and draw their harvest rates into `chart`."""
     # Imported here: whoever asks for help need not wait for it.
-    from nwx.engine.open import open_engine
     from nwx.steering.simulation.simulation import simulate
     from nwx.steering.specifications.specification_store import specification_at
 
-    with open_engine(settings, read_only=True) as engine, progress_bar(quiet=quiet) as progress:
+    with open_for_reading(settings) as engine, progress_bar(quiet=quiet) as progress:
         chosen = specification_at(engine.crawl_index(), specification)
         report = simulate(engine, chosen, collection, budget, progress)
     if chart is not None:

@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from nwx.cli.output import print_json, size_words
+from nwx.cli.restricted import open_for_reading
 from nwx.model import IndexName
 from nwx.settings import Settings
 
@@ -15,9 +16,8 @@ from nwx.settings import Settings
 def command(settings: Settings, as_json: bool) -> None:
     """Show the size of each index."""
     from nwx.checks.archive_size import measure
-    from nwx.engine.open import open_engine
 
-    with open_engine(settings, read_only=True) as engine:
+    with open_for_reading(settings) as engine:
         sizes = measure(engine)
     if as_json:
         print_json(sizes)

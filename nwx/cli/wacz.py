@@ -9,6 +9,7 @@ import click
 
 from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar
+from nwx.cli.restricted import open_for_reading
 from nwx.errors import SourceError, TimestampError, UsageError
 from nwx.model import STANDARD_INPUT
 from nwx.query.dates import date_span
@@ -67,7 +68,6 @@ def command(settings: Settings, /, **given: Any) -> int:
     packed.
     """
     # Imported here: whoever asks for help need not wait for it.
-    from nwx.engine.open import open_engine
     from nwx.exports import PackOptions, WaczSelection, pack
 
     asked = _Options(**given)
@@ -82,7 +82,7 @@ def command(settings: Settings, /, **given: Any) -> int:
         raise UsageError(f"{asked.urls} has no URLs")
     options = PackOptions(asked.title, asked.description, asked.text)
     with (
-        open_engine(settings, read_only=True) as engine,
+        open_for_reading(settings) as engine,
         progress_bar(quiet=asked.quiet) as progress,
     ):
         report = pack(engine, selection, asked.out, options, progress)
