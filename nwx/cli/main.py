@@ -132,8 +132,8 @@ def cli(ctx: click.Context, /, unrestricted: bool, **given: str | None) -> None:
     """Make web archives searchable, measurable and cheap to keep.
 
     The options below go before the command: nwx --engine PLACE search WORDS.
-    Each can also be set by an environment variable: NWX_API_KEY sets
-    --api-key, and so on.
+    Each but --unrestricted can also be set by an environment variable:
+    NWX_API_KEY sets --api-key, and so on.
     """
     ctx.obj = load_settings(given)
 
