@@ -185,6 +185,8 @@ def _prepare_templates(app: Flask) -> None:
     app.jinja_env.lstrip_blocks = True
     app.jinja_env.filters.update(
         grouped=words.grouped,
+        decimal=words.decimal,
+        percentage=words.percentage,
         total=words.total_words,
         size=words.size,
         date=words.date,

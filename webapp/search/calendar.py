@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from webapp.search.history import History, Moment
+from webapp.site.reader_language import page_locale
 
 HEAT_STEPS = (1, 2, 5, 10)
 MOST_MOMENTS_A_DAY = 200
@@ -41,10 +42,17 @@ def months_of(history: History) -> list[Month]:
     for day, count in history.days.items():
         if day.startswith(history.year):
             counts[int(day[4:6])] += count
+    names = page_locale().months["stand-alone"]["wide"]
     return [
-        Month(calendar.month_name[month], counts[month], tuple(_weeks(history, by_day, month)))
+        Month(names[month], counts[month], tuple(_weeks(history, by_day, month)))
         for month in range(1, 13)
     ]
+
+
+def weekdays() -> list[tuple[str, str]]:
+    """Return the names of the days of a week in the language of the page, short and as letters."""
+    names = page_locale().days["stand-alone"]
+    return [(names["abbreviated"][day], names["narrow"][day]) for day in range(7)]
 
 
 def busy_days(months: Sequence[Month]) -> list[Day]:

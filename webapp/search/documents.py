@@ -20,7 +20,7 @@ from webapp.pictures.backend import pictures
 from webapp.pictures.render_list import MOST_RENDERS, listed_renders
 from webapp.quality.presence import playback_score
 from webapp.search.bars import year_bars
-from webapp.search.calendar import busy_days, months_of
+from webapp.search.calendar import busy_days, months_of, weekdays
 from webapp.search.differences import difference
 from webapp.search.history import History, nearest, read_history
 from webapp.site import parameters
@@ -68,6 +68,7 @@ def show_document(document_id: str) -> ResponseReturnValue:
         ),
         months=months,
         busy_days=busy_days(months),
+        weekdays=weekdays(),
         part=text_part(
             document.extract.content, parameters.number_parameter(request.args, "part", 1, 1, 10**6)
         ),

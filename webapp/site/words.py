@@ -4,7 +4,7 @@ from datetime import datetime
 from urllib.parse import urlsplit
 
 from babel.dates import format_skeleton
-from babel.numbers import format_decimal
+from babel.numbers import format_decimal, format_percent
 from babel.units import format_unit
 from flask_babel import gettext
 
@@ -21,6 +21,16 @@ _UNITS = ("kilobyte", "megabyte", "gigabyte", "terabyte")
 def grouped(number: int) -> str:
     """Return a number with its thousands grouped as the language of the page does."""
     return format_decimal(number, locale=page_locale())
+
+
+def decimal(number: float, digits: int = 2) -> str:
+    """Return a number with so many digits after the point, as the language of the page has it."""
+    return format_decimal(number, f"#,##0.{'0' * digits}", locale=page_locale())
+
+
+def percentage(share: float) -> str:
+    """Return a share of 1 as a whole percentage."""
+    return format_percent(share, locale=page_locale())
 
 
 def total_words(total: Total) -> str:
