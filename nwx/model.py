@@ -43,6 +43,7 @@ class IndexName(StrEnum):
     CRAWLS = "crawls"
     QUEUE = "queue"
     QUALITY = "quality"
+    ACCESS = "access"
     FILES = "files"
 
 

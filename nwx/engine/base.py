@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
+from nwx.engine.access.access_index import AccessIndex
 from nwx.engine.capture_index import CaptureIndex
 from nwx.engine.crawls.crawl_index import CrawlIndex
 from nwx.engine.dates_index import DatesIndex
@@ -73,6 +74,11 @@ def check_deletable(index: IndexName) -> None:
     if index in (IndexName.FACETS, IndexName.INLINKS):
         raise UsageError(
             f"entries of the index {index} cannot be deleted; a build replaces all of them"
+        )
+    if index is IndexName.ACCESS:
+        raise UsageError(
+            "entries of the index access cannot be deleted one by one; "
+            "`nwx access remove` removes a rule, and its log stays"
         )
     if index is IndexName.QUEUE:
         raise UsageError(
@@ -143,7 +149,7 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
     def delete(self, index: IndexName, ids: Collection[str]) -> int:
         """Delete entries, of dates those of the main index; return how many there were.
 
-        Raises UsageError for facets, inlinks, crawls and queue.
+        Raises UsageError for facets, inlinks, crawls, queue and access.
         """
 
     @abstractmethod
@@ -161,6 +167,10 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
     @abstractmethod
     def quality_index(self) -> QualityIndex:
         """Return how captured pages play, and what monitors of crawls know."""
+
+    @abstractmethod
+    def access_index(self) -> AccessIndex:
+        """Return the access rules; others may use it while an import writes."""
 
     @abstractmethod
     def crawl_queue(self) -> CrawlQueue:

@@ -29,7 +29,7 @@ _MOST_BYTES = 1 << 50
 _MOST_DIGITS = 200
 
 
-class Scope(StrEnum):
+class DuplicateScope(StrEnum):
     """Whose payloads count: those of the same URL, or of any."""
 
     URL = "url"
@@ -101,11 +101,13 @@ def _mime(text: str) -> str:
 
 def _policy(fetched: Fetched) -> Policy:
     arguments = request.args
-    scope = parameters.choice(arguments, "scope", Scope.URL if fetched.url else Scope.ANY)
-    if scope is Scope.URL and not fetched.url:
+    scope = parameters.choice(
+        arguments, "scope", DuplicateScope.URL if fetched.url else DuplicateScope.ANY
+    )
+    if scope is DuplicateScope.URL and not fetched.url:
         raise UsageError("scope=url needs the URL that was fetched; add url=ADDRESS")
     return Policy(
-        any_url=scope is Scope.ANY,
+        any_url=scope is DuplicateScope.ANY,
         min_bytes=parameters.number_parameter(arguments, "min_size", 0, 0, _MOST_BYTES),
         mime_in=_listed("types"),
         mime_out=_listed("not_types"),

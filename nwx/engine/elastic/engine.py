@@ -9,6 +9,7 @@ from nwx.cdx.rows import CdxRow
 from nwx.engine.anchors.store import AnchorBlobs
 from nwx.engine.base import Engine, EngineTraits, StagedBatch, Staging, check_deletable
 from nwx.engine.dates_index import DatesBuilder
+from nwx.engine.elastic.access.index import ElasticAccessIndex
 from nwx.engine.elastic.bulk import Action, send
 from nwx.engine.elastic.captures import cdx_rows, store, stored_since
 from nwx.engine.elastic.captures.by_digest import captures_by_digest
@@ -83,6 +84,7 @@ class ElasticEngine(Engine):
         self._dates = DatesStore(self._server, self._name(IndexName.DATES))
         self._parallel = ElasticDatesIndices(self._server, self._schema)
         self._settings = settings
+        self._access = ElasticAccessIndex(self._server, self._schema, settings)
         queue = QueueStore(self._server, self._schema)
         self._queue, self._outbox = ElasticCrawlQueue(queue), ElasticOutbox(queue)
         self._searching = Searching(
@@ -280,6 +282,9 @@ class ElasticEngine(Engine):
 
     def quality_index(self) -> ElasticQualityIndex:
         return ElasticQualityIndex(self._server, self._schema, self._settings)
+
+    def access_index(self) -> ElasticAccessIndex:
+        return self._access
 
     def inlink_index(self) -> ElasticInlinkIndex:
         return self._inlink_index()

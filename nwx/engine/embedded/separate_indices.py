@@ -11,6 +11,7 @@ from nwx.engine.inlinks.notes import count_inlinks, inlink_stats
 from nwx.model import IndexName, IndexStats
 
 if TYPE_CHECKING:
+    from nwx.engine.embedded.access.index import EmbeddedAccessIndex
     from nwx.engine.embedded.crawls.index import EmbeddedCrawlIndex
     from nwx.engine.embedded.quality.index import EmbeddedQualityIndex
     from nwx.engine.embedded.queue.database import QueueDatabase
@@ -23,12 +24,13 @@ SEPARATE = (
     IndexName.CRAWLS,
     IndexName.QUEUE,
     IndexName.QUALITY,
+    IndexName.ACCESS,
 )
 """The indices that this module knows; the others are in `archive.sqlite` and in tantivy."""
 
 
 class SeparateIndices:
-    """Facets, inlinks, crawls, queue and quality.
+    """Facets, inlinks, crawls, queue, quality and access.
 
     `make_archive` makes the archive where there is none.
     """
@@ -49,6 +51,7 @@ class SeparateIndices:
         self._crawls: EmbeddedCrawlIndex | None = None
         self._queue: QueueDatabase | None = None
         self._quality: EmbeddedQualityIndex | None = None
+        self._access: EmbeddedAccessIndex | None = None
 
     def facet_store(self) -> EmbeddedFacetStore:
         """Return the store of facets."""
@@ -82,6 +85,18 @@ class SeparateIndices:
                 )
             return self._quality
 
+    def access_index(self) -> "EmbeddedAccessIndex":
+        """Return the index access, the same each time."""
+        from nwx.engine.embedded.access.database import AccessDatabase
+        from nwx.engine.embedded.access.index import EmbeddedAccessIndex
+
+        with self._guard:
+            if self._access is None:
+                self._access = EmbeddedAccessIndex(
+                    AccessDatabase(self._folder, self._make_archive, read_only=self._read_only)
+                )
+            return self._access
+
     def crawl_queue(self) -> "EmbeddedCrawlQueue":
         """Return the queue of URLs for crawlers."""
         from nwx.engine.embedded.queue.queue import EmbeddedCrawlQueue
@@ -114,6 +129,8 @@ class SeparateIndices:
             return self.crawl_queue().counts().total
         if index is IndexName.QUALITY:
             return self.quality_index().count()
+        if index is IndexName.ACCESS:
+            return self.access_index().count()
         return self.crawl_index().count()
 
     def scan(self, index: IndexName) -> Iterator[Mapping[str, Any]]:
@@ -128,6 +145,8 @@ class SeparateIndices:
             return self.crawl_queue().entries()
         if index is IndexName.QUALITY:
             return self.quality_index().entries()
+        if index is IndexName.ACCESS:
+            return self.access_index().entries()
         return self.crawl_index().entries()
 
     def stats(self) -> dict[IndexName, IndexStats]:
@@ -140,6 +159,7 @@ class SeparateIndices:
                 self.count(IndexName.QUEUE), self._queue_database().stored_bytes()
             ),
             IndexName.QUALITY: self.quality_index().stats(),
+            IndexName.ACCESS: self.access_index().stats(),
         }
 
     def close(self) -> None:
@@ -150,6 +170,8 @@ class SeparateIndices:
             self._queue.close()
         if self._quality is not None:
             self._quality.close()
+        if self._access is not None:
+            self._access.close()
 
 
 class SeparateCapabilities:
@@ -168,6 +190,10 @@ class SeparateCapabilities:
     def quality_index(self) -> "EmbeddedQualityIndex":
         """Return how captured pages play, and what monitors of crawls know."""
         return self._separate.quality_index()
+
+    def access_index(self) -> "EmbeddedAccessIndex":
+        """Return the access rules; others may use it while an import writes."""
+        return self._separate.access_index()
 
     def crawl_queue(self) -> "EmbeddedCrawlQueue":
         """Return the queue of URLs for crawlers."""

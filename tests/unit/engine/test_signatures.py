@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from nwx.engine import base
+from nwx.engine.access.access_index import AccessIndex
 from nwx.engine.capture_index import CaptureIndex
 from nwx.engine.crawls.crawl_index import CrawlIndex
 from nwx.engine.dates_index import DatesBuilder, DatesIndex
 from nwx.engine.document_index import DocumentIndex
+from nwx.engine.elastic.access.index import ElasticAccessIndex
 from nwx.engine.elastic.crawls.index import ElasticCrawlIndex
 from nwx.engine.elastic.dates.builder import IndexBuilder
 from nwx.engine.elastic.engine import ElasticEngine
@@ -19,6 +21,7 @@ from nwx.engine.elastic.facets.store import ElasticFacetStore
 from nwx.engine.elastic.quality.index import ElasticQualityIndex
 from nwx.engine.elastic.queue.outbox import ElasticOutbox
 from nwx.engine.elastic.queue.queue import ElasticCrawlQueue
+from nwx.engine.embedded.access.index import EmbeddedAccessIndex
 from nwx.engine.embedded.crawls.index import EmbeddedCrawlIndex
 from nwx.engine.embedded.dates.folder import FolderBuilder
 from nwx.engine.embedded.engine import EmbeddedEngine
@@ -38,6 +41,7 @@ KEPT: dict[type[ABC], tuple[type, ...]] = {
     FacetStore: (EmbeddedFacetStore, ElasticFacetStore),
     CrawlIndex: (EmbeddedCrawlIndex, ElasticCrawlIndex),
     QualityIndex: (EmbeddedQualityIndex, ElasticQualityIndex),
+    AccessIndex: (EmbeddedAccessIndex, ElasticAccessIndex),
     CrawlQueue: (EmbeddedCrawlQueue, ElasticCrawlQueue),
     UpdateOutbox: (EmbeddedOutbox, ElasticOutbox),
     DatesBuilder: (FolderBuilder, IndexBuilder),

@@ -6,9 +6,9 @@ from typing import Any
 
 from nwx.engine.elastic.bulk import Action, send
 from nwx.engine.elastic.pages import entries_by_id, pages, search_page
-from nwx.engine.elastic.quality.states import ElasticStates
 from nwx.engine.elastic.schema import Schema
 from nwx.engine.elastic.server import Body, Server, quoted
+from nwx.engine.elastic.states import ElasticStates
 from nwx.engine.entries import IndexEntry
 from nwx.engine.quality.entries import quality_entry, quality_from_entry
 from nwx.engine.quality.quality_index import (

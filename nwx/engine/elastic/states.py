@@ -1,4 +1,4 @@
-"""States of the index quality on a server: in pieces, in an index of their own beside it."""
+"""States beside an index on a server: in pieces, in an index of their own."""
 
 import base64
 import uuid
@@ -18,7 +18,7 @@ _ATTEMPTS = 5
 
 
 class ElasticStates:
-    """The index `<prefix>-quality-files`.
+    """The index `<alias>-files` of the index of an alias.
 
     The entry of a state, `state/<name>`, has the ids of its pieces: who reads
     it while it is put anew gets the one or the other whole.

@@ -1,0 +1,237 @@
+"""What access rules say of a capture, for one viewer at one moment.
+
+Of the rules whose scope holds a capture the most specific one decides: by
+digest, then by exact URL, then by the longer prefix, then by archive file,
+then by collection, then all; of those alike, one with dates before one
+without, then one that names its viewers, then the stricter.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import NamedTuple, Protocol
+
+from nwx.engine.access.matches import RuleMatcher, TimedRule
+from nwx.engine.access.rules import STRICTNESS, AccessRule, Action, Viewer
+from nwx.engine.access.viewers import ViewerClasses
+from nwx.values.timestamps import to_timestamp
+
+_DAY_DIGITS = 8
+_END_OF_DAY = "240000"
+_NEVER = "99999999999999"
+_CLASSES_KEPT = 256
+
+
+class AccessSubject(Protocol):
+    """What rules look at in a capture; digest and collection are "" where they are not known."""
+
+    @property
+    def urlkey(self) -> str:
+        """The urlkey."""
+
+    @property
+    def url(self) -> str:
+        """The URL."""
+
+    @property
+    def digest(self) -> str:
+        """The digest, in its normal form."""
+
+    @property
+    def collection(self) -> str:
+        """The collection."""
+
+    @property
+    def source_file(self) -> str:
+        """The name of the archive file."""
+
+    @property
+    def timestamp(self) -> str:
+        """The timestamp, 14 digits."""
+
+
+class Decision(NamedTuple):
+    """What may be done with a capture: `allow`, or what hides it, and the rule that says so."""
+
+    action: Action
+    rule: AccessRule | None = None
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether the capture is not shown."""
+        return self.action is not Action.ALLOW
+
+
+ALLOWED = Decision(Action.ALLOW)
+"""What holds for a capture that no rule is about."""
+
+
+class Decisions:
+    """What one class of viewers may see, until the next rule begins or ends.
+
+    `key` is equal where the same holds, "" where nothing is hidden.
+    `restricting` are the rules that hide something from these viewers.
+    """
+
+    def __init__(self, rules: Sequence[TimedRule], version: str = "") -> None:
+        self._matcher = RuleMatcher(rules)
+        self.restricting = tuple(each.rule for each in rules if each.is_restricting)
+        self.hides_nothing = not self.restricting
+        self.key = "" if self.hides_nothing else _key(rules, version)
+        self._restricting = RuleMatcher([each for each in rules if each.is_restricting])
+
+    def decide(self, capture: AccessSubject) -> Decision:
+        """Return what holds for a capture."""
+        if self.hides_nothing:
+            return ALLOWED
+        found = self._matcher.first(
+            capture.urlkey,
+            capture.url,
+            capture.digest,
+            capture.collection,
+            capture.source_file,
+            capture.timestamp,
+        )
+        return ALLOWED if found is None else Decision(found.action, found.rule)
+
+    def hides(self, capture: AccessSubject) -> bool:
+        """Tell whether a capture is not shown."""
+        return not self.hides_nothing and self.decide(capture).is_hidden
+
+    def hides_values(
+        self,
+        urlkey: str,
+        url: str,
+        digest: str,
+        collection: str,
+        source_file: str,
+        timestamp: str,
+    ) -> bool:
+        """Tell the same of a capture by its values, without an object for it."""
+        if self.hides_nothing:
+            return False
+        found = self._matcher.first(urlkey, url, digest, collection, source_file, timestamp)
+        return found is not None and found.is_restricting
+
+    def touches(self, urlkey: str, end: str | None = None) -> bool:
+        """Tell whether a rule may hide captures of a urlkey, or of those from it up to `end`.
+
+        What is False is certain. The captures of a page are those of its
+        renders too.
+        """
+        if self.hides_nothing:
+            return False
+        return self._restricting.touches(urlkey, end)
+
+
+SHOWS_ALL = Decisions(())
+"""What those may see from whom nothing is hidden."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    decisions: Decisions
+    ends: str
+
+
+class AccessRules:
+    """All rules of an archive, as of a version of theirs; threads may share it."""
+
+    def __init__(self, rules: Iterable[AccessRule] = (), version: str = "") -> None:
+        self.rules = tuple(rules)
+        self.version = version
+        self._viewers = ViewerClasses(self.rules)
+        self._kept: dict[frozenset[int], _Kept] = {}
+        purging = [_timed(rule, rule.action, "") for rule in self.rules if rule.purged]
+        self._purging = RuleMatcher(purging)
+        self._purges_nothing = not purging
+
+    def for_viewer(self, viewer: Viewer, now: datetime | None = None) -> Decisions:
+        """Return what a viewer may see, now or at a moment; the same object while it is the same.
+
+        A `now` without a time zone is taken as UTC.
+        """
+        if viewer.sees_all or not self.rules:
+            return SHOWS_ALL
+        moment = to_timestamp(now or datetime.now(UTC))
+        named = self._viewers.named(viewer)
+        kept = self._kept.get(named)
+        # A moment given by the caller may lie before those that are kept.
+        if now is None and kept is not None and moment < kept.ends:
+            return kept.decisions
+        timed = list(self._timed(named, moment))
+        decisions = Decisions(sorted(timed, key=_order, reverse=True), self.version)
+        if now is None:
+            if len(self._kept) >= _CLASSES_KEPT:
+                self._kept = {}
+            self._kept[named] = _Kept(decisions, self._next_change(moment))
+        return decisions
+
+    def purges(self, capture: AccessSubject) -> bool:
+        """Tell whether imports leave a capture out."""
+        if self._purges_nothing:
+            return False
+        found = self._purging.first(
+            capture.urlkey,
+            capture.url,
+            capture.digest,
+            capture.collection,
+            capture.source_file,
+            capture.timestamp,
+        )
+        return found is not None
+
+    def _timed(self, named: frozenset[int], moment: str) -> Iterable[TimedRule]:
+        for number, rule in enumerate(self.rules):
+            if rule.action is Action.LOCAL:
+                yield _timed(rule, Action.ALLOW if number in named else Action.LOCAL, "")
+            elif rule.names_viewers and number not in named:
+                continue
+            elif rule.action is not Action.EMBARGO:
+                yield _timed(rule, rule.action, "")
+            elif rule.years is not None:
+                yield _timed(rule, rule.action, _last_open_day(moment, rule.years))
+            elif moment < rule.until:
+                yield _timed(rule, rule.action, "")
+
+    def _next_change(self, moment: str) -> str:
+        """Return the moment at which other rules hold: the end of an embargo, or of the day."""
+        ends = [rule.until for rule in self.rules if rule.until > moment]
+        if any(rule.years is not None for rule in self.rules):
+            ends.append(f"{moment[:_DAY_DIGITS]}{_END_OF_DAY}")
+        return min(ends, default=_NEVER)
+
+
+def _last_open_day(moment: str, years: int) -> str:
+    """Return the end of the last day whose captures are some years old."""
+    year = max(int(moment[:4]) - years, 0)
+    return f"{year:04}{moment[4:_DAY_DIGITS]}{_END_OF_DAY}"
+
+
+def _timed(rule: AccessRule, action: Action, after: str) -> TimedRule:
+    scope = rule.scope
+    since = max(scope.date_from, after)
+    return TimedRule(rule, action, since, scope.date_to or _NEVER, action is not Action.ALLOW)
+
+
+def _order(timed: TimedRule) -> tuple[object, ...]:
+    rule, scope = timed.rule, timed.rule.scope
+    return (
+        bool(scope.digest),
+        scope.is_exact,
+        len(scope.prefix),
+        bool(scope.source_file),
+        bool(scope.collection),
+        bool(scope.date_from or scope.date_to),
+        rule.names_viewers,
+        STRICTNESS[timed.action],
+        rule.id,
+    )
+
+
+def _key(rules: Iterable[TimedRule], version: str) -> str:
+    digest = hashlib.blake2b(version.encode(), digest_size=12)
+    for each in rules:
+        digest.update(f"{each.rule.id} {each.action} {each.since}\n".encode())
+    return digest.hexdigest()

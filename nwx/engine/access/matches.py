@@ -1,0 +1,166 @@
+"""Rules found by what they are about, in a time that hardly grows with their number."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from nwx.engine.access.prefix_set import PrefixSet
+from nwx.engine.access.rules import AccessRule, Action, Scope
+from nwx.engine.access.subjects import BODY_MARK, SUBJECT_STARTS, subject_key
+
+_BEHIND = chr(0x10FFFF)
+
+
+class TimedRule(NamedTuple):
+    """A rule as it holds for one viewer at one moment.
+
+    `action` is what it comes to, `since` and `to` the timestamps of the
+    captures that it is about, both inclusive.
+    """
+
+    rule: AccessRule
+    action: Action
+    since: str
+    to: str
+    is_restricting: bool
+
+
+_Ranked = tuple[int, TimedRule]
+_Buckets = dict[str, list[_Ranked]]
+
+
+class RuleMatcher:
+    """Finds the first of some rules that is about a capture."""
+
+    def __init__(self, rules: Sequence[TimedRule]) -> None:
+        self._exact: _Buckets = defaultdict(list)
+        self._prefixes: _Buckets = defaultdict(list)
+        self._digests: _Buckets = defaultdict(list)
+        self._files: _Buckets = defaultdict(list)
+        self._collections: _Buckets = defaultdict(list)
+        self._others: list[_Ranked] = []
+        for rank, rule in enumerate(rules):
+            self._add((rank, rule))
+        self._starts = PrefixSet(self._prefixes)
+        self._has_urls = bool(self._exact or self._prefixes)
+        self._has_others = bool(self._digests or self._files or self._collections or self._others)
+
+    def _add(self, ranked: _Ranked) -> None:
+        scope = ranked[1].rule.scope
+        if scope.digest:
+            self._digests[scope.digest].append(ranked)
+        elif scope.prefix:
+            keys, starts = _reach(scope)
+            for key in keys:
+                self._exact[key].append(ranked)
+            for start in starts:
+                self._prefixes[start].append(ranked)
+        elif scope.source_file:
+            self._files[scope.source_file].append(ranked)
+        elif scope.collection:
+            self._collections[scope.collection].append(ranked)
+        else:
+            self._others.append(ranked)
+
+    def first(
+        self,
+        urlkey: str,
+        url: str,
+        digest: str,
+        collection: str,
+        source_file: str,
+        timestamp: str,
+    ) -> TimedRule | None:
+        """Return the first rule that is about a capture."""
+        best: _Ranked | None = None
+        keys = _keys(urlkey, url)
+        for bucket in self._buckets(keys, digest, collection, source_file):
+            for ranked in bucket:
+                if best is not None and ranked[0] > best[0]:
+                    break
+                rule = ranked[1]
+                if rule.since <= timestamp <= rule.to and _holds(
+                    rule.rule.scope, keys, collection, source_file
+                ):
+                    best = ranked
+                    break
+        return None if best is None else best[1]
+
+    def _buckets(
+        self, keys: tuple[str, ...], digest: str, collection: str, source_file: str
+    ) -> Iterator[list[_Ranked]]:
+        if self._has_urls:
+            for key in keys:
+                if key in self._exact:
+                    yield self._exact[key]
+                for start in self._starts.of(key):
+                    yield self._prefixes[start]
+        if self._has_others:
+            if digest in self._digests:
+                yield self._digests[digest]
+            for name in {source_file, source_file.partition("#")[0]}:
+                if name in self._files:
+                    yield self._files[name]
+            if collection in self._collections:
+                yield self._collections[collection]
+            yield self._others
+
+    @cached_property
+    def _reached(self) -> PrefixSet:
+        """How urlkeys begin that a rule may reach, those of requests with a body included."""
+        exact = (key.partition("?")[0] + "?" for key in self._exact)
+        return PrefixSet({*self._prefixes, *exact})
+
+    def touches(self, urlkey: str, end: str | None) -> bool:
+        """Tell whether a rule may be about captures of a urlkey, or from it up to `end`."""
+        if self._has_others:
+            return True
+        if any(key in self._exact or self._starts.holds(key) for key in _keys(urlkey, "")):
+            return True
+        if BODY_MARK in urlkey and self._reached.holds(urlkey):
+            return True
+        if end is None:
+            return False
+        return (
+            self._reached.reaches(urlkey, end)
+            or any(urlkey <= key < end for key in self._exact)
+            or any(start < end and urlkey < start + _BEHIND for start in SUBJECT_STARTS)
+        )
+
+
+def _keys(urlkey: str, url: str) -> tuple[str, ...]:
+    """Return the urlkeys that rules may name a capture by."""
+    subject = subject_key(urlkey, url)
+    return (urlkey, subject) if subject else (urlkey,)
+
+
+def _reach(scope: Scope) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the urlkeys, and the beginnings of urlkeys, that a scope's prefix stands for."""
+    prefix = scope.prefix
+    if scope.is_exact:
+        return (prefix,), ()
+    if prefix.endswith(")/"):  # a host, on any port
+        host = prefix.removesuffix(")/")
+        return (), (prefix,) if ":" in host else (prefix, f"{host}:")
+    if ")" not in prefix and not prefix.endswith((",", ":")) and ":" not in prefix:  # a domain
+        return (), tuple(f"{prefix}{sign}" for sign in "),:")
+    if prefix.endswith("/"):  # a folder
+        folder = prefix.removesuffix("/")
+        return (folder,), (prefix, f"{folder}?")
+    return (), (prefix,)
+
+
+def _holds(scope: Scope, keys: tuple[str, ...], collection: str, source_file: str) -> bool:
+    """Tell whether all of a scope holds but its digest and dates."""
+    if scope.collection and scope.collection != collection:
+        return False
+    if scope.source_file and scope.source_file not in (source_file, source_file.partition("#")[0]):
+        return False
+    # Where a digest is given the rule was found by that; else by its prefix.
+    return not (scope.digest and scope.prefix) or _reaches(scope, keys)
+
+
+def _reaches(scope: Scope, keys: tuple[str, ...]) -> bool:
+    exact, starts = _reach(scope)
+    return any(key in exact or key.startswith(starts) for key in keys)

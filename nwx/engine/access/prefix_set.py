@@ -1,0 +1,49 @@
+"""Beginnings of texts, looked up by the texts that have them."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+
+
+class PrefixSet:
+    """Some prefixes in their order, each with the longest other that it begins with.
+
+    What a text begins with is the prefix before which it would stand in the
+    order, or is a prefix of that one: all that stands between a prefix and a
+    text that has it has it too.
+    """
+
+    def __init__(self, prefixes: Iterable[str]) -> None:
+        self._prefixes = sorted(prefixes)
+        self._parents = _parents(self._prefixes)
+
+    def of(self, text: str) -> Iterator[str]:
+        """Yield the prefixes that a text has, the longest first."""
+        place = bisect_right(self._prefixes, text) - 1
+        while place >= 0:
+            prefix = self._prefixes[place]
+            if text.startswith(prefix):
+                yield prefix
+            place = self._parents[place]
+
+    def holds(self, text: str) -> bool:
+        """Tell whether a text has any of the prefixes."""
+        return any(True for _ in self.of(text))
+
+    def reaches(self, start: str, end: str) -> bool:
+        """Tell whether any text from `start` up to but without `end` has one of the prefixes."""
+        place = bisect_left(self._prefixes, start)
+        return start < end and (
+            (place < len(self._prefixes) and self._prefixes[place] < end) or self.holds(start)
+        )
+
+
+def _parents(prefixes: list[str]) -> list[int]:
+    """Return the place of the longest other that each of sorted prefixes begins with, or -1."""
+    parents: list[int] = []
+    open_places: list[int] = []
+    for place, prefix in enumerate(prefixes):
+        while open_places and not prefix.startswith(prefixes[open_places[-1]]):
+            open_places.pop()
+        parents.append(open_places[-1] if open_places else -1)
+        open_places.append(place)
+    return parents

@@ -1,0 +1,224 @@
+"""Access rules: what may be done with which captures, by whom and until when."""
+
+import hashlib
+import ipaddress
+from dataclasses import astuple, dataclass, replace
+from enum import StrEnum
+
+from nwx.errors import NwxError, UsageError
+from nwx.values.digests import normal_digest
+from nwx.values.timestamps import normal_timestamp
+
+MOST_TEXT_CHARACTERS = 2_000
+"""The longest reason of a rule, and name of a file, a collection or a user in it."""
+
+MOST_URL_CHARACTERS = 8_000
+"""The longest URL or prefix of a rule."""
+
+MOST_VIEWERS = 1_000
+"""So many addresses, and so many users, one rule may name."""
+
+MOST_YEARS = 1_000
+"""The longest embargo in years after the capture."""
+
+_ID_DIGITS = 12
+
+
+class Action(StrEnum):
+    """What an access rule says of the captures of its scope.
+
+    `allow`: they are shown. `exclude`: as if they were not in the archive.
+    `block`: left out of all lists, while who asks for the address itself is
+    told that it is blocked. `embargo`: blocked until a date, or for some
+    years after each capture. `local`: blocked but for the viewers named.
+    """
+
+    ALLOW = "allow"
+    BLOCK = "block"
+    EXCLUDE = "exclude"
+    EMBARGO = "embargo"
+    LOCAL = "local"
+
+
+STRICTNESS: dict[Action, int] = {
+    Action.EXCLUDE: 4,
+    Action.BLOCK: 3,
+    Action.EMBARGO: 2,
+    Action.LOCAL: 1,
+    Action.ALLOW: 0,
+}
+"""Which of two rules that are alike otherwise holds: the one with the higher number."""
+
+
+class Role(StrEnum):
+    """What a user is for: reading, describing and judging the archive, or running it."""
+
+    READER = "reader"
+    CURATOR = "curator"
+    ADMINISTRATOR = "administrator"
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Who asks: the network address, the name of the user, "" where nobody has logged in."""
+
+    address: str = ""
+    user: str = ""
+    role: Role = Role.READER
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether rules hide nothing from this viewer: from curators and administrators."""
+        return self.role in (Role.CURATOR, Role.ADMINISTRATOR)
+
+
+EVERYBODY = Viewer()
+"""A reader of whom nothing is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which captures a rule is about: those for which all parts hold that are not "".
+
+    `url` is what was asked for, as given, and says nothing by itself.
+    `prefix` is the start of urlkeys, with `is_exact` the whole urlkey. A
+    host is `com,example)/` and stands for all its ports; a domain is
+    `com,example` and stands for its hosts too; a folder `com,example)/a/`
+    stands for `com,example)/a` too. `source_file` is a file's name; that of
+    a WACZ stands for the files inside. `date_from` and `date_to` are 14
+    digits, both inclusive.
+    """
+
+    url: str = ""
+    prefix: str = ""
+    is_exact: bool = False
+    digest: str = ""
+    collection: str = ""
+    source_file: str = ""
+    date_from: str = ""
+    date_to: str = ""
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether the scope is the whole archive."""
+        return self == Scope(url=self.url, is_exact=self.is_exact)
+
+
+@dataclass(frozen=True, slots=True)
+class AccessRule:
+    """An access rule. `id` is "" until the rule is stored (`rule_id`).
+
+    `until` (14 digits) is the end of an embargo, `years` that of an embargo
+    after each capture. `addresses` (networks in CIDR notation) and `users`
+    are the viewers to whom `local` shows captures; a rule of another action
+    that names viewers is about these only. `reason` is public. `purged`:
+    imports leave the captures of the scope out. `made_at` is a timestamp.
+    """
+
+    id: str
+    action: Action
+    scope: Scope
+    until: str = ""
+    years: int | None = None
+    addresses: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
+    reason: str = ""
+    made_at: str = ""
+    made_by: str = ""
+    purged: bool = False
+
+    @property
+    def names_viewers(self) -> bool:
+        """Whether the rule is about viewers that it names, or shows captures to these."""
+        return bool(self.addresses or self.users)
+
+
+def rule_id(rule: AccessRule) -> str:
+    """Return the id of a rule: 12 hex digits, the same for the same action, scope and viewers."""
+    scope = replace(rule.scope, url="")
+    parts = rule.action, astuple(scope), rule.until, rule.years, rule.addresses, rule.users
+    digest = hashlib.blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=6)
+    return digest.hexdigest()[:_ID_DIGITS]
+
+
+def checked_rule(rule: AccessRule) -> AccessRule:
+    """Return a rule in its normal form, with its id.
+
+    Raises UsageError where it cannot hold: an embargo without an end,
+    `local` for nobody, a date, digest or network that is none.
+    """
+    try:
+        checked = replace(
+            rule,
+            action=Action(rule.action),
+            scope=_checked_scope(rule.scope),
+            until=_moment(rule.until),
+            addresses=tuple(sorted({_network(text) for text in rule.addresses})),
+            users=tuple(sorted({user.strip() for user in rule.users})),
+            reason=rule.reason.strip(),
+        )
+    except UsageError:
+        raise
+    except (NwxError, ValueError) as error:
+        raise UsageError(str(error)) from error
+    _check_end(checked)
+    _check_viewers(checked)
+    _check_lengths(checked)
+    return replace(checked, id=rule_id(checked))
+
+
+def _checked_scope(scope: Scope) -> Scope:
+    since, to = _moment(scope.date_from), _moment(scope.date_to)
+    if since and to and since > to:
+        raise UsageError(f"a rule from {since} to {to} holds for no date; exchange the two")
+    if scope.is_exact and not scope.prefix:
+        raise UsageError("a rule about an exact URL needs the URL")
+    return replace(
+        scope,
+        digest=normal_digest(scope.digest) if scope.digest else "",
+        date_from=since,
+        date_to=to,
+    )
+
+
+def _moment(text: str) -> str:
+    return normal_timestamp(text) if text else ""
+
+
+def _network(text: str) -> str:
+    try:
+        return str(ipaddress.ip_network(text.strip(), strict=False))
+    except ValueError as error:
+        raise UsageError(
+            f"{text[:60]!r} is no network; give an address, or a network such as 10.0.0.0/8"
+        ) from error
+
+
+def _check_end(rule: AccessRule) -> None:
+    is_embargo, has_end = rule.action is Action.EMBARGO, bool(rule.until or rule.years is not None)
+    if is_embargo and not has_end:
+        raise UsageError("an embargo needs its end: a date, or years after the capture")
+    if has_end and not is_embargo:
+        raise UsageError(f"only an embargo has an end, not {rule.action}")
+    if rule.until and rule.years is not None:
+        raise UsageError("an embargo ends at a date or some years after the capture, not both")
+    if rule.years is not None and not 0 < rule.years <= MOST_YEARS:
+        raise UsageError(f"an embargo lasts 1 to {MOST_YEARS} years, not {rule.years}")
+
+
+def _check_viewers(rule: AccessRule) -> None:
+    if rule.action is Action.LOCAL and not rule.names_viewers:
+        raise UsageError("a local rule needs the addresses or users that may see the captures")
+    if max(len(rule.addresses), len(rule.users)) > MOST_VIEWERS:
+        raise UsageError(f"a rule names {MOST_VIEWERS} addresses and {MOST_VIEWERS} users at most")
+    if "" in rule.users:
+        raise UsageError("the name of a user is empty")
+
+
+def _check_lengths(rule: AccessRule) -> None:
+    scope = rule.scope
+    if max(len(scope.url), len(scope.prefix)) > MOST_URL_CHARACTERS:
+        raise UsageError(f"a URL of a rule has {MOST_URL_CHARACTERS:,} characters at most")
+    texts = rule.reason, rule.made_by, scope.collection, scope.source_file, *rule.users
+    if max(map(len, texts)) > MOST_TEXT_CHARACTERS:
+        raise UsageError(f"a text of a rule has {MOST_TEXT_CHARACTERS:,} characters at most")

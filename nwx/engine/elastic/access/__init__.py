@@ -1,0 +1,1 @@
+"""The index access on a server."""

@@ -1,0 +1,1 @@
+"""The index access in a folder."""
