@@ -41,7 +41,7 @@ dev: .venv/dev
 	touch $@
 
 test: dev browser elasticsearch crawlers lint
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 3 --dist loadgroup
 
 unit: dev
 	$(BIN)/python -m pytest -n 2 --dist loadgroup tests/unit tests/properties

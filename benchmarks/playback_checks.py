@@ -6,8 +6,8 @@ no scrolling, no isolation. Both are asked in turn for other pages of the
 same archive. Memory is that of all processes of the check together, sampled
 each second: its course over the run tells whether it grows.
 
-    python -m benchmarks.playback_checks FOLDER --pages 60 FILE...      files of archives
-    python -m benchmarks.playback_checks FOLDER --pages 500 --alone FILE...
+    python -m benchmarks.playback_checks FOLDER FILE... --pages 60      files of archives
+    python -m benchmarks.playback_checks FOLDER FILE... --pages 500 --alone
 """
 
 import argparse
@@ -140,7 +140,7 @@ def page_captures(archive: Path, pages: int) -> list[tuple[str, str]]:
     with open_engine(Settings(str(archive))) as engine:
         found = (
             (capture.url, capture.timestamp)
-            for capture in engine.captures()
+            for capture in engine.captures("", "\U0010ffff")
             if capture.content_type_norm == "html"
             and capture.status_code == 200
             and capture.record_type == "response"

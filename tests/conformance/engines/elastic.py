@@ -43,7 +43,8 @@ def empty_queue(engine: Engine) -> None:
     """Forget all URLs, hosts and updates of the queue of an open archive."""
     server, prefix = _server(engine)
     index = f"{prefix}-queue"
-    send(server, [Action(index, id, None, "delete") for id in ids_of_all(server, index)])
+    if server.request("GET", f"/{quoted(index)}", params={"ignore_unavailable": "true"}):
+        send(server, [Action(index, id, None, "delete") for id in ids_of_all(server, index)])
     server.close()
 
 

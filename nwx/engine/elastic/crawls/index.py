@@ -48,7 +48,7 @@ _BY_RELEVANCE: list[Body] = [{"relevance": {"order": "desc", "missing": "_last"}
 
 
 class ElasticCrawlIndex(CrawlIndex):
-    """The index `<prefix>-crawls`.
+    """The index `<prefix>-crawls`, made when it is first written to.
 
     The best link to a URL is kept by versions that nwx gives (`external`):
     the server takes an entry only over one of a lower relevance.
@@ -254,7 +254,7 @@ class ElasticCrawlIndex(CrawlIndex):
 
     def _make(self) -> None:
         if not self._has_index():
-            self._schema.create()
+            self._schema.create_lazily(IndexName.CRAWLS)
             self._is_made = True
 
 

@@ -48,7 +48,7 @@ class QueueStore:
     def make(self) -> None:
         """Make the index where there is none."""
         if not self.has_index():
-            self._schema.create()
+            self._schema.create_lazily(IndexName.QUEUE)
             self._is_made = True
 
     def refresh(self) -> bool:
