@@ -12,7 +12,7 @@ from nwx.values.timestamps import normal_timestamp
 MOST_TEXT_CHARACTERS = 2_000
 """The longest reason of a rule, and name of a file, a collection or a user in it."""
 
-MOST_URL_CHARACTERS = 8_000
+LONGEST_PREFIX = 8_000
 """The longest URL or prefix of a rule."""
 
 MOST_VIEWERS = 1_000
@@ -217,8 +217,8 @@ def _check_viewers(rule: AccessRule) -> None:
 
 def _check_lengths(rule: AccessRule) -> None:
     scope = rule.scope
-    if max(len(scope.url), len(scope.prefix)) > MOST_URL_CHARACTERS:
-        raise UsageError(f"a URL of a rule has {MOST_URL_CHARACTERS:,} characters at most")
+    if max(len(scope.url), len(scope.prefix)) > LONGEST_PREFIX:
+        raise UsageError(f"a URL of a rule has {LONGEST_PREFIX:,} characters at most")
     texts = rule.reason, rule.made_by, scope.collection, scope.source_file, *rule.users
     if max(map(len, texts)) > MOST_TEXT_CHARACTERS:
         raise UsageError(f"a text of a rule has {MOST_TEXT_CHARACTERS:,} characters at most")

@@ -8,7 +8,7 @@ from pathlib import Path
 from nwx.bulk.resources import temporary_folder
 from nwx.engine.blob_folder import CURRENT_BUILD, BlobFolder
 from nwx.engine.elastic.built_index import BuiltIndex
-from nwx.engine.elastic.bulk import Action, send
+from nwx.engine.elastic.bulk import BulkAction, send
 from nwx.engine.elastic.pages import entries_by_id, ids_of_all
 from nwx.engine.elastic.refusals import INDEX_EXISTS, IndexMissingError, RefusedError
 from nwx.engine.elastic.server import Body, Server, quoted
@@ -73,11 +73,11 @@ class ElasticBlobs(BlobStore):
         send(self._server, self._pieces(path))
         self._copies.put(path)
 
-    def _pieces(self, path: Path) -> Iterator[Action]:
+    def _pieces(self, path: Path) -> Iterator[BulkAction]:
         with path.open("rb") as file:
             for number in range(_number_of_pieces(path.stat().st_size)):
                 data = base64.b64encode(file.read(_PIECE_BYTES)).decode("ascii")
-                yield Action(self._index, _ID.format(path.name, number), {"data": data})
+                yield BulkAction(self._index, _ID.format(path.name, number), {"data": data})
 
     def get(self, blobs: Mapping[str, int]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -103,7 +103,7 @@ class ElasticBlobs(BlobStore):
         if names:
             ids = ids_of_all(self._server, self._index)
             gone = [id for id in ids if id.rpartition("#")[0] in names]
-            send(self._server, (Action(self._index, id, None, "delete") for id in gone))
+            send(self._server, (BulkAction(self._index, id, None, "delete") for id in gone))
             self._copies.delete(names)
 
     def swap(self, build: StoredBuild, version: str) -> None:
@@ -118,7 +118,7 @@ class ElasticBlobs(BlobStore):
         operation = "index" if version else "create"
         entry = {"data": build.to_json()}
         written = send(
-            self._server, [Action(self._index, CURRENT_BUILD, entry, operation, control)]
+            self._server, [BulkAction(self._index, CURRENT_BUILD, entry, operation, control)]
         )
         if "conflict" in written:
             raise EngineBusyError(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from nwx.engine.elastic.bulk import Action, send
+from nwx.engine.elastic.bulk import BulkAction, send
 from nwx.engine.elastic.schema import index_body
 from nwx.engine.elastic.server import Body, Server, quoted
 from nwx.engine.entries import IndexEntry
@@ -32,7 +32,7 @@ class BuiltIndex:
         body["settings"]["index"]["refresh_interval"] = "-1"
         self._server.request("DELETE", f"/{quoted(index)}", params={"ignore_unavailable": "true"})
         self._server.request("PUT", f"/{quoted(index)}", body)
-        send(self._server, (Action(self._filling, one["id"], one) for one in entries))
+        send(self._server, (BulkAction(self._filling, one["id"], one) for one in entries))
         refreshing = {"index": {"refresh_interval": None}}
         self._server.request("PUT", f"/{quoted(index)}/_settings", refreshing)
         self._server.request("POST", f"/{quoted(index)}/_refresh")

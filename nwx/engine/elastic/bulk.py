@@ -14,7 +14,7 @@ _OUTCOMES = {200, 201, 404, 409}
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class BulkAction:
     """One line of a bulk request: `entry` is written, or deleted where it is None.
 
     `control` are the parameters of versions, such as `if_seq_no`.
@@ -32,7 +32,7 @@ class Action:
         return to_lines([head]) if self.entry is None else to_lines([head, self.entry])
 
 
-def send(server: Server, actions: Iterable[Action]) -> list[str]:
+def send(server: Server, actions: Iterable[BulkAction]) -> list[str]:
     """Do all actions and return the outcome of each.
 
     Outcomes are `created`, `updated`, `deleted`, `not_found`, and
@@ -41,10 +41,10 @@ def send(server: Server, actions: Iterable[Action]) -> list[str]:
     return [outcome for chunk in _chunks(actions) for outcome in _send_chunk(server, chunk)]
 
 
-Encoded = tuple[Action, bytes]
+Encoded = tuple[BulkAction, bytes]
 
 
-def _chunks(actions: Iterable[Action]) -> Iterator[list[Encoded]]:
+def _chunks(actions: Iterable[BulkAction]) -> Iterator[list[Encoded]]:
     chunk: list[Encoded] = []
     size = 0
     for action in actions:
@@ -82,7 +82,7 @@ def _send_chunk(server: Server, chunk: Sequence[Encoded]) -> list[str]:
     )
 
 
-def _outcome(server: Server, action: Action, result: dict[str, Any]) -> str:
+def _outcome(server: Server, action: BulkAction, result: dict[str, Any]) -> str:
     """Return the outcome of an action, "" if it is to be repeated."""
     status = result["status"]
     if status in _OUTCOMES and ("error" not in result or status == 409):

@@ -10,7 +10,7 @@ from nwx.engine.anchors.store import AnchorBlobs
 from nwx.engine.base import Engine, EngineTraits, StagedBatch, Staging, check_deletable
 from nwx.engine.dates_index import DatesBuilder
 from nwx.engine.elastic.access.index import ElasticAccessIndex
-from nwx.engine.elastic.bulk import Action, send
+from nwx.engine.elastic.bulk import BulkAction, send
 from nwx.engine.elastic.captures import cdx_rows, store, stored_since
 from nwx.engine.elastic.captures.by_digest import captures_by_digest
 from nwx.engine.elastic.captures.near import has_keys, near_captures
@@ -119,13 +119,13 @@ class ElasticEngine(Engine):
 
     def write_staged(self, staged: StagedBatch) -> Written:
         self._put(
-            Action(self._name(IndexName.FILES), entry["id"], entry)
+            BulkAction(self._name(IndexName.FILES), entry["id"], entry)
             for entry in map(file_entry, staged.files)
         )
         written: Written = staged.content
         return written
 
-    def _put(self, actions: Iterable[Action]) -> list[str]:
+    def _put(self, actions: Iterable[BulkAction]) -> list[str]:
         return send(self._server, actions)
 
     def known(self, ids: Collection[str]) -> dict[str, int]:
@@ -261,7 +261,7 @@ class ElasticEngine(Engine):
         check_deletable(index)
         if index is IndexName.QUALITY:
             return self.quality_index().remove(ids)
-        actions = (Action(self._name(index), id, None, "delete") for id in dict.fromkeys(ids))
+        actions = (BulkAction(self._name(index), id, None, "delete") for id in dict.fromkeys(ids))
         return self._put(actions).count("deleted")
 
     def files(self) -> list[SourceFile]:

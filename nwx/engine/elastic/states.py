@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Iterator
 
 from nwx.engine.elastic.blobs import make_blob_index
-from nwx.engine.elastic.bulk import Action, send
+from nwx.engine.elastic.bulk import BulkAction, send
 from nwx.engine.elastic.pages import entries_by_id, ids_of_all
 from nwx.engine.elastic.refusals import IndexMissingError
 from nwx.engine.elastic.server import Server
@@ -36,15 +36,17 @@ class ElasticStates:
         pieces = list(self._pieces(state))
         send(self._server, pieces)
         head = {"pieces": [piece.id for piece in pieces], "name": name}
-        send(self._server, [Action(self._index, f"state/{name}", head)])
+        send(self._server, [BulkAction(self._index, f"state/{name}", head)])
         former = known["pieces"] if known else ()
-        send(self._server, (Action(self._index, id, None, "delete") for id in former))
+        send(self._server, (BulkAction(self._index, id, None, "delete") for id in former))
 
-    def _pieces(self, state: bytes) -> Iterator[Action]:
+    def _pieces(self, state: bytes) -> Iterator[BulkAction]:
         version = uuid.uuid4().hex
         for begin in range(0, len(state), _PIECE_BYTES):
             data = base64.b64encode(state[begin : begin + _PIECE_BYTES]).decode("ascii")
-            yield Action(self._index, f"piece/{version}/{begin // _PIECE_BYTES}", {"data": data})
+            yield BulkAction(
+                self._index, f"piece/{version}/{begin // _PIECE_BYTES}", {"data": data}
+            )
 
     def get(self, name: str) -> bytes | None:
         """Return the bytes that were put under a name last, None where there are none."""

@@ -10,7 +10,7 @@ import pytest
 
 from nwx.engine.base import Engine
 from nwx.engine.elastic import ElasticEngine
-from nwx.engine.elastic.bulk import Action, send
+from nwx.engine.elastic.bulk import BulkAction, send
 from nwx.engine.elastic.pages import ids_of_all, search_page
 from nwx.engine.elastic.server import Server, quoted
 from nwx.engine.open import open_engine
@@ -44,7 +44,7 @@ def empty_queue(engine: Engine) -> None:
     server, prefix = _server(engine)
     index = f"{prefix}-queue"
     if server.request("GET", f"/{quoted(index)}", params={"ignore_unavailable": "true"}):
-        send(server, [Action(index, id, None, "delete") for id in ids_of_all(server, index)])
+        send(server, [BulkAction(index, id, None, "delete") for id in ids_of_all(server, index)])
     server.close()
 
 

@@ -21,7 +21,7 @@ from nwx.engine.access.planned_changes import (
 )
 from nwx.engine.access.rules import AccessRule
 from nwx.engine.elastic.access.rules_version import RulesVersion
-from nwx.engine.elastic.bulk import Action, send
+from nwx.engine.elastic.bulk import BulkAction, send
 from nwx.engine.elastic.pages import pages, search_page
 from nwx.engine.elastic.schema import Schema
 from nwx.engine.elastic.server import Body, Server, quoted
@@ -80,16 +80,16 @@ class ElasticAccessIndex(AccessIndex):
         send(self._server, self._actions(changes))
         self._version.end_change()
 
-    def _actions(self, changes: Iterable[AccessChange]) -> Iterator[Action]:
+    def _actions(self, changes: Iterable[AccessChange]) -> Iterator[BulkAction]:
         begin = time.time_ns()
         for number, change in enumerate(changes):
             entry = rule_entry(change.rule)
             if change.kind is ChangeKind.REMOVED:
-                yield Action(self._index, entry["id"], None, "delete")
+                yield BulkAction(self._index, entry["id"], None, "delete")
             else:
-                yield Action(self._index, entry["id"], entry)
+                yield BulkAction(self._index, entry["id"], entry)
             noted = change_entry(change, f"{begin + number:020}-{change.rule.id}")
-            yield Action(self._index, noted["id"], noted, "create")
+            yield BulkAction(self._index, noted["id"], noted, "create")
 
     def changes(self, limit: int, offset: int = 0) -> list[AccessChange]:
         if offset + limit <= _WINDOW:

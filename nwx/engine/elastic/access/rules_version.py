@@ -3,7 +3,7 @@
 import uuid
 
 from nwx.engine.elastic.blobs import make_blob_index
-from nwx.engine.elastic.bulk import Action, send
+from nwx.engine.elastic.bulk import BulkAction, send
 from nwx.engine.elastic.pages import entries_by_id
 from nwx.engine.elastic.refusals import IndexMissingError
 from nwx.engine.elastic.server import Server
@@ -46,4 +46,4 @@ class RulesVersion:
         self._put(uuid.uuid4().hex)
 
     def _put(self, version: str) -> None:
-        send(self._server, [Action(self._index, _ID, {"name": version})])
+        send(self._server, [BulkAction(self._index, _ID, {"name": version})])

@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from nwx.engine.elastic.bulk import Action, send
+from nwx.engine.elastic.bulk import BulkAction, send
 from nwx.engine.elastic.pages import entries_by_id
 from nwx.engine.elastic.server import Server, quoted, to_lines
 from nwx.engine.entries import IndexEntry, capture_entry
@@ -30,7 +30,7 @@ def add_captures(server: Server, index: str, captures: Iterable[Capture]) -> int
 
 
 def _add_entries(server: Server, index: str, entries: Sequence[IndexEntry]) -> int:
-    actions = (Action(index, entry["id"], entry, "create") for entry in entries)
+    actions = (BulkAction(index, entry["id"], entry, "create") for entry in entries)
     outcomes = send(server, actions)
     known = {
         entry["id"]: entry
@@ -82,7 +82,7 @@ def unload_captures(server: Server, index: str, ids: Iterable[str]) -> int:
         spool.seek(0)
         deleted = 0
         while lines := list(islice(spool, _AT_ONCE)):
-            actions = (Action(index, json.loads(line), None, "delete") for line in lines)
+            actions = (BulkAction(index, json.loads(line), None, "delete") for line in lines)
             deleted += send(server, actions).count("deleted")
     _refresh(server, index)
     return deleted

@@ -26,7 +26,7 @@ from nwx.engine.crawls.entries import (
     specification_entry,
     specification_from_entry,
 )
-from nwx.engine.elastic.bulk import Action, send
+from nwx.engine.elastic.bulk import BulkAction, send
 from nwx.engine.elastic.pages import entries_by_id, pages, search_page
 from nwx.engine.elastic.schema import WRITTEN, Schema
 from nwx.engine.elastic.server import Body, Server, pause, quoted
@@ -102,7 +102,7 @@ class ElasticCrawlIndex(CrawlIndex):
                 name, version, text, to_timestamp(datetime.now(UTC)), number + 1
             )
             entry = specification_entry(saved)
-            action = Action(self._index, entry["id"], entry, operation="create")
+            action = BulkAction(self._index, entry["id"], entry, operation="create")
             if send(self._server, [action]) != ["conflict"]:
                 return saved
         raise EngineBusyError(
@@ -116,7 +116,7 @@ class ElasticCrawlIndex(CrawlIndex):
         body: Body = {"query": _term("crawl", name), "_source": False}
         found = pages(self._server, self._index, body, [{"id": "asc"}], _WINDOW)
         ids = (hit["_id"] for page in found for hit in page)
-        removed = send(self._server, (Action(self._index, id, None, "delete") for id in ids))
+        removed = send(self._server, (BulkAction(self._index, id, None, "delete") for id in ids))
         if removed:
             # Until a refresh after its clock has moved on (each 0.2 s), the server holds the
             # versions of deleted entries against links of lower relevance.
@@ -168,7 +168,7 @@ class ElasticCrawlIndex(CrawlIndex):
         known = entries_by_id(self._server, self._index, list(by_id), "false")
         return [score for id, score in by_id.items() if id not in known][::-1]
 
-    def _link_actions(self, scores: Sequence[DocumentScore]) -> Iterator[Action]:
+    def _link_actions(self, scores: Sequence[DocumentScore]) -> Iterator[BulkAction]:
         by_version: dict[tuple[str, str], list[DocumentScore]] = defaultdict(list)
         for score in scores:
             by_version[score.crawl, score.version].append(score)
@@ -177,12 +177,12 @@ class ElasticCrawlIndex(CrawlIndex):
                 entry = link_entry(crawl, version, link, url_parts(link.url).host)
                 rank = 1 + int(link_rank(link.relevance) * _RANKS)
                 control = (("version", rank), ("version_type", "external"))
-                yield Action(self._index, entry["id"], entry, control=control)
+                yield BulkAction(self._index, entry["id"], entry, control=control)
 
-    def _score_actions(self, scores: Iterable[DocumentScore]) -> Iterator[Action]:
+    def _score_actions(self, scores: Iterable[DocumentScore]) -> Iterator[BulkAction]:
         for score in scores:
             entry = score_entry(score) | {WRITTEN: time.time_ns() // 1_000}
-            yield Action(self._index, entry["id"], entry, operation="create")
+            yield BulkAction(self._index, entry["id"], entry, operation="create")
 
     def document_scores(self, crawl: str, version: str = "") -> Iterator[DocumentScore]:
         version = version or self._last_version(crawl)

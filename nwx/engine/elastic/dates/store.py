@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from nwx.engine.elastic.bulk import Action, send
+from nwx.engine.elastic.bulk import BulkAction, send
 from nwx.engine.elastic.pages import entries_by_id
 from nwx.engine.elastic.schema import own_of_dates
 from nwx.engine.elastic.server import Body, Server, pause
@@ -85,9 +85,9 @@ def _changes(
             yield id, (Dates(dates.key, tuple(sorted(union))), len(union) - len(old))
 
 
-def _action(index: str, id: str, dates: Dates, known: Body | None) -> Action:
+def _action(index: str, id: str, dates: Dates, known: Body | None) -> BulkAction:
     entry = own_of_dates(dates_entry(dates))
     if known is None:
-        return Action(index, id, entry, operation="create")
+        return BulkAction(index, id, entry, operation="create")
     control = (("if_seq_no", known["_seq_no"]), ("if_primary_term", known["_primary_term"]))
-    return Action(index, id, entry, control=control)
+    return BulkAction(index, id, entry, control=control)

@@ -4,7 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from nwx.engine.elastic.bulk import Action, send
+from nwx.engine.elastic.bulk import BulkAction, send
 from nwx.engine.elastic.pages import entries_by_id
 from nwx.engine.elastic.schema import own_of_document
 from nwx.engine.elastic.server import Server
@@ -58,11 +58,11 @@ class DocumentsIndex:
             f"while they are written; try again later"
         )
 
-    def _actions(self, entries: dict[str, IndexEntry], amends: bool) -> Iterable[Action]:
+    def _actions(self, entries: dict[str, IndexEntry], amends: bool) -> Iterable[BulkAction]:
         kind = "external_gte" if amends else "external"
         for id, entry in entries.items():
             version = (("version", entry["precedence"]), ("version_type", kind))
-            yield Action(self._index, id, entry, control=version)
+            yield BulkAction(self._index, id, entry, control=version)
 
 
 def _first_of_each(documents: Iterable[Document]) -> dict[str, IndexEntry]:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from nwx.engine.elastic.bulk import Action, send
+from nwx.engine.elastic.bulk import BulkAction, send
 from nwx.engine.elastic.pages import entries_by_id, pages, search_page
 from nwx.engine.elastic.schema import Schema
 from nwx.engine.elastic.server import Body, Server, quoted
@@ -50,7 +50,7 @@ class ElasticQualityIndex(QualityIndex):
             self._schema.create_lazily(IndexName.QUALITY)
             self._is_made = True
         entries = {score.id: quality_entry(score) for score in scores}
-        send(self._server, (Action(self._index, id, entry) for id, entry in entries.items()))
+        send(self._server, (BulkAction(self._index, id, entry) for id, entry in entries.items()))
 
     def score(self, id: str) -> PlaybackScore | None:
         return self.scores_of([id]).get(id)
@@ -117,7 +117,7 @@ class ElasticQualityIndex(QualityIndex):
     def remove(self, ids: Collection[str]) -> int:
         if not self._has_index():
             return 0
-        actions = (Action(self._index, id, None, "delete") for id in dict.fromkeys(ids))
+        actions = (BulkAction(self._index, id, None, "delete") for id in dict.fromkeys(ids))
         return send(self._server, actions).count("deleted")
 
     def put_state(self, name: str, state: bytes) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nwx.engine.elastic.bulk import Action, send
+from nwx.engine.elastic.bulk import BulkAction, send
 from nwx.engine.elastic.pages import entries_by_id, pages, search_page
 from nwx.engine.elastic.schema import Schema
 from nwx.engine.elastic.server import Body, Server, quoted
@@ -73,15 +73,15 @@ class QueueStore:
         outcomes = zip(entries, send(self.server, actions), strict=True)
         return {id for id, outcome in outcomes if outcome == "conflict"}
 
-    def _action(self, id: str, entry: IndexEntry, known: StoredEntry | None) -> Action:
+    def _action(self, id: str, entry: IndexEntry, known: StoredEntry | None) -> BulkAction:
         if known is None:
-            return Action(self._index, id, entry, "create")
+            return BulkAction(self._index, id, entry, "create")
         control = (("if_seq_no", known.sequence), ("if_primary_term", known.term))
-        return Action(self._index, id, entry, control=control)
+        return BulkAction(self._index, id, entry, control=control)
 
     def delete(self, ids: Sequence[str]) -> None:
         """Delete entries."""
-        send(self.server, (Action(self._index, id, None, "delete") for id in ids))
+        send(self.server, (BulkAction(self._index, id, None, "delete") for id in ids))
 
     def search(self, body: Body) -> Body:
         """Return the answer to one search."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nwx.engine.elastic import server as server_module
-from nwx.engine.elastic.bulk import Action, send
+from nwx.engine.elastic.bulk import BulkAction, send
 from nwx.engine.elastic.refusals import IndexMissingError, RefusedError
 from nwx.engine.elastic.schema import LAZY_INDICES, Schema, index_body
 from nwx.engine.elastic.server import Server, to_json
@@ -184,7 +184,7 @@ def test_only_refused_items_are_sent_again() -> None:
         assert body.count(b"_id") == 2
         return 200, {"items": [item(200, "updated"), item(201)]}
 
-    actions = [Action("i", str(n), {"n": n}) for n in range(4)]
+    actions = [BulkAction("i", str(n), {"n": n}) for n in range(4)]
     with serving(answer) as (fake, server):
         assert send(server, actions) == ["created", "updated", "conflict", "created"]
         assert "require_alias=true" in fake.requests[0][0]
@@ -196,7 +196,7 @@ def test_a_server_that_stays_busy_is_an_error() -> None:
         serving(lambda *_: (200, {"items": [busy]})) as (_, server),
         pytest.raises(EngineUnavailableError, match="refused 8 times"),
     ):
-        send(server, [Action("i", "1", {})])
+        send(server, [BulkAction("i", "1", {})])
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_items_that_cannot_be_written(
         serving(lambda *_: (200, {"items": [item(status, error=error)]})) as (_, server),
         pytest.raises(kind, match=message),
     ):
-        send(server, [Action("i", "7", {})])
+        send(server, [BulkAction("i", "7", {})])
 
 
 def test_bulk_requests_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,8 +234,8 @@ def test_bulk_requests_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     def answer(_: int, path: str, body: bytes) -> Reply:
         return 200, {"items": [item(201)] * body.count(b'"_id"')}
 
-    small = [Action("i", str(n), {}) for n in range(7)]
-    large = [Action("i", "x", {"text": "y" * 500})]
+    small = [BulkAction("i", str(n), {}) for n in range(7)]
+    large = [BulkAction("i", "x", {"text": "y" * 500})]
     with serving(answer) as (fake, server):
         assert len(send(server, small + large + small)) == 15
     sizes = [body.count(b'"_id"') for _, _, body in fake.requests]
