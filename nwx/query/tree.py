@@ -19,6 +19,22 @@ INLINK_COUNTS = {"inlinks": "documents", "linking_hosts": "hosts", "linking_doma
 JOINED_FIELDS = {ANCHOR: "text", **dict.fromkeys(INLINK_COUNTS, "long")}
 """Fields of a query that documents do not have: they are joined from inlinks; and their types."""
 
+CAPTURE_FIELDS = frozenset(
+    {
+        "collection",
+        "timestamp",
+        "crawl_date",
+        "crawl_year",
+        "source_file",
+        "source_file_offset",
+        "record_length",
+    }
+)
+"""Fields that tell of the capture which the text of a document was read from, not of the text.
+
+They find no document of which that capture is hidden (`Question.hidden`).
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class All:

@@ -1,6 +1,7 @@
 """Questions made by chance find what plain Python finds, one document at a time."""
 
 from collections import Counter
+from collections.abc import Sequence
 from random import Random
 
 import pytest
@@ -9,14 +10,15 @@ from nwx.engine.base import Engine
 from nwx.model import SearchResult, Sort, Total
 from nwx.query.question import Question
 from tests.conformance import chance, oracle
+from tests.conformance.oracle import Shown
 
 BATCHES, SHOWN = chance.archive(Random(2010), 160)
 QUESTIONS = 150
 
 
-def check(request: Question, found: SearchResult) -> None:
+def check(request: Question, found: SearchResult, documents: Sequence[Shown] = SHOWN) -> None:
     """Hold an answer against the oracle's."""
-    wanted = oracle.matching(SHOWN, request)
+    wanted = oracle.matching(documents, request)
     folds = Counter(oracle.fold(one, request.collapse) for one in wanted)
     assert found.documents == Total(len(wanted))
     assert found.total == Total(len(folds))
@@ -33,7 +35,7 @@ def check(request: Question, found: SearchResult) -> None:
         name: {value.value: value.count for value in values}
         for name, values in found.facets.items()
     }
-    assert counted == oracle.facets(SHOWN, request)
+    assert counted == oracle.facets(documents, request)
 
 
 @pytest.mark.parametrize("seed", range(QUESTIONS))

@@ -17,6 +17,7 @@ from nwx.query.tree import All, Bool, DateRange
 from nwx.settings import ElasticSettings, Settings
 from tests.conformance import chance, oracle
 from tests.conformance.engines.elastic import remove_indices
+from tests.conformance.hiding import HIDING, seen_through
 from tests.conformance.test_13_chance import BATCHES, SHOWN, check
 
 SPAN = Question(
@@ -140,3 +141,14 @@ def test_beyond_both_sides_facets_leave_out_their_own_filter(
     languages = {one.value: one.count for one in found.facets["content_language"]}
     assert set(languages) > {"en"}
     assert all(count <= counted["content_language"][name] for name, count in languages.items())
+
+
+def test_more_may_be_hidden_than_a_list_holds(
+    elastic: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MAX_IDS", 7)
+    monkeypatch.setattr(limits, "SHORT_LIST", 5)
+    monkeypatch.setattr(limits, "PAGE", 20)
+    hidden = HIDING["all"]
+    request = Question(All(), sort=Sort.OLDEST, facets=("host",), limit=200, hidden=hidden)
+    check(request, elastic.search(request), seen_through(hidden))

@@ -18,6 +18,7 @@ from nwx.query.leaves import (
     text_leaves,
 )
 from nwx.query.tree import (
+    CAPTURE_FIELDS,
     DEFAULT_FIELDS,
     JOINED_FIELDS,
     All,
@@ -33,8 +34,8 @@ from nwx.query.tree import (
 
 Query = dict[str, Any]
 _Joined = Callable[[DateRange | Leaf, bool], Query]
-"""What compiles a date range, or a leaf of JOINED_FIELDS; the flag tells whether it is asked for,
-or ruled out by a `NOT`."""
+"""What compiles a date range, or a leaf of JOINED_FIELDS or CAPTURE_FIELDS; the flag tells whether
+it is asked for, or ruled out by a `NOT`."""
 
 EVERYTHING: Query = {"match_all": {}}
 NOTHING: Query = {"match_none": {}}
@@ -62,10 +63,10 @@ def compile_node(node: Node, joined: _Joined, wanted: bool = True) -> Query:
             return _boost(node, joined, wanted)
         case Bool():
             return _bool(node, joined, wanted)
-    if node.field in JOINED_FIELDS:
+    if node.field in JOINED_FIELDS or node.field in CAPTURE_FIELDS:
         return joined(node, wanted)
     if node.field:
-        return _leaf(node, node.field)
+        return leaf_query(node)
     return {
         "dis_max": {
             "queries": [_boosted(_leaf(node, name), w) for name, w in DEFAULT_FIELDS.items()]
@@ -91,6 +92,11 @@ def _bool(node: Bool, joined: _Joined, wanted: bool) -> Query:
     if node.should and not node.must:
         parts["minimum_should_match"] = 1
     return {"bool": parts}
+
+
+def leaf_query(node: Leaf) -> Query:
+    """Return the query of a leaf that has a field of documents."""
+    return _leaf(node, node.field)
 
 
 def _leaf(node: Leaf, field: str) -> Query:

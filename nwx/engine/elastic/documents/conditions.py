@@ -23,20 +23,21 @@ class DateCondition:
         """Return the query of documents whose own capture is such a one."""
         parts: list[Query] = []
         if self.spans is not None:
-            parts.append(_any(digits_range("crawl_date", *span) for span in self.spans))
+            parts.append(any_of(digits_range("crawl_date", *span) for span in self.spans))
         if self.collections:
             parts.append({"terms": {"collection": list(self.collections)}})
         return {"bool": {"filter": parts}}
 
     def seen(self, among: Query) -> Query:
         """Return the query of those of some entries of dates that have such a one."""
-        return {"bool": {"filter": [among, self._seen()]}}
+        return {"bool": {"filter": [among, self.dates()]}}
 
-    def _seen(self) -> Query:
+    def dates(self) -> Query:
+        """Return the query of entries of dates that have such a one."""
         spans = (("", ""),) if self.spans is None else self.spans
         if not self.collections:
-            return _any(digits_range("dates", *span) for span in spans)
-        return _any(
+            return any_of(digits_range("dates", *span) for span in spans)
+        return any_of(
             {
                 "range": {
                     "seen": {"gte": f"{name}/{low or '0'}", "lte": f"{name}/{high or '9' * 14}"}
@@ -70,7 +71,8 @@ def _parts(whole: _Span, years: Iterable[str]) -> Iterator[_Span]:
             yield low, high
 
 
-def _any(queries: Iterable[Query]) -> Query:
+def any_of(queries: Iterable[Query]) -> Query:
+    """Return the query of what one of some queries finds."""
     parts = list(queries)
     if not parts:
         return NOTHING

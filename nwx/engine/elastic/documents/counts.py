@@ -1,13 +1,20 @@
 """Facets of a result: aggregations, put right by the dates that documents do not know."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from nwx.engine.elastic import limits
 from nwx.engine.elastic.dates.indices import MANY, ElasticDatesIndices
 from nwx.engine.elastic.documents.compile import EVERYTHING, Query
 from nwx.engine.elastic.documents.facet_filters import DATED_FACETS, DATED_VALUES
+from nwx.engine.elastic.documents.hidden_parts import (
+    NOTHING_HIDDEN,
+    HiddenParts,
+    numbers_queries,
+)
 from nwx.engine.elastic.pages import count_hits, numbers, numbers_and, search_page, within
 from nwx.engine.elastic.schema import COLLECTIONS, NUMBER, YEARS, Schema
 from nwx.engine.elastic.server import Body, Server
@@ -15,7 +22,10 @@ from nwx.model import FacetValue, IndexName
 
 _ALL_DATES = {"collection": COLLECTIONS, "year": YEARS}
 
+_PARTS_AT_ONCE = 20
+
 Counts = dict[str, Counter[str]]
+_Part = tuple[str, str, Query]
 
 
 class FacetCounts:
@@ -28,12 +38,19 @@ class FacetCounts:
         self._dates = schema.name(IndexName.DATES)
 
     def read(
-        self, facets: Sequence[str], size: int, aggregations: Body, query: Query, total: int
+        self,
+        facets: Sequence[str],
+        size: int,
+        aggregations: Body,
+        query: Query,
+        total: int,
+        hidden: HiddenParts = NOTHING_HIDDEN,
     ) -> Mapping[str, tuple[FacetValue, ...]]:
         """Return the facets that aggregations (`terms_of`) counted.
 
         `query` is that of the documents which they count, `total` how many
-        those are. Years and collections look at all dates of a document.
+        those are. Years and collections look at all dates of a document that
+        are not hidden.
         They look at its own date only where both the documents of the result
         and the documents with several dates are more than limits.MAX_IDS, and
         not at an index that is attached where both the documents of the
@@ -48,6 +65,8 @@ class FacetCounts:
                 counts[facet].update(every[facet])
             for facet, values in self._of_others(dated, query).items():
                 counts[facet].update(values)
+            for facet, values in self._lost(dated, query, total, hidden).items():
+                counts[facet].subtract(values)
         return {facet: _values(facet, counts[facet], size) for facet in facets}
 
     def _with_many_dates(
@@ -82,6 +101,41 @@ class FacetCounts:
             facet: Counter(_label(facet, value) for _, value in found)
             for facet, found in pairs.items()
         }
+
+    def _lost(self, facets: Sequence[str], query: Query, total: int, hidden: HiddenParts) -> Counts:
+        """Count the values that only hidden dates of the documents of a query have."""
+        lost = [
+            (facet, value, some)
+            for facet in facets
+            for value, some in hidden.dates.lost_values(facet)
+        ]
+        counts: Counts = {facet: Counter() for facet in facets}
+        if not lost:
+            return counts
+        if total <= limits.SHORT_LIST:
+            among = numbers(self._server, self._documents, query) or []
+            for facet, value, some in lost:
+                counts[facet][value] = int(np.isin(some, among).sum())
+            return counts
+        parts = [
+            (facet, value, part)
+            for facet, value, some in lost
+            for part in numbers_queries(some.tolist())
+        ]
+        for begin in range(0, len(parts), _PARTS_AT_ONCE):
+            for (facet, value, _), count in self._each(
+                query, parts[begin : begin + _PARTS_AT_ONCE]
+            ):
+                counts[facet][value] += count
+        return counts
+
+    def _each(self, query: Query, parts: Sequence[_Part]) -> Iterator[tuple[_Part, int]]:
+        """Give parts with how many documents each finds of those of a query."""
+        filters = {"filters": {"filters": [part for _, _, part in parts]}}
+        body = {"query": query, "size": 0, "aggs": {"parts": filters}}
+        found = search_page(self._server, self._documents, body)["aggregations"]["parts"]
+        for part, bucket in zip(parts, found["buckets"], strict=True):
+            yield part, bucket["doc_count"]
 
     def _pairs(
         self, index: str, among: Sequence[int], facets: Sequence[str]

@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from nwx.engine.elastic.documents.compile import highlight_query
+from nwx.engine.elastic.documents.hidden_parts import HiddenParts
 from nwx.engine.elastic.server import Body
 from nwx.model import Dates, Hit
 from nwx.query.tree import Node
@@ -83,14 +84,19 @@ def _joined(fragments: Iterable[Sequence[_Piece]]) -> Iterator[_Piece]:
 def to_hit(
     hit: Body,
     dates: Mapping[str, Dates],
+    hidden: HiddenParts,
     versions: int = 1,
     snippet: tuple[_Piece, ...] = (),
 ) -> Hit:
-    """Return a hit; `dates` are those of its document where there are more than its own."""
+    """Return a hit; `dates` are those of its document where there are more than its own.
+
+    Dates that are hidden are left out.
+    """
     source = hit["_source"]
     seen = {(source["timestamp"], source.get("collection", ""))}
     if source["id"] in dates:
         seen.update(dates[source["id"]].seen)
+    seen = set(hidden.seen(source["id"], seen))
     return Hit(
         id=source["id"],
         url=source.get("url", ""),

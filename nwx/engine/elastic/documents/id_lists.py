@@ -16,7 +16,7 @@ _CHANGES: Body = {name: {name: {"field": "_seq_no"}} for name in ("sum", "max")}
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
+class IndexState:
     """What is another when other entries meet a query, or the same ones changed.
 
     A server numbers its changes, and an entry has the number of its last one.
@@ -36,11 +36,11 @@ class RememberedNumbers:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._guard = threading.Lock()
-        self._lists: LRUCache[_Key, tuple[_State, frozenset[int]]] = LRUCache(_MOST_LISTS)
+        self._lists: LRUCache[_Key, tuple[IndexState, frozenset[int]]] = LRUCache(_MOST_LISTS)
 
     def numbers(self, index: str, query: Query) -> frozenset[int] | None:
         """Return the numbers, None of more than limits.MAX_IDS."""
-        state = self._state(index, query)
+        state = index_state(self._server, index, query)
         if state.total > limits.MAX_IDS:
             return None
         key = index, to_json(query)
@@ -56,9 +56,11 @@ class RememberedNumbers:
             self._lists[key] = state, found
         return found
 
-    def _state(self, index: str, query: Query) -> _State:
-        body = {"query": query, "size": 0, "track_total_hits": True, "aggs": _CHANGES}
-        answer = search_page(self._server, index, body)
-        found = answer["aggregations"]
-        changes = found["sum"]["value"] or 0.0, found["max"]["value"] or 0.0
-        return _State(answer["hits"]["total"]["value"], changes)
+
+def index_state(server: Server, index: str, query: Query) -> IndexState:
+    """Return the state of the entries of an index that meet a query."""
+    body = {"query": query, "size": 0, "track_total_hits": True, "aggs": _CHANGES}
+    answer = search_page(server, index, body)
+    found = answer["aggregations"]
+    changes = found["sum"]["value"] or 0.0, found["max"]["value"] or 0.0
+    return IndexState(answer["hits"]["total"]["value"], changes)

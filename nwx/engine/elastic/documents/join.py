@@ -6,9 +6,16 @@ from functools import partial
 
 from nwx.engine.elastic import limits
 from nwx.engine.elastic.dates.indices import ElasticDatesIndices
-from nwx.engine.elastic.documents.compile import EVERYTHING, NOTHING, Query, compile_node
+from nwx.engine.elastic.documents.compile import (
+    EVERYTHING,
+    NOTHING,
+    Query,
+    compile_node,
+    leaf_query,
+)
 from nwx.engine.elastic.documents.conditions import DateCondition, filter_condition
 from nwx.engine.elastic.documents.facet_filters import DATED_FACETS, FacetFilters
+from nwx.engine.elastic.documents.hidden_parts import NOTHING_HIDDEN, HiddenParts
 from nwx.engine.elastic.documents.id_lists import RememberedNumbers
 from nwx.engine.elastic.inlinks.linked_query import LinkedQuery
 from nwx.engine.elastic.pages import count_hits, numbers, pages, within
@@ -17,7 +24,7 @@ from nwx.engine.elastic.server import Body, Server
 from nwx.model import IndexName
 from nwx.query.leaves import Leaf, date_ranges, field_type
 from nwx.query.question import DocumentQuery
-from nwx.query.tree import DateRange
+from nwx.query.tree import CAPTURE_FIELDS, DateRange
 
 NUMBERS_ONLY: Body = {"_source": False, "stored_fields": "_none_", "docvalue_fields": [NUMBER]}
 
@@ -190,7 +197,7 @@ def all_conditions(query: DocumentQuery) -> list[DateCondition]:
 
 def joined_query(query: DocumentQuery, found: _Found) -> Query:
     """Return the query where the documents of each condition are known."""
-    return _query(query, lambda one, wanted: _joined(one, found[one]))
+    return _query(query, lambda one, wanted: _joined(query, one, found[one]))
 
 
 def superset_query(query: DocumentQuery, known: _Found) -> Query:
@@ -198,7 +205,7 @@ def superset_query(query: DocumentQuery, known: _Found) -> Query:
 
     def either(one: DateCondition, wanted: bool) -> Query:
         if one in known:
-            return _joined(one, known[one])
+            return _joined(query, one, known[one])
         return EVERYTHING if wanted else NOTHING
 
     return _query(query, either)
@@ -208,11 +215,15 @@ def _condition(node: DateRange) -> DateCondition:
     return DateCondition(((node.low, node.high),))
 
 
-def _joined(one: DateCondition, found: Collection[int]) -> Query:
+def _joined(query: DocumentQuery, one: DateCondition, found: Collection[int]) -> Query:
     if not found:
-        return one.own()
+        return _hidden(query).met(one, one.own())
     either = [one.own(), {"terms": {NUMBER: list(found)}}]
-    return {"bool": {"should": either, "minimum_should_match": 1}}
+    return _hidden(query).met(one, {"bool": {"should": either, "minimum_should_match": 1}})
+
+
+def _hidden(query: DocumentQuery) -> HiddenParts:
+    return query.hidden if isinstance(query, LinkedQuery) else NOTHING_HIDDEN
 
 
 def _query(query: DocumentQuery, join: _Joiner) -> Query:
@@ -225,7 +236,9 @@ def _query(query: DocumentQuery, join: _Joiner) -> Query:
     own = filter_condition(query)
     if own:
         filters.append(join(own, True))
-    return {"bool": {"must": [compiled], "filter": filters}} if filters else compiled
+    if filters:
+        compiled = {"bool": {"must": [compiled], "filter": filters}}
+    return _hidden(query).shown(compiled)
 
 
 def _with_links(query: DocumentQuery, join: Callable[[DateRange | Leaf, bool], Query]) -> Query:
@@ -240,13 +253,15 @@ def _joined_leaf(
 ) -> Query:
     if isinstance(node, DateRange):
         return {"constant_score": {"filter": join(_condition(node), wanted)}}
+    if node.field in CAPTURE_FIELDS:
+        return _hidden(query).own_shown(leaf_query(node))
     return query.leaves[node] if isinstance(query, LinkedQuery) else NOTHING
 
 
 def _dates_query(query: DocumentQuery, found: _Found) -> Query:
     """Return the query of the documents that meet the filters on dates of a question."""
     own = filter_condition(query)
-    return _joined(own, found[own]) if own else EVERYTHING
+    return _joined(query, own, found[own]) if own else EVERYTHING
 
 
 def _unique(lists: Iterable[list[DateCondition]]) -> list[DateCondition]:

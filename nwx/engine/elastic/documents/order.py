@@ -9,9 +9,13 @@ can put it behind the place that one of its dates gives it.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from nwx.engine.elastic import limits
 from nwx.engine.elastic.dates.indices import ElasticDatesIndices
 from nwx.engine.elastic.documents.compile import Query, digits_range
+from nwx.engine.elastic.documents.hidden_parts import NOTHING_HIDDEN, HiddenParts
+from nwx.engine.elastic.pages import numbers as numbers_of_hits
 from nwx.engine.elastic.pages import pages, search_page, within
 from nwx.engine.elastic.schema import NUMBER
 from nwx.engine.elastic.server import Body, Server
@@ -38,12 +42,18 @@ class DateOrder:
     """Documents by their oldest or their newest date."""
 
     def __init__(
-        self, server: Server, documents: str, dates: ElasticDatesIndices, sort: Sort
+        self,
+        server: Server,
+        documents: str,
+        dates: ElasticDatesIndices,
+        sort: Sort,
+        hidden: HiddenParts = NOTHING_HIDDEN,
     ) -> None:
         self._server = server
         self._documents = documents
         self._further = dates.further()
         self._newest = sort is Sort.NEWEST
+        self._hidden = hidden
 
     def body(self, fold: str, wanted: int) -> Body:
         """Return the part of a search that `first` goes on from."""
@@ -55,8 +65,13 @@ class DateOrder:
 
     def first(self, query: Query, fold: str, wanted: int, answer: Body) -> list[int]:
         """Return the numbers of the first `wanted` documents, one of each fold."""
+        partly = list(self._partly_hidden(query, fold, wanted))
+        if partly:
+            query = self._hidden.wholly_shown(query)
+            body = {"query": query, "track_total_hits": True, **self.body(fold, wanted)}
+            answer = search_page(self._server, self._documents, body)
         best = self._by_own_date(query, fold, wanted, answer)
-        candidates = {one.number: one for one in self._dated(best.candidates)}
+        candidates = {one.number: one for one in (*self._dated(best.candidates), *partly)}
         if not best.complete:
             for index, further in self._further:
                 among = Among(index, further, query, best.limit)
@@ -64,6 +79,25 @@ class DateOrder:
                     known = candidates.get(one.number, one)
                     candidates[one.number] = replace(one, date=self._first((one.date, known.date)))
         return [one.number for one in self._folded(candidates.values())][:wanted]
+
+    def _partly_hidden(self, query: Query, fold: str, wanted: int) -> Iterator[Candidate]:
+        """Give the first of the documents that have hidden dates, by those that are shown."""
+        numbers, dates = self._hidden.dates.in_order(newest=self._newest)
+        among = numbers_of_hits(self._server, self._documents, query) if len(numbers) else []
+        if among is not None:
+            here = np.isin(numbers, among)
+            numbers, dates = numbers[here], dates[here]
+        folds: set[int] = set()
+        for begin in range(0, len(numbers), limits.PAGE):
+            some = numbers[begin : begin + limits.PAGE].tolist()
+            known = dict(zip(some, dates[begin : begin + limits.PAGE].tolist(), strict=True))
+            body = {"query": within(query, some), "size": limits.PAGE, **_fields(fold)}
+            hits = search_page(self._server, self._documents, body)["hits"]["hits"]
+            for one in (_candidate(hit, fold) for hit in hits):
+                folds.add(one.fold)
+                yield replace(one, date=f"{known[one.number]:014}")
+            if len(folds) >= wanted:
+                return
 
     def _by_own_date(self, query: Query, fold: str, wanted: int, answer: Body) -> "_Best":
         candidates = [_candidate(hit, fold) for hit in answer["hits"]["hits"]]

@@ -10,9 +10,12 @@ from nwx.engine.elastic.dates.indices import ElasticDatesIndices
 from nwx.engine.elastic.documents.compile import EVERYTHING, Query
 from nwx.engine.elastic.documents.counts import FacetCounts
 from nwx.engine.elastic.documents.facet_filters import flat, terms_of, total_without
+from nwx.engine.elastic.documents.hidden_parts import NOTHING_HIDDEN, HiddenParts
+from nwx.engine.elastic.documents.hidden_reader import HiddenReader
 from nwx.engine.elastic.documents.hits import SOURCE, Highlighting, to_hit
 from nwx.engine.elastic.documents.join import Join, Resolved, superset_query
 from nwx.engine.elastic.documents.order import DateOrder
+from nwx.engine.elastic.inlinks.linked_query import LinkedQuery
 from nwx.engine.elastic.inlinks.linked_search import (
     LinkedSearch,
     LinkedSearches,
@@ -60,6 +63,7 @@ class Searching:
         self._documents = schema.name(IndexName.DOCUMENTS)
         self._join = Join(server, schema, dates)
         self._facets = FacetCounts(server, schema, dates)
+        self._hidden = HiddenReader(server, schema, dates)
 
     def search(self, question: Question) -> SearchResult:
         """Answer a question, as `Engine.search` does."""
@@ -78,10 +82,10 @@ class Searching:
     def _search(self, question: Question) -> SearchResult:
         started = time.perf_counter()
         facets = facet_fields(question)
-        links = self._links.search(resolve(question))
+        links = self._linked(question)
         query = links.query
         by_date = _date_order(question, links)
-        order = DateOrder(self._server, self._documents, self._dates, by_date) if by_date else None
+        order = self._date_order(by_date, query) if by_date else None
         resolved = self._resolved(question, query, order.own_sort() if order else _RELEVANCE)
         highlighting = Highlighting(query.tree)
         answer = self._ask(question, resolved, highlighting, order, links)
@@ -93,7 +97,7 @@ class Searching:
         folded = self._folded(question, resolved, answer, hits)
         documents = Total(answer["hits"]["total"]["value"])
         counted = self._facet_values(question, query, resolved, answer)
-        found = self._hits(hits, _FOLDS[question.collapse], folded, highlighting)
+        found = self._hits(hits, _FOLDS[question.collapse], folded, highlighting, query.hidden)
         return SearchResult(
             total=folded.total if resolved.whole else _at_least(folded.total),
             documents=documents if resolved.whole else _at_least(documents),
@@ -102,33 +106,41 @@ class Searching:
             took_ms=(time.perf_counter() - started) * 1000,
         )
 
+    def _linked(self, question: Question) -> LinkedSearch:
+        """Return a question with what links add to it, and what is hidden leaves out."""
+        return self._links.search(resolve(question), self._hidden.read(question.hidden))
+
+    def _date_order(self, sort: Sort, query: LinkedQuery) -> DateOrder:
+        return DateOrder(self._server, self._documents, self._dates, sort, query.hidden)
+
     def _resolved(self, question: Question, query: DocumentQuery, sort: list[Body]) -> Resolved:
         apart = _filtered_facets(question, query)
         found = self._join.resolve_apart(query, apart) if apart else None
         return found or self._join.resolve(query, sort, question.offset + question.limit)
 
     def _facet_values(
-        self, question: Question, query: DocumentQuery, resolved: Resolved, answer: Body
+        self, question: Question, query: LinkedQuery, resolved: Resolved, answer: Body
     ) -> dict[str, tuple[FacetValue, ...]]:
         """Return the facets, those that leave out their own filter too."""
         apart = _filtered_facets(question, query)
         found = flat(answer.get("aggregations", {}))
         size, total = question.facet_size, answer["hits"]["total"]["value"]
+        read = partial(self._facets.read, hidden=query.hidden)
         if resolved.apart is None:
             usual = [facet for facet in facet_fields(question) if facet not in apart]
-            counted = dict(self._facets.read(usual, size, found, resolved.query, total))
+            counted = dict(read(usual, size, found, resolved.query, total))
             for facet in apart:
                 counted |= self._facet_without(query.without(facet), facet, size)
             return counted
         usual = [facet for facet in facet_fields(question) if facet not in resolved.counted]
-        counted = dict(self._facets.read(usual, size, found, resolved.query, total))
+        counted = dict(read(usual, size, found, resolved.query, total))
         for facet, counting in resolved.counted.items():
             total = total_without(facet, answer["aggregations"])
-            counted |= self._facets.read([facet], size, found, counting, total)
+            counted |= read([facet], size, found, counting, total)
         return counted
 
     def _facet_without(
-        self, query: DocumentQuery, facet: str, size: int
+        self, query: LinkedQuery, facet: str, size: int
     ) -> Mapping[str, tuple[FacetValue, ...]]:
         """Return a facet of other documents than those of the result, by a search of its own."""
         resolved = self._join.resolve(query, _BY_ID, 0)
@@ -136,7 +148,8 @@ class Searching:
         body["aggs"] = terms_of([facet], size)
         answer = search_page(self._server, self._documents, body)
         total = answer["hits"]["total"]["value"]
-        return self._facets.read([facet], size, answer["aggregations"], resolved.query, total)
+        found = answer["aggregations"]
+        return self._facets.read([facet], size, found, resolved.query, total, query.hidden)
 
     def _ask(
         self,
@@ -197,7 +210,9 @@ class Searching:
             return {one.number: one for one in ranked}
         first = partial(order.first, query, fold, answer=answer)
         if question.sort is Sort.INLINKS and links.table:
-            by_links = InlinkOrder(self._server, self._documents, self._dates, links.table)
+            by_links = InlinkOrder(
+                self._server, self._documents, self._dates, links.table, links.query.hidden
+            )
             total = answer["hits"]["total"]["value"]
             numbers = by_links.first(query, fold, wanted, total, first)
         else:
@@ -215,7 +230,9 @@ class Searching:
         if not numbers:
             return []
         inside = {"terms": {NUMBER: list(numbers)}}
-        words = superset_query(replace(links.query, found=(), filters={}), {})
+        # They are known to be shown, and what is hidden may be long.
+        plain = replace(links.query, found=(), filters={}, hidden=NOTHING_HIDDEN)
+        words = superset_query(plain, {})
         body: Body = {"query": {"bool": {"should": [words], "filter": [inside]}}}
         body |= {"size": len(numbers), **self._page(question, highlighting)}
         found = search_page(self._server, self._documents, body)["hits"]["hits"]
@@ -223,12 +240,21 @@ class Searching:
         return [by_number[number] for number in numbers if number in by_number]
 
     def _hits(
-        self, hits: Sequence[Body], fold: str, folded: Folded, highlighting: Highlighting
+        self,
+        hits: Sequence[Body],
+        fold: str,
+        folded: Folded,
+        highlighting: Highlighting,
+        hidden: HiddenParts,
     ) -> tuple[Hit, ...]:
         dates = self._dates.read([hit["_source"]["id"] for hit in hits])
         return tuple(
             to_hit(
-                hit, dates, folded.versions.get(hit["fields"][fold][0], 1), highlighting.pieces(hit)
+                hit,
+                dates,
+                hidden,
+                folded.versions.get(hit["fields"][fold][0], 1),
+                highlighting.pieces(hit),
             )
             for hit in hits
         )
@@ -269,20 +295,20 @@ class Searching:
             raise
 
     def _scroll(self, question: Question) -> Iterator[Hit]:
-        query = self._links.search(resolve(question)).query
+        query = self._linked(question).query
         resolved = self._join.resolve(query, _BY_ID, 0)
         if not resolved.whole:
             for numbers in self._join.walk(query, _BY_ID):
-                yield from self._stream(within(EVERYTHING, numbers))
+                yield from self._stream(within(EVERYTHING, numbers), query.hidden)
         else:
-            yield from self._stream(resolved.query)
+            yield from self._stream(resolved.query, query.hidden)
 
-    def _stream(self, query: Query) -> Iterator[Hit]:
+    def _stream(self, query: Query, hidden: HiddenParts) -> Iterator[Hit]:
         body = {"query": query, "_source": SOURCE, "track_scores": True}
         for page in pages(self._server, self._documents, body, _BY_ID):
             dates = self._dates.read([hit["_source"]["id"] for hit in page])
             for hit in page:
-                yield to_hit(hit, dates)
+                yield to_hit(hit, dates, hidden)
 
 
 def _date_order(question: Question, links: LinkedSearch) -> Sort | None:

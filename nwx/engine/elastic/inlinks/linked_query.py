@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nwx.engine.elastic.documents.compile import NOTHING, Query
+from nwx.engine.elastic.documents.hidden_parts import NOTHING_HIDDEN, HiddenParts
 from nwx.query.leaves import Leaf
 from nwx.query.question import DocumentQuery
 from nwx.query.tree import All, Node
@@ -26,12 +27,14 @@ class LinkedQuery(DocumentQuery):
     `leaves` has the queries of the leaves that are joined from inlinks.
     Documents of the URLs of `found` are in where they meet `rest`.
     All scores of the documents' own words are equal unless `scored`.
+    What is `hidden` is left out.
     """
 
     leaves: Mapping[Leaf, Query] = field(default_factory=dict)
     found: tuple[ScoredUrls, ...] = ()
     rest: Node = field(default_factory=All)
     scored: bool = True
+    hidden: HiddenParts = NOTHING_HIDDEN
 
     def with_found(self, words: Query, rest: Query) -> Query:
         """Return the query of documents that match by their words or were found by links."""

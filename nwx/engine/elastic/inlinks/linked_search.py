@@ -18,6 +18,7 @@ from nwx.engine.anchors.scores import (
 from nwx.engine.anchors.store import AnchorBlobs
 from nwx.engine.anchors.table import NO_TARGET, AnchorTable
 from nwx.engine.elastic.documents.compile import Query
+from nwx.engine.elastic.documents.hidden_parts import HiddenParts
 from nwx.engine.elastic.inlinks.linked_query import LinkedQuery, ScoredUrls, urls_query
 from nwx.engine.elastic.schema import NUMBER
 from nwx.engine.elastic.server import Body, Server, quoted
@@ -88,8 +89,8 @@ class LinkedSearches:
         self._weights = weights
         self._words = ServerWords(server, documents)
 
-    def search(self, query: DocumentQuery) -> "LinkedSearch":
-        """Return what links do in a search."""
+    def search(self, query: DocumentQuery, hidden: HiddenParts) -> "LinkedSearch":
+        """Return what links do in a search that leaves out what is hidden."""
         table = self._blobs.table()
         ranking = None
         if table is not None:
@@ -98,7 +99,7 @@ class LinkedSearches:
                 wanted = [leaf.text for leaf in leaves if leaf.field in ("", ANCHOR)]
                 self._words.read(wanted)
             ranking = LinkRanking(table, self._weights, self._words.tokens, self._words.fold)
-        return LinkedSearch(query, table, ranking, ranks=self._weights.are_set)
+        return LinkedSearch(query, table, ranking, hidden, ranks=self._weights.are_set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,7 @@ class LinkedSearch:
         query: DocumentQuery,
         table: AnchorTable | None,
         ranking: LinkRanking | None,
+        hidden: HiddenParts,
         *,
         ranks: bool,
     ) -> None:
@@ -140,6 +142,7 @@ class LinkedSearch:
             ),
             rest=query.tree if self._found is None else self._found.rest,
             scored=has_scores(query.tree),
+            hidden=hidden,
         )
 
     def _urlkeys(self, targets: Sequence[int]) -> list[str]:

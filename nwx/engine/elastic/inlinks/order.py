@@ -8,6 +8,7 @@ from nwx.engine.anchors.table import AnchorTable, TargetNumbers
 from nwx.engine.elastic import limits
 from nwx.engine.elastic.dates.indices import ElasticDatesIndices
 from nwx.engine.elastic.documents.compile import Query
+from nwx.engine.elastic.documents.hidden_parts import HiddenParts
 from nwx.engine.elastic.inlinks.linked_query import urls_query
 from nwx.engine.elastic.inlinks.linked_search import most_linked
 from nwx.engine.elastic.pages import pages
@@ -35,12 +36,18 @@ class InlinkOrder:
     """Documents by how many pages link to them, equal ones newest first, then by id."""
 
     def __init__(
-        self, server: Server, documents: str, dates: ElasticDatesIndices, table: AnchorTable
+        self,
+        server: Server,
+        documents: str,
+        dates: ElasticDatesIndices,
+        table: AnchorTable,
+        hidden: HiddenParts,
     ) -> None:
         self._server = server
         self._documents = documents
         self._dates = dates
         self._table = table
+        self._hidden = hidden
 
     def first(
         self, query: Query, fold: str, wanted: int, total: int, newest: NewestFirst
@@ -88,7 +95,10 @@ class InlinkOrder:
         found = list(found)
         dates = self._dates.read([one.id for one in found])
         newest = {
-            one.id: max([one.date, *(time for time, _ in dates[one.id].seen)])
+            one.id: max(
+                (time for time, _ in self._hidden.seen(one.id, dates[one.id].seen)),
+                default=one.date,
+            )
             if one.id in dates
             else one.date
             for one in found
