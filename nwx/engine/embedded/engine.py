@@ -193,7 +193,8 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
 
         view = self._viewer.view()
         with self._folder.our_errors():
-            return search.search_documents(view, question, self._links(view))
+            links = self._links(view)
+            return search.search_documents(view.without(question.hidden), question, links)
 
     def scroll(self, question: Question) -> Iterator[Hit]:
         """Stream every hit of a question, in no order, without snippets."""
@@ -201,7 +202,8 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
 
         view = self._viewer.view()
         with self._folder.our_errors():
-            yield from search.scroll_documents(view, question, self._links(view))
+            links = self._links(view)
+            yield from search.scroll_documents(view.without(question.hidden), question, links)
 
     def _links(self, view: "ArchiveView") -> "LinkedSearch":
         from nwx.engine.anchors.store import AnchorBlobs

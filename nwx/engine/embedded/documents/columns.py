@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -33,28 +33,51 @@ Others = Callable[[int, dict[str, int]], Sequence[Seen]]
 class DocumentColumns:
     """Documents and dates of one moment."""
 
+    entries: int
+    seen: Seen
+    timestamps: Ints
+
     def __init__(
         self,
-        db: sqlite3.Connection,
         stored: StoredColumns,
-        before: "DocumentColumns | None" = None,
-        others: Others | None = None,
+        collections: dict[str, int],
+        labels: Mapping[str, list[str]],
     ) -> None:
         self.stored = stored
         self.size = stored.size
-        self.entries = count_rows(db, IndexName.DOCUMENTS)
-        self.collections = {name: code for code, name in db.execute("SELECT * FROM collections")}
-        seen = Seen(stored.seen_nums, stored.timestamps, stored.collections)
-        further = others(self.size, self.collections) if others is not None else ()
-        self._seen = merged_date_columns([seen, *further]) if further else seen
-        self._derived: Mapping[str, Any] = {} if further else stored.derived
-        self.timestamps = self._seen.timestamps
+        self.collections = collections
         self.is_document: Bools = stored.documents["url_group"] > 0
-        self.labels = _labels(db, before)
+        self.labels = labels
         self._totals: dict[str, tuple[Ints, Ints]] = {}
         self._values: dict[str, Mapping[str, int]] = {}
         self._combined: LRUCache[tuple[str, ...], Ints] = LRUCache(_KEPT)
         self._guard = threading.Lock()
+
+    @classmethod
+    def read(
+        cls,
+        db: sqlite3.Connection,
+        stored: StoredColumns,
+        before: "DocumentColumns | None" = None,
+        others: Others | None = None,
+    ) -> Self:
+        """Return the columns of an archive; what is known of those `before` is not read again."""
+        collections = {name: code for code, name in db.execute("SELECT * FROM collections")}
+        columns = cls(stored, collections, _labels(db, before))
+        columns.entries = count_rows(db, IndexName.DOCUMENTS)
+        seen = Seen(stored.seen_nums, stored.timestamps, stored.collections)
+        further = others(columns.size, collections) if others is not None else ()
+        if further:
+            columns.take_dates(merged_date_columns([seen, *further]))
+        else:
+            columns.take_dates(seen, stored.derived)
+        return columns
+
+    def take_dates(self, seen: Seen, derived: Mapping[str, Any] | None = None) -> None:
+        """Set the dates, and what was computed from them before."""
+        self.seen = seen
+        self.timestamps = seen.timestamps
+        self._derived: Mapping[str, Any] = derived or {}
 
     def folds(self, collapse: Collapse) -> Folds | None:
         """Return what folds documents, None where nothing is to be folded."""
@@ -130,7 +153,7 @@ class DocumentColumns:
         """Where the dates of each begin."""
         starts: Ints | None = self._derived.get("starts")
         if starts is None:
-            sizes = np.bincount(self._seen.nums, minlength=self.size)
+            sizes = np.bincount(self.seen.nums, minlength=self.size)
             starts = np.append(0, np.cumsum(sizes))
         return starts
 
@@ -158,14 +181,14 @@ class DocumentColumns:
         """The years of each."""
         if self._derived:
             return Sets.from_arrays(self._derived, "years")
-        return Sets.of(self._seen.nums, self.timestamps // 10**10, self.size)
+        return Sets.of(self.seen.nums, self.timestamps // 10**10, self.size)
 
     @cached_property
     def seen_collections(self) -> Sets:
         """The codes of the collections of each."""
         if self._derived:
             return Sets.from_arrays(self._derived, "collections")
-        return Sets.of(self._seen.nums, self._seen.collections, self.size)
+        return Sets.of(self.seen.nums, self.seen.collections, self.size)
 
     def derived(self) -> dict[str, npt.NDArray[Any]]:
         """Return what is computed from the dates of the archive's own index, to be kept."""
@@ -186,9 +209,9 @@ class DocumentColumns:
                 fits |= (self.timestamps >= low) & (self.timestamps <= high)
         if collections:
             codes = [self.collections[name] for name in collections if name in self.collections]
-            fits &= np.isin(self._seen.collections, codes)
+            fits &= np.isin(self.seen.collections, codes)
         found = np.zeros(self.size, dtype=bool)
-        found[self._seen.nums[fits]] = True
+        found[self.seen.nums[fits]] = True
         return found
 
     def dates(self, num: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -197,14 +220,14 @@ class DocumentColumns:
         names = self.collection_names
         return (
             tuple(f"{number:014}" for number in dict.fromkeys(self.timestamps[run].tolist())),
-            tuple(sorted({names[code] for code in self._seen.collections[run].tolist()})),
+            tuple(sorted({names[code] for code in self.seen.collections[run].tolist()})),
         )
 
-    def seen(self, num: int) -> list[tuple[str, str]]:
+    def seen_pairs(self, num: int) -> list[tuple[str, str]]:
         """Return the dates of a document, pairs of timestamp and collection."""
         run = slice(self._starts[num], self._starts[num + 1])
         names = self.collection_names
-        times, codes = self.timestamps[run].tolist(), self._seen.collections[run].tolist()
+        times, codes = self.timestamps[run].tolist(), self.seen.collections[run].tolist()
         return sorted((f"{time:014}", names[code]) for time, code in zip(times, codes, strict=True))
 
     @cached_property
@@ -214,7 +237,7 @@ class DocumentColumns:
         for name, code in self.collections.items():
             digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
             hashes[code] = int.from_bytes(digest, "big")
-        marks = self.timestamps.astype(np.uint64) * _SPREAD + hashes[self._seen.collections]
+        marks = self.timestamps.astype(np.uint64) * _SPREAD + hashes[self.seen.collections]
         marks = (marks ^ marks >> np.uint64(29)) * _SPREAD
         sums = np.append(np.zeros(1, dtype=np.uint64), np.cumsum(marks))
         found: npt.NDArray[np.uint64] = sums[self._starts[1:]] - sums[self._starts[:-1]]
@@ -232,7 +255,7 @@ def keep_columns(file: Path, db: sqlite3.Connection) -> None:
 
 
 def _derived(db: sqlite3.Connection, stored: StoredColumns) -> dict[str, npt.NDArray[Any]]:
-    return DocumentColumns(db, stored).derived()
+    return DocumentColumns.read(db, stored).derived()
 
 
 def _labels(db: sqlite3.Connection, before: "DocumentColumns | None") -> dict[str, list[str]]:

@@ -162,8 +162,9 @@ def _find(
     numbers = narrow_facets(view.columns, nums, query, apart, dated)
     if dated is not None:
         allowed = dated if allowed is None else allowed & dated
-    elif allowed is None and view.searcher.num_docs != view.columns.entries:
-        allowed = view.columns.is_document
+    if view.searcher.num_docs != view.columns.entries:
+        there = view.columns.is_document
+        allowed = there if allowed is None else allowed & there
     whole, own_filters = all_of([ranked, *filters.values()]), tuple(filters.values())
     best = steps(node, own_filters, view.searcher, len(numbers.nums))
     return _Found(whole, numbers, allowed, scored, best, anchors, by_words)

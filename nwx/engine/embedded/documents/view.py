@@ -21,6 +21,7 @@ from nwx.engine.embedded.documents.matches.word_sets import (
     numbers_of,
     words_in,
 )
+from nwx.engine.embedded.documents.restricted_columns import RestrictedColumns
 from nwx.engine.embedded.documents.searcher import DocumentSearcher, ReadIndex
 from nwx.engine.embedded.documents.stored_columns import (
     Ints,
@@ -31,9 +32,13 @@ from nwx.engine.embedded.documents.stored_columns import (
 from nwx.engine.embedded.documents.tantivy_index import NUM, nums_query, schema
 from nwx.engine.embedded.folder import Folder
 from nwx.model import Dates
+from nwx.query.hidden import HiddenDocuments
 from nwx.query.tree import Node
 
 _KEPT = 64
+_VIEWERS = 8
+"""So many classes of viewers have columns of their own at once."""
+
 _FEW = 16_384
 """Up to so many numbers are listed in the search that counts them."""
 
@@ -47,6 +52,18 @@ class ArchiveView:
         self._large: LRUCache[Hashable, Bits] = LRUCache(_KEPT)
         self._guard = threading.Lock()
         self._words = WordSets(self._having, self.all_nums(), columns.size)
+        self._restricted: LRUCache[str, ArchiveView] = LRUCache(_VIEWERS)
+
+    def without(self, hidden: HiddenDocuments) -> "ArchiveView":
+        """Return the view as if hidden documents and dates were not there."""
+        if not hidden:
+            return self
+        with self._guard:
+            found = self._restricted.get(hidden.key)
+            if found is None:
+                found = ArchiveView(self.searcher, RestrictedColumns(self.columns, hidden))
+                self._restricted[hidden.key] = found
+            return found
 
     def take_words(self, before: "ArchiveView", changed: Ints) -> None:
         """Keep the sets of words of an earlier view; `changed` were written since, none deleted."""
@@ -167,7 +184,7 @@ class ArchiveViews:
             known = before.columns.stored if before else load_columns_file(self._folder.columns, db)
             self._attached.look(db)
             changed = changed_numbers(db, before.columns.stored) if before else None
-            columns = DocumentColumns(
+            columns = DocumentColumns.read(
                 db, read_columns(db, known), before.columns if before else None, self._attached.read
             )
         finally:

@@ -63,7 +63,7 @@ def _documents(view: ArchiveView, nums: Sequence[int]) -> Iterator[LinkingDocume
             links.links,
             _filled(links.links_text, count, ""),
             _filled(links.links_kind, count, "a"),
-            view.columns.seen(num),
+            view.columns.seen_pairs(num),
         )
 
 

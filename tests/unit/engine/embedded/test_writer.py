@@ -340,7 +340,7 @@ def test_columns_read_bit_by_bit_are_those_read_at_once(folder: Path) -> None:
             engine.refresh()
             step = reader._viewer.view().columns
             with closing(connect(folder / "archive.sqlite", read_only=True)) as db:
-                whole = DocumentColumns(db, stored_columns.read_columns(db, None))
+                whole = DocumentColumns.read(db, stored_columns.read_columns(db, None))
             assert_equal(step, whole)
         assert numbers(reader) == list(range(6))
 
@@ -376,7 +376,7 @@ def test_kept_columns_are_those_of_the_database(folder: Path, harm: str | None) 
         columns = reader._viewer.view().columns
         with closing(connect(folder / "archive.sqlite", read_only=True)) as db:
             assert (stored_columns.load_columns_file(kept, db) is None) == (harm is not None)
-            assert_equal(columns, DocumentColumns(db, stored_columns.read_columns(db, None)))
+            assert_equal(columns, DocumentColumns.read(db, stored_columns.read_columns(db, None)))
         assert numbers(reader) == [n for n in range(90) if n != 3]
 
 

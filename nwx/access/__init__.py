@@ -1,0 +1,1 @@
+"""The archive as a viewer may see it."""

@@ -1,0 +1,184 @@
+"""The documents and dates that a viewer may not see, found by the captures that rules are about."""
+
+import json
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from nwx.access.hidden_spans import hidden_spans, in_spans
+from nwx.access.visible_dates import VisibleDates
+from nwx.engine.access.decisions import Decisions
+from nwx.engine.base import Engine
+from nwx.errors import EngineError, StaleMarkError
+from nwx.keys import capture_id, document_id, document_key
+from nwx.model import IndexName
+from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments, HiddenSpan
+
+_AT_ONCE = 1_000
+_STATE = "hidden-documents"
+_FORMAT = 1
+
+_Subject = tuple[str, str, str, str, str, str, int]
+"""Urlkey, URL, digest, collection, file, timestamp and offset of a capture."""
+
+
+class HiddenDocumentSet:
+    """What decisions hide of the documents of an archive, kept up with its captures.
+
+    Threads may share it. With `keeps_state` it is kept in the archive too,
+    so that the next process need not look at all captures again.
+    """
+
+    def __init__(self, engine: Engine, decisions: Decisions, *, keeps_state: bool = False) -> None:
+        self._engine = engine
+        self._decisions = decisions
+        self._dates = VisibleDates(engine, decisions)
+        self._keeps_state = keeps_state
+        self._guard = threading.Lock()
+        self._mark: str | None = None
+        self._hidden = NONE_HIDDEN
+        self._looked_at = self._hidden_captures = 0
+
+    def captures(self) -> int:
+        """Return how many captures are hidden."""
+        if self._decisions.hides_nothing:
+            return 0
+        self.current()
+        with self._guard:
+            if self._engine.count(IndexName.CAPTURES) != self._looked_at:
+                # Some were deleted since they were counted.
+                deque(self._candidates(self._all_captures(), ()), maxlen=0)
+            return self._hidden_captures
+
+    def current(self) -> HiddenDocuments:
+        """Return what is hidden of the documents of now."""
+        if self._decisions.hides_nothing:
+            return NONE_HIDDEN
+        mark = self._engine.capture_mark()
+        with self._guard:
+            if self._mark != mark:
+                self._hidden = self._updated(mark)
+                self._mark = mark
+            return self._hidden
+
+    def _updated(self, mark: str) -> HiddenDocuments:
+        known, since = self._hidden, self._mark
+        if since is None and (stored := self._stored()):
+            since, known = stored
+            if since == mark:
+                return known
+        spans = hidden_spans(self._decisions, self._engine.collections())
+        if since is not None and spans == known.spans:
+            try:
+                ids = self._candidates(self._new_captures(since, mark), spans)
+                return self._kept(mark, self._with(mark, known, spans, ids))
+            except StaleMarkError:
+                pass
+        ids = self._candidates(self._all_captures(), spans)
+        return self._kept(mark, self._with(mark, NONE_HIDDEN, spans, ids))
+
+    def _all_captures(self) -> Iterator[_Subject]:
+        self._looked_at = self._hidden_captures = 0
+        for some in self._engine.facet_store().capture_rows():
+            for row in some.rows:
+                timestamp, url, digest = row[0], row[1], row[2]
+                urlkey, collection, source_file, offset = row[10], row[11], row[12], row[13]
+                yield urlkey, url, digest, collection, source_file, timestamp, offset
+
+    def _new_captures(self, since: str, until: str) -> Iterator[_Subject]:
+        for one, _ in self._engine.captures_since(since, until):
+            yield (
+                one.urlkey,
+                one.url,
+                one.digest,
+                one.collection,
+                one.source_file,
+                one.timestamp,
+                one.source_file_offset,
+            )
+
+    def _candidates(
+        self, captures: Iterable[_Subject], spans: tuple[HiddenSpan, ...]
+    ) -> Iterator[str]:
+        """Yield the ids of the documents of captures of which spans do not tell all."""
+        hides = self._decisions.hides_values
+        for urlkey, url, digest, collection, source_file, timestamp, offset in captures:
+            hidden = hides(urlkey, url, digest or "", collection, source_file, timestamp)
+            self._looked_at += 1
+            self._hidden_captures += hidden
+            if digest and hidden != in_spans(spans, timestamp, collection):
+                key = document_key(url, digest)
+                yield document_id(key)
+                # That of a document which the capture has for itself.
+                yield document_id(f"{key} {capture_id(collection, source_file, offset)}")
+
+    def _with(
+        self,
+        mark: str,
+        known: HiddenDocuments,
+        spans: tuple[HiddenSpan, ...],
+        ids: Iterator[str],
+    ) -> HiddenDocuments:
+        """Return what is hidden, with some documents looked at anew."""
+        documents, dates, apart = set(known.documents), dict(known.dates), set(known.apart)
+        changed = not known.key
+        while some := set(islice(ids, _AT_ONCE)):
+            for id, found in self._engine.dates(list(some)).items():
+                changed = True
+                hidden = self._dates.hidden(id, found)
+                documents.discard(id)
+                dates.pop(id, None)
+                if len(hidden) == len(set(found.seen)):
+                    documents.add(id)
+                elif hidden:
+                    dates[id] = hidden
+                elif spans:
+                    apart.add(id)
+        if not changed:
+            return known
+        key = f"{self._decisions.key} {mark}"
+        return HiddenDocuments(key, frozenset(documents), dates, spans, frozenset(apart))
+
+    def _stored(self) -> tuple[str, HiddenDocuments] | None:
+        """Return what another process kept of the same rules, and its mark."""
+        state = self._engine.access_index().state(_STATE) if self._keeps_state else None
+        if not state:
+            return None
+        try:
+            known = json.loads(state)
+            if [known["format"], known["decisions"]] != [_FORMAT, self._decisions.key]:
+                return None
+            self._looked_at, self._hidden_captures = map(int, known["counts"])
+            dates = {
+                id: frozenset((timestamp, collection) for timestamp, collection in seen)
+                for id, seen in known["dates"].items()
+            }
+            return known["mark"], HiddenDocuments(
+                known["key"],
+                frozenset(known["documents"]),
+                dates,
+                tuple(HiddenSpan(*span) for span in known["spans"]),
+                frozenset(known["apart"]),
+            )
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return None
+
+    def _kept(self, mark: str, hidden: HiddenDocuments) -> HiddenDocuments:
+        if self._keeps_state:
+            state = {
+                "format": _FORMAT,
+                "counts": [self._looked_at, self._hidden_captures],
+                "decisions": self._decisions.key,
+                "mark": mark,
+                "key": hidden.key,
+                "documents": sorted(hidden.documents),
+                "dates": {id: sorted(seen) for id, seen in sorted(hidden.dates.items())},
+                "spans": hidden.spans,
+                "apart": sorted(hidden.apart),
+            }
+            try:
+                self._engine.access_index().put_state(_STATE, json.dumps(state).encode())
+            except EngineError:
+                self._keeps_state = False  # opened for reading only, or another writes now
+        return hidden

@@ -1,0 +1,145 @@
+"""The captures that a viewer may see, in the order of a CDX and by their digests."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from nwx.access.visible_rows import visible_blocks, visible_rows
+from nwx.cdx.rows import CdxRow
+from nwx.engine.access.decisions import Decision, Decisions
+from nwx.engine.base import Engine
+from nwx.engine.spans import CdxBlock, CdxLineForm, CdxSpan, KeysAtTime, nearest_captures
+from nwx.errors import EngineError
+from nwx.model import Capture
+
+_BEHIND = chr(0x10FFFF)
+
+
+class RestrictedCaptures:
+    """What a viewer may see of the captures of an engine."""
+
+    _engine: Engine
+    _decisions: Decisions
+
+    def captures(self, urlkey: str, end: str | None = None) -> Iterator[Capture]:
+        """Stream the visible captures of a span."""
+        return self._visible(self._engine.captures(urlkey, end), urlkey, end)
+
+    def captures_by_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
+        """Stream the visible captures that hold a payload of this digest, the newest first."""
+        return (
+            one
+            for one in self._engine.captures_by_digest(digest, urlkey)
+            if not self._decisions.hides(one)
+        )
+
+    def statuses(self, urlkeys: Sequence[str]) -> dict[str, int]:
+        """Return the lowest status code of the visible captures of each of these urlkeys."""
+        found = self._engine.statuses(urlkeys)
+        for key in [one for one in found if self._decisions.touches(one)]:
+            codes = [one.status_code or 0 for one in self.captures(key)]
+            if codes:
+                found[key] = min(codes)
+            else:
+                del found[key]
+        return found
+
+    def captures_near(self, asked: Sequence[KeysAtTime], most: int) -> list[list[Capture]]:
+        """Return for each of the questions the visible captures, nearest in time first."""
+        answers = self._engine.captures_near(asked, most)
+        for place, (question, found) in enumerate(zip(asked, answers, strict=True)):
+            if any(map(self._decisions.hides, found)):
+                captures = (one for key in question.urlkeys for one in self.captures(key))
+                answers[place] = nearest_captures(captures, question.timestamp, most)
+        return answers
+
+    def has_keys(self, starts: Sequence[str]) -> bool:
+        """Tell whether any visible capture has a urlkey that begins with one of these texts."""
+        there = [start for start in starts if self._engine.has_keys([start])]
+        return any(
+            not self._decisions.touches(start, start + _BEHIND)
+            or next(self.captures(start, start + _BEHIND), None) is not None
+            for start in there
+        )
+
+    def cdx_rows(self, span: CdxSpan) -> Iterator[CdxRow]:
+        """Stream the visible captures of a span as rows of a CDX, in its order."""
+        rows = self._engine.cdx_rows(span)
+        return visible_rows(rows, self._decisions) if self._touches(span) else rows
+
+    def cdx_blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterator[CdxBlock] | None:
+        """Stream the same captures as lines, where no rule is about captures of the span."""
+        if not self._touches(span):
+            return self._engine.cdx_blocks(span, form)
+        return visible_blocks(self._engine, self._decisions, span, form)
+
+    def cdx_marks(self, span: CdxSpan, every: int) -> Iterator[str]:
+        """Stream the places of the first of every so many visible captures of a span."""
+        if not self._touches(span):
+            yield from self._engine.cdx_marks(span, every)
+            return
+        for number, row in enumerate(self.cdx_rows(span)):
+            if not number % every:
+                yield f"{row.urlkey} {row.timestamp}"
+
+    def collections(self) -> list[str]:
+        """Return the names of the collections with captures that a viewer may see."""
+        return [name for name in self._engine.collections() if self._shows_some(name)]
+
+    def _shows_some(self, collection: str) -> bool:
+        if not self._hides_some(collection):
+            return True
+        captures = self._engine.captures_since("", collection=collection)
+        return any(not self._decisions.hides(capture) for capture, _ in captures)
+
+    def _hides_some(self, collection: str) -> bool:
+        """Tell whether a rule may hide all of a collection."""
+        return any(
+            rule.scope.collection in ("", collection) for rule in self._decisions.restricting
+        )
+
+    def url_decisions(self, urlkey: str, timestamp: str = "") -> Iterator[Decision]:
+        """Stream what holds for each capture of a urlkey, or for those of a moment, hidden or not.
+
+        A part of a timestamp is any moment that begins so.
+        """
+        if self._decisions.touches(urlkey):
+            for capture in self._engine.captures(urlkey):
+                if capture.timestamp.startswith(timestamp):
+                    yield self._decisions.decide(capture)
+
+    def capture_mark(self) -> str:
+        """Return the mark behind all captures that are stored until now."""
+        return self._engine.capture_mark()
+
+    def captures_since(
+        self, mark: str, until: str = "", collection: str = ""
+    ) -> Iterator[tuple[Capture, str]]:
+        """Stream the visible captures stored after a mark, each with the mark behind it."""
+        for capture, behind in self._engine.captures_since(mark, until, collection):
+            if not self._decisions.hides(capture):
+                yield capture, behind
+
+    def load_captures(self, batches: Iterable[Sequence[Capture]]) -> int:
+        """Raise EngineError: who sees a part of an archive does not write to it."""
+        raise reading_only()
+
+    def unload_captures(self, ids: Iterable[str]) -> int:
+        """Raise EngineError: who sees a part of an archive does not write to it."""
+        raise reading_only()
+
+    def _visible(
+        self, captures: Iterator[Capture], urlkey: str, end: str | None
+    ) -> Iterator[Capture]:
+        if not self._decisions.touches(urlkey, end):
+            return captures
+        return (one for one in captures if not self._decisions.hides(one))
+
+    def _touches(self, span: CdxSpan) -> bool:
+        first, _, last, until = span.bounds()
+        if " " in span.start and last in (first, f"{first}!"):
+            return self._decisions.touches(first)
+        return self._decisions.touches(first, f"{last}!" if until else last)
+
+
+def reading_only() -> EngineError:
+    """Return the error of who writes to an engine that shows a part of an archive."""
+    return EngineError("an archive that is seen with access rules is open for reading only")

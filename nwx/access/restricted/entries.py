@@ -1,0 +1,64 @@
+"""The entries of indices that a viewer may see."""
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from nwx.engine.access.decisions import Decisions
+from nwx.engine.base import Engine
+from nwx.engine.entries import dates_entry, dates_from_entry, document_entry
+from nwx.model import IndexName
+
+_AT_ONCE = 500
+
+_Entry = Mapping[str, Any]
+
+
+def visible_entries(
+    restricted: Engine, engine: Engine, decisions: Decisions, index: IndexName
+) -> Iterator[_Entry]:
+    """Stream the entries of an index of an engine as the restricted one shows them."""
+    entries = engine.scan(index)
+    if index is IndexName.CAPTURES:
+        return (one for one in entries if not _is_hidden(decisions, one))
+    if index is IndexName.DOCUMENTS:
+        return _documents(restricted, decisions, entries)
+    if index is IndexName.DATES:
+        return _dates(restricted, entries)
+    return entries
+
+
+def _is_hidden(decisions: Decisions, entry: _Entry) -> bool:
+    return decisions.hides_values(
+        entry.get("urlkey", ""),
+        entry.get("url", ""),
+        entry.get("digest", ""),
+        entry.get("collection", ""),
+        entry.get("source_file", ""),
+        entry.get("timestamp", ""),
+    )
+
+
+def _documents(
+    restricted: Engine, decisions: Decisions, entries: Iterator[_Entry]
+) -> Iterator[_Entry]:
+    while some := list(islice(entries, _AT_ONCE)):
+        hidden = [one["id"] for one in some if _is_hidden(decisions, one)]
+        # A document whose own capture is hidden has another that is visible, or none.
+        shown = restricted.documents(hidden) if hidden else {}
+        for entry in some:
+            if entry["id"] in shown:
+                yield document_entry(shown[entry["id"]])
+            elif entry["id"] not in hidden:
+                yield entry
+
+
+def _dates(restricted: Engine, entries: Iterator[_Entry]) -> Iterator[_Entry]:
+    while some := list(islice(entries, _AT_ONCE)):
+        visible = restricted.dates([one["id"] for one in some])
+        for entry in some:
+            found = visible.get(entry["id"])
+            if found is None:
+                continue
+            changed = len(found.seen) != len(dates_from_entry(entry).seen)
+            yield {**dates_entry(found), "id": entry["id"]} if changed else entry

@@ -1,0 +1,84 @@
+"""The columns of documents without those that a viewer may not see."""
+
+from collections.abc import Collection, Iterable
+
+import numpy as np
+
+from nwx.engine.embedded.dates.attached import Seen
+from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
+from nwx.engine.embedded.documents.stored_columns import Ints
+from nwx.query.hidden import HiddenDocuments, HiddenSpan, SeenDate
+
+_ID_DIGITS = 16
+"""The hexadecimal digits of an id that `id_start` is made of."""
+
+
+class RestrictedColumns(DocumentColumns):
+    """Columns as if hidden documents and dates were not there.
+
+    Numbers are those of the columns of everything; hidden documents are no
+    documents, and have no dates.
+    """
+
+    def __init__(self, columns: DocumentColumns, hidden: HiddenDocuments) -> None:
+        seen = columns.seen
+        hidden_dates = _hidden_dates(columns, hidden)
+        super().__init__(columns.stored, columns.collections, columns.labels)
+        self.take_dates(Seen(*(column[~hidden_dates] for column in seen)))
+        # Documents without any date, which no archive of ours has, are told by their ids alone.
+        emptied = np.zeros(self.size, dtype=bool)
+        emptied[seen.nums] = True
+        emptied[self.seen.nums] = False
+        self.is_document = columns.is_document & ~emptied
+        self.is_document[_nums(columns, hidden.documents)] = False
+        self.entries = int(np.count_nonzero(self.is_document))
+
+
+def _hidden_dates(columns: DocumentColumns, hidden: HiddenDocuments) -> Bools:
+    """Tell of each date of columns whether it is hidden."""
+    seen = columns.seen
+    found = _in_spans(columns, hidden.spans)
+    named = np.zeros(columns.size, dtype=bool)
+    named[_nums(columns, [*hidden.apart, *hidden.dates])] = True
+    found &= ~named[seen.nums]
+    gone = np.zeros(columns.size, dtype=bool)
+    gone[_nums(columns, hidden.documents)] = True
+    found |= gone[seen.nums]
+    dates = {_start(id): some for id, some in hidden.dates.items()}
+    for num in _nums(columns, hidden.dates).tolist():
+        _mark(found, columns, num, dates[int(columns.id_start[num])])
+    return found
+
+
+def _in_spans(columns: DocumentColumns, spans: Iterable[HiddenSpan]) -> Bools:
+    seen = columns.seen
+    found = np.zeros(len(seen.nums), dtype=bool)
+    for span in spans:
+        fits = (seen.timestamps >= int(span.first)) & (seen.timestamps <= int(span.last))
+        if span.collection:
+            fits &= seen.collections == columns.collections.get(span.collection, -1)
+        found |= fits
+    return found
+
+
+def _mark(found: Bools, columns: DocumentColumns, num: int, dates: Collection[SeenDate]) -> None:
+    """Mark the dates of one document that are named."""
+    seen = columns.seen
+    low, high = np.searchsorted(seen.nums, [num, num + 1])
+    for place in range(int(low), int(high)):
+        name = columns.collection_names[int(seen.collections[place])]
+        if (f"{int(seen.timestamps[place]):014}", name) in dates:
+            found[place] = True
+
+
+def _nums(columns: DocumentColumns, ids: Collection[str]) -> Ints:
+    """Return the numbers of those of the documents that there are."""
+    if not ids:
+        return np.zeros(0, dtype=np.int64)
+    starts = np.fromiter((_start(id) for id in ids), dtype=np.int64, count=len(ids))
+    there = np.isin(columns.id_start, starts) & columns.is_document
+    return np.flatnonzero(there)
+
+
+def _start(id: str) -> int:
+    return int(id[:_ID_DIGITS], 16) >> 1
