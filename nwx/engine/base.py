@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from nwx.engine.access.access_index import AccessIndex
 from nwx.engine.capture_index import CaptureIndex
@@ -99,7 +99,7 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
     """
 
     address: str
-    traits: ClassVar[EngineTraits]
+    traits: EngineTraits
 
     @abstractmethod
     def create(self) -> None:

@@ -34,6 +34,7 @@ CROWDED = {"nwx/cli": "one module a command"}
 """Folders with more modules than are easy to look through, with the reason."""
 
 TESTED_ELSEWHERE = {
+    "nwx/access": "tests/unit/access/restricted/test_engine.py",
     "nwx/cdxserver/query/model.py": "tests/unit/cdxserver/query/test_parser.py",
     "nwx/charts": "tests/unit/charts/test_pictures.py",
     "nwx/cli/tables": "tests/cli/test_outputs.py",

@@ -71,10 +71,12 @@ class Decisions:
     """What one class of viewers may see, until the next rule begins or ends.
 
     `key` is equal where the same holds, "" where nothing is hidden.
-    `restricting` are the rules that hide something from these viewers.
+    `restricting` are the rules that hide something from these viewers, `timed`
+    all that are about them, in the order in which they decide.
     """
 
     def __init__(self, rules: Sequence[TimedRule], version: str = "") -> None:
+        self.timed = tuple(rules)
         self._matcher = RuleMatcher(rules)
         self.restricting = tuple(each.rule for each in rules if each.is_restricting)
         self.hides_nothing = not self.restricting
