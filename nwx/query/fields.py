@@ -28,10 +28,12 @@ ALIASES = {
     "file": "source_file",
     "redirect": "redirect_to",
     "anchors": "anchor",
+    "hash": "digest",
+    "url_norm": "urlkey",
 }
-"""Shorter names of fields, and the fields."""
+"""Other names of fields, shorter ones and SolrWayback's, and the fields."""
 
-DATE_FIELDS = ("date", "dates", "year")
+DATE_FIELDS = ("date", "dates", "year", "wayback_date")
 """Names that stand for all dates of a document."""
 
 

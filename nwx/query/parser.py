@@ -14,13 +14,14 @@ from luqum import tree as lucene
 from luqum.exceptions import ParseError
 from luqum.thread import parse as parse_lucene
 
-from nwx.errors import DigestError, QueryError, TimestampError
+from nwx.errors import DigestError, QueryError, TimestampError, UrlError
 from nwx.query.cost import check_cost
 from nwx.query.dates import date_span
 from nwx.query.escapes import MAX_DEPTH, EscapedQuery, escape
 from nwx.query.fields import QueryFieldKind, kind, normal_value, resolve_field, suggestion
 from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
 from nwx.values.digests import normal_digest
+from nwx.values.urlkeys import urlkey
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 # The standard tokenizer keeps runs of these scripts whole, which are written without blanks.
@@ -148,7 +149,8 @@ class _Reader:
                 raise self._error(
                     f"{field} takes no wildcards; ask for a range [LOW TO HIGH]", found
                 )
-            return Wildcard(field, normal_value(field, _pattern(word)))
+            pattern = normal_value(field, _pattern(word))
+            return Wildcard(field, self._key_pattern(found, field, pattern))
         return self._exact(found, _unescaped(word), field)
 
     def _exact(self, found: Any, text: str, field: str) -> Node:
@@ -168,6 +170,8 @@ class _Reader:
                 return Range(field, low, high)
             case _ if field == "digest":
                 return Term(field, self._digest(found, text))
+            case _ if field == "urlkey" and _ADDRESS.match(text):
+                return Term(field, self._urlkey(found, text))
             case _:
                 return Term(field, text)
 
@@ -231,6 +235,21 @@ class _Reader:
             return normal_digest(text)
         except DigestError as error:
             raise self._error(str(error), found) from error
+
+    def _urlkey(self, found: Any, url: str) -> str:
+        try:
+            return urlkey(url)
+        except UrlError as error:
+            raise self._error(str(error), found) from error
+
+    def _key_pattern(self, found: Any, field: str, pattern: str) -> str:
+        """Return the pattern of urlkeys where that of a URL was given which ends in `*`."""
+        begin = pattern.removesuffix("*")
+        if field != "urlkey" or not _ADDRESS.match(begin) or _UNQUOTED_WILDCARD.search(begin):
+            return pattern
+        key = self._urlkey(found, begin)
+        slash = "/" if begin.endswith("/") and not key.endswith("/") else ""
+        return f"{key}{slash}*"
 
     def _fuzzy(self, found: Any, field: str) -> Node:
         if field == "date" or kind(field) in (QueryFieldKind.NUMBER, QueryFieldKind.DATE):

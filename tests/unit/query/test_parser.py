@@ -61,6 +61,14 @@ SYNTAX: dict[str, Node] = {
     f'digest:"{SHA1}"': Term("digest", SHA1),
     f"digest:({SHA1} OR SHA-1:{SHA1[5:]})": Bool(should=(Term("digest", SHA1),) * 2),
     "digest:" + "0f" * 16: Term("digest", "md5:" + "0f" * 16),
+    f"hash:{SHA1}": Term("digest", SHA1),
+    'url_norm:"http://www.Example.org/a/"': Term("urlkey", "org,example)/a"),
+    "url_norm:http\\:\\/\\/example.org\\/a": Term("urlkey", "org,example)/a"),
+    "url_norm:https://example.org/a/*": Wildcard("urlkey", "org,example)/a/*"),
+    "wayback_date:20100102030405": DateRange("20100102030405", "20100102030405"),
+    "wayback_date:[20100101000000 TO 20101231235959]": DateRange(
+        "20100101000000", "20101231235959"
+    ),
     "digest:sha1:3I42*": Wildcard("digest", "sha1:3I42*"),
     "crawl_date:2010": Range("crawl_date", FIRST, LAST),
 }
