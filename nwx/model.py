@@ -44,6 +44,7 @@ class IndexName(StrEnum):
     QUEUE = "queue"
     QUALITY = "quality"
     ACCESS = "access"
+    PICTURES = "pictures"
     FILES = "files"
 
 

@@ -14,6 +14,7 @@ from nwx.engine.document_index import DocumentIndex
 from nwx.engine.facet_store import FacetStore
 from nwx.engine.inlinks.inlink_index import InlinkIndex
 from nwx.engine.ledger import Ledger
+from nwx.engine.pictures.picture_index import PictureIndex
 from nwx.engine.quality.quality_index import QualityIndex
 from nwx.engine.queue.crawl_queue import CrawlQueue, UpdateOutbox
 from nwx.errors import UsageError
@@ -149,7 +150,8 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
     def delete(self, index: IndexName, ids: Collection[str]) -> int:
         """Delete entries, of dates those of the main index; return how many there were.
 
-        Raises UsageError for facets, inlinks, crawls, queue and access.
+        Of pictures those of documents too. Raises UsageError for facets,
+        inlinks, crawls, queue and access.
         """
 
     @abstractmethod
@@ -171,6 +173,10 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
     @abstractmethod
     def access_index(self) -> AccessIndex:
         """Return the access rules; others may use it while an import writes."""
+
+    @abstractmethod
+    def picture_index(self) -> PictureIndex:
+        """Return the images of the archive with what pages say of them."""
 
     @abstractmethod
     def crawl_queue(self) -> CrawlQueue:

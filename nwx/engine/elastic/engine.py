@@ -25,6 +25,7 @@ from nwx.engine.elastic.facets.store import ElasticFacetStore
 from nwx.engine.elastic.inlinks.index import ElasticInlinkIndex
 from nwx.engine.elastic.inlinks.linked_search import LinkedSearches
 from nwx.engine.elastic.pages import count_hits, pages
+from nwx.engine.elastic.pictures.index import ElasticPictureIndex
 from nwx.engine.elastic.quality.index import ElasticQualityIndex
 from nwx.engine.elastic.queue.outbox import ElasticOutbox
 from nwx.engine.elastic.queue.queue import ElasticCrawlQueue
@@ -261,6 +262,8 @@ class ElasticEngine(Engine):
         check_deletable(index)
         if index is IndexName.QUALITY:
             return self.quality_index().remove(ids)
+        if index is IndexName.PICTURES:
+            return self.picture_index().remove(ids)
         actions = (BulkAction(self._name(index), id, None, "delete") for id in dict.fromkeys(ids))
         return self._put(actions).count("deleted")
 
@@ -285,6 +288,9 @@ class ElasticEngine(Engine):
 
     def access_index(self) -> ElasticAccessIndex:
         return self._access
+
+    def picture_index(self) -> ElasticPictureIndex:
+        return ElasticPictureIndex(self._server, self._schema, self._settings)
 
     def inlink_index(self) -> ElasticInlinkIndex:
         return self._inlink_index()

@@ -43,7 +43,12 @@ _OWN_FIELDS: dict[IndexName, dict[str, Any]] = {
 OWN_FIELDS = sorted({name for fields in _OWN_FIELDS.values() for name in fields})
 """Fields of this engine alone, worked out from those of the mappings."""
 
-LAZY_INDICES = frozenset({IndexName.ACCESS, IndexName.CRAWLS, IndexName.QUALITY, IndexName.QUEUE})
+LAZY_INDICES = frozenset(
+    {
+        *(IndexName.ACCESS, IndexName.CRAWLS, IndexName.PICTURES),
+        *(IndexName.QUALITY, IndexName.QUEUE),
+    }
+)
 """Indices that are made when they are first written to, not with the archive."""
 
 FIRST = "000001"

@@ -238,6 +238,8 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         check_deletable(index)
         if index is IndexName.QUALITY:
             return self._separate.quality_index().remove(ids)
+        if index is IndexName.PICTURES:
+            return self._separate.picture_index().remove(ids)
         return self._writing().delete(index, ids)
 
     def files(self) -> list[SourceFile]:

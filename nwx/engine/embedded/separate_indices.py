@@ -13,6 +13,7 @@ from nwx.model import IndexName, IndexStats
 if TYPE_CHECKING:
     from nwx.engine.embedded.access.index import EmbeddedAccessIndex
     from nwx.engine.embedded.crawls.index import EmbeddedCrawlIndex
+    from nwx.engine.embedded.pictures.index import EmbeddedPictureIndex
     from nwx.engine.embedded.quality.index import EmbeddedQualityIndex
     from nwx.engine.embedded.queue.database import QueueDatabase
     from nwx.engine.embedded.queue.outbox import EmbeddedOutbox
@@ -25,12 +26,13 @@ SEPARATE = (
     IndexName.QUEUE,
     IndexName.QUALITY,
     IndexName.ACCESS,
+    IndexName.PICTURES,
 )
 """The indices that this module knows; the others are in `archive.sqlite` and in tantivy."""
 
 
 class SeparateIndices:
-    """Facets, inlinks, crawls, queue, quality and access.
+    """Facets, inlinks, crawls, queue, quality, access and pictures.
 
     `make_archive` makes the archive where there is none.
     """
@@ -52,6 +54,7 @@ class SeparateIndices:
         self._queue: QueueDatabase | None = None
         self._quality: EmbeddedQualityIndex | None = None
         self._access: EmbeddedAccessIndex | None = None
+        self._pictures: EmbeddedPictureIndex | None = None
 
     def facet_store(self) -> EmbeddedFacetStore:
         """Return the store of facets."""
@@ -97,6 +100,18 @@ class SeparateIndices:
                 )
             return self._access
 
+    def picture_index(self) -> "EmbeddedPictureIndex":
+        """Return the index pictures, the same each time."""
+        from nwx.engine.embedded.pictures.database import PictureDatabase
+        from nwx.engine.embedded.pictures.index import EmbeddedPictureIndex
+
+        with self._guard:
+            if self._pictures is None:
+                self._pictures = EmbeddedPictureIndex(
+                    PictureDatabase(self._folder, self._make_archive, read_only=self._read_only)
+                )
+            return self._pictures
+
     def crawl_queue(self) -> "EmbeddedCrawlQueue":
         """Return the queue of URLs for crawlers."""
         from nwx.engine.embedded.queue.queue import EmbeddedCrawlQueue
@@ -131,6 +146,8 @@ class SeparateIndices:
             return self.quality_index().count()
         if index is IndexName.ACCESS:
             return self.access_index().count()
+        if index is IndexName.PICTURES:
+            return self.picture_index().count()
         return self.crawl_index().count()
 
     def scan(self, index: IndexName) -> Iterator[Mapping[str, Any]]:
@@ -147,6 +164,8 @@ class SeparateIndices:
             return self.quality_index().entries()
         if index is IndexName.ACCESS:
             return self.access_index().entries()
+        if index is IndexName.PICTURES:
+            return self.picture_index().entries()
         return self.crawl_index().entries()
 
     def stats(self) -> dict[IndexName, IndexStats]:
@@ -160,6 +179,7 @@ class SeparateIndices:
             ),
             IndexName.QUALITY: self.quality_index().stats(),
             IndexName.ACCESS: self.access_index().stats(),
+            IndexName.PICTURES: self.picture_index().stats(),
         }
 
     def close(self) -> None:
@@ -172,6 +192,8 @@ class SeparateIndices:
             self._quality.close()
         if self._access is not None:
             self._access.close()
+        if self._pictures is not None:
+            self._pictures.close()
 
 
 class SeparateCapabilities:
@@ -194,6 +216,10 @@ class SeparateCapabilities:
     def access_index(self) -> "EmbeddedAccessIndex":
         """Return the access rules; others may use it while an import writes."""
         return self._separate.access_index()
+
+    def picture_index(self) -> "EmbeddedPictureIndex":
+        """Return the images of the archive with what pages say of them."""
+        return self._separate.picture_index()
 
     def crawl_queue(self) -> "EmbeddedCrawlQueue":
         """Return the queue of URLs for crawlers."""
