@@ -52,6 +52,7 @@ TESTED_ELSEWHERE = {
     "nwx/engine/facet_store.py": "tests/conformance",
     "nwx/engine/inlinks": "tests/conformance/test_27_inlinks.py",
     "nwx/engine/ledger.py": "tests/conformance",
+    "nwx/engine/pictures": "tests/conformance/test_45_pictures.py",
     "nwx/engine/quality": "tests/conformance/test_37_quality.py",
     "nwx/engine/queue/crawl_queue.py": "tests/conformance/test_32_queue.py",
     "nwx/engine/selection.py": "tests/conformance",

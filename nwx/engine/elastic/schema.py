@@ -31,6 +31,9 @@ WRITTEN = "written"
 YEARS = "years"
 COLLECTIONS = "collections"
 
+BITS = "bits"
+"""The bits of the hash of a picture, each as a word."""
+
 _OWN_FIELDS: dict[IndexName, dict[str, Any]] = {
     IndexName.DOCUMENTS: {name: {"type": "long"} for name in (NUMBER, FOLD_URL, FOLD_SIMILAR)},
     IndexName.DATES: {
@@ -39,6 +42,7 @@ _OWN_FIELDS: dict[IndexName, dict[str, Any]] = {
         COLLECTIONS: {"type": "keyword", "ignore_above": 8_191},
     },
     IndexName.CRAWLS: {WRITTEN: {"type": "long"}},
+    IndexName.PICTURES: {BITS: {"type": "keyword"}},
 }
 OWN_FIELDS = sorted({name for fields in _OWN_FIELDS.values() for name in fields})
 """Fields of this engine alone, worked out from those of the mappings."""

@@ -22,9 +22,6 @@ WORD_FIELDS = {
 }
 """The fields that words are looked up in, with their weights."""
 
-MOST_URL_CHARACTERS = 8_000
-"""Images of longer URLs are left out."""
-
 _LONGEST_NAME = 200
 _SIGN_BIT = 1 << 63
 

@@ -35,7 +35,7 @@ COLOURS = (
 """The names of the main colours of pictures."""
 
 
-class PictureSize(StrEnum):
+class ImageSize(StrEnum):
     """How large a picture is, by the longer side: below 64, below 300, below 1,000 pixels."""
 
     ICON = "icon"
@@ -45,10 +45,10 @@ class PictureSize(StrEnum):
 
 
 SIZE_LIMITS = {
-    PictureSize.ICON: (0, 64),
-    PictureSize.SMALL: (64, 300),
-    PictureSize.MEDIUM: (300, 1_000),
-    PictureSize.LARGE: (1_000, 1 << 31),
+    ImageSize.ICON: (0, 64),
+    ImageSize.SMALL: (64, 300),
+    ImageSize.MEDIUM: (300, 1_000),
+    ImageSize.LARGE: (1_000, (1 << 31) - 1),
 }
 """The shortest longer side of each size, and the first that is too long."""
 
@@ -112,7 +112,7 @@ class PictureQuestion:
     """
 
     query: str = ""
-    size: PictureSize | None = None
+    size: ImageSize | None = None
     colours: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     domains: tuple[str, ...] = ()

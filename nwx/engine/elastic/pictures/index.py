@@ -11,13 +11,14 @@ from nwx.engine.elastic.bulk import Action, send
 from nwx.engine.elastic.pages import count_hits, entries_by_id, pages, search_page
 from nwx.engine.elastic.pictures.query import (
     IS_APPEARANCE,
+    bits_of,
     distance_of,
     hidden_terms,
     picture_query,
     similar_query,
 )
 from nwx.engine.elastic.quality.states import ElasticStates
-from nwx.engine.elastic.schema import Schema
+from nwx.engine.elastic.schema import BITS, Schema
 from nwx.engine.elastic.server import Body, Server, quoted
 from nwx.engine.entries import IndexEntry
 from nwx.engine.pictures.entries import (
@@ -76,7 +77,7 @@ class ElasticPictureIndex(PictureIndex):
         if not self.is_made():
             self._schema.create_lazily(IndexName.PICTURES)
             self._is_made = True
-        entries = {picture.id: picture_entry(picture) for picture in pictures}
+        entries = {picture.id: _own(picture) for picture in pictures}
         shown = self._picture_entries({one.picture for one in appearances} - {"", *entries})
         joined = [_joined(one, (shown | entries).get(one.picture)) for one in appearances]
         self._send(entries.values())
@@ -239,6 +240,12 @@ def _found(entry: IndexEntry, whole: Mapping[str, IndexEntry]) -> FoundPicture:
     picture = picture_from_entry(whole[entry["picture"]])
     own = entry["kind"] == "picture"
     return FoundPicture(picture, None if own else appearance_from_entry(entry))
+
+
+def _own(picture: Picture) -> IndexEntry:
+    """Return the entry of a picture with the bits of its hash."""
+    bits = {} if picture.hash is None else {BITS: bits_of(picture.hash)}
+    return picture_entry(picture) | bits
 
 
 def _joined(appearance: Appearance, picture: IndexEntry | None) -> IndexEntry:

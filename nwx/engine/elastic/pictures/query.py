@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
+from nwx.engine.elastic.schema import BITS
 from nwx.engine.elastic.server import Body
-from nwx.engine.pictures.entries import WORD_FIELDS, signed
+from nwx.engine.pictures.entries import WORD_FIELDS
 from nwx.engine.pictures.picture_index import SIZE_LIMITS, PictureQuestion
 from nwx.query.hidden import HiddenDocuments
 from nwx.query.picture_words import PictureQuery
@@ -18,7 +19,6 @@ _DATED = (
 )
 _MOST_TERMS = 60_000
 _BITS = 64
-_LIKENESS = f"{_BITS} - Long.bitCount(doc['hash'].value ^ params.hash)"
 _WEIGHTED = [f"{name}^{weight}" for name, weight in WORD_FIELDS.items()]
 
 
@@ -65,17 +65,23 @@ def _terms(ids: Iterable[str]) -> Iterator[list[str]]:
 
 
 def similar_query(hash: int, distance: int, hidden: HiddenDocuments) -> Body:
-    """Return the search for pictures of a like hash; the score is 64 less the bits that differ."""
-    condition = {
+    """Return the search for pictures of a like hash; the score is the number of equal bits.
+
+    Each bit is a word, so that no script is needed, which servers may not run.
+    """
+    equal = [{"constant_score": {"filter": {"term": {BITS: bit}}}} for bit in bits_of(hash)]
+    return {
         "bool": {
-            "filter": [IS_PICTURE, {"exists": {"field": "hash"}}],
+            "should": equal,
+            "minimum_should_match": _BITS - distance,
             "must_not": list(hidden_terms(hidden)),
         }
     }
-    script = {"source": _LIKENESS, "params": {"hash": signed(hash)}}
-    return {
-        "script_score": {"query": condition, "script": script, "min_score": _BITS - distance},
-    }
+
+
+def bits_of(hash: int) -> list[str]:
+    """Return a word for each bit of a hash."""
+    return [f"{number}{'+' if hash >> number & 1 else '-'}" for number in range(_BITS)]
 
 
 def distance_of(score: float) -> int:
