@@ -17,9 +17,9 @@ from nwx.engine.elastic.pictures.query import (
     picture_query,
     similar_query,
 )
-from nwx.engine.elastic.quality.states import ElasticStates
 from nwx.engine.elastic.schema import BITS, Schema
 from nwx.engine.elastic.server import Body, Server, quoted
+from nwx.engine.elastic.states import ElasticStates
 from nwx.engine.entries import IndexEntry
 from nwx.engine.pictures.entries import (
     appearance_entry,
