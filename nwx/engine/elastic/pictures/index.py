@@ -7,7 +7,7 @@ words and measures; hits of one picture are folded.
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from nwx.engine.elastic.bulk import Action, send
+from nwx.engine.elastic.bulk import BulkAction, send
 from nwx.engine.elastic.pages import count_hits, entries_by_id, pages, search_page
 from nwx.engine.elastic.pictures.query import (
     IS_APPEARANCE,
@@ -84,7 +84,7 @@ class ElasticPictureIndex(PictureIndex):
         self._send(joined)
 
     def _send(self, entries: Iterable[IndexEntry]) -> None:
-        send(self._server, (Action(self._index, entry["id"], entry) for entry in entries))
+        send(self._server, (BulkAction(self._index, entry["id"], entry) for entry in entries))
 
     def _picture_entries(self, ids: Collection[str]) -> dict[str, IndexEntry]:
         if not ids or not self.is_made():
@@ -186,7 +186,7 @@ class ElasticPictureIndex(PictureIndex):
         shown = {"bool": {"filter": [IS_APPEARANCE, {"terms": {"picture": ids}}]}}
         kept = [entry for entry in self._entries(shown) if entry["id"] not in gone]
         self._send(_joined(replace(appearance_from_entry(one), picture=""), None) for one in kept)
-        actions = (Action(self._index, id, None, "delete") for id in gone)
+        actions = (BulkAction(self._index, id, None, "delete") for id in gone)
         removed = send(self._server, actions).count("deleted")
         self._refreshed()
         return removed
