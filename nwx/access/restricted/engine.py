@@ -11,6 +11,7 @@ from nwx.access.restricted.documents import RestrictedDocuments
 from nwx.access.restricted.entries import visible_entries
 from nwx.access.restricted.facets import RestrictedFacetStore
 from nwx.access.restricted.inlinks import restricted_inlinks
+from nwx.access.restricted.pictures import RestrictedPictureIndex
 from nwx.access.restricted.quality import restricted_quality
 from nwx.access.restricted.queue import restricted_queue
 from nwx.access.visible_dates import VisibleDates
@@ -81,6 +82,8 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
             return len(self.files())
         if index is IndexName.DATES:
             return self._visible_dates()
+        if index is IndexName.PICTURES:
+            return self.picture_index().count()
         return self._engine.count(index)
 
     def _visible_dates(self) -> int:
@@ -95,6 +98,8 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
             return iter(())
         if index is IndexName.FILES:
             return map(file_entry, self.files())
+        if index is IndexName.PICTURES:
+            return self.picture_index().entries()
         return visible_entries(self, self._engine, self._decisions, index)
 
     def files(self) -> list[SourceFile]:
@@ -120,6 +125,10 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
     def quality_index(self) -> QualityIndex:
         """Return how visible captures play."""
         return restricted_quality(self._engine, self._decisions)
+
+    def picture_index(self) -> RestrictedPictureIndex:
+        """Return the visible images with what visible pages say of them."""
+        return RestrictedPictureIndex(self._engine, self, self._hidden.current)
 
     def crawl_queue(self) -> CrawlQueue:
         """Return the queue of visible URLs."""
