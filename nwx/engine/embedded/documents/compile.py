@@ -21,6 +21,7 @@ from nwx.query.leaves import (
     number_value,
 )
 from nwx.query.tree import (
+    CAPTURE_FIELDS,
     DEFAULT_FIELDS,
     JOINED_FIELDS,
     All,
@@ -47,12 +48,17 @@ Linked = Callable[[Leaf], Query]
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What only the archive knows: documents of date ranges and links, its terms, its texts."""
+    """What only the archive knows: documents of date ranges and links, its terms, its texts.
+
+    `own_shown` gives the query of those documents of a query on CAPTURE_FIELDS
+    whose own capture is not hidden.
+    """
 
     dated: _Dated
     terms: Terms
     near: Near
     linked: Linked
+    own_shown: Callable[[Query], Query]
     scored: bool = True
     """False where it is asked which documents match, and not how well."""
 
@@ -73,6 +79,8 @@ def compile_node(node: Node, known: Known) -> Query:
             return _bool(node, known)
     if node.field in JOINED_FIELDS:
         return known.linked(node)
+    if node.field in CAPTURE_FIELDS:
+        return known.own_shown(_leaf(node, node.field, known))
     if node.field:
         return _leaf(node, node.field, known)
     if not known.scored and (query := _anywhere(node, known)):

@@ -17,7 +17,8 @@ class RestrictedColumns(DocumentColumns):
     """Columns as if hidden documents and dates were not there.
 
     Numbers are those of the columns of everything; hidden documents are no
-    documents, and have no dates.
+    documents, and have no dates. `partly_hidden` are those of documents that
+    have hidden dates and others.
     """
 
     def __init__(self, columns: DocumentColumns, hidden: HiddenDocuments) -> None:
@@ -32,6 +33,10 @@ class RestrictedColumns(DocumentColumns):
         self.is_document = columns.is_document & ~emptied
         self.is_document[_nums(columns, hidden.documents)] = False
         self.entries = int(np.count_nonzero(self.is_document))
+        self.hidden = hidden
+        some_hidden = np.zeros(self.size, dtype=bool)
+        some_hidden[seen.nums[hidden_dates]] = True
+        self.partly_hidden: Ints = np.flatnonzero(some_hidden & self.is_document)
 
 
 def _hidden_dates(columns: DocumentColumns, hidden: HiddenDocuments) -> Bools:

@@ -183,7 +183,15 @@ def _known(view: ArchiveView, links: LinkedSearch) -> Known:
         terms=Terms(view.searcher),
         near=partial(_near, view),
         linked=lambda leaf: _fitting(links.meet(leaf) & view.columns.is_document),
+        own_shown=partial(_own_shown, view),
     )
+
+
+def _own_shown(view: ArchiveView, query: Query) -> Query:
+    """Return the query of those documents of a query whose own capture is not hidden."""
+    if not len(view.own_hidden):
+        return query
+    return query.and_must_not_match(tantivy_index.nums_query(view.own_hidden.tolist()))
 
 
 def _linked_nums(

@@ -3,6 +3,7 @@
 import sqlite3
 import threading
 from collections.abc import Hashable, Sequence
+from functools import cached_property
 
 import numpy as np
 from cachetools import LRUCache
@@ -29,8 +30,15 @@ from nwx.engine.embedded.documents.stored_columns import (
     load_columns_file,
     read_columns,
 )
-from nwx.engine.embedded.documents.tantivy_index import NUM, nums_query, schema
+from nwx.engine.embedded.documents.tantivy_index import (
+    NUM,
+    documents_by_num,
+    head_of,
+    nums_query,
+    schema,
+)
 from nwx.engine.embedded.folder import Folder
+from nwx.engine.work import current_work
 from nwx.model import Dates
 from nwx.query.hidden import HiddenDocuments
 from nwx.query.tree import Node
@@ -64,6 +72,19 @@ class ArchiveView:
                 found = ArchiveView(self.searcher, RestrictedColumns(self.columns, hidden))
                 self._restricted[hidden.key] = found
             return found
+
+    @cached_property
+    def own_hidden(self) -> Ints:
+        """The numbers of the documents whose text was read from a capture that is hidden."""
+        if not isinstance(self.columns, RestrictedColumns):
+            return np.zeros(0, dtype=np.int64)
+        hides, found = self.columns.hidden.hides_date, []
+        for num, document in documents_by_num(self.searcher, self.columns.partly_hidden.tolist()):
+            current_work().check()
+            head = head_of(document)
+            if hides(head["id"], head["timestamp"], head.get("collection", "")):
+                found.append(num)
+        return np.array(found, dtype=np.int64)
 
     def take_words(self, before: "ArchiveView", changed: Ints) -> None:
         """Keep the sets of words of an earlier view; `changed` were written since, none deleted."""
