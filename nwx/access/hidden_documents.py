@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from nwx.access.hidden_spans import hidden_spans, in_spans
-from nwx.access.visible_dates import VisibleDates
+from nwx.access.date_decisions import DateDecisions
 from nwx.engine.access.decisions import Decisions
 from nwx.engine.base import Engine
 from nwx.errors import EngineError, StaleMarkError
@@ -33,7 +33,7 @@ class HiddenDocumentSet:
     def __init__(self, engine: Engine, decisions: Decisions, *, keeps_state: bool = False) -> None:
         self._engine = engine
         self._decisions = decisions
-        self._dates = VisibleDates(engine, decisions)
+        self._dates = DateDecisions(engine, decisions)
         self._keeps_state = keeps_state
         self._guard = threading.Lock()
         self._mark: str | None = None

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from nwx.access.hidden_documents import HiddenDocumentSet
 from nwx.access.restricted.captures import reading_only
-from nwx.access.visible_dates import VisibleDates
+from nwx.access.date_decisions import DateDecisions
 from nwx.engine.access.decisions import Decision, Decisions
 from nwx.engine.base import Engine
 from nwx.engine.dates_index import DatesBuilder
@@ -20,7 +20,7 @@ class RestrictedDocuments:
 
     _engine: Engine
     _decisions: Decisions
-    _dates: VisibleDates
+    _dates: DateDecisions
     _hidden: HiddenDocumentSet
 
     def known(self, ids: Collection[str]) -> dict[str, int]:

@@ -14,7 +14,7 @@ from nwx.access.restricted.inlinks import restricted_inlinks
 from nwx.access.restricted.pictures import RestrictedPictureIndex
 from nwx.access.restricted.quality import restricted_quality
 from nwx.access.restricted.queue import restricted_queue
-from nwx.access.visible_dates import VisibleDates
+from nwx.access.date_decisions import DateDecisions
 from nwx.engine.access.access_index import AccessIndex
 from nwx.engine.access.decisions import Decisions
 from nwx.engine.base import Engine, StagedBatch, Staging
@@ -39,7 +39,7 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
     def __init__(self, engine: Engine, decisions: Decisions, *, keeps_state: bool = False) -> None:
         self._engine = engine
         self._decisions = decisions
-        self._dates = VisibleDates(engine, decisions)
+        self._dates = DateDecisions(engine, decisions)
         self._hidden = HiddenDocumentSet(engine, decisions, keeps_state=keeps_state)
         self.address = engine.address
         self.traits = engine.traits

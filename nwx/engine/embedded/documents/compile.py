@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tantivy import FieldType, Occur, Query
 
 from nwx.engine.embedded.documents.analyzer import fold, tokens
-from nwx.engine.embedded.documents.near import is_plain
+from nwx.engine.embedded.documents.matches.near import is_plain
 from nwx.engine.embedded.documents.patterns import between_query, pattern_pieces, wildcard_query
 from nwx.engine.embedded.documents.tantivy_index import DOCUMENT_FIELDS, WORDS, schema
 from nwx.engine.embedded.documents.terms import Terms

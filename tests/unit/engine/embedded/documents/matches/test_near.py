@@ -2,7 +2,7 @@
 
 import pytest
 
-from nwx.engine.embedded.documents.near import are_near, is_plain
+from nwx.engine.embedded.documents.matches.near import are_near, is_plain
 
 # As Lucene 10.3.1 answers.
 AS_LUCENE = [

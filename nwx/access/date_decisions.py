@@ -15,7 +15,7 @@ from nwx.values.urlkeys import urlkey
 _KEYS_KEPT = 4_096
 
 
-class VisibleDates:
+class DateDecisions:
     """The dates of documents, told apart by what rules say of the captures of each.
 
     Where captures of a date are known, it is visible when one of them is;
