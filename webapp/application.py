@@ -7,6 +7,7 @@ from flask import Flask, Response, g, request, url_for
 from flask_babel import get_locale
 
 import nwx
+from nwx.access.restricted.engines import RestrictedEngines
 from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sources.merged import EngineSource, RowSource
 from nwx.engine.base import Engine
@@ -37,7 +38,7 @@ from webapp.quality import page as quality
 from webapp.quality import pictures as quality_pictures
 from webapp.quality import repair_page
 from webapp.quality.labels import grade
-from webapp.quality.presence import has_playback_scores, prepare_quality
+from webapp.quality.presence import has_playback_scores
 from webapp.queue.routes import prepare_queue
 from webapp.queue.service import QueueService
 from webapp.replay import routes as replay
@@ -138,8 +139,10 @@ def create_app(
     app = Flask(__name__)
     app.config["SEND_FILE_MAX_AGE_DEFAULT"] = STATIC_SECONDS
     app.json.sort_keys = False  # type: ignore[attr-defined]
+    engines = RestrictedEngines(engine)
     app.extensions[SERVICE_EXTENSION] = Service(
         engine=engine,
+        engines=engines,
         title=title,
         replay_url=(replay_url or "").rstrip("/"),
         replay_port=replay_port or 0,
@@ -152,6 +155,7 @@ def create_app(
     captures = CdxService(
         CdxServer([EngineSource(engine), *cdx_sources]),
         engine=engine,
+        engines=engines,
         token=cdx_token,
         origins=origins_of(cdx_origins),
         replay_url=f"/{replay.COLLECTION}" if replay_url or replay_port else "",
@@ -162,7 +166,6 @@ def create_app(
     dedup.prepare_dedup(app, engine, places)
     prepare_queue(app, QueueService(engine, queue_token, queue_limits))
     prepare_triples(app, triples)
-    prepare_quality(app, engine)
     prepare_pictures(app, engine)
     question_limits.prepare_limits(app, limits)
     prepare_languages(app)

@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from nwx.access.hidden_spans import hidden_spans, in_spans
 from nwx.access.date_decisions import DateDecisions
+from nwx.access.hidden_spans import hidden_spans, in_spans
 from nwx.engine.access.decisions import Decisions
 from nwx.engine.base import Engine
 from nwx.errors import EngineError, StaleMarkError

@@ -28,6 +28,14 @@ def hides_row(decisions: Decisions, row: CdxRow) -> bool:
     )
 
 
+def span_is_touched(decisions: Decisions, span: CdxSpan) -> bool:
+    """Tell whether a rule may hide captures of a span."""
+    first, _, last, until = span.bounds()
+    if " " in span.start and last in (first, f"{first}!"):
+        return decisions.touches(first)
+    return decisions.touches(first, f"{last}!" if until else last)
+
+
 def visible_rows(rows: Iterator[CdxRow], decisions: Decisions) -> Iterator[CdxRow]:
     """Stream the rows that are not hidden."""
     return (row for row in rows if not hides_row(decisions, row))

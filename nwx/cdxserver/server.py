@@ -29,6 +29,7 @@ class CdxServer:
     """Answers questions from one source or several."""
 
     def __init__(self, sources: Sequence[RowSource]) -> None:
+        self.sources = tuple(sources)
         self.source = Sources(sources)
 
     def answer(

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from nwx.access.refusals import check_document_shown, check_url_shown
 from nwx.engine.base import Engine
 from nwx.errors import DigestError, UsageError
 from nwx.keys import document_id, document_key, holds
@@ -56,9 +57,10 @@ def id_of_key(text: str) -> str | None:
 
 
 def show(engine: Engine, id: str) -> Shown | None:
-    """Return the document of an id, or None."""
+    """Return the document of an id, or None; raises HiddenError on one that may not be shown."""
     document = engine.documents([id]).get(id)
     if document is None:
+        check_document_shown(engine, id)
         return None
     capture = document.capture
     key = document_key(capture.url, capture.digest)
@@ -68,7 +70,10 @@ def show(engine: Engine, id: str) -> Shown | None:
 
 
 def versions(engine: Engine, url: str) -> list[UrlVersion]:
-    """Return the versions of a URL, also of other spellings of it, by their first date."""
+    """Return the versions of a URL, also of other spellings of it, by their first date.
+
+    Raises HiddenError where there are some that may not be shown, and no others.
+    """
     counts = Counter(c.document_id for c in engine.captures(urlkey(url)) if c.document_id)
     ids = list(counts)
     found = [
@@ -76,6 +81,8 @@ def versions(engine: Engine, url: str) -> list[UrlVersion]:
         for start in range(0, len(ids), _MOST_AT_ONCE)
         for version in _versions(engine, ids[start : start + _MOST_AT_ONCE])
     ]
+    if not found:
+        check_url_shown(engine, url)
     return sorted(found, key=lambda version: (version.first, version.id))
 
 

@@ -53,7 +53,7 @@ def test_both_ways_lead_to_one_answer(app: Flask, address: str, short: bool) -> 
         behind.append(str(environ["PATH_INFO"]))
         return gate._application(environ, start_response)  # type: ignore[arg-type]
 
-    watched = Client(Gate(usual, gate._service))  # type: ignore[arg-type]
+    watched = Client(Gate(gate._app, usual, gate._service))  # type: ignore[arg-type]
     ours, theirs = watched.get(address), Client(gate._application).get(address)  # type: ignore[arg-type]
     assert (behind == []) is short
     assert (ours.status_code, ours.data) == (theirs.status_code, theirs.data)

@@ -17,6 +17,7 @@ from nwx.searching.answers import answer_to_json
 from nwx.values.digests import normal_digest
 from nwx.values.timestamps import normal_timestamp, to_timestamp
 from webapp.cdx.operations import DEDUP_PARAMETERS, DedupAnswer
+from webapp.cdx.service import cdx_engine
 from webapp.site import parameters
 from webapp.site.context import ArchivedPlaces
 from webapp.site.failures import status_of
@@ -48,7 +49,7 @@ def prepare_dedup(app: Flask, engine: Engine, places: ArchivedPlaces | None = No
 
     `places` is told of originals before they may be played.
     """
-    app.extensions[_EXTENSION] = (engine, FilePlaces(engine), places)
+    app.extensions[_EXTENSION] = (FilePlaces(engine), places)
     app.register_blueprint(blueprint)
 
 
@@ -56,10 +57,12 @@ def prepare_dedup(app: Flask, engine: Engine, places: ArchivedPlaces | None = No
 def dedup() -> ResponseReturnValue:
     """Answer whether a payload of a digest is held, by the policy that is asked for."""
     check_parameters(request.args, DEDUP_PARAMETERS)
-    engine, ledger, places = current_app.extensions[_EXTENSION]
+    ledger, places = current_app.extensions[_EXTENSION]
     asked = parameters.text(request.args, "digest", _MOST_DIGITS)
     fetched = _fetched(asked)
-    finding = find_original(engine.captures_by_digest, fetched, _policy(fetched), ledger.is_there)
+    finding = find_original(
+        cdx_engine().captures_by_digest, fetched, _policy(fetched), ledger.is_there
+    )
     if places and finding.original:
         places.cover([(finding.original.collection, finding.original.source_file)])
     return jsonify(answer_to_json(_answer(asked, finding)))

@@ -10,9 +10,11 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from flask import Flask
+
 from nwx.cdxserver.query.dialects import DIALECTS, IA, PYWB, dialect_named
 from nwx.cdxserver.query.parameters import Parameters, parameters_of
-from nwx.cdxserver.server import Answer
+from nwx.cdxserver.server import Answer, CdxServer
 from nwx.engine.work import working
 from nwx.errors import NwxError
 from webapp.cdx.origins import origin_headers
@@ -39,7 +41,8 @@ _OF_ONE_URL = frozenset(
 class Gate:
     """An application behind a gate that answers short questions itself."""
 
-    def __init__(self, application: Application, service: CdxService) -> None:
+    def __init__(self, app: Flask, application: Application, service: CdxService) -> None:
+        self._app = app
         self._application = application
         self._service = service
 
@@ -101,7 +104,8 @@ class Gate:
         work = AnswerWork(self._service.streams, client_waits(environ))
         try:
             with working(work):
-                answer = self._answer(path[1] or "", path[2] or "", environ["QUERY_STRING"])
+                server = self._service.server_for(self._app, environ)
+                answer = self._answer(server, path[1] or "", path[2] or "", environ["QUERY_STRING"])
             if answer is None:
                 return None
             return begin(lambda: (answer.pieces, answer.media_type), work)
@@ -109,15 +113,17 @@ class Gate:
             work.close()
             return error
 
-    def _answer(self, collection: str, variant: str, query_string: str) -> Answer | None:
+    def _answer(
+        self, server: CdxServer, collection: str, variant: str, query_string: str
+    ) -> Answer | None:
         if not collection.isascii() or not query_string.isascii():
             return None
-        if collection and not self._service.knows(collection):
+        if collection and not self._service.knows(server, collection):
             return None
         parameters = parameters_of(query_string)
         if any(name in parameters for name in _NOT_SO_PLAIN):
             return None
-        return asked(self._service, parameters, collection, variant)
+        return asked(self._service, server, parameters, collection, variant)
 
 
 def _is_of_one_url(query_string: str) -> bool:
@@ -135,11 +141,13 @@ def _is_pattern(url: str) -> bool:
     return url[:3].lower().startswith(ends) or url[-3:].lower().endswith(ends)
 
 
-def asked(service: CdxService, parameters: Parameters, collection: str, variant: str) -> Answer:
+def asked(
+    service: CdxService, server: CdxServer, parameters: Parameters, collection: str, variant: str
+) -> Answer:
     """Return the answer to what is asked at an address that ends with a variant."""
     # Crawlers that want digests in a spelling speak the dialect of the Internet Archive.
     usual = IA.name if variant in SPELLINGS else variant or PYWB.name
-    return service.server.answer(
+    return server.answer(
         parameters,
         dialect_named(parameters.text("dialect") or usual),
         collection=collection,

@@ -20,7 +20,7 @@ from nwx.cdxserver.query.parameters import MOST_VALUE_CHARACTERS, Parameters
 from nwx.errors import CdxQueryError, NwxError, TimestampError
 from nwx.values.timestamps import parse_timestamp, to_timestamp
 from webapp.cdx import routes
-from webapp.cdx.service import CdxService, cdx_service, require_write
+from webapp.cdx.service import CdxService, cdx_server, cdx_service, require_write
 from webapp.cdx.streams import as_response
 from webapp.hosts import host_url
 from webapp.replay.routes import SAFE
@@ -43,7 +43,7 @@ def timemap(form: str, asked: str, collection: str = "") -> ResponseReturnValue:
     url = _raw_behind(f"/timemap/{form}/")
     if form != "link":
         parameters = Parameters([("url", url), ("matchType", "exact"), ("output", form)])
-        answer = found.server.answer(parameters, PYWB, collection=collection)
+        answer = cdx_server().answer(parameters, PYWB, collection=collection)
         return as_response(lambda: (answer.pieces, answer.media_type), gzip=None)
     addresses = _Addresses(found, url, collection)
     first = next(_captures(url, collection), None)
@@ -114,7 +114,7 @@ def _raw_behind(start: str) -> str:
 
 def _captures(url: str, collection: str, **parameters: str) -> Iterator[CdxRow]:
     """Stream the captures of a URL."""
-    server = cdx_service().server
+    server = cdx_server()
     asked = Parameters([("url", url), ("matchType", "exact"), ("limit", "0"), *parameters.items()])
     return iter(server.rows(server.query(asked, PYWB, collection=collection)))
 

@@ -20,7 +20,15 @@ from nwx.cdxserver.wayback_xml import answer_xml
 from nwx.errors import NwxError
 from webapp.cdx import writes
 from webapp.cdx.gate import BEGUN, Gate, asked
-from webapp.cdx.service import CDX_EXTENSION, SPELLINGS, CdxService, cdx_service, require_write
+from webapp.cdx.service import (
+    CDX_EXTENSION,
+    SPELLINGS,
+    CdxService,
+    cdx_server,
+    cdx_service,
+    knows_collection,
+    require_write,
+)
 from webapp.cdx.streams import BegunAnswer, as_response, continued
 from webapp.server.answers import ShortAnswers
 from webapp.site import failures
@@ -57,7 +65,7 @@ def prepare_cdx(app: Flask, service: CdxService) -> None:
     """Make an application ready for the addresses of a CDX server."""
     app.extensions[CDX_EXTENSION] = service
     app.url_map.converters["collection"] = CollectionName
-    gate = app.extensions[_GATE_EXTENSION] = Gate(app.wsgi_app, service)
+    gate = app.extensions[_GATE_EXTENSION] = Gate(app, app.wsgi_app, service)
     app.wsgi_app = gate  # type: ignore[method-assign]
 
 
@@ -91,7 +99,7 @@ def as_internet_archive() -> ResponseReturnValue:
 @blueprint.get("/<collection:collection>/timemap/cdx")
 def as_timemap(collection: str) -> ResponseReturnValue:
     """Answer at the address that the Wayback Machine has for crawlers."""
-    if collection == ALL_OF_IA and not cdx_service().knows(collection):
+    if collection == ALL_OF_IA and not knows_collection(collection):
         return _answer(IA.name)
     require_write(collection)
     return _answer(IA.name, collection)
@@ -101,7 +109,7 @@ def as_timemap(collection: str) -> ResponseReturnValue:
 def as_outback(collection: str) -> ResponseReturnValue:
     """Answer at the address that OutbackCDX has."""
     asked = {"url", "urlkey", "q"} & set(request.args)
-    if not asked and not cdx_service().knows(collection):
+    if not asked and not knows_collection(collection):
         return _no_page()
     require_write(collection)
     return _answer(OUTBACK.name, collection)
@@ -138,8 +146,8 @@ def _answer(variant: str, collection: str = "") -> Response:
 
     def answer() -> tuple[Iterator[bytes], str]:
         if parameters.text("q"):
-            return answer_xml(parameters, cdx_service().server.source, collection), XML
-        found = asked(cdx_service(), parameters, collection, variant)
+            return answer_xml(parameters, cdx_server().source, collection), XML
+        found = asked(cdx_service(), cdx_server(), parameters, collection, variant)
         return found.pieces, found.media_type
 
     return as_response(answer, gzip=gzip)

@@ -3,16 +3,22 @@
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from cachetools import TTLCache
-from flask import current_app
+from cachetools import LRUCache, TTLCache
+from flask import Flask, current_app, request
 from werkzeug.exceptions import NotFound
 
+from nwx.access.restricted.engine import RestrictedEngine
+from nwx.access.restricted.engines import RestrictedEngines
 from nwx.cdx.rows import CdxRow
 from nwx.cdxserver.server import CdxServer
+from nwx.cdxserver.sources.restricted import restricted_sources
 from nwx.engine.base import Engine
 from nwx.values.digests import DigestForm
+from webapp.server.tokens import has_token
 from webapp.site.context import ArchivedPlaces
+from webapp.site.viewer import viewer_of
 
 CDX_EXTENSION = "nwx-cdx"
 SPELLINGS = {"hex": DigestForm.BARE_HEX, "base32": DigestForm.BARE_BASE32}
@@ -21,12 +27,16 @@ SPELLINGS = {"hex": DigestForm.BARE_HEX, "base32": DigestForm.BARE_BASE32}
 DEFAULT_STREAMS = 4
 _KNOWN_SECONDS = 5.0
 _KNOWN_COLLECTIONS = 10_000
+_SERVERS_KEPT = 32
 
 
 @dataclass(slots=True)
 class CdxService:
     """A CDX server; with an `engine` and a `token`, whoever has the token may write.
 
+    With an `engine` each viewer is answered from what the access rules of its
+    archive show; whoever has the token, from everything. `engines` are those
+    that the application shows to viewers.
     `places` is told which files are about to be played. `streams` bounds how
     many long answers are under way at once, those that read much and find
     little too, so that some threads are always left for short ones. Pages
@@ -36,6 +46,7 @@ class CdxService:
 
     server: CdxServer
     engine: Engine | None = None
+    engines: RestrictedEngines | None = None
     token: str = ""
     replay_url: str = ""
     places: ArchivedPlaces | None = None
@@ -43,24 +54,52 @@ class CdxService:
     streams: threading.BoundedSemaphore = field(
         default_factory=lambda: threading.BoundedSemaphore(DEFAULT_STREAMS)
     )
-    _known: TTLCache[str, None] = field(
+    _known: TTLCache[tuple[CdxServer, str], None] = field(
         default_factory=lambda: TTLCache(_KNOWN_COLLECTIONS, _KNOWN_SECONDS)
     )
+    _servers: LRUCache[str, CdxServer] = field(default_factory=lambda: LRUCache(_SERVERS_KEPT))
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        if self.engines is None and self.engine is not None:
+            self.engines = RestrictedEngines(self.engine)
+
+    def server_for(self, app: Flask, environ: dict[str, Any]) -> CdxServer:
+        """Return the server that answers a request: with what the viewer who asks may see."""
+        shown = self.engine_for(app, environ)
+        if not isinstance(shown, RestrictedEngine):
+            return self.server
+        with self._lock:
+            found = self._servers.get(shown.decisions.key)
+            if found is None:
+                found = CdxServer(restricted_sources(self.server.sources, shown))
+                self._servers[shown.decisions.key] = found
+            return found
+
+    def engine_for(self, app: Flask, environ: dict[str, Any]) -> Engine | None:
+        """Return the archive as the viewer who asks may see it; None without an archive."""
+        if self.engines is None or not self.engines.has_rules():
+            return self.engine
+        if has_token(environ.get("HTTP_AUTHORIZATION", ""), self.token):
+            return self.engine
+        return self.engines.for_viewer(viewer_of(app, environ))
 
     def cover(self, rows: Sequence[CdxRow]) -> None:
         """Make the files of captures known to whoever is about to play them."""
         if self.places is not None:
             self.places.cover((row.collection, row.filename) for row in rows)
 
-    def knows(self, collection: str) -> bool:
-        """Return whether a collection has captures; what is known is believed for a while."""
+    def knows(self, server: CdxServer, collection: str) -> bool:
+        """Return whether a collection has captures that a server may show.
+
+        What is known is believed for a while.
+        """
         with self._lock:
-            if collection in self._known:
+            if (server, collection) in self._known:
                 return True
-        collections = frozenset(self.server.collections())
+        collections = frozenset(server.collections())
         with self._lock:
-            self._known.update(dict.fromkeys(collections))
+            self._known.update({(server, name): None for name in collections})
         return collection in collections
 
 
@@ -75,7 +114,27 @@ def cdx_service() -> CdxService:
     return found
 
 
+def cdx_server() -> CdxServer:
+    """Return the server that answers the request: with what the viewer who asks may see."""
+    app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]
+    return cdx_service().server_for(app, request.environ)
+
+
+def cdx_engine() -> Engine:
+    """Return the archive as the viewer who asks may see it; raises NotFound without an archive."""
+    app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]
+    found = cdx_service().engine_for(app, request.environ)
+    if found is None:
+        raise NotFound("there is no archive here")
+    return found
+
+
+def knows_collection(name: str) -> bool:
+    """Return whether a collection has captures that the viewer who asks may see."""
+    return cdx_service().knows(cdx_server(), name)
+
+
 def require_write(collection: str) -> None:
     """Raise NotFound where a collection has no captures."""
-    if not cdx_service().knows(collection):
+    if not knows_collection(collection):
         raise NotFound(f"there is no collection {collection[:80]!r}")

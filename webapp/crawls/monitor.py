@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from cachetools import TTLCache
-from flask import Blueprint, Response, current_app, render_template, request, url_for
+from flask import Blueprint, Response, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
@@ -34,7 +34,7 @@ from webapp.crawls.monitor_charts import (
 from webapp.explore.exports import FORMS
 from webapp.explore.page import schemes
 from webapp.site import parameters
-from webapp.site.context import engine
+from webapp.site.context import engine, kept_of_engine
 from webapp.site.question_limits import answer_search
 
 blueprint = Blueprint("monitor", __name__, url_prefix="/crawls")
@@ -50,7 +50,6 @@ MINUTES_LISTED = 15
 CRAWLS_LISTED = 200
 _KEPT, _KEPT_SECONDS = 64, 2.0
 _LATE_INTERVALS, _LEAST_LATE_SECONDS = 3, 60.0
-_EXTENSION = "nwx-monitors"
 _STATES = "monitor:"
 """What the names of the states of monitors begin with (`nwx.quality.monitor.state`)."""
 
@@ -109,9 +108,13 @@ class MonitorView:
         ]
 
 
+def _reports(_: Engine) -> _Reports:
+    return _Reports()
+
+
 def monitor_report(archive: Engine, name: str) -> MonitorReport | None:
     """Return the report of a monitor, at most 2 seconds old; None where there is none."""
-    reports: _Reports = current_app.extensions.setdefault(_EXTENSION, _Reports())
+    reports = kept_of_engine(_reports)
     with reports.guard:
         if name in reports.known:
             return reports.known[name]

@@ -1,6 +1,6 @@
 """The JSON API of facet questions."""
 
-from flask import Blueprint, current_app, jsonify, request
+from flask import Blueprint, jsonify, request
 from flask.typing import ResponseReturnValue
 
 from nwx.facets.answers import FacetAnswers
@@ -16,25 +16,20 @@ from webapp.explore.operations import (
     selected_capture,
 )
 from webapp.site import parameters
-from webapp.site.context import engine
+from webapp.site.context import kept_of_engine
 from webapp.site.openapi import check_parameters
 from webapp.site.question_limits import answer_facets
 
 blueprint = Blueprint("facets", __name__, url_prefix="/api/facets")
 
-_EXTENSION = "nwx-facets"
 MAX_TOP = 10_000
 _DEFAULT_TOP = 1_000
 MAX_CAPTURES = 1_000
 
 
 def facets() -> FacetAnswers:
-    """Return what answers the facet questions of the running application."""
-    known = current_app.extensions
-    if _EXTENSION not in known:
-        known.setdefault(_EXTENSION, FacetAnswers(engine()))
-    found: FacetAnswers = known[_EXTENSION]
-    return found
+    """Return what answers the facet questions of whoever asks."""
+    return kept_of_engine(FacetAnswers)
 
 
 @blueprint.get("")

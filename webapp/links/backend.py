@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from threading import Lock
 
 from cachetools import LRUCache
-from flask import current_app
 
 from nwx.engine.base import Engine
 from nwx.links.archive_links import ALL_LINKS, ArchiveLinks
@@ -12,9 +11,8 @@ from nwx.links.graphs.centrality import Centrality, centrality
 from nwx.links.graphs.host_graph import HostGraph, domain_graph
 from nwx.model import LinkCell
 from nwx.values.link_places import domain_of_host
-from webapp.site.context import engine
+from webapp.site.context import kept_of_engine
 
-_EXTENSION = "nwx-links"
 _GRAPHS, _RANKED = 6, 2
 
 
@@ -84,9 +82,5 @@ class LinkAnswers:
 
 
 def link_answers() -> LinkAnswers:
-    """Return what answers questions about links in the running application."""
-    known = current_app.extensions
-    if _EXTENSION not in known:
-        known.setdefault(_EXTENSION, LinkAnswers(engine()))
-    found: LinkAnswers = known[_EXTENSION]
-    return found
+    """Return what answers questions about links for whoever asks."""
+    return kept_of_engine(LinkAnswers)

@@ -20,6 +20,7 @@ from nwx.quality.renders.lookup import (
     renders_of_pages,
 )
 from webapp.pictures.scaled_pictures import ScaledPictures
+from webapp.site.context import kept_of_engine
 
 _EXTENSION = "nwx-pictures"
 _KNOWN_SECONDS = 60.0
@@ -33,12 +34,13 @@ class HitPicture(NamedTuple):
 
 
 class PictureBackend:
-    """The pictures of an archive, for all requests."""
+    """The pictures of an archive as some viewers may see it.
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-        self.places = FilePlaces(engine)
-        self.scaled = ScaledPictures()
+    Where files are, and pictures that were scaled, all backends share.
+    """
+
+    def __init__(self, engine: Engine, places: FilePlaces, scaled: ScaledPictures) -> None:
+        self.engine, self.places, self.scaled = engine, places, scaled
         self._lock = threading.Lock()
         self._known: TTLCache[tuple[()], bool] = TTLCache(1, _KNOWN_SECONDS)
 
@@ -87,10 +89,14 @@ def is_image(content_type: str, status: int | None) -> bool:
 
 def prepare_pictures(app: Flask, engine: Engine) -> None:
     """Give an application its pictures."""
-    app.extensions[_EXTENSION] = PictureBackend(engine)
+    app.extensions[_EXTENSION] = (FilePlaces(engine), ScaledPictures())
 
 
 def pictures() -> PictureBackend:
-    """Return the pictures of the running application."""
-    found: PictureBackend = current_app.extensions[_EXTENSION]
-    return found
+    """Return the pictures of whoever asks."""
+    return kept_of_engine(_backend)
+
+
+def _backend(engine: Engine) -> PictureBackend:
+    places, scaled = current_app.extensions[_EXTENSION]
+    return PictureBackend(engine, places, scaled)

@@ -7,6 +7,7 @@ from flask import Blueprint, Response, request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
+from nwx.access.refusals import check_url_shown
 from nwx.errors import EngineBusyError, FormatError, SourceError, TimestampError, UsageError
 from nwx.keys import capture_id
 from nwx.model import Capture
@@ -61,6 +62,7 @@ def thumbnail() -> ResponseReturnValue:
     size = parameters.choice(request.args, "size", ThumbnailSize.SMALL)
     found = _shown_by(page)
     if found is None:
+        check_url_shown(pictures().engine, page.url)
         return placeholder_answer()
     capture, read = found
     etag = etag_of(_VERSION, size, _identity(capture))
@@ -88,6 +90,7 @@ def render(kind: str) -> ResponseReturnValue:
     page, number = _page(), _number()
     of_kind = [one.capture for one in pictures().renders(page) if one.kind == _kind(kind)]
     if number > len(of_kind):
+        check_url_shown(pictures().engine, page.url)
         raise NotFound(f"there is no such render of {page.url} in this archive")
     capture = of_kind[number - 1]
     etag = etag_of(_identity(capture))

@@ -4,8 +4,6 @@ import threading
 import time
 from itertools import islice
 
-from flask import Flask, current_app
-
 from nwx.engine.base import Engine
 from nwx.engine.quality.quality_index import (
     EVERY_SCORE,
@@ -16,9 +14,8 @@ from nwx.engine.quality.quality_index import (
 from nwx.errors import EngineError
 from nwx.keys import capture_id, holds
 from nwx.model import Document
-from webapp.site.context import engine
+from webapp.site.context import engine, kept_of_engine
 
-_EXTENSION = "nwx-quality"
 _SECONDS = 20.0
 _MOST_CAPTURES = 1_000
 
@@ -46,15 +43,12 @@ class ScorePresence:
         return self._found
 
 
-def prepare_quality(app: Flask, archive: Engine) -> None:
-    """Let the application know its scores."""
-    app.extensions[_EXTENSION] = ScorePresence(archive)
-
-
 def has_playback_scores() -> bool:
-    """Tell whether the archive has playback scores."""
-    found: ScorePresence = current_app.extensions[_EXTENSION]
-    return found.found()
+    """Tell whether the archive has playback scores that whoever asks may see."""
+    try:
+        return kept_of_engine(ScorePresence).found()
+    except EngineError:
+        return False  # the page of an error is made with this too
 
 
 def checks_stamp(archive: Engine, collection: str = "") -> str:

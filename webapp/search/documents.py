@@ -8,6 +8,7 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
+from nwx.access.refusals import check_url_shown
 from nwx.errors import UsageError
 from nwx.links.needs.resources import page_resources
 from nwx.model import Capture, Dates, Document
@@ -133,6 +134,7 @@ def of_capture() -> ResponseReturnValue:
     found = nearest(captures, timestamp, 1) if timestamp else list(islice(captures, 1))
     known = engine().known([capture.document_id for capture in found]) or _of_payload(found)
     if not known:
+        check_url_shown(engine(), url)
         raise NotFound(f"there is no document of {url} in this archive")
     return redirect(url_for(".show", document_id=next(iter(known))))
 

@@ -1,16 +1,24 @@
 """What every page needs of the application and of the reader."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, Protocol, TypeVar
 
-from flask import current_app, request
+from cachetools import LRUCache
+from flask import current_app, g, request
 from werkzeug.exceptions import NotFound
 
+from nwx.access.refusals import check_document_shown
+from nwx.access.restricted.engine import RestrictedEngine
+from nwx.access.restricted.engines import RestrictedEngines
 from nwx.engine.base import Engine
 from nwx.model import Document
 from webapp.site.preferences import COOKIE, Preferences, from_cookie
+from webapp.site.viewer import viewer
 
+_Kept = TypeVar("_Kept")
+_CLASSES_KEPT = 8
 SERVICE_EXTENSION = "nwx"
 
 
@@ -43,6 +51,11 @@ class Service:
     search_url: str
     places: ArchivedPlaces | None
     playback: Callable[[], PlaybackState]
+    engines: RestrictedEngines
+    kept: LRUCache[str, dict[Callable[[Engine], Any], Any]] = field(
+        default_factory=lambda: LRUCache(_CLASSES_KEPT)
+    )
+    guard: Lock = field(default_factory=Lock)
 
     @property
     def replays(self) -> bool:
@@ -57,8 +70,31 @@ def service() -> Service:
 
 
 def engine() -> Engine:
-    """Return the engine of the running application."""
+    """Return the archive as whoever asks may see it, the same for all of a request."""
+    found: Engine | None = g.get("shown_engine")
+    if found is None:
+        found = g.shown_engine = service().engines.for_viewer(viewer())
+    return found
+
+
+def unrestricted_engine() -> Engine:
+    """Return the archive whole, for what the service itself does and for holders of tokens."""
     return service().engine
+
+
+def kept_of_engine(make: Callable[[Engine], _Kept]) -> _Kept:
+    """Return what `make` made of the archive as whoever asks may see it.
+
+    It is kept, for a few classes of viewers, until the rules change.
+    """
+    found, shown = service(), engine()
+    key = shown.decisions.key if isinstance(shown, RestrictedEngine) else ""
+    with found.guard:
+        kept = found.kept.setdefault(key, {})
+        if make not in kept:
+            kept[make] = make(shown)
+        value: _Kept = kept[make]
+        return value
 
 
 def preferences() -> Preferences:
@@ -67,8 +103,13 @@ def preferences() -> Preferences:
 
 
 def document_or_404(document_id: str) -> Document:
-    """Return a document; raises NotFound where the archive has none of this id."""
-    document = engine().documents([document_id]).get(document_id)
+    """Return a document; raises NotFound where the archive has none of this id.
+
+    Raises HiddenError on one that may not be shown.
+    """
+    shown = engine()
+    document = shown.documents([document_id]).get(document_id)
     if document is None:
+        check_document_shown(shown, document_id)
         raise NotFound(f"there is no document {document_id} in this archive")
     return document

@@ -7,6 +7,7 @@ from flask.globals import request_ctx
 from flask_babel import gettext, lazy_gettext
 from werkzeug.exceptions import HTTPException
 
+from nwx.access.restricted.errors import HiddenError
 from nwx.charts.pictures import DrawingBusyError
 from nwx.errors import (
     CaptureIndexError,
@@ -25,6 +26,7 @@ _HEADINGS = {
     400: lazy_gettext("Bad request"),
     404: lazy_gettext("Not in this archive"),
     405: lazy_gettext("Method not allowed"),
+    451: lazy_gettext("May not be shown"),
     503: lazy_gettext("The archive is unavailable"),
 }
 _BUSY = (EngineBusyError, QuestionTimeoutError, DrawingBusyError)
@@ -41,6 +43,8 @@ def status_of(error: NwxError) -> int:
     """Return the HTTP status that fits an error."""
     if isinstance(error, UsageError):
         return 400
+    if isinstance(error, HiddenError):
+        return 451
     if isinstance(error, (CaptureIndexError, EngineUnavailableError, *_BUSY)):
         return 503
     return 500

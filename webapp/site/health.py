@@ -11,7 +11,7 @@ import nwx
 from nwx.errors import EngineError
 from nwx.model import IndexName
 from nwx.searching.answers import OptionalCount, OptionalText, answer_to_json
-from webapp.site.context import Service, service
+from webapp.site.context import Service, engine, service
 
 blueprint = Blueprint("health", __name__)
 
@@ -37,7 +37,7 @@ def health() -> ResponseReturnValue:
     """
     found = service()
     try:
-        documents = found.engine.count(IndexName.DOCUMENTS)
+        documents = engine().count(IndexName.DOCUMENTS)
     except EngineError as error:
         away = HealthAnswer("unavailable", nwx.__version__, message=str(error))
         return jsonify(answer_to_json(away)), 503

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from nwx.access.visible_rows import visible_blocks, visible_rows
+from nwx.access.visible_rows import span_is_touched, visible_blocks, visible_rows
 from nwx.cdx.rows import CdxRow
 from nwx.engine.access.decisions import Decision, Decisions
 from nwx.engine.base import Engine
@@ -134,10 +134,7 @@ class RestrictedCaptures:
         return (one for one in captures if not self._decisions.hides(one))
 
     def _touches(self, span: CdxSpan) -> bool:
-        first, _, last, until = span.bounds()
-        if " " in span.start and last in (first, f"{first}!"):
-            return self._decisions.touches(first)
-        return self._decisions.touches(first, f"{last}!" if until else last)
+        return span_is_touched(self._decisions, span)
 
 
 def reading_only() -> EngineError:

@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
+from nwx.access.date_decisions import DateDecisions
 from nwx.access.hidden_documents import HiddenDocumentSet
 from nwx.access.restricted.captures import reading_only
-from nwx.access.date_decisions import DateDecisions
 from nwx.engine.access.decisions import Decision, Decisions
 from nwx.engine.base import Engine
 from nwx.engine.dates_index import DatesBuilder

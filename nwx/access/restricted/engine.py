@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from nwx.access.date_decisions import DateDecisions
 from nwx.access.hidden_documents import HiddenDocumentSet
 from nwx.access.hidden_spans import is_all_hidden
 from nwx.access.restricted.captures import RestrictedCaptures, reading_only
@@ -14,7 +15,6 @@ from nwx.access.restricted.inlinks import restricted_inlinks
 from nwx.access.restricted.pictures import RestrictedPictureIndex
 from nwx.access.restricted.quality import restricted_quality
 from nwx.access.restricted.queue import restricted_queue
-from nwx.access.date_decisions import DateDecisions
 from nwx.engine.access.access_index import AccessIndex
 from nwx.engine.access.decisions import Decisions
 from nwx.engine.base import Engine, StagedBatch, Staging

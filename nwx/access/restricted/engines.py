@@ -38,6 +38,10 @@ class RestrictedEngines:
         self._guard = threading.Lock()
         self._kept: LRUCache[str, Engine] = LRUCache(_KEPT)
 
+    def has_rules(self) -> bool:
+        """Tell whether there are any rules, so that it matters who asks."""
+        return bool(self._engine.access_index().rules().rules)
+
     def for_viewer(self, viewer: Viewer) -> Engine:
         """Return the archive as a viewer may see it: the engine itself, where nothing is hidden."""
         if viewer.sees_all:

@@ -27,8 +27,8 @@ from nwx.engine.embedded.documents.counts import (
     read_facets,
 )
 from nwx.engine.embedded.documents.groups.folds import Folds
-from nwx.engine.embedded.documents.matches.steps import Step, steps
 from nwx.engine.embedded.documents.matches.near import are_near, near_candidates
+from nwx.engine.embedded.documents.matches.steps import Step, steps
 from nwx.engine.embedded.documents.order import OrderedHits, Ranking, by_date, by_score
 from nwx.engine.embedded.documents.snippets import Highlighter, Piece
 from nwx.engine.embedded.documents.stored_columns import Ints
