@@ -34,6 +34,9 @@ VARIABLES = {
     "webhook": "NWX_WEBHOOK",
     "alert_command": "NWX_ALERT_COMMAND",
     "thresholds": "NWX_THRESHOLDS",
+    "users": "NWX_USERS",
+    "users_file": "NWX_USERS_FILE",
+    "access_token": "NWX_ACCESS_TOKEN",
 }
 """The settings by name, and the environment variables that hold them where nothing else does."""
 
@@ -90,6 +93,19 @@ class AlertSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class UserSettings:
+    """By what the service knows its users (`nwx.accounts.user_options`).
+
+    Accounts and sessions are in `file`, "" is in the archive's folder.
+    Whoever has `access_token` is an administrator, "" lets nobody.
+    """
+
+    users: str = ""
+    file: str = ""
+    access_token: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Where the archive lives: a folder, or an http(s) address.
 
@@ -112,6 +128,7 @@ class Settings:
     triples_query: str = field(default="", repr=False)
     browser: str = ""
     alerts: AlertSettings = AlertSettings()
+    users: UserSettings = UserSettings()
 
 
 def load_settings(
@@ -152,6 +169,9 @@ def load_settings(
             texts.text("webhook", ""),
             texts.text("alert_command", ""),
             texts.text("thresholds", ""),
+        ),
+        users=UserSettings(
+            texts.text("users", ""), texts.text("users_file", ""), texts.text("access_token", "")
         ),
     )
 

@@ -55,6 +55,10 @@ from webapp.site.context import (
 )
 from webapp.site.question_limits import USUAL_LIMITS, QuestionLimits
 from webapp.site.reader_language import prepare_languages
+from webapp.users import login_page
+from webapp.users.guards import check_guard
+from webapp.users.proxies import BehindProxies, ProxyHeaders
+from webapp.users.user_service import UserService, form_token, prepare_user_service
 
 _MODULES = (
     search,
@@ -84,6 +88,7 @@ _MODULES = (
     health,
     replay,
     picture_routes,
+    login_page,
 )
 DEFAULT_TITLE = "nwx"
 STATIC_SECONDS = 86_400
@@ -117,6 +122,8 @@ def create_app(
     triples: Settings | None = None,
     title: str = DEFAULT_TITLE,
     limits: QuestionLimits = USUAL_LIMITS,
+    users: UserService | None = None,
+    proxies: ProxyHeaders | None = None,
 ) -> Flask:
     """Return the web application of an open engine, ready for a WSGI server.
 
@@ -133,8 +140,9 @@ def create_app(
     `cdx_origins` may read what the CDX server answers. With `queue_token`,
     whoever has it may send URLs to the crawler's queue, lease them within
     `queue_limits`, and save crawl specifications. `limits` bounds what is
-    answered at once. The engine is used by several threads at once and stays
-    open: whoever opened it closes it.
+    answered at once. Without `users` everybody is a reader; `proxies` tells
+    whose requests come through a reverse proxy. The engine is used by several
+    threads at once and stays open: whoever opened it closes it.
     """
     app = Flask(__name__)
     app.config["SEND_FILE_MAX_AGE_DEFAULT"] = STATIC_SECONDS
@@ -169,7 +177,13 @@ def create_app(
     prepare_pictures(app, engine)
     question_limits.prepare_limits(app, limits)
     prepare_languages(app)
+    app.before_request(check_guard)
+    if users is not None:
+        prepare_user_service(app, users, search_url)
     _register_pages(app)
+    app.wsgi_app = BehindProxies(  # type: ignore[method-assign]
+        app.wsgi_app, proxies or ProxyHeaders()
+    )
     return app
 
 
@@ -201,7 +215,7 @@ def _prepare_templates(app: Flask) -> None:
         grade=grade,
         shown_url=words.shown_url,
     )
-    app.jinja_env.globals.update(static=_static, replay=replay.address)
+    app.jinja_env.globals.update(static=_static, replay=replay.address, form_token=form_token)
     app.context_processor(_common)
 
 
@@ -215,6 +229,7 @@ def _common() -> dict[str, object]:
         "preferences": preferences(),
         "version": nwx.__version__,
         "page_language": get_locale(),
+        **login_page.login_values(),
         "box_query": g.get("box_query", ""),
     }
 

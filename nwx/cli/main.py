@@ -29,6 +29,7 @@ GROUPS = {
         "show": "Show a document with its dates and the places of its records.",
         "render": "Write what a browser shows of pages: screenshots, text, DOM, resources.",
         "serve": "Serve the search page, the JSON API, the CDX server and playback.",
+        "users": "Keep the accounts of those who log in to the pages.",
     },
     "Measure": {
         "facets": "Count captures, documents, URLs and bytes by any criteria.",

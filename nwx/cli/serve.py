@@ -7,7 +7,13 @@ import click
 
 from nwx.bulk.resources import usual_workers
 from nwx.cli.output import clean
-from nwx.cli.server_options import LISTEN_HOST, LISTEN_PORT, SERVER_THREADS, SERVER_WORKERS
+from nwx.cli.server_options import (
+    LISTEN_HOST,
+    LISTEN_PORT,
+    SERVER_THREADS,
+    SERVER_WORKERS,
+    USERS_FILE_OPTION,
+)
 from nwx.errors import UsageError
 from nwx.settings import Settings
 
@@ -34,6 +40,10 @@ class _Options:
     create: bool
     search_seconds: float | None
     title: str
+    users: str
+    users_file: str
+    access_token: str
+    trusted_proxies: tuple[str, ...]
 
 
 _HANDED_ON = (
@@ -112,6 +122,27 @@ _HANDED_ON = (
     help="Time limit of a search.  [NWX_SEARCH_SECONDS; 10]",
 )
 @click.option("--create", is_flag=True, help="Create an empty archive if there is none.")
+@click.option(
+    "--users",
+    default="",
+    metavar="HOW",
+    help="How users are known: none, accounts, token, or proxy=ADDRESS,… whose X-Remote-User"
+    " names them.  [NWX_USERS; none]",
+)
+@USERS_FILE_OPTION
+@click.option(
+    "--access-token",
+    default="",
+    metavar="TEXT",
+    help="--users token: the token of administrators.  [NWX_ACCESS_TOKEN]",
+)
+@click.option(
+    "--trusted-proxy",
+    "trusted_proxies",
+    multiple=True,
+    metavar="ADDRESS",
+    help="Believe X-Forwarded-For and X-Forwarded-Proto of the reverse proxy at this address.",
+)
 @click.option("--title", default="", metavar="TEXT", help="Title of the archive on its pages.")
 @click.pass_obj
 def command(settings: Settings, /, **given: Any) -> None:
@@ -122,6 +153,9 @@ def command(settings: Settings, /, **given: Any) -> None:
     also has a host name of its own where there is one (--replay-host, which
     needs --search-url). Behind a reverse proxy, --search-url and --replay-url
     are the addresses that readers use.
+
+    Without --users everybody is a reader, and writing takes a token. With it,
+    curators and administrators log in; docs/access.md describes the ways.
     """
     asked = _Options(**given)
     if asked.replay_host and not asked.search_url:
@@ -129,6 +163,8 @@ def command(settings: Settings, /, **given: Any) -> None:
             "--replay-host needs --search-url, the address that playback links back to"
         )
     # Imported here: the libraries of the pages are no concern of the other commands.
+    from nwx.accounts.account_file import account_file_path
+    from nwx.accounts.user_options import user_options
     from nwx.engine.queue.crawl_queue import LeaseLimits
     from webapp.application import DEFAULT_TITLE
     from webapp.server.service import (
@@ -143,6 +179,10 @@ def command(settings: Settings, /, **given: Any) -> None:
         if addresses.replay:
             click.echo(f"playback is at {addresses.replay}/")
 
+    kept = settings.users
+    users = user_options(
+        asked.users or kept.users, asked.trusted_proxies, asked.access_token or kept.access_token
+    )
     if asked.create:
         prepare_archive(settings)
     service = ServiceSettings(
@@ -152,6 +192,10 @@ def command(settings: Settings, /, **given: Any) -> None:
         search_seconds=asked.search_seconds or settings.search_seconds,
         queue_limits=LeaseLimits(asked.queue_delay, asked.queue_in_flight or None),
         title=asked.title or DEFAULT_TITLE,
+        users=users,
+        users_file=account_file_path(settings.engine, asked.users_file or kept.file)
+        if users.has_users
+        else None,
         **{name: getattr(asked, name) for name in _HANDED_ON},
     )
     serve_pages(settings, service, ready)

@@ -1,4 +1,4 @@
-"""The options that all commands have that serve: where to listen, and how many answer."""
+"""The options of commands that serve: where to listen, how many answer, who has accounts."""
 
 import click
 
@@ -24,4 +24,10 @@ SERVER_THREADS = click.option(
     default=8,
     show_default=True,
     help="Requests that each process answers at the same time.",
+)
+USERS_FILE_OPTION = click.option(
+    "--users-file",
+    default="",
+    metavar="FILE",
+    help="File of the accounts.  [NWX_USERS_FILE; users.db in the folder of the archive]",
 )

@@ -33,6 +33,7 @@ from webapp.cdx.streams import BegunAnswer, as_response, continued
 from webapp.server.answers import ShortAnswers
 from webapp.site import failures
 from webapp.site.context import SERVICE_EXTENSION
+from webapp.users.guards import with_token
 
 blueprint = Blueprint("cdx", __name__)
 
@@ -124,12 +125,14 @@ def _no_page() -> Response:
 
 
 @blueprint.post("/<collection:collection>")
+@with_token
 def add_lines(collection: str) -> ResponseReturnValue:
     """Store captures."""
     return writes.add_posted(collection)
 
 
 @blueprint.post("/<collection:collection>/delete")
+@with_token
 def delete_lines(collection: str) -> ResponseReturnValue:
     """Delete captures."""
     return writes.delete_posted(collection)

@@ -8,6 +8,7 @@ from flask import Blueprint, Response, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
+from nwx.engine.access.rules import Role
 from nwx.engine.base import Engine
 from nwx.engine.crawls.crawl_index import (
     AnalysedVersion,
@@ -30,6 +31,7 @@ from webapp.queue.service import queue_service
 from webapp.site import parameters
 from webapp.site.context import engine
 from webapp.site.question_limits import answer_search
+from webapp.users.guards import has_role
 
 blueprint = Blueprint("crawls", __name__, url_prefix="/crawls")
 
@@ -83,8 +85,8 @@ def show_crawls() -> ResponseReturnValue:
 
 
 def is_writable() -> bool:
-    """Return whether specifications can be saved here at all."""
-    return bool(queue_service().token)
+    """Return whether the viewer can save specifications here, by a role or with the token."""
+    return has_role(Role.CURATOR) or bool(queue_service().token)
 
 
 def _analysed(found: Sequence[AnalysedVersion], stored: StoredSpecification) -> AnalysedVersion:

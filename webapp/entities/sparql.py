@@ -17,6 +17,7 @@ from werkzeug.exceptions import (
 from nwx.errors import NwxError, UsageError
 from webapp.entities.backend import triple_answers
 from webapp.site import failures, parameters
+from webapp.users.guards import open_to_all
 
 if TYPE_CHECKING:
     from nwx.steering.triples.triple_store import QueryAnswer, SparqlQuery
@@ -55,6 +56,7 @@ class ShownCell:
 
 
 @blueprint.route("", methods=["GET", "POST"], endpoint="show")
+@open_to_all
 def answer_sparql() -> ResponseReturnValue:
     """Answer a query, or show the form for one."""
     try:

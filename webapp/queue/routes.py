@@ -31,6 +31,7 @@ from nwx.steering.queue.protocol import (
 from webapp.queue.service import QUEUE_EXTENSION, QueueService, queue_service
 from webapp.server.tokens import has_token
 from webapp.site import failures
+from webapp.users.guards import with_token
 
 blueprint = Blueprint("queue", __name__, url_prefix="/urls")
 
@@ -50,6 +51,7 @@ def prepare_queue(app: Flask, service: QueueService) -> None:
 
 
 @blueprint.post("")
+@with_token
 def take_updates() -> Response:
     """Take updates of URLs, all or none."""
     service = _authorized()
@@ -67,6 +69,7 @@ def take_updates() -> Response:
 
 
 @blueprint.get("/next")
+@with_token
 def lease_next() -> Response:
     """Lease the URLs that are to be fetched next."""
     if request.method == "HEAD":
@@ -84,6 +87,7 @@ def lease_next() -> Response:
 
 
 @blueprint.post("/finish")
+@with_token
 def finish() -> Response:
     """Note that leased URLs were fetched."""
     service = _authorized()
@@ -92,6 +96,7 @@ def finish() -> Response:
 
 
 @blueprint.post("/release")
+@with_token
 def release() -> Response:
     """Take leased URLs back into the queue."""
     service = _authorized()

@@ -4,8 +4,11 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
+from nwx.accounts.account_file import AccountFile
+from nwx.accounts.user_options import UserOptions
 from nwx.cdxserver.loaded_lines import make_ready
 from nwx.cdxserver.sources.from_arguments import open_sources
 from nwx.engine.open import open_engine
@@ -21,6 +24,8 @@ from webapp.server.worker import OpenedApplication, WorkerOrder
 from webapp.server.worker_pool import WorkerPool
 from webapp.site.context import PlaybackState
 from webapp.site.question_limits import limits_for
+from webapp.users.proxies import ProxyHeaders
+from webapp.users.user_service import UserService, user_service
 
 DEFAULT_THREADS = 8
 
@@ -36,7 +41,8 @@ class ServiceSettings:
     `threads` requests at once. `cdx_sources` are named as `open_sources`
     wants them; `cdx_token`, `cdx_origins` and `queue_token` are those of
     `create_app`; `queue_limits` hold where a crawl specification has none. A
-    search may take `search_seconds`.
+    search may take `search_seconds`. `users` tells by what users are known,
+    and `users_file` where their accounts and sessions are kept.
     """
 
     host: str = "127.0.0.1"
@@ -55,11 +61,13 @@ class ServiceSettings:
     cdx_origins: tuple[str, ...] = ()
     queue_token: str = ""
     queue_limits: LeaseLimits = POLITE_LIMITS
+    users: UserOptions = field(default_factory=UserOptions)
+    users_file: Path | None = None
 
     @property
     def writes(self) -> bool:
-        """Whether there is a token with which something may be written."""
-        return bool(self.cdx_token or self.queue_token)
+        """Whether somebody, by a token or a role, may write something."""
+        return bool(self.cdx_token or self.queue_token or self.users.has_users)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +102,7 @@ class PagesMaker:
         for source in sources:
             stack.callback(source.close)
         engine = stack.enter_context(open_engine(self.archive, read_only=not settings.writes))
+        proxies = ProxyHeaders(settings.users.trusted_proxies, settings.users.naming_proxies)
         app = create_app(
             engine,
             replay_url=settings.replay_url if playing else None,
@@ -111,8 +120,19 @@ class PagesMaker:
             cdx_origins=settings.cdx_origins,
             queue_token=settings.queue_token,
             queue_limits=SpecificationLimits(engine.crawl_index(), settings.queue_limits),
+            users=self._users(stack),
+            proxies=proxies,
         )
-        return OpenedApplication(app, at_once_of(app))
+        return OpenedApplication(app, proxies.read_before(at_once_of(app)))
+
+    def _users(self, stack: ExitStack) -> UserService | None:
+        """Return the users of the service, None where it has none."""
+        options, path = self.settings.users, self.settings.users_file
+        if not options.has_users or path is None:
+            return None
+        file = AccountFile(path)
+        stack.callback(file.close)
+        return user_service(options, file)
 
 
 def serve_pages(
@@ -131,6 +151,8 @@ def serve_pages(
             prepare_archive(archive)
         elif settings.queue_token:
             prepare_queue_file(archive)
+        if settings.users.has_users:
+            prepare_users_file(archive, settings)
         replay = playing = None
         if settings.replay:
             replay = _playback(stack, archive, settings, listening)
@@ -157,6 +179,13 @@ def prepare_queue_file(archive: Settings) -> None:
     """
     with open_engine(archive) as engine:
         engine.crawl_queue().put(())
+
+
+def prepare_users_file(archive: Settings, settings: ServiceSettings) -> None:
+    """Make the file that the workers share; raises what keeps them from the archive or from it."""
+    with open_engine(archive, read_only=True):
+        if settings.users_file is not None:
+            AccountFile(settings.users_file).close()
 
 
 def _playback(

@@ -17,6 +17,7 @@ from webapp.site.preferences import (
     read_preferences,
     to_cookie,
 )
+from webapp.users.guards import open_to_all
 
 blueprint = Blueprint("pages", __name__)
 
@@ -42,6 +43,7 @@ def settings() -> ResponseReturnValue:
 
 
 @blueprint.post("/settings")
+@open_to_all
 def save_settings() -> ResponseReturnValue:
     """Keep the settings in a cookie."""
     if request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):

@@ -1,0 +1,145 @@
+"""Limits of logins, counted in the file of the accounts, so that all workers count together."""
+
+import hashlib
+import ipaddress
+import math
+import time
+from collections.abc import Callable
+
+from limits import RateLimitItem, RateLimitItemPerMinute
+from limits.storage import Storage
+from limits.strategies import FixedWindowRateLimiter
+
+from nwx.accounts.account_file import AccountFile
+
+_MINUTES = 15
+OF_ONE_NAME = RateLimitItemPerMinute(8, _MINUTES, namespace="name-and-address")
+OF_ONE_ADDRESS = RateLimitItemPerMinute(40, _MINUTES, namespace="address")
+OF_NAME_ANYWHERE = RateLimitItemPerMinute(200, _MINUTES, namespace="name")
+"""What many addresses together may try: high, for whoever fails on purpose locks others out."""
+
+_IPV6_PREFIX = 64
+_DIGEST_BYTES = 16
+
+
+class AttemptCounts(Storage):
+    """Counts in SQLite, as the library `limits` wants them; `clock` gives seconds since 1970."""
+
+    STORAGE_SCHEME = None
+
+    def __init__(self, file: AccountFile, clock: Callable[[], float] = time.time) -> None:
+        super().__init__()
+        self._file = file
+        self._clock = clock
+
+    @property
+    def base_exceptions(self) -> type[Exception]:
+        """No exceptions of a vendor: the file raises ours."""
+        return _NoError
+
+    def incr(self, key: str, expiry: int, amount: int = 1) -> int:
+        """Return a count that was raised; one that has expired begins anew."""
+        now = self._clock()
+        with self._file.changing() as db:
+            db.execute("DELETE FROM attempts WHERE expires <= ?", (now,))
+            (number,) = db.execute(
+                "INSERT INTO attempts VALUES (?, ?, ?) "
+                "ON CONFLICT (key) DO UPDATE SET number = number + excluded.number "
+                "RETURNING number",
+                (key, amount, now + expiry),
+            ).fetchone()
+        return int(number)
+
+    def get(self, key: str) -> int:
+        """Return a count, 0 of one that has expired."""
+        found = self._row(key)
+        return int(found[0]) if found else 0
+
+    def get_expiry(self, key: str) -> float:
+        """Return when a count expires, in seconds since 1970."""
+        found = self._row(key)
+        return found[1] if found else self._clock()
+
+    def _row(self, key: str) -> tuple[int, float] | None:
+        with self._file.reading() as db:
+            row: tuple[int, float] | None = db.execute(
+                "SELECT number, expires FROM attempts WHERE key = ? AND expires > ?",
+                (key, self._clock()),
+            ).fetchone()
+        return row
+
+    def check(self) -> bool:
+        """Return whether counts can be kept."""
+        return self.get("") == 0
+
+    def reset(self) -> int:
+        """Forget all counts; return how many there were."""
+        with self._file.changing() as db:
+            return db.execute("DELETE FROM attempts").rowcount
+
+    def clear(self, key: str) -> None:
+        """Forget a count."""
+        with self._file.changing() as db:
+            db.execute("DELETE FROM attempts WHERE key = ?", (key,))
+
+
+class _NoError(Exception):
+    """Never raised."""
+
+
+class LoginLimits:
+    """How often a login may be tried: by name and address, by address, and by name."""
+
+    def __init__(self, file: AccountFile, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._limiter = FixedWindowRateLimiter(AttemptCounts(file, clock))
+
+    def wait_seconds(self, name: str, address: str) -> int:
+        """Count an attempt; return 0 where it may go on, else the seconds to wait.
+
+        It is counted before the password is looked at: attempts at the same
+        moment cannot get past the limit together.
+        """
+        waits = [
+            self._wait(item, *keys)
+            for item, *keys in _limits(name, address)
+            if not self._limiter.hit(item, *keys)
+        ]
+        return max(waits, default=0)
+
+    def forgive(self, name: str, address: str) -> None:
+        """Forget the attempts that came before a login that succeeded."""
+        item, *keys = _limits(name, address)[0]
+        self._limiter.clear(item, *keys)
+
+    def _wait(self, item: RateLimitItem, *keys: str) -> int:
+        reset = self._limiter.get_window_stats(item, *keys).reset_time
+        return max(1, math.ceil(reset - self._clock()))
+
+
+def _limits(name: str, address: str) -> tuple[tuple[RateLimitItem, *tuple[str, ...]], ...]:
+    # People type passwords where the name belongs: what was typed is not kept.
+    name, address = _digest(name), _network(address)
+    return (
+        (OF_ONE_NAME, name, address),
+        (OF_ONE_ADDRESS, address),
+        (OF_NAME_ANYWHERE, name),
+    )
+
+
+def _digest(name: str) -> str:
+    text = name.casefold().encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(text, digest_size=_DIGEST_BYTES).hexdigest()
+
+
+def _network(address: str) -> str:
+    """Return what counts as one address: of IPv6 a whole network, for a host has that many."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return "unknown"
+    if isinstance(found, ipaddress.IPv6Address):
+        if found.ipv4_mapped:
+            return str(found.ipv4_mapped)
+        return str(ipaddress.ip_network((found, _IPV6_PREFIX), strict=False))
+    return str(found)

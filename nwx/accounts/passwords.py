@@ -1,0 +1,58 @@
+"""Passwords: hashed with Argon2id, and compared in a time that tells nothing."""
+
+from functools import lru_cache
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
+from nwx.accounts.account import AccountError
+
+LEAST_PASSWORD_CHARACTERS = 10
+MOST_PASSWORD_CHARACTERS = 1_000
+"""Longer ones would only cost time to hash."""
+
+_hasher = PasswordHasher()
+
+
+def check_password(password: str, name: str) -> str:
+    """Return a password that an account may have; raises AccountError on weak ones."""
+    if len(password) < LEAST_PASSWORD_CHARACTERS:
+        raise AccountError(f"the password is short; use {LEAST_PASSWORD_CHARACTERS} or more signs")
+    if len(password) > MOST_PASSWORD_CHARACTERS:
+        raise AccountError(f"the password is longer than {MOST_PASSWORD_CHARACTERS} signs")
+    if password.casefold() == name.casefold() or len(set(password)) < 4:
+        raise AccountError("the password is easy to guess; choose another")
+    return password
+
+
+def hash_password(password: str) -> str:
+    """Return the hash of a password, with its salt and the cost of making it."""
+    return _hasher.hash(password.encode("utf-8", "surrogatepass"))
+
+
+def is_password(password_hash: str, password: str) -> bool:
+    """Return whether a password is that of a hash.
+
+    It takes as long for "", the hash of an account that does not exist or
+    has no password: how long an answer takes must not tell who has one.
+    """
+    known = bool(password_hash)
+    if len(password) > MOST_PASSWORD_CHARACTERS:
+        password, known = "", False
+    try:
+        same = _hasher.verify(
+            password_hash or _hash_of_nobody(), password.encode("utf-8", "surrogatepass")
+        )
+    except (VerificationError, InvalidHashError):
+        return False
+    return same and known
+
+
+def is_outdated(password_hash: str) -> bool:
+    """Return whether a hash was made at another cost than hashes are now."""
+    return _hasher.check_needs_rehash(password_hash)
+
+
+@lru_cache(1)
+def _hash_of_nobody() -> str:
+    return hash_password("nobody has this password")

@@ -1,0 +1,27 @@
+"""An empty file of accounts, and hashes that cost little."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from argon2 import PasswordHasher
+
+from nwx.accounts import passwords
+from nwx.accounts.account_file import AccountFile
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Iterator[AccountFile]:
+    """A new file of accounts."""
+    found = AccountFile(tmp_path / "users.db")
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Hash in a millisecond."""
+    monkeypatch.setattr(passwords, "_hasher", PasswordHasher(1, 8, 1))
+    passwords._hash_of_nobody.cache_clear()
+    yield
+    passwords._hash_of_nobody.cache_clear()

@@ -1,0 +1,91 @@
+"""Accounts added, changed and removed."""
+
+from datetime import UTC, datetime
+
+import pytest
+from argon2 import PasswordHasher
+
+from nwx.accounts import passwords
+from nwx.accounts.account import AccountError
+from nwx.accounts.account_file import AccountFile
+from nwx.accounts.account_store import AccountStore
+from nwx.accounts.session_store import SessionStore
+from nwx.engine.access.rules import Role
+
+PASSWORD, OTHER = "correct horse 1", "battery staple 2"
+
+
+@pytest.fixture
+def store(file: AccountFile, cheap_hashes: None) -> AccountStore:
+    """Accounts of a clock that stands still."""
+    return AccountStore(file, lambda: datetime(2026, 1, 2, tzinfo=UTC))
+
+
+def test_accounts_are_kept(store: AccountStore) -> None:
+    store.add("Zoe", Role.CURATOR)
+    store.add("ada", Role.ADMINISTRATOR, PASSWORD)
+    ada, zoe = store.accounts()
+    assert (ada.name, ada.role, ada.has_password) == ("ada", Role.ADMINISTRATOR, True)
+    assert (zoe.name, zoe.role, zoe.has_password) == ("Zoe", Role.CURATOR, False)
+    assert ada.made_at == ada.changed_at == "20260102000000"
+    assert store.account("ADA") == ada
+    assert store.account("bob") is None
+
+
+def test_a_name_is_given_once(store: AccountStore) -> None:
+    store.add("ada", Role.READER)
+    with pytest.raises(AccountError, match="there is an account ada already"):
+        store.add("ADA", Role.ADMINISTRATOR)
+
+
+def test_names_and_passwords_are_checked(store: AccountStore) -> None:
+    with pytest.raises(AccountError, match="cannot name"):
+        store.add("a b", Role.READER)
+    with pytest.raises(AccountError, match="short"):
+        store.add("ada", Role.READER, "short")
+    assert store.accounts() == []
+
+
+def test_only_the_right_password_opens(store: AccountStore) -> None:
+    added = store.add("ada", Role.READER, PASSWORD)
+    store.add("by-proxy", Role.ADMINISTRATOR)
+    assert store.logged_in("ada", PASSWORD) == added
+    assert store.logged_in("ada", OTHER) is None
+    assert store.logged_in("by-proxy", "") is None
+    assert store.logged_in("by-proxy", "nobody has this password") is None
+    assert store.logged_in("nobody", PASSWORD) is None
+
+
+def test_roles_and_passwords_change(store: AccountStore, file: AccountFile) -> None:
+    store.add("ada", Role.READER, PASSWORD)
+    sessions = SessionStore(file)
+    token = sessions.begin("ada", b"")
+    assert store.set_role("Ada", Role.CURATOR).role is Role.CURATOR
+    assert sessions.session(token) is not None
+    store.set_password("Ada", OTHER)
+    assert sessions.session(token) is None
+    assert store.logged_in("ada", OTHER) is not None
+    assert store.logged_in("ada", PASSWORD) is None
+
+
+def test_what_is_removed_is_gone(store: AccountStore, file: AccountFile) -> None:
+    store.add("ada", Role.READER, PASSWORD)
+    token = SessionStore(file).begin("ada", b"")
+    store.remove("ADA")
+    assert store.accounts() == []
+    assert SessionStore(file).session(token) is None
+    for change in (store.remove, lambda name: store.set_role(name, Role.READER)):
+        with pytest.raises(AccountError, match="there is no account 'ada'"):
+            change("ada")
+
+
+def test_a_login_brings_an_old_hash_up_to_date(
+    store: AccountStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = store.add("ada", Role.READER, PASSWORD)
+    monkeypatch.setattr(passwords, "_hasher", PasswordHasher(2, 16, 1))
+    now = store.logged_in("ada", PASSWORD)
+    assert now is not None
+    assert now.password_hash != before.password_hash
+    assert store.account("ada") == now
+    assert store.logged_in("ada", PASSWORD) == now

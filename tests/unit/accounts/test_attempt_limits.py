@@ -1,0 +1,112 @@
+"""Limits of logins."""
+
+import pytest
+
+from nwx.accounts import attempt_limits
+from nwx.accounts.account_file import AccountFile
+from nwx.accounts.attempt_limits import (
+    OF_NAME_ANYWHERE,
+    OF_ONE_ADDRESS,
+    OF_ONE_NAME,
+    AttemptCounts,
+    LoginLimits,
+)
+
+MINUTES = 15 * 60
+
+
+class _Clock:
+    now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> _Clock:
+    """A clock that goes by hand."""
+    return _Clock()
+
+
+@pytest.fixture
+def limits(file: AccountFile, clock: _Clock) -> LoginLimits:
+    """Limits without any attempts."""
+    return LoginLimits(file, clock)
+
+
+def test_a_name_may_be_tried_so_often(limits: LoginLimits, clock: _Clock) -> None:
+    for _ in range(OF_ONE_NAME.amount):
+        assert limits.wait_seconds("ada", "192.0.2.1") == 0
+    assert limits.wait_seconds("ADA", "192.0.2.1") == MINUTES
+    assert limits.wait_seconds("zoe", "192.0.2.1") == 0
+    assert limits.wait_seconds("ada", "192.0.2.2") == 0
+    clock.now += MINUTES + 1
+    assert limits.wait_seconds("ada", "192.0.2.1") == 0
+
+
+def test_all_workers_count_together(limits: LoginLimits, file: AccountFile, clock: _Clock) -> None:
+    other_file = AccountFile(file.path)
+    other = LoginLimits(other_file, clock)
+    for number in range(OF_ONE_NAME.amount):
+        assert (limits, other)[number % 2].wait_seconds("ada", "192.0.2.1") == 0
+    assert limits.wait_seconds("ada", "192.0.2.1") > 0
+    assert other.wait_seconds("ada", "192.0.2.1") > 0
+    other_file.close()
+
+
+def test_an_address_may_try_so_many_names(limits: LoginLimits) -> None:
+    for number in range(OF_ONE_ADDRESS.amount):
+        assert limits.wait_seconds(f"name{number}", "192.0.2.1") == 0
+    assert limits.wait_seconds("another", "192.0.2.1") == MINUTES
+    assert limits.wait_seconds("another", "::ffff:192.0.2.1") == MINUTES
+    assert limits.wait_seconds("another", "192.0.2.2") == 0
+
+
+def test_many_addresses_may_try_a_name_so_often(limits: LoginLimits) -> None:
+    for number in range(OF_NAME_ANYWHERE.amount):
+        assert limits.wait_seconds("ada", f"10.0.{number}.1") == 0
+    assert limits.wait_seconds("ada", "10.1.0.1") > 0
+
+
+def test_a_network_of_ipv6_counts_as_one_address(limits: LoginLimits) -> None:
+    for number in range(OF_ONE_NAME.amount):
+        assert limits.wait_seconds("ada", f"2001:db8::{number:x}") == 0
+    assert limits.wait_seconds("ada", "2001:db8::ffff") > 0
+    assert limits.wait_seconds("ada", "2001:db8:1::1") == 0
+
+
+def test_a_login_forgives_the_attempts_before(limits: LoginLimits) -> None:
+    for _ in range(OF_ONE_NAME.amount):
+        limits.wait_seconds("ada", "")
+    limits.forgive("ada", "")
+    assert limits.wait_seconds("ada", "") == 0
+
+
+def test_what_was_typed_as_a_name_is_not_kept(limits: LoginLimits, file: AccountFile) -> None:
+    limits.wait_seconds("hunter2 hunter2", "192.0.2.1")
+    with file.reading() as db:
+        assert "hunter2" not in "\n".join(db.iterdump())
+
+
+def test_counts_that_have_expired_are_deleted(
+    limits: LoginLimits, file: AccountFile, clock: _Clock
+) -> None:
+    limits.wait_seconds("ada", "192.0.2.1")
+    clock.now += MINUTES + 1
+    limits.wait_seconds("zoe", "192.0.2.2")
+    with file.reading() as db:
+        assert db.execute("SELECT count(*) FROM attempts").fetchone() == (3,)
+
+
+def test_counts_as_the_library_wants_them(file: AccountFile, clock: _Clock) -> None:
+    counts = AttemptCounts(file, clock)
+    assert counts.check()
+    assert counts.get("a") == 0
+    assert counts.incr("a", 60) == 1
+    assert counts.incr("a", 60, 2) == 3
+    assert counts.get_expiry("a") == clock.now + 60
+    counts.clear("a")
+    assert counts.get_expiry("a") == clock.now
+    counts.incr("b", 60)
+    assert counts.reset() == 1
+    assert attempt_limits.AttemptCounts.STORAGE_SCHEME is None

@@ -1,0 +1,210 @@
+"""How an application knows its users: Flask-Login for sessions, Flask-WTF for forms."""
+
+import hmac
+from dataclasses import dataclass
+
+from flask import Flask, Request, current_app, g, request, session
+from flask.sessions import SecureCookieSessionInterface
+from flask_login import LoginManager, UserMixin, current_user, login_user, logout_user
+from flask_wtf.csrf import CSRFError, CSRFProtect, generate_csrf
+from markupsafe import Markup, escape
+from werkzeug.exceptions import BadRequest
+
+from nwx.accounts.account_file import AccountFile
+from nwx.accounts.account_store import AccountStore
+from nwx.accounts.attempt_limits import LoginLimits
+from nwx.accounts.session_store import SessionStore, proof_of
+from nwx.accounts.user_options import UserMode, UserOptions
+from nwx.engine.access.rules import Role, Viewer
+from webapp.server.tokens import has_token
+from webapp.site.viewer import VIEWER_EXTENSION, forget_viewer
+from webapp.users.proxies import REMOTE_USER
+
+TOKEN_USER = "token"
+"""The name of whoever has logged in with the access token."""
+
+_EXTENSION = "nwx-users"
+_COOKIE = "nwx_session"
+_BY_HEADER = "nwx.by-header"
+
+
+@dataclass(frozen=True, slots=True)
+class UserService:
+    """The users of an application, and the file that all its workers share."""
+
+    options: UserOptions
+    file: AccountFile
+    store: AccountStore
+    sessions: SessionStore
+    limits: LoginLimits
+
+    @property
+    def has_login(self) -> bool:
+        """Tell whether users log in at a page of this service."""
+        return self.options.mode in (UserMode.ACCOUNTS, UserMode.TOKEN)
+
+
+def user_service(options: UserOptions, file: AccountFile) -> UserService:
+    """Return the users that an open file has."""
+    return UserService(options, file, AccountStore(file), SessionStore(file), LoginLimits(file))
+
+
+class SessionUser(UserMixin):  # type: ignore[misc]
+    """Somebody who is known; to Flask-Login their id is the token of their session."""
+
+    def __init__(self, name: str, role: Role, token: str = "") -> None:
+        self.name, self.role, self.token = name, role, token
+
+    def get_id(self) -> str:
+        """Return the token of the session."""
+        return self.token
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A login that succeeded: who it was, and the proof that their session is kept with."""
+
+    name: str
+    role: Role
+    proof: bytes
+
+
+class _Cookies(SecureCookieSessionInterface):
+    """Session cookies that go over TLS only where readers come by TLS."""
+
+    def __init__(self, secure: bool) -> None:
+        self._secure = secure
+
+    def get_cookie_secure(self, app: Flask) -> bool:
+        return self._secure or request.is_secure
+
+
+def prepare_user_service(app: Flask, found: UserService, search_url: str = "") -> None:
+    """Let an application know its users."""
+    app.extensions[_EXTENSION] = found
+    secure = search_url.startswith("https:")
+    app.secret_key = found.file.secret()
+    app.session_interface = _Cookies(secure)
+    app.config.update(
+        # Of this prefix, browsers take no cookie that another host or plain HTTP sets.
+        SESSION_COOKIE_NAME=f"__Host-{_COOKIE}" if secure else _COOKIE,
+        SESSION_COOKIE_HTTPONLY=True,
+        SESSION_COOKIE_SAMESITE="Lax",
+        WTF_CSRF_CHECK_DEFAULT=False,  # `check_guard` does it
+        WTF_CSRF_TIME_LIMIT=None,  # a session's tokens end with it
+        WTF_CSRF_SSL_STRICT=False,  # `check_origin` does it
+    )
+    CSRFProtect(app)
+    manager = LoginManager(app, add_context_processor=False)
+    manager.session_protection = None
+    manager.user_loader(_user_of_session)
+    manager.request_loader(_user_of_request)
+    app.extensions[VIEWER_EXTENSION] = _find_viewer
+
+
+def users() -> UserService | None:
+    """Return the users of the running application, None where it has none."""
+    found: UserService | None = current_app.extensions.get(_EXTENSION)
+    return found
+
+
+def _find_viewer() -> Viewer:
+    address = request.remote_addr or ""
+    if not current_user.is_authenticated:
+        return Viewer(address)
+    return Viewer(address, current_user.name, current_user.role)
+
+
+def _user_of_session(token: str) -> SessionUser | None:
+    found = users()
+    opened = found.sessions.session(token) if found and found.has_login else None
+    if found is None or opened is None:
+        return None
+    if found.options.mode is UserMode.TOKEN:
+        same = hmac.compare_digest(opened.proof, proof_of(found.options.access_token))
+        is_ours = opened.name == TOKEN_USER and same
+        return SessionUser(TOKEN_USER, Role.ADMINISTRATOR, token) if is_ours else None
+    account = found.store.account(opened.name)
+    if account is None or not account.has_password:
+        return None
+    if not hmac.compare_digest(opened.proof, proof_of(account.password_hash)):
+        return None
+    return SessionUser(account.name, account.role, token)
+
+
+def _user_of_request(asked: Request) -> SessionUser | None:
+    """Return the user whom a proxy names, or who sends the access token with the request."""
+    found = users()
+    if found is None:
+        return None
+    if found.options.mode is UserMode.TOKEN:
+        header = asked.headers.get("Authorization", "")
+        if not has_token(header, found.options.access_token):
+            return None
+        asked.environ[_BY_HEADER] = True
+        return SessionUser(TOKEN_USER, Role.ADMINISTRATOR)
+    if found.options.mode is not UserMode.PROXY:
+        return None
+    name = asked.environ.get(REMOTE_USER, "")
+    account = found.store.account(name) if name else None
+    if account is not None:
+        return SessionUser(account.name, account.role)
+    return SessionUser(name, Role.READER) if name else None
+
+
+def is_by_cookie() -> bool:
+    """Return whether a browser vouches for the user unasked, so that forms need a token."""
+    return not request.environ.get(_BY_HEADER, False)
+
+
+def checked_login(found: UserService, name: str, secret: str) -> Login | None:
+    """Return the login that a name and a password, or the access token, open; None for none."""
+    if found.options.mode is UserMode.TOKEN:
+        token = found.options.access_token
+        same = has_token(f"Bearer {secret}", token)
+        return Login(TOKEN_USER, Role.ADMINISTRATOR, proof_of(token)) if same else None
+    account = found.store.logged_in(name, secret)
+    if account is None:
+        return None
+    return Login(account.name, account.role, proof_of(account.password_hash))
+
+
+def begin_session(found: UserService, login: Login) -> None:
+    """Log in.
+
+    All that the session held before is dropped: somebody else may have put
+    it there.
+    """
+    end_session(found)
+    token = found.sessions.begin(login.name, login.proof)
+    login_user(SessionUser(login.name, login.role, token))
+    forget_viewer()
+
+
+def end_session(found: UserService) -> None:
+    """Log out."""
+    token = session.get("_user_id")
+    if isinstance(token, str):
+        found.sessions.end(token)
+    logout_user()
+    session.clear()
+    g.pop("csrf_token", None)
+    forget_viewer()
+
+
+def check_form() -> None:
+    """Raise BadRequest unless a form has the token of the session that it was given to."""
+    protect: CSRFProtect = current_app.extensions["csrf"]
+    try:
+        protect.protect()
+    except CSRFError as error:
+        raise BadRequest(
+            "this form is out of date, or was not made for you; open its page again and send it"
+        ) from error
+
+
+def form_token() -> Markup:
+    """Return the field that proves that a form was made for whoever sends it, "" without users."""
+    if users() is None:
+        return Markup()
+    return Markup(f'<input type="hidden" name="csrf_token" value="{escape(generate_csrf())}">')
