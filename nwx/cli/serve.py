@@ -163,13 +163,12 @@ def command(settings: Settings, /, **given: Any) -> None:
             "--replay-host needs --search-url, the address that playback links back to"
         )
     # Imported here: the libraries of the pages are no concern of the other commands.
-    from nwx.accounts.account_file import account_file_path
-    from nwx.accounts.user_options import user_options
     from nwx.engine.queue.crawl_queue import LeaseLimits
     from webapp.application import DEFAULT_TITLE
     from webapp.server.service import (
         ServiceAddresses,
         ServiceSettings,
+        login_risks,
         prepare_archive,
         serve_pages,
     )
@@ -179,10 +178,6 @@ def command(settings: Settings, /, **given: Any) -> None:
         if addresses.replay:
             click.echo(f"playback is at {addresses.replay}/")
 
-    kept = settings.users
-    users = user_options(
-        asked.users or kept.users, asked.trusted_proxies, asked.access_token or kept.access_token
-    )
     if asked.create:
         prepare_archive(settings)
     service = ServiceSettings(
@@ -192,10 +187,25 @@ def command(settings: Settings, /, **given: Any) -> None:
         search_seconds=asked.search_seconds or settings.search_seconds,
         queue_limits=LeaseLimits(asked.queue_delay, asked.queue_in_flight or None),
         title=asked.title or DEFAULT_TITLE,
-        users=users,
-        users_file=account_file_path(settings.engine, asked.users_file or kept.file)
-        if users.has_users
-        else None,
+        **_users(settings, asked),
         **{name: getattr(asked, name) for name in _HANDED_ON},
     )
+    for risk in login_risks(service):
+        click.echo(f"nwx: {risk}", err=True)
     serve_pages(settings, service, ready)
+
+
+def _users(settings: Settings, asked: _Options) -> dict[str, Any]:
+    """Return what the service is told of its users."""
+    from nwx.accounts.account_file import account_file_path
+    from nwx.accounts.user_options import user_options
+
+    kept = settings.users
+    users = user_options(
+        asked.users or kept.users, asked.trusted_proxies, asked.access_token or kept.access_token
+    )
+    file = asked.users_file or kept.file
+    return {
+        "users": users,
+        "users_file": account_file_path(settings.engine, file) if users.has_users else None,
+    }

@@ -28,6 +28,7 @@ from webapp.users.proxies import ProxyHeaders
 from webapp.users.user_service import UserService, user_service
 
 DEFAULT_THREADS = 8
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +180,24 @@ def prepare_queue_file(archive: Settings) -> None:
     """
     with open_engine(archive) as engine:
         engine.crawl_queue().put(())
+
+
+def login_risks(settings: ServiceSettings) -> list[str]:
+    """Return what is risky about the logins of a service, in words, with what helps."""
+    risks: list[str] = []
+    if settings.host in _LOOPBACK or not settings.users.has_users:
+        return risks
+    if not settings.search_url.startswith("https:"):
+        risks.append(
+            "passwords and session cookies go over the network in the clear; "
+            "put TLS in front of it, and name its address with --search-url https://…"
+        )
+    if settings.replay and not (settings.replay_url or settings.replay_host):
+        risks.append(
+            "browsers send session cookies to playback too, which has the same host name; "
+            "give it another with --replay-host or --replay-url"
+        )
+    return risks
 
 
 def prepare_users_file(archive: Settings, settings: ServiceSettings) -> None:
