@@ -71,7 +71,7 @@ def test_collections_are_chosen(client: FlaskClient) -> None:
 
 def test_two_collections(client: FlaskClient) -> None:
     shown = client.get("/crawls/compare?a=one&b=two").text
-    assert "Of the 4 URLs in both, 0 are newer in one and 4 in two" in shown
+    assert "URLs in both: 4. Newer in one: 0; newer in two: 4." in shown
     assert "x&#39;onload=a.test" in shown
     assert HOSTILE not in shown
     found = client.get("/crawls/compare/numbers.json?a=one&b=two").json
@@ -130,11 +130,11 @@ def test_quality_is_compared(client: FlaskClient, archive: Engine) -> None:
     assert "playback score" not in client.get(asked).text
     check(archive, 0.5)
     shown = client.get(asked).text
-    assert "Of the 1 page checked in both, 1 plays worse in two than in one" in shown
+    assert "Pages checked in both: 1. In two, compared with one, they play worse: 1," in shown
     assert "Worse in two" in shown
     assert "Better in two" not in shown
     assert "-0.50" in shown
-    assert "redirect loop" in shown
+    assert "Redirect loop" in shown
     assert HOSTILE not in shown
     for name in ("quality", "faults"):
         assert f"/crawls/compare/{name}.svg" in shown

@@ -65,7 +65,7 @@ def test_errors_are_a_share_of_what_was_asked(archive: Engine, client: FlaskClie
     state.sums.add_fetch(seen_fetch(0, state.looked)._replace(status=-9998))
     write_state(archive.quality_index(), state)
     shown = client.get("/crawls/silent").text
-    assert shown.count('9 <span class="quiet">(75 %)</span>') == 3
+    assert shown.count('9 <span class="quiet">(75%)</span>') == 3
 
 
 def test_a_crawl_without_a_specification(client: FlaskClient) -> None:

@@ -73,7 +73,7 @@ def test_an_export_has_all_pages(client: FlaskClient) -> None:
 
 def test_a_page_has_its_numbers_faults_and_pictures(client: FlaskClient) -> None:
     page = client.get(f"/quality/page?id={HOME_SCORE}").text
-    for words in ("61.7 %", "11 good, 3 bad", "1 year", "3 days", "99.9 %", "Score 0.31"):
+    for words in ("61.7%", "11 good, 3 bad", "1 year", "3 days", "99.9%", "Score 0.31"):
         assert words in page
     for of in ("crawl", "playback", "difference"):
         assert f"of={of}" in page

@@ -28,6 +28,7 @@ from webapp.crawls.comparison_charts import (
 )
 from webapp.explore.exports import FORMS
 from webapp.explore.page import extended, schemes
+from webapp.quality.labels import fault_label
 from webapp.quality.presence import checks_stamp
 from webapp.site import parameters
 from webapp.site.context import engine
@@ -100,6 +101,7 @@ def show_comparison() -> ResponseReturnValue:
         crawls=crawls,
         age_labels=age_labels(),
         score_labels=score_labels(),
+        fault_label=fault_label,
         hosts_shown=HOSTS_SHOWN,
         shown_schemes=schemes(),
         extended=extended,

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from flask_babel import gettext, ngettext
+
 from nwx.charts import specs
 from nwx.charts.fields import Field, FieldKind, Spec, drawable
 from nwx.charts.harvest import RELEVANT, harvest_chart
@@ -15,6 +17,8 @@ from nwx.steering.comparison.comparison_json import AGES, ages
 from nwx.steering.comparison.document_relevance import SCORE_BINS
 from nwx.steering.comparison.quality_counts import QualityCounts
 from webapp.explore.charts import PICTURE_WIDTH
+from webapp.quality.labels import fault_label
+from webapp.site.words import decimal
 
 CHARTS = ("overlap", "harvest", "relevance", "quality", "faults", "freshness")
 """The names of all charts that a comparison may have."""
@@ -35,41 +39,48 @@ def comparison_charts(comparison: CollectionComparison) -> dict[str, ComparisonC
     """Return the charts that a comparison has, by name."""
     found = []
     if comparison.b is not None:
-        found.append(ComparisonChart("overlap", "Coverage and overlap", _overlap(comparison)))
+        found.append(("overlap", gettext("Coverage and overlap"), _overlap(comparison)))
     if any(side.relevance and side.relevance.pages for side in comparison.sides):
-        found.append(ComparisonChart("harvest", "Relevant pages over pages", _harvest(comparison)))
-        found.append(ComparisonChart("relevance", "Documents by score", _relevance(comparison)))
+        found.append(("harvest", gettext("Relevant pages over pages"), _harvest(comparison)))
+        found.append(("relevance", gettext("Documents by score"), _relevance(comparison)))
     if comparison.quality is not None:
-        found.append(ComparisonChart("quality", "Pages by playback score", _quality(comparison)))
+        found.append(("quality", gettext("Pages by playback score"), _quality(comparison)))
         if any(side.faults for side in comparison.quality.sides):
-            found.append(ComparisonChart("faults", "Pages by kind of fault", _faults(comparison)))
-    found.append(ComparisonChart("freshness", "URLs by age", _freshness(comparison)))
-    return {chart.name: chart for chart in found}
+            found.append(("faults", gettext("Pages by kind of fault"), _faults(comparison)))
+    found.append(("freshness", gettext("URLs by age"), _freshness(comparison)))
+    return {name: ComparisonChart(name, title, spec) for name, title, spec in found}
 
 
 def age_labels() -> list[str]:
     """Return the names of the groups of ages."""
-    return [*(f"up to {days} days" for days in AGES), f"more than {AGES[-1]} days"]
+    most = gettext("more than %(count)s days", count=AGES[-1])
+    return [
+        *(
+            ngettext("up to %(count)s day", "up to %(count)s days", days, count=days)
+            for days in AGES
+        ),
+        most,
+    ]
 
 
 def score_labels() -> list[str]:
     """Return the names of the groups of scores, of relevance as of playback."""
     ends = [place / SCORE_BINS for place in range(SCORE_BINS + 1)]
-    return [f"{low:.1f} – {high:.1f}" for low, high in pairwise(ends)]
+    return [f"{decimal(low, 1)} – {decimal(high, 1)}" for low, high in pairwise(ends)]
 
 
 def _overlap(comparison: CollectionComparison) -> Spec:
     assert comparison.b is not None
     a, b = drawable(comparison.a.name), drawable(comparison.b.name)
-    parts = (f"only {a}", "both", f"only {b}")
+    parts = (gettext("only %(name)s", name=a), gettext("both"), gettext("only %(name)s", name=b))
     kinds: Mapping[str, Overlap] = {
-        "URLs": comparison.urls,
-        "hosts": comparison.hosts,
-        "documents": comparison.documents,
+        gettext("URLs"): comparison.urls,
+        gettext("Hosts"): comparison.hosts,
+        gettext("Documents"): comparison.documents,
     }
-    what = Field("what", "What", FieldKind.CATEGORY, tuple(kinds))
-    where = Field("where", "Where", FieldKind.CATEGORY, parts)
-    count = Field("count", "All", FieldKind.COUNT)
+    what = Field("what", gettext("What"), FieldKind.CATEGORY, tuple(kinds))
+    where = Field("where", gettext("Where"), FieldKind.CATEGORY, parts)
+    count = Field("count", gettext("All"), FieldKind.COUNT)
     rows = [
         {what.name: name, where.name: part, count.name: value}
         for name, overlap in kinds.items()
@@ -85,7 +96,13 @@ def _freshness(comparison: CollectionComparison) -> Spec:
         for side in comparison.sides
         for label, urls in zip(age_labels(), ages(side.counts, until), strict=True)
     ]
-    return _grouped(comparison, "Age", age_labels(), Field("count", "URLs", FieldKind.COUNT), rows)
+    return _grouped(
+        comparison,
+        gettext("Age"),
+        age_labels(),
+        Field("count", gettext("URLs"), FieldKind.COUNT),
+        rows,
+    )
 
 
 def _relevance(comparison: CollectionComparison) -> Spec:
@@ -95,8 +112,8 @@ def _relevance(comparison: CollectionComparison) -> Spec:
         if side.relevance
         for label, documents in zip(score_labels(), side.relevance.distribution, strict=True)
     ]
-    value = Field("count", "Documents", FieldKind.COUNT)
-    return _grouped(comparison, "Score", score_labels(), value, rows)
+    value = Field("count", gettext("Documents"), FieldKind.COUNT)
+    return _grouped(comparison, gettext("Score"), score_labels(), value, rows)
 
 
 def _quality(comparison: CollectionComparison) -> Spec:
@@ -105,19 +122,19 @@ def _quality(comparison: CollectionComparison) -> Spec:
         for side, counts in _checked(comparison)
         for label, pages in zip(score_labels(), counts.distribution, strict=True)
     ]
-    value = Field("count", "Pages", FieldKind.COUNT)
-    return _grouped(comparison, "Score", score_labels(), value, rows)
+    value = Field("count", gettext("Pages"), FieldKind.COUNT)
+    return _grouped(comparison, gettext("Score"), score_labels(), value, rows)
 
 
 def _faults(comparison: CollectionComparison) -> Spec:
-    kinds = fault_kinds(comparison)
+    kinds = {kind: drawable(fault_label(kind)) for kind in fault_kinds(comparison)}
     rows = [
-        {"group": drawable(kind), "collection": drawable(side.name), "count": counts.faults[kind]}
+        {"group": label, "collection": drawable(side.name), "count": counts.faults[kind]}
         for side, counts in _checked(comparison)
-        for kind in kinds
+        for kind, label in kinds.items()
     ]
-    value = Field("count", "Pages", FieldKind.COUNT)
-    return _grouped(comparison, "Fault", list(map(drawable, kinds)), value, rows)
+    value = Field("count", gettext("Pages"), FieldKind.COUNT)
+    return _grouped(comparison, gettext("Fault"), list(kinds.values()), value, rows)
 
 
 def fault_kinds(comparison: CollectionComparison) -> list[str]:
@@ -144,7 +161,7 @@ def _grouped(
 ) -> Spec:
     group = Field("group", title, FieldKind.CATEGORY, tuple(labels))
     names = tuple(drawable(side.name) for side in comparison.sides)
-    series = Field("collection", "Collection", FieldKind.CATEGORY, names)
+    series = Field("collection", gettext("Collection"), FieldKind.CATEGORY, names)
     return _sized(specs.grouped_bars(group, series, value), rows, len(labels) * _ROWS_A_GROUP)
 
 

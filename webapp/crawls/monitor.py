@@ -9,6 +9,7 @@ from typing import Any
 from cachetools import TTLCache
 from flask import Blueprint, Response, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
 from nwx.charts import theme
@@ -87,9 +88,9 @@ class MonitorView:
     def hosts(self) -> list[ListedHosts]:
         """The hosts with most pages, with most errors, and those that are slowest."""
         return [
-            _hosts(self.report, "pages", "Most pages", lambda host: host.pages),
-            _hosts(self.report, "errors", "Most errors", lambda host: host.errors),
-            _hosts(self.report, "slow", "Slowest", lambda host: host.mean_ms or 0.0),
+            _hosts(self.report, "pages", gettext("Most pages"), lambda host: host.pages),
+            _hosts(self.report, "errors", gettext("Most errors"), lambda host: host.errors),
+            _hosts(self.report, "slow", gettext("Slowest"), lambda host: host.mean_ms or 0.0),
         ]
 
     @property
@@ -102,7 +103,7 @@ class MonitorView:
         """The names and titles of the charts over time that have something to show."""
         shown = shown_minutes(self.report, self.span)
         return [
-            (name, chart.title)
+            (name, str(chart.title))
             for name, chart in RATE_CHARTS.items()
             if any(getattr(one, rate.name) for one in shown for rate in chart.rates)
         ]

@@ -6,6 +6,8 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any
 
+from flask_babel import LazyString, gettext, lazy_gettext
+
 from nwx.charts import specs
 from nwx.charts.fields import Field, FieldKind, Spec, drawable
 from nwx.charts.rates import TIME, rates
@@ -43,34 +45,44 @@ class Rate:
     """A number of `MinuteCounts` over time: its name there, and in words."""
 
     name: str
-    title: str
+    title: LazyString
 
 
 @dataclass(frozen=True, slots=True)
 class RateChart:
     """A chart over time, with the rates that it shows."""
 
-    title: str
-    axis: str
+    title: LazyString
+    axis: LazyString
     kind: FieldKind
     rates: tuple[Rate, ...]
 
 
 RATE_CHARTS = {
     "fetches": RateChart(
-        "Pages, captures and errors a minute",
-        "A minute",
+        lazy_gettext("Pages, captures and errors a minute"),
+        lazy_gettext("A minute"),
         FieldKind.COUNT,
-        (Rate("pages", "pages"), Rate("captures", "captures"), Rate("errors", "errors")),
+        (
+            Rate("pages", lazy_gettext("pages")),
+            Rate("captures", lazy_gettext("captures")),
+            Rate("errors", lazy_gettext("errors")),
+        ),
     ),
     "bytes": RateChart(
-        "Bytes a minute", "Bytes a minute", FieldKind.BYTES, (Rate("bytes", "bytes"),)
+        lazy_gettext("Bytes a minute"),
+        lazy_gettext("Bytes a minute"),
+        FieldKind.BYTES,
+        (Rate("bytes", lazy_gettext("bytes")),),
     ),
     "documents": RateChart(
-        "New documents and duplicates a minute",
-        "A minute",
+        lazy_gettext("New documents and duplicates a minute"),
+        lazy_gettext("A minute"),
         FieldKind.COUNT,
-        (Rate("new_documents", "new documents"), Rate("duplicates", "duplicates")),
+        (
+            Rate("new_documents", lazy_gettext("new documents")),
+            Rate("duplicates", lazy_gettext("duplicates")),
+        ),
     ),
 }
 
@@ -131,19 +143,21 @@ def rate_of(counts: MinuteCounts, name: str) -> float:
 def status_name(status: int) -> str:
     """Return a status as it is shown; those below 0 are Heritrix's for what was not answered."""
     if status == ROBOTS_DENIED:
-        return f"denied by robots.txt ({status})"
+        return gettext("denied by robots.txt (%(status)s)", status=status)
     if status < 0:
-        return f"{'no answer' if is_unanswered(status) else 'not fetched'} ({status})"
-    return str(status) if status else "not known"
+        if is_unanswered(status):
+            return gettext("no answer (%(status)s)", status=status)
+        return gettext("not fetched (%(status)s)", status=status)
+    return str(status) if status else gettext("not known")
 
 
 def _rates(report: MonitorReport, chart: RateChart, span: Span, width: int) -> Spec:
-    names = tuple(rate.title for rate in chart.rates)
-    series = Field("series", "What", FieldKind.CATEGORY, names)
-    value = Field("value", chart.axis, chart.kind)
+    names = tuple(str(rate.title) for rate in chart.rates)
+    series = Field("series", gettext("What"), FieldKind.CATEGORY, names)
+    value = Field("value", str(chart.axis), chart.kind)
     minutes = merged_minutes(shown_minutes(report, span), _MOST_POINTS)
     rows = [
-        {TIME: instant, series.name: rate.title, value.name: count}
+        {TIME: instant, series.name: str(rate.title), value.name: count}
         for rate in chart.rates
         for instant, count in _points(minutes, rate.name)
     ]
@@ -170,7 +184,9 @@ def _points(minutes: Sequence[MinuteCounts], name: str) -> Iterator[tuple[str, f
 
 def _statuses(report: MonitorReport, width: int) -> Spec:
     rows = [(str(status), count) for status, count in top_statuses(report)]
-    return _bars(rows, Field("count", "Fetches", FieldKind.COUNT), "Status", width)
+    return _bars(
+        rows, Field("count", gettext("Fetches"), FieldKind.COUNT), gettext("Status"), width
+    )
 
 
 def top_statuses(report: MonitorReport) -> list[tuple[int, int]]:
@@ -181,7 +197,7 @@ def top_statuses(report: MonitorReport) -> list[tuple[int, int]]:
 
 def _types(report: MonitorReport, width: int) -> Spec:
     rows = [(one.type, one.bytes) for one in top_types(report)]
-    return _bars(rows, Field("bytes", "Bytes", FieldKind.BYTES), "Type", width)
+    return _bars(rows, Field("bytes", gettext("Bytes"), FieldKind.BYTES), gettext("Type"), width)
 
 
 def top_types(report: MonitorReport) -> list[TypeCounts]:

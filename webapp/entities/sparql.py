@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, Response, make_response, render_template, request
 from flask.typing import ResponseReturnValue
+from flask_babel import lazy_gettext
 from werkzeug.exceptions import (
     Forbidden,
     HTTPException,
@@ -32,14 +33,16 @@ _UPDATE_TYPE = "application/sparql-update"
 _FORM_TYPE = "application/x-www-form-urlencoded"
 _HTML = "text/html"
 _EXAMPLES = {
-    "Titles": "PREFIX og: <http://ogp.me/ns#>\n"
+    lazy_gettext("Titles"): "PREFIX og: <http://ogp.me/ns#>\n"
     "SELECT ?page ?title WHERE { ?page og:title ?title } LIMIT 50",
-    "Entities that most captures mention": "PREFIX schema: <https://schema.org/>\n"
+    lazy_gettext("Entities that most captures mention"): "PREFIX schema: <https://schema.org/>\n"
     "PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>\n"
     "SELECT ?name (COUNT(DISTINCT ?capture) AS ?captures)\n"
     "WHERE { ?capture schema:mentions ?entity . ?entity rdfs:label ?name }\n"
     "GROUP BY ?name ORDER BY DESC(?captures) LIMIT 50",
-    "Facts with their sources and dates": "PREFIX dcterms: <http://purl.org/dc/terms/>\n"
+    lazy_gettext(
+        "Facts with their sources and dates"
+    ): "PREFIX dcterms: <http://purl.org/dc/terms/>\n"
     "SELECT ?subject ?property ?value ?source ?date\n"
     "WHERE { GRAPH ?g { ?subject ?property ?value .\n"
     "                   ?capture dcterms:source ?source ; dcterms:date ?date } } LIMIT 50",

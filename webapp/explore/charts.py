@@ -4,23 +4,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from flask_babel import gettext, lazy_gettext
+
 from nwx.charts import specs, theme, treemap
 from nwx.charts.columns import ADDITIVE, OTHERS, criterion_field, feature_field
 from nwx.charts.fields import Field, FieldKind, Spec, drawable
 from nwx.charts.pictures import PictureFormat, draw_picture
 from nwx.facets.criteria import Criterion
-from nwx.facets.features import FEATURES, Features
+from nwx.facets.features import FEATURES, Feature, Features
 from webapp.explore.answers import Grid, Line, cell_value
+from webapp.explore.names import CRITERION_LABELS, described_feature
 from webapp.explore.view import Chart, ExplorerView
 
 TITLES = {
-    Chart.BARS: "Bars",
-    Chart.LINES: "Lines",
-    Chart.STACKED: "Stacked",
-    Chart.SHARE: "Share of total",
-    Chart.GROUPED: "Side by side",
-    Chart.HEAT: "Heat map",
-    Chart.TREEMAP: "Treemap",
+    Chart.BARS: lazy_gettext("Bars"),
+    Chart.LINES: lazy_gettext("Lines"),
+    Chart.STACKED: lazy_gettext("Stacked"),
+    Chart.SHARE: lazy_gettext("Share of total"),
+    Chart.GROUPED: lazy_gettext("Side by side"),
+    Chart.HEAT: lazy_gettext("Heat map"),
+    Chart.TREEMAP: lazy_gettext("Treemap"),
 }
 PICTURE_WIDTH = 960
 FILLED_YEARS = 40
@@ -81,11 +84,13 @@ def suitable(view: ExplorerView) -> tuple[Chart, ...]:
 
 
 def _spec(view: ExplorerView, grid: Grid, kind: Chart, other_name: str) -> Spec:
-    first, value = criterion_field(view.by[0]), feature_field(view.feature)
+    first, value = _criterion(view.by[0]), _feature(view.feature)
     clickable = not view.compares
     if view.compares:
         names = (grid.columns[0], other_name)
-        series = Field(SELECTION.name, SELECTION.title, FieldKind.CATEGORY, names, COMPARED_COLOURS)
+        series = Field(
+            SELECTION.name, gettext("Selection"), FieldKind.CATEGORY, names, COMPARED_COLOURS
+        )
     elif len(view.by) == 2:
         series = _series(view.by[1], grid.columns)
     if kind is Chart.BARS:
@@ -102,8 +107,16 @@ def _spec(view: ExplorerView, grid: Grid, kind: Chart, other_name: str) -> Spec:
     return specs.stacked(first, series, value, share=kind is Chart.SHARE, clickable=clickable)
 
 
+def _criterion(criterion: Criterion) -> Field:
+    return replace(criterion_field(criterion), title=str(CRITERION_LABELS[criterion]))
+
+
+def _feature(feature: Feature) -> Field:
+    return replace(feature_field(feature), title=described_feature(feature).title)
+
+
 def _series(criterion: Criterion, columns: Sequence[str]) -> Field:
-    field = criterion_field(criterion)
+    field = _criterion(criterion)
     if field.colours and OTHERS not in columns:
         return field
     return replace(field, order=tuple(map(drawable, columns)), colours=())

@@ -1,25 +1,29 @@
 """Conditions, values and features as people read them."""
 
+from flask_babel import gettext, lazy_gettext
+
 from nwx.facets.criteria import whole_years
 from nwx.facets.features import FEATURES, Feature, Features
 from nwx.facets.question import AnsweredBy, FacetCondition
 from webapp.explore.answers import Line
+from webapp.explore.names import CRITERION_LABELS
 from webapp.site import words
+from webapp.site.reader_language import page_locale
 
 MOST_NAMED = 4
 """So many values of a condition are told; of the others, how many there are."""
 
 WAYS = {
-    AnsweredBy.STORED: "from stored combinations",
-    AnsweredBy.COLUMNS: "from columns",
-    AnsweredBy.LIVE: "counted live",
-    AnsweredBy.APPROXIMATE: "estimated",
+    AnsweredBy.STORED: lazy_gettext("from stored combinations"),
+    AnsweredBy.COLUMNS: lazy_gettext("from columns"),
+    AnsweredBy.LIVE: lazy_gettext("counted live"),
+    AnsweredBy.APPROXIMATE: lazy_gettext("estimated"),
 }
 
 
 def label_of(where: tuple[FacetCondition, ...]) -> str:
     """Return conditions in a few words."""
-    return ", ".join(f"{own.criterion.definition.label} {value_labels(own)}" for own in where)
+    return ", ".join(f"{CRITERION_LABELS[own.criterion]} {value_labels(own)}" for own in where)
 
 
 def value_labels(condition: FacetCondition) -> str:
@@ -30,7 +34,7 @@ def value_labels(condition: FacetCondition) -> str:
         values = whole_years(condition.values)
         more = len(values) - MOST_NAMED
         told = ", ".join(map(readable, values[:MOST_NAMED])) + (f" + {more}" if more > 0 else "")
-    return f"not {told}" if condition.negated else told
+    return gettext("not %(values)s", values=told) if condition.negated else told
 
 
 def readable(value: str) -> str:
@@ -46,15 +50,17 @@ def number_label(features: Features | None, feature: Feature) -> str:
     unit = FEATURES[feature].unit
     if unit == "bytes":
         return words.size(round(value))
-    return f"{value:.2f}" if unit == "ratio" else words.grouped(round(value))
+    return words.decimal(value) if unit == "ratio" else words.grouped(round(value))
 
 
 def ratio(line: Line, feature: Feature) -> str:
     """Return how many times the first selection is the second, "" where one has nothing."""
     first, second = (cell.value(feature) if cell else None for cell in line.cells)
-    return f"{first / second:.2f}" if first is not None and second else ""
+    return words.decimal(first / second) if first is not None and second else ""
 
 
 def in_sentence(title: str) -> str:
-    """Return a title as it stands within a sentence: `month`, but `TLD`."""
+    """Return a title as it stands within a sentence: `month`, but `TLD`, and in German `Monat`."""
+    if page_locale().language == "de":
+        return title
     return title if title[1:2].isupper() else title[:1].lower() + title[1:]

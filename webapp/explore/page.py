@@ -6,13 +6,14 @@ from urllib.parse import urlencode
 
 from flask import Blueprint, Response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from flask_babel import LazyString, lazy_gettext
 
 from nwx.charts import theme
 from nwx.charts.bundles import browser_bundle, bundle_version
 from nwx.charts.columns import OTHERS
 from nwx.errors import UsageError
 from nwx.facets.criteria import Criterion
-from nwx.facets.features import FEATURES
+from nwx.facets.features import Feature
 from nwx.facets.question import FacetCondition
 from nwx.settings import cache_folder
 from webapp.explore.answers import gather, is_ordered
@@ -27,6 +28,7 @@ from webapp.explore.labels import (
     readable,
     value_labels,
 )
+from webapp.explore.names import CRITERION_LABELS, NamedCriterion, described_feature
 from webapp.explore.text_search import Within, search_within
 from webapp.explore.view import (
     TOPS,
@@ -45,10 +47,14 @@ from webapp.site.preferences import Theme
 
 blueprint = Blueprint("explore", __name__, url_prefix="/explore")
 
-ORDERS = {ExplorerOrder.MOST: "Most", ExplorerOrder.LEAST: "Least", ExplorerOrder.NAME: "By name"}
+ORDERS = {
+    ExplorerOrder.MOST: lazy_gettext("Most"),
+    ExplorerOrder.LEAST: lazy_gettext("Least"),
+    ExplorerOrder.NAME: lazy_gettext("By name"),
+}
 SITE_ORDERS = {
-    ExplorerOrder.PAGERANK: "PageRank",
-    ExplorerOrder.HARMONIC: "Harmonic centrality",
+    ExplorerOrder.PAGERANK: lazy_gettext("PageRank"),
+    ExplorerOrder.HARMONIC: lazy_gettext("Harmonic centrality"),
 }
 CAPTURES_A_PAGE = 50
 MOST_OFFSET = 10_000
@@ -159,8 +165,8 @@ def _common(view: ExplorerView) -> dict[str, object]:
         "ratio": ratio,
         "in_sentence": in_sentence,
         "bundle_version": bundle_version(),
-        "criteria": {one: one.definition for one in Criterion},
-        "features": FEATURES,
+        "criteria": {one: NamedCriterion(str(label)) for one, label in CRITERION_LABELS.items()},
+        "features": {one: described_feature(one) for one in Feature},
         "kinds": TITLES,
         "orders": _orders(view),
         "tops": TOPS,
@@ -169,7 +175,7 @@ def _common(view: ExplorerView) -> dict[str, object]:
     }
 
 
-def _orders(view: ExplorerView) -> dict[ExplorerOrder, str]:
+def _orders(view: ExplorerView) -> dict[ExplorerOrder, LazyString]:
     """Return the orders that a list can have; sites by centrality once links were inverted."""
     if view.by[:1] != (Criterion.SITE,) or view.compares or link_answers().links() is None:
         return ORDERS
@@ -189,7 +195,7 @@ def schemes() -> tuple[str, ...]:
 
 def _chips(to: ExplorerAddresses) -> list[ExplorerChip]:
     return [
-        ExplorerChip(own.criterion.definition.label, value_labels(own), to.without(own))
+        ExplorerChip(str(CRITERION_LABELS[own.criterion]), value_labels(own), to.without(own))
         for own in to.view.where
     ]
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from flask_babel import gettext
+
 from nwx.charts import theme
 from nwx.charts.fields import Spec, drawable
 from nwx.charts.link_graph import DIRECTIONS, GraphRow, link_graph, sized_link_graph
@@ -41,7 +43,7 @@ def drawn_graph(
     around: Neighbourhood, documents: Mapping[str, int], *, by_inlinks: bool
 ) -> DrawnGraph:
     """Return what is drawn; points are as large as a host has inlinks or documents."""
-    title = "Hosts that link to it" if by_inlinks else "Documents"
+    title = gettext("Hosts that link to it") if by_inlinks else gettext("Documents")
     hosts = [
         {
             "host": drawable(one.host),

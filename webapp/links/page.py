@@ -2,6 +2,7 @@
 
 from flask import Blueprint, Response, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from flask_babel import lazy_gettext
 from werkzeug.exceptions import NotFound
 
 from nwx.charts import theme
@@ -33,8 +34,8 @@ blueprint = Blueprint("links", __name__, url_prefix="/links")
 
 LINKS_A_PAGE = 50
 _MOST_PAGES = 10_000
-LEVELS = {Level.HOSTS: "Hosts", Level.DOMAINS: "Domains"}
-SIZES = {PointSize.INLINKS: "Inlinks", PointSize.DOCUMENTS: "Documents"}
+LEVELS = {Level.HOSTS: lazy_gettext("Hosts"), Level.DOMAINS: lazy_gettext("Domains")}
+SIZES = {PointSize.INLINKS: lazy_gettext("Inlinks"), PointSize.DOCUMENTS: lazy_gettext("Documents")}
 
 
 @blueprint.get("", endpoint="show")

@@ -1,31 +1,56 @@
 """Playback scores in words."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from babel.units import format_unit
+from flask_babel import LazyString, gettext, lazy_gettext
+
 from nwx.engine.quality.quality_index import Fault, PlaybackScore
 from nwx.values.fault_kinds import FaultKind
+from webapp.site import words
+from webapp.site.reader_language import page_locale
 
-FAULT_LABELS: dict[str, tuple[str, str]] = {
-    FaultKind.MISSING: ("Missing", "The archive does not have the resource."),
+FAULT_LABELS: dict[str, tuple[LazyString, LazyString]] = {
+    FaultKind.MISSING: (
+        lazy_gettext("Missing"),
+        lazy_gettext("The archive does not have the resource."),
+    ),
     FaultKind.FAILED: (
-        "Failed",
-        "The resource is in the archive, but was not played, or came with an error that the crawl"
-        " did not get; or the page itself could not be opened.",
+        lazy_gettext("Failed"),
+        lazy_gettext(
+            "The resource is in the archive, but was not played, or came with an error that the"
+            " crawl did not get; or the page itself could not be opened."
+        ),
     ),
-    FaultKind.LEAK: ("Leak", "The page asked for something outside the archive; it got nothing."),
-    FaultKind.CONSOLE: ("Script error", "A script ended with an error that the crawl did not see."),
-    FaultKind.REDIRECT_LOOP: ("Redirect loop", "The page redirects to itself without end."),
+    FaultKind.LEAK: (
+        lazy_gettext("Leak"),
+        lazy_gettext("The page asked for something outside the archive; it got nothing."),
+    ),
+    FaultKind.CONSOLE: (
+        lazy_gettext("Script error"),
+        lazy_gettext("A script ended with an error that the crawl did not see."),
+    ),
+    FaultKind.REDIRECT_LOOP: (
+        lazy_gettext("Redirect loop"),
+        lazy_gettext("The page redirects to itself without end."),
+    ),
     FaultKind.FAR: (
-        "Far in time",
-        "The resource was captured long before or after the page.",
+        lazy_gettext("Far in time"),
+        lazy_gettext("The resource was captured long before or after the page."),
     ),
-    FaultKind.TIMEOUT: ("Timeout", "The page was not loaded when its time was up."),
-    FaultKind.CRASH: ("Crash", "The browser process of the page ended."),
+    FaultKind.TIMEOUT: (
+        lazy_gettext("Timeout"),
+        lazy_gettext("The page was not loaded when its time was up."),
+    ),
+    FaultKind.CRASH: (
+        lazy_gettext("Crash"),
+        lazy_gettext("The browser process of the page ended."),
+    ),
     FaultKind.REFUSED: (
-        "Refused",
-        "The page did what no page may: a download, a dialog, a window, a socket.",
+        lazy_gettext("Refused"),
+        lazy_gettext("The page did what no page may: a download, a dialog, a window, a socket."),
     ),
 }
 """What the kinds of fault are called, and what they mean."""
@@ -56,7 +81,7 @@ class FaultGroup:
 
 def fault_label(kind: str) -> str:
     """Return what a kind of fault is called."""
-    return FAULT_LABELS.get(kind, (kind, ""))[0]
+    return str(FAULT_LABELS[kind][0]) if kind in FAULT_LABELS else kind
 
 
 def grade(score: float) -> str:
@@ -72,9 +97,13 @@ def fault_groups(faults: Sequence[Fault]) -> list[FaultGroup]:
         return places.get(fault.kind, len(places)), fault.kind
 
     return [
-        FaultGroup(kind, *FAULT_LABELS.get(kind, (kind, "")), tuple(group))
+        FaultGroup(kind, fault_label(kind), _meaning(kind), tuple(group))
         for (_, kind), group in groupby(sorted(faults, key=place), key=place)
     ]
+
+
+def _meaning(kind: str) -> str:
+    return str(FAULT_LABELS[kind][1]) if kind in FAULT_LABELS else ""
 
 
 def counted_kinds(score: PlaybackScore) -> list[tuple[str, int]]:
@@ -86,36 +115,69 @@ def measures(score: PlaybackScore) -> list[Measure]:
     """Return the numbers of a score that are known, with words."""
     likeness = [
         (
-            "Screenshot",
+            gettext("Screenshot"),
             score.screenshot,
-            "Pixels of the first screen that are equal in the crawl and in playback.",
+            gettext("Pixels of the first screen that are equal in the crawl and in playback."),
         ),
         (
-            "Structure",
+            gettext("Structure"),
             score.structure,
-            "How alike the screenshots are when shifts by a line and small changes do not count.",
+            gettext(
+                "How alike the screenshots are when shifts by a line and small changes do not"
+                " count."
+            ),
         ),
-        ("Text", score.text, "How much of the text that the crawl's browser showed is shown."),
+        (
+            gettext("Text"),
+            score.text,
+            gettext("How much of the text that the crawl's browser showed is shown."),
+        ),
     ]
     found = [
         Measure(name, percent(share), meaning, share)
         for name, share, meaning in likeness
         if share is not None
     ]
-    found += _resources("in the crawl", score.crawl_good, score.crawl_bad)
-    found += _resources("in playback", score.replay_good, score.replay_bad)
-    for name, seconds in (("furthest", score.worst_seconds), ("on average", score.mean_seconds)):
-        if seconds is not None:
-            meaning = "How far from the page its resources were captured."
-            found.append(Measure(f"Time apart, {name}", duration(seconds), meaning))
-    return found
+    return [*found, *_resources(score), *_times_apart(score)]
 
 
-def _resources(where: str, good: int | None, bad: int | None) -> list[Measure]:
-    if good is None and bad is None:
-        return []
-    meaning = f"Resources of the page that came {where}, and that came with errors or not at all."
-    return [Measure(f"Resources {where}", f"{good or 0:,} good, {bad or 0:,} bad", meaning)]
+def _resources(score: PlaybackScore) -> Iterator[Measure]:
+    counts = (
+        (
+            gettext("Resources in the crawl"),
+            gettext(
+                "Resources of the page that came in the crawl, and that came with errors or not"
+                " at all."
+            ),
+            score.crawl_good,
+            score.crawl_bad,
+        ),
+        (
+            gettext("Resources in playback"),
+            gettext(
+                "Resources of the page that came in playback, and that came with errors or not"
+                " at all."
+            ),
+            score.replay_good,
+            score.replay_bad,
+        ),
+    )
+    for name, meaning, good, bad in counts:
+        if good is not None or bad is not None:
+            told = gettext(
+                "%(good)s good, %(bad)s bad",
+                good=words.grouped(good or 0),
+                bad=words.grouped(bad or 0),
+            )
+            yield Measure(name, told, meaning)
+
+
+def _times_apart(score: PlaybackScore) -> Iterator[Measure]:
+    meaning = gettext("How far from the page its resources were captured.")
+    if score.worst_seconds is not None:
+        yield Measure(gettext("Time apart, furthest"), duration(score.worst_seconds), meaning)
+    if score.mean_seconds is not None:
+        yield Measure(gettext("Time apart, on average"), duration(score.mean_seconds), meaning)
 
 
 def percent(share: float) -> str:
@@ -123,16 +185,17 @@ def percent(share: float) -> str:
     shown = round(share * 100, 1)
     if shown >= 100 > share * 100:
         shown = 99.9
-    return f"{shown:g} %"
+    return words.percentage(shown / 100, "#")
 
 
 def duration(seconds: int) -> str:
     """Return a time in its largest unit: "3 days"."""
     for unit, length in _UNITS:
         if seconds >= length:
-            count = round(seconds / length)
-            return f"{count:,} {unit}" + ("s" if count != 1 else "")
-    return "less than an hour" if seconds else "none"
+            return format_unit(
+                round(seconds / length), f"duration-{unit}", "long", locale=page_locale()
+            )
+    return gettext("less than an hour") if seconds else gettext("none")
 
 
 def month_words(month: str) -> str:

@@ -4,6 +4,7 @@ from itertools import chain, islice
 
 from flask import Blueprint, Response, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from flask_babel import lazy_gettext
 from werkzeug.exceptions import NotFound
 
 from nwx.engine.quality.quality_index import QualityOrder
@@ -24,7 +25,10 @@ GROUP_SHOWN = 8
 FAULTS_SHOWN = 200
 MOST_SCORE_PAGES = 100_000
 SCORE_FORMATS = {"csv": ("text/csv", csv_of_scores), "json": ("application/json", json_of_scores)}
-SCORE_ORDERS = {QualityOrder.WORST: "Worst first", QualityOrder.NEWEST: "Checked last"}
+SCORE_ORDERS = {
+    QualityOrder.WORST: lazy_gettext("Worst first"),
+    QualityOrder.NEWEST: lazy_gettext("Checked last"),
+}
 
 
 @blueprint.get("", endpoint="show")

@@ -28,9 +28,13 @@ def decimal(number: float, digits: int = 2) -> str:
     return format_decimal(number, f"#,##0.{'0' * digits}", locale=page_locale())
 
 
-def percentage(share: float) -> str:
-    """Return a share of 1 as a whole percentage."""
-    return format_percent(share, locale=page_locale())
+def percentage(share: float, digits: str = "") -> str:
+    """Return a share of 1 as a percentage, whole, or with `digits` of a pattern: "#", "0"."""
+    locale = page_locale()
+    pattern = locale.percent_formats[None].pattern
+    return format_percent(
+        share, pattern.replace("0", f"0.{digits}" if digits else "0"), locale=locale
+    )
 
 
 def total_words(total: Total) -> str:

@@ -65,5 +65,5 @@ if (window.vegaEmbed) {
   night.addEventListener("change", draw);
   draw();
 } else {
-  chart.textContent = "The chart could not be loaded; the table below has its numbers.";
+  chart.textContent = chart.dataset.failed;
 }

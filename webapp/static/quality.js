@@ -8,7 +8,7 @@ if (slider) {
   const show = () => {
     above.style.clipPath = `inset(0 ${100 - share.value}% 0 0)`;
     line.style.left = `${share.value}%`;
-    share.setAttribute("aria-valuetext", `${share.value} % playback`);
+    share.setAttribute("aria-valuetext", share.dataset.told.replace("0", share.value));
   };
   const move = (event) => {
     const box = pictures.getBoundingClientRect();
