@@ -14,6 +14,7 @@ NwxError
 ├── SourceError                a file, folder or address that cannot be opened or read
 │   ├── SourceConflictError    another file of the same name is already in the archive
 │   └── CaptureIndexError      a served index of captures that cannot be read; names no paths
+├── WithheldError              what cannot be shown without showing what rules hide
 ├── CrawlerError               a crawler's queue that refuses what it is sent; knows the item
 │   └── CrawlerUnavailableError it is away, or busy: the same can be sent later
 └── EngineError                an engine that cannot do what was asked
@@ -114,6 +115,10 @@ class SourceConflictError(SourceError):
 
 class CaptureIndexError(SourceError):
     """An index of captures that is served and cannot be read; its message names no paths."""
+
+
+class WithheldError(NwxError):
+    """An answer that cannot be given without what access rules hide from whoever asks."""
 
 
 class CrawlerError(NwxError):

@@ -1,6 +1,8 @@
 """nwx triples"""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -9,6 +11,7 @@ import click
 
 from nwx.cli.output import clean, counted, print_json
 from nwx.cli.progress import progress_bar
+from nwx.cli.restricted import open_for_reading
 from nwx.cli.signals import stop_signals
 from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
@@ -68,6 +71,7 @@ def build(
     from nwx.steering.analysis.language.chosen_model import chosen_model
     from nwx.steering.analysis.language.gazetteer import read_gazetteer
     from nwx.steering.triples.archive_triples import ArchiveTriples
+    from nwx.steering.triples.chosen_store import triple_store
     from nwx.steering.triples.text_names import TextNames
 
     finder = None
@@ -77,7 +81,7 @@ def build(
         open_engine(settings, read_only=True) as engine,
         stop_signals() as received,
         progress_bar(quiet=quiet or as_json) as progress,
-        _store(settings).writer(_WAIT_SECONDS) as writer,
+        triple_store(settings).writer(_WAIT_SECONDS) as writer,
     ):
         report = ArchiveTriples(
             engine,
@@ -117,12 +121,12 @@ def export(settings: Settings, /, file: Path) -> None:
     """Write all triples with their graphs to FILE as N-Quads; - is standard output."""
     from nwx.bulk.whole_files import whole_file
 
-    store = _store(settings)
-    if str(file) == STANDARD_INPUT:
-        store.export(sys.stdout.buffer)
-        return
-    with whole_file(file) as output:
-        store.export(output)
+    with _visible_store(settings) as store:
+        if str(file) == STANDARD_INPUT:
+            store.export(sys.stdout.buffer)
+            return
+        with whole_file(file) as output:
+            store.export(output)
 
 
 @command.command("query")
@@ -168,11 +172,15 @@ def answer_query(
         raise UsageError("give the query as an argument, or with --file")
     text = sparql if sparql is not None else file.read() if file else ""
     limits = QueryLimits(seconds, rows, bytes=1 << 30, memory_bytes=4 << 30)
-    answer = _store(settings).answer(SparqlQuery(text), limits)
+    with _visible_store(settings) as store:
+        answer = store.answer(SparqlQuery(text), limits)
     sys.stdout.write(answer_text(answer, form))
 
 
-def _store(settings: Settings) -> "TripleStore":
-    from nwx.steering.triples.chosen_store import triple_store
+@contextmanager
+def _visible_store(settings: Settings) -> "Iterator[TripleStore]":
+    """Give the store of the archive as the command may show it."""
+    from nwx.steering.triples.visible_store import visible_triples
 
-    return triple_store(settings)
+    with open_for_reading(settings) as engine:
+        yield visible_triples(settings, engine)

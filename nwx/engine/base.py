@@ -102,6 +102,16 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
     address: str
     traits: EngineTraits
 
+    @property
+    def hidden_key(self) -> str:
+        """A text that differs between engines that hide different things; "" hides nothing."""
+        return ""
+
+    def hidden_urls(self, urls: Collection[str]) -> set[str]:
+        """Return those of these URLs that may not be shown, whether they were captured or not."""
+        del urls
+        return set()
+
     @abstractmethod
     def create(self) -> None:
         """Make the indices that are missing, and finish what a killed writer left.

@@ -9,7 +9,6 @@ from nwx.engine.inlinks import streams
 from nwx.engine.inlinks.host_inlinks import HostInlinks
 from nwx.engine.inlinks.links import target_links
 from nwx.engine.inlinks.streams import AnchoredTarget, LinkRow
-from nwx.engine.inlinks.table import inlink_table
 from nwx.errors import EngineError
 from nwx.links.graphs.cell_graph import graph_of_cell
 from nwx.links.graphs.host_graph import HostGraph
@@ -26,7 +25,7 @@ class ArchiveLinks:
     def __init__(self, engine: Engine) -> None:
         """Open the current build; raises EngineError where links were never inverted."""
         self._index = engine.inlink_index()
-        table = inlink_table(self._index)
+        table = self._index.table()
         if table is None:
             raise EngineError(
                 f"the links of {engine.address} were never inverted; run `nwx invert-links` first"

@@ -151,7 +151,8 @@ def _comparison(archive: Engine, asked: _Asked) -> CollectionComparison:
             raise NotFound(str(error)) from error
         analysed = repr((specification.version(), crawls.analysed_versions(asked.crawl)))
     checked = "".join(checks_stamp(archive, name) for name in (asked.a, asked.b) if name)
-    key = (asked.a, asked.b, asked.crawl, analysed, checked, archive.facet_store().stamp())
+    stamp = archive.facet_store().stamp()
+    key = (archive.hidden_key, asked.a, asked.b, asked.crawl, analysed, checked, stamp)
     known: _Comparisons = current_app.extensions.setdefault(_EXTENSION, _Comparisons())
 
     def make() -> CollectionComparison:

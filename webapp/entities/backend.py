@@ -9,6 +9,7 @@ from flask import Flask, current_app
 
 from nwx.errors import SettingsError
 from nwx.settings import DEFAULT_SEARCH_SECONDS, Settings
+from webapp.site.context import engine
 from webapp.site.question_limits import answer_facets
 
 if TYPE_CHECKING:
@@ -29,14 +30,14 @@ class TripleAnswers:
         self._lock = Lock()
 
     def store(self) -> "TripleStore | None":
-        """Return the store, None where there is none, or nothing was stored yet."""
+        """Return what the viewer may see of the store, None where nothing was stored yet."""
         # Imported here: few who serve an archive have triples.
-        from nwx.steering.triples.chosen_store import triple_store
+        from nwx.steering.triples.visible_store import visible_triples
 
         if self._settings is None:
             return None
         try:
-            found = triple_store(self._settings)
+            found = visible_triples(self._settings, engine())
         except SettingsError:
             return None
         return found if found.version() else None

@@ -115,7 +115,8 @@ def _question(view: MissingView) -> RepairQuestion:
 def _listed(archive: Engine, question: RepairQuestion) -> ListedRepairs:
     """Return the beginning of a list, made anew only when links, checks or captures changed."""
     links = archive.inlink_index().version()
-    key = (question, checks_stamp(archive), links, archive.facet_store().stamp())
+    stamp = archive.facet_store().stamp()
+    key = (archive.hidden_key, question, checks_stamp(archive), links, stamp)
     known: _Lists = current_app.extensions.setdefault(_EXTENSION, _Lists())
     with known.guard:
         found = known.made.get(key)

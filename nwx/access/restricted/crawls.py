@@ -1,11 +1,235 @@
-"""The index crawls as a viewer may see it."""
+"""Crawl specifications, and the scores of the documents and links that a viewer may see."""
 
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from heapq import merge
+from itertools import islice
+
+from nwx.access.restricted.hidden_urls import HiddenUrls
 from nwx.engine.access.decisions import Decisions
 from nwx.engine.base import Engine
-from nwx.engine.crawls.crawl_index import CrawlIndex
+from nwx.engine.crawls.crawl_index import (
+    AnalysedVersion,
+    CrawlIndex,
+    DocumentScore,
+    ScoredLink,
+    StoredSpecification,
+)
+from nwx.engine.crawls.entries import best_of, link_key, link_rank
+from nwx.model import Dates
+from nwx.values.urls import url_parts
+
+_AT_ONCE = 500
+_PAGE = 1_000
+
+VisibleDatesOf = Callable[[Sequence[str]], dict[str, Dates]]
+"""Gives the visible dates of documents by their ids; those without any are left out."""
 
 
-def restricted_crawls(engine: Engine, decisions: Decisions) -> CrawlIndex:
-    """Return the crawl specifications, and the scores of what a viewer may see."""
-    del decisions
-    return engine.crawl_index()
+@dataclass(frozen=True, slots=True)
+class _Correction:
+    """What differs from the stored scores of a version where some documents are hidden.
+
+    `documents` are hidden; links to the URLs in `best` are scored by other
+    documents, or by none (None). `hidden_urls` is how many linked URLs no
+    viewer is told of.
+    """
+
+    documents: frozenset[str]
+    best: dict[str, ScoredLink | None]
+    hidden_urls: int
+
+
+class RestrictedCrawlIndex(CrawlIndex):
+    """What a viewer may see of the index crawls; specifications are written to the whole one."""
+
+    def __init__(
+        self, engine: Engine, decisions: Decisions, urls: HiddenUrls, visible: VisibleDatesOf
+    ) -> None:
+        self._engine, self._decisions, self._urls = engine, decisions, urls
+        self._index = engine.crawl_index()
+        self._visible = visible
+        self._corrections: dict[tuple[str, str], tuple[tuple[object, ...], _Correction]] = {}
+
+    def specifications(self) -> list[StoredSpecification]:
+        """Return the last saved specification of each crawl, by name."""
+        return self._index.specifications()
+
+    def specification(
+        self, name: str, version: str = "", number: int | None = None
+    ) -> StoredSpecification | None:
+        """Return the last saved specification of a crawl, or that of a version or number."""
+        return self._index.specification(name, version, number)
+
+    def save_specification(
+        self, name: str, version: str, text: str, expected: int | None = None
+    ) -> StoredSpecification:
+        """Save a specification behind those of its name, unless the last one has this text."""
+        return self._index.save_specification(name, version, text, expected)
+
+    def versions(self, name: str) -> list[StoredSpecification]:
+        """Return all saved specifications of a crawl, the last first."""
+        return self._index.versions(name)
+
+    def remove_specification(self, name: str) -> bool:
+        """Remove a crawl, all that was saved of it and its scores; return whether it was there."""
+        return self._index.remove_specification(name)
+
+    def put_scores(self, scores: Sequence[DocumentScore]) -> None:
+        """Store scores; a document that has scores of a version keeps them."""
+        self._index.put_scores(scores)
+
+    def analysed(self, crawl: str, version: str, ids: Collection[str]) -> set[str]:
+        """Return those of these documents that are visible and have scores of a version."""
+        found = self._index.analysed(crawl, version, ids)
+        return found - self._hidden_ids(list(found))
+
+    def analysed_versions(self, crawl: str) -> list[AnalysedVersion]:
+        """Return the versions that have scores, counted without what is hidden."""
+        return [self._counted(crawl, one) for one in self._index.analysed_versions(crawl)]
+
+    def _counted(self, crawl: str, one: AnalysedVersion) -> AnalysedVersion:
+        correction = self._correction(crawl, one.version)
+        gone = sum(link is None for link in correction.best.values())
+        return replace(
+            one,
+            documents=one.documents - len(correction.documents),
+            urls=one.urls - gone - correction.hidden_urls,
+        )
+
+    def document_scores(self, crawl: str, version: str = "") -> Iterator[DocumentScore]:
+        """Stream the scores of all visible documents, by the documents' ids."""
+        waiting = self._index.document_scores(crawl, version)
+        while some := list(islice(waiting, _AT_ONCE)):
+            yield from self._shown(some)
+
+    def _shown(self, scores: Sequence[DocumentScore]) -> Iterator[DocumentScore]:
+        dates = self._dates_of([one.document_id for one in scores])
+        hidden = self._urls.among({link.url for one in scores for link in one.links})
+        for one in scores:
+            seen = dates.get(one.document_id)
+            if seen is None:
+                continue
+            times = [timestamp for timestamp, _ in seen.seen]
+            links = tuple(link for link in one.links if link.url not in hidden)
+            if times and one.timestamp not in times:
+                one = replace(one, timestamp=min(times))
+            yield one if len(links) == len(one.links) else replace(one, links=links)
+
+    def score_values(self, crawl: str, version: str = "") -> Iterator[tuple[str, float]]:
+        """Stream the ids of all visible documents and their scores, in no order."""
+        waiting = self._index.score_values(crawl, version)
+        while some := list(islice(waiting, _AT_ONCE)):
+            hidden = self._hidden_ids([id for id, _ in some])
+            yield from ((id, score) for id, score in some if id not in hidden)
+
+    def best_links(
+        self, crawl: str, limit: int, offset: int = 0, host: str = "", version: str = ""
+    ) -> list[ScoredLink]:
+        """Return visible linked URLs, each once, as visible documents score them."""
+        correction = self._correction(crawl, version)
+        other = [
+            link
+            for link in correction.best.values()
+            if link is not None and host in ("", url_parts(link.url).host)
+        ]
+        stored = self._stored_links(crawl, host, version, correction)
+        found = merge(stored, self._visible_links(sorted(other, key=_order)), key=_order)
+        return list(islice(found, offset, offset + limit))
+
+    def _stored_links(
+        self, crawl: str, host: str, version: str, correction: _Correction
+    ) -> Iterator[ScoredLink]:
+        place = 0
+        while some := self._index.best_links(crawl, _PAGE, place, host, version):
+            place += len(some)
+            yield from self._visible_links(
+                [link for link in some if link.url not in correction.best]
+            )
+            if len(some) < _PAGE:
+                return
+
+    def _visible_links(self, links: Sequence[ScoredLink]) -> Iterator[ScoredLink]:
+        hidden = self._urls.among({link.url for link in links})
+        return (link for link in links if link.url not in hidden)
+
+    def relevances(
+        self, crawl: str, version: str, urls: Collection[str]
+    ) -> dict[str, float | None]:
+        """Return the highest relevance of the visible links to those of these URLs."""
+        found = self._index.relevances(crawl, version, urls)
+        best = self._correction(crawl, version).best
+        for url in found.keys() & best.keys():
+            link = best[url]
+            if link is None:
+                del found[url]
+            else:
+                found[url] = link.relevance
+        hidden = self._urls.among(found.keys())
+        return {url: relevance for url, relevance in found.items() if url not in hidden}
+
+    def _correction(self, crawl: str, version: str) -> _Correction:
+        """Return what differs from the stored scores; kept until scores or captures change."""
+        versions = self._index.analysed_versions(crawl)
+        stamp = (tuple(versions), self._engine.capture_mark())
+        known = self._corrections.get((crawl, version))
+        if known is None or known[0] != stamp:
+            known = stamp, self._corrected(crawl, version)
+            self._corrections[crawl, version] = known
+        return known[1]
+
+    def _corrected(self, crawl: str, version: str) -> _Correction:
+        ids = (id for id, _ in self._index.score_values(crawl, version))
+        documents: set[str] = set()
+        while some := list(islice(ids, _AT_ONCE)):
+            documents |= self._hidden_ids(some)
+        best: dict[str, ScoredLink | None] = {}
+        if documents:
+            best = self._best_without(crawl, version, documents)
+        hidden = self._hidden_links(crawl, version, best)
+        return _Correction(frozenset(documents), best, hidden)
+
+    def _best_without(
+        self, crawl: str, version: str, documents: set[str]
+    ) -> dict[str, ScoredLink | None]:
+        """Return the best visible link to each URL that a hidden document links to."""
+        best: dict[str, ScoredLink | None] = {}
+        for score in self._index.document_scores(crawl, version):
+            if score.document_id in documents:
+                best.update((link.url, None) for link in score.links)
+        for score in self._index.document_scores(crawl, version):
+            if score.document_id not in documents:
+                for url, link in best_of([score]).items():
+                    known = best.get(url)
+                    if url in best and (
+                        known is None or link_rank(link.relevance) > link_rank(known.relevance)
+                    ):
+                        best[url] = link
+        return best
+
+    def _hidden_links(self, crawl: str, version: str, best: dict[str, ScoredLink | None]) -> int:
+        """Count the linked URLs that are hidden, though visible documents link to them."""
+        number, place = 0, 0
+        while some := self._index.best_links(crawl, _PAGE, place, version=version):
+            place += len(some)
+            number += len(
+                self._urls.among({one.url for one in some if best.get(one.url, one) is not None})
+            )
+            if len(some) < _PAGE:
+                break
+        return number
+
+    def _hidden_ids(self, ids: Sequence[str]) -> set[str]:
+        return set(ids) - self._dates_of(ids).keys()
+
+    def _dates_of(self, ids: Sequence[str]) -> dict[str, Dates]:
+        """Return the visible dates of documents; those that the archive lost have none."""
+        known = self._engine.dates(ids)
+        lost = {id: Dates("", ()) for id in ids if id not in known}
+        return lost | self._visible(ids)
+
+
+def _order(link: ScoredLink) -> tuple[float, bytes]:
+    """Return what orders links: the most relevant first, blacklisted ones at the end."""
+    relevance = -1.0 if link.relevance is None else link.relevance
+    return -relevance, link_key(link.url, url_parts(link.url).host)

@@ -1,11 +1,79 @@
-"""The crawler's queue as a viewer may see it."""
+"""The queue of crawlers, of which a viewer reads what is not hidden."""
 
-from nwx.engine.access.decisions import Decisions
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from nwx.access.restricted.hidden_urls import HiddenUrls
 from nwx.engine.base import Engine
-from nwx.engine.queue.crawl_queue import CrawlQueue
+from nwx.engine.queue.crawl_queue import (
+    LEASE_SECONDS,
+    CrawlQueue,
+    LimitsOf,
+    PutCounts,
+    QueueCounts,
+    QueuedUrl,
+    UrlUpdate,
+    no_limits,
+)
+
+_AT_ONCE = 500
 
 
-def restricted_queue(engine: Engine, decisions: Decisions) -> CrawlQueue:
-    """Return the queue with the URLs that a viewer may see."""
-    del decisions
-    return engine.crawl_queue()
+class RestrictedCrawlQueue(CrawlQueue):
+    """The queue of an archive, listed and counted without hidden URLs.
+
+    Crawlers put, lease and finish as ever: what is to be fetched is no
+    matter of what is shown.
+    """
+
+    def __init__(self, engine: Engine, urls: HiddenUrls) -> None:
+        self._queue = engine.crawl_queue()
+        self._urls = urls
+
+    def put(
+        self, updates: Sequence[UrlUpdate], sender: str = "", orders: Sequence[int] = ()
+    ) -> PutCounts:
+        """Take updates in their order."""
+        return self._queue.put(updates, sender, orders)
+
+    def lease(
+        self,
+        count: int,
+        host: str = "",
+        crawl: str = "",
+        seconds: float = LEASE_SECONDS,
+        limits: LimitsOf = no_limits,
+    ) -> list[QueuedUrl]:
+        """Return up to so many waiting URLs."""
+        return self._queue.lease(count, host, crawl, seconds, limits)
+
+    def finish(self, leases: Sequence[str]) -> int:
+        """Note that leased URLs were fetched; return of how many that is new."""
+        return self._queue.finish(leases)
+
+    def release(self, leases: Sequence[str]) -> int:
+        """Let leased URLs wait again; return of how many that is new."""
+        return self._queue.release(leases)
+
+    def counts(self, crawl: str = "") -> QueueCounts:
+        """Count the URLs of a crawl that are not hidden; "" stands for all crawls."""
+        states = Counter(str(one.state) for one in self.scan(crawl))
+        return QueueCounts(**states)
+
+    def scan(self, crawl: str = "") -> Iterator[QueuedUrl]:
+        """Stream the URLs of a crawl that are not hidden, nor found on a hidden page."""
+        waiting = self._queue.scan(crawl)
+        while some := list(islice(waiting, _AT_ONCE)):
+            hidden = self._urls.among({url for one in some for url in (one.url, one.via)})
+            for one in some:
+                if one.url not in hidden:
+                    yield one._replace(via="") if one.via in hidden else one
+
+    def crawls(self) -> list[str]:
+        """Return the names of the crawls that have URLs, in order."""
+        return self._queue.crawls()
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """Yield what contradicts the URLs."""
+        return self._queue.problems()

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from nwx.engine.inlinks.table import InlinkTable
+
 ID_BYTES = 16
 
 
@@ -51,6 +53,13 @@ class InlinkIndex(BlobStore):
     @abstractmethod
     def stamp(self) -> str:
         """Return a text that differs whenever documents or dates were written or deleted."""
+
+    def table(self) -> "InlinkTable | None":
+        """Return the links of the current build, None where links were never inverted."""
+        # Imported here: what counts links takes a while to load.
+        from nwx.engine.inlinks.table import inlink_table
+
+        return inlink_table(self)
 
     @abstractmethod
     def document_states(self) -> Iterator[DocumentStates]:

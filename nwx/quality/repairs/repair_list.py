@@ -7,7 +7,6 @@ from itertools import islice
 import numpy as np
 
 from nwx.engine.base import Engine
-from nwx.engine.inlinks.table import inlink_table
 from nwx.links.needs.missing_urls import spellings
 from nwx.quality.repairs.check_lacks import check_lacks
 from nwx.quality.repairs.greedy_order import Repaired, greedy_order
@@ -69,7 +68,7 @@ class RepairList:
     ) -> None:
         """Find what pages lack: with links where these were inverted, with checks where any are."""
         self._engine = engine
-        table = inlink_table(engine.inlink_index())
+        table = engine.inlink_index().table()
         self._linked = None if table is None else link_lacks(engine, table, question, limits)
         room = limits.pairs - (len(self._linked.page) if self._linked else 0)
         self._checks = check_lacks(engine, question, max(room, 0))

@@ -41,15 +41,15 @@ class LocalTripleStore(TripleStore):
     """A store in a folder."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
 
     def writer(self, wait_seconds: float = 0.0) -> TripleWriter:
         """Open the store to write, alone; wait so long for another who does."""
-        with _our_errors(self._folder):
-            self._folder.mkdir(parents=True, exist_ok=True)
-            lock = _locked(self._folder, wait_seconds)
+        with _our_errors(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            lock = _locked(self.folder, wait_seconds)
             try:
-                return _LocalWriter(self._folder, lock)
+                return _LocalWriter(self.folder, lock)
             except BaseException:
                 os.close(lock)
                 raise
@@ -62,26 +62,27 @@ class LocalTripleStore(TripleStore):
         asked = SparqlQuery(text, query.default_graphs, query.named_graphs)
         for _ in range(_ATTEMPTS):
             try:
-                return run_query(self._current(), asked, limits)
+                return run_query(self.current(), asked, limits)
             except StoreGoneError:
                 continue  # a newer copy took its place
-        return run_query(self._current(), asked, limits)
+        return run_query(self.current(), asked, limits)
 
     def export(self, output: IO[bytes]) -> None:
         """Write all triples with their graphs as N-Quads."""
-        with _our_errors(self._folder):
-            Store.read_only(str(self._current())).dump(output, format=RdfFormat.N_QUADS)
+        with _our_errors(self.folder):
+            Store.read_only(str(self.current())).dump(output, format=RdfFormat.N_QUADS)
 
     def version(self) -> str:
         """Return the name of the copy that readers have, "" where there is none."""
-        copies = _copies(self._folder)
+        copies = _copies(self.folder)
         return copies[-1].name if copies else ""
 
-    def _current(self) -> Path:
-        copies = _copies(self._folder)
+    def current(self) -> Path:
+        """Return the copy that readers have; raises TripleStoreError where there is none."""
+        copies = _copies(self.folder)
         if not copies:
             raise TripleStoreError(
-                f"{self._folder} has no triples yet; `nwx triples build` makes them"
+                f"{self.folder} has no triples yet; `nwx triples build` makes them"
             )
         return copies[-1]
 
