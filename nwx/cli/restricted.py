@@ -1,5 +1,7 @@
 """The archive as a command may show it: as everybody sees it, or all of it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -19,13 +21,27 @@ def is_unrestricted() -> bool:
     return bool(context and context.find_root().params.get(UNRESTRICTED))
 
 
-def open_for_reading(settings: Settings, *, writes: bool = False) -> "Engine":
-    """Return the engine at `settings.engine` as everybody sees it, whole with `--unrestricted`.
+@contextmanager
+def open_for_reading(settings: Settings, *, writes: bool = False) -> Iterator["Engine"]:
+    """Give the engine at `settings.engine` as everybody sees it, whole with `--unrestricted`.
 
-    `writes` opens it for commands that write what they found, to the queue
-    for example. Close it after use; raises what `open_engine` does.
+    `writes` opens it for commands that put what they find into the queue.
+    Raises what `open_engine` does.
     """
     # Imported here: whoever asks for help need not wait for it.
     from nwx.engine.open import open_engine
 
-    return open_engine(settings, read_only=not writes)
+    with open_engine(settings, read_only=not writes) as engine:
+        yield engine if is_unrestricted() else as_everybody_sees(engine)
+
+
+def as_everybody_sees(engine: "Engine") -> "Engine":
+    """Return an engine as a reader sees it of whom nothing is known: itself without rules."""
+    from nwx.engine.access.rules import EVERYBODY
+
+    if not engine.access_index().rules().rules:
+        return engine
+    # Imported here: most archives have no rules, and this loads what reads their indices.
+    from nwx.access.restricted.engines import restricted_to
+
+    return restricted_to(engine, EVERYBODY)

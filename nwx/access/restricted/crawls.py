@@ -6,7 +6,6 @@ from heapq import merge
 from itertools import islice
 
 from nwx.access.restricted.hidden_urls import HiddenUrls
-from nwx.engine.access.decisions import Decisions
 from nwx.engine.base import Engine
 from nwx.engine.crawls.crawl_index import (
     AnalysedVersion,
@@ -43,10 +42,8 @@ class _Correction:
 class RestrictedCrawlIndex(CrawlIndex):
     """What a viewer may see of the index crawls; specifications are written to the whole one."""
 
-    def __init__(
-        self, engine: Engine, decisions: Decisions, urls: HiddenUrls, visible: VisibleDatesOf
-    ) -> None:
-        self._engine, self._decisions, self._urls = engine, decisions, urls
+    def __init__(self, engine: Engine, urls: HiddenUrls, visible: VisibleDatesOf) -> None:
+        self._engine, self._urls = engine, urls
         self._index = engine.crawl_index()
         self._visible = visible
         self._corrections: dict[tuple[str, str], tuple[tuple[object, ...], _Correction]] = {}
@@ -101,9 +98,10 @@ class RestrictedCrawlIndex(CrawlIndex):
         """Stream the scores of all visible documents, by the documents' ids."""
         waiting = self._index.document_scores(crawl, version)
         while some := list(islice(waiting, _AT_ONCE)):
-            yield from self._shown(some)
+            yield from self.shown(some)
 
-    def _shown(self, scores: Sequence[DocumentScore]) -> Iterator[DocumentScore]:
+    def shown(self, scores: Sequence[DocumentScore]) -> Iterator[DocumentScore]:
+        """Yield the scores of visible documents, without links to hidden URLs."""
         dates = self._dates_of([one.document_id for one in scores])
         hidden = self._urls.among({link.url for one in scores for link in one.links})
         for one in scores:
@@ -152,6 +150,11 @@ class RestrictedCrawlIndex(CrawlIndex):
     def _visible_links(self, links: Sequence[ScoredLink]) -> Iterator[ScoredLink]:
         hidden = self._urls.among({link.url for link in links})
         return (link for link in links if link.url not in hidden)
+
+    def shown_link(self, crawl: str, version: str, link: ScoredLink) -> ScoredLink | None:
+        """Return a stored link as visible documents score it, None where none does."""
+        found = self._correction(crawl, version).best.get(link.url, link)
+        return None if found is None or self._urls.among([found.url]) else found
 
     def relevances(
         self, crawl: str, version: str, urls: Collection[str]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from nwx.access.date_decisions import DateDecisions
 from nwx.access.hidden_documents import HiddenDocumentSet
 from nwx.access.restricted.captures import reading_only
+from nwx.access.restricted.hidden_urls import HiddenUrls
 from nwx.engine.access.decisions import Decision, Decisions
 from nwx.engine.base import Engine
 from nwx.engine.dates_index import DatesBuilder
@@ -22,6 +23,7 @@ class RestrictedDocuments:
     _decisions: Decisions
     _dates: DateDecisions
     _hidden: HiddenDocumentSet
+    _urls: HiddenUrls
 
     def known(self, ids: Collection[str]) -> dict[str, int]:
         """Return the precedence of those of the documents that are visible."""
@@ -33,7 +35,9 @@ class RestrictedDocuments:
         """Return those of the documents that are visible, with a capture that is visible."""
         found = self._engine.documents(ids)
         visible = self._visible_ids(list(found))
-        return {id: self._shown(id, one) for id, one in found.items() if id in visible}
+        shown = {id: self._shown(id, one) for id, one in found.items() if id in visible}
+        out = self._urls.among({link.url for one in shown.values() for link in one.extract.links})
+        return {id: _without_links(one, out) for id, one in shown.items()} if out else shown
 
     def _visible_ids(self, ids: Sequence[str]) -> set[str]:
         """Return those of documents that have a visible date."""
@@ -103,3 +107,11 @@ class RestrictedDocuments:
     def build_dates(self, place: str) -> AbstractContextManager[DatesBuilder]:
         """Raise EngineError: who sees a part of an archive does not write to it."""
         raise reading_only()
+
+
+def _without_links(document: Document, out: set[str]) -> Document:
+    """Return a document without its links to some URLs; its text stays as it is."""
+    links = tuple(link for link in document.extract.links if link.url not in out)
+    if len(links) == len(document.extract.links):
+        return document
+    return replace(document, extract=replace(document.extract, links=links))

@@ -1,28 +1,28 @@
 """An engine that shows what a viewer may see of another."""
 
 from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 from nwx.access.date_decisions import DateDecisions
 from nwx.access.hidden_documents import HiddenDocumentSet
 from nwx.access.hidden_spans import is_all_hidden
+from nwx.access.restricted.built_entries import BUILT, visible_built_entries
 from nwx.access.restricted.captures import RestrictedCaptures, reading_only
-from nwx.access.restricted.crawls import restricted_crawls
+from nwx.access.restricted.crawls import RestrictedCrawlIndex
 from nwx.access.restricted.documents import RestrictedDocuments
 from nwx.access.restricted.entries import visible_entries
 from nwx.access.restricted.facets import RestrictedFacetStore
-from nwx.access.restricted.inlinks import restricted_inlinks
+from nwx.access.restricted.hidden_urls import HiddenUrls
+from nwx.access.restricted.inlinks import RestrictedInlinkIndex
 from nwx.access.restricted.pictures import RestrictedPictureIndex
-from nwx.access.restricted.quality import restricted_quality
-from nwx.access.restricted.queue import restricted_queue
+from nwx.access.restricted.quality import RestrictedQualityIndex
+from nwx.access.restricted.queue import RestrictedCrawlQueue
 from nwx.engine.access.access_index import AccessIndex
 from nwx.engine.access.decisions import Decisions
 from nwx.engine.base import Engine, StagedBatch, Staging
-from nwx.engine.crawls.crawl_index import CrawlIndex
 from nwx.engine.entries import file_entry
 from nwx.engine.facet_store import FacetStore
-from nwx.engine.inlinks.inlink_index import InlinkIndex
-from nwx.engine.quality.quality_index import QualityIndex
 from nwx.engine.queue.crawl_queue import CrawlQueue, UpdateOutbox
 from nwx.model import Batch, Collapse, IndexName, IndexStats, SourceFile, Written
 from nwx.query.question import Question
@@ -41,6 +41,7 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
         self._decisions = decisions
         self._dates = DateDecisions(engine, decisions)
         self._hidden = HiddenDocumentSet(engine, decisions, keeps_state=keeps_state)
+        self._urls = HiddenUrls(engine, decisions)
         self.address = engine.address
         self.traits = engine.traits
 
@@ -48,6 +49,15 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
     def decisions(self) -> Decisions:
         """What the viewer may see."""
         return self._decisions
+
+    @property
+    def hidden_key(self) -> str:
+        """A text that differs whenever other documents or captures are hidden."""
+        return f"{self._decisions.key} {self._hidden.current().key}"
+
+    def hidden_urls(self, urls: Collection[str]) -> set[str]:
+        """Return those of these URLs that may not be shown, whether they were captured or not."""
+        return self._urls.among(urls)
 
     def create(self) -> None:
         """Raise EngineError: who sees a part of an archive does not write to it."""
@@ -84,7 +94,11 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
             return self._visible_dates()
         if index is IndexName.PICTURES:
             return self.picture_index().count()
-        return self._engine.count(index)
+        if index is IndexName.QUALITY:
+            return self.quality_index().totals().pages
+        if index is IndexName.QUEUE:
+            return self.crawl_queue().counts().total
+        return sum(1 for _ in self.scan(index))
 
     def _visible_dates(self) -> int:
         hidden = self._hidden.current()
@@ -100,6 +114,8 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
             return map(file_entry, self.files())
         if index is IndexName.PICTURES:
             return self.picture_index().entries()
+        if index in BUILT:
+            return visible_built_entries(self._engine, self, index)
         return visible_entries(self, self._engine, self._decisions, index)
 
     def files(self) -> list[SourceFile]:
@@ -114,17 +130,17 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
         """Return the visible captures in bulk."""
         return RestrictedFacetStore(self._engine, self._decisions)
 
-    def inlink_index(self) -> InlinkIndex:
+    def inlink_index(self) -> RestrictedInlinkIndex:
         """Return the documents with their links in bulk, and the inlinks, that are visible."""
-        return restricted_inlinks(self._engine, self._decisions)
+        return self._inlinks
 
-    def crawl_index(self) -> CrawlIndex:
+    def crawl_index(self) -> RestrictedCrawlIndex:
         """Return the crawl specifications, and the scores of visible documents and links."""
-        return restricted_crawls(self._engine, self._decisions)
+        return self._crawls
 
-    def quality_index(self) -> QualityIndex:
+    def quality_index(self) -> RestrictedQualityIndex:
         """Return how visible captures play."""
-        return restricted_quality(self._engine, self._decisions)
+        return self._quality
 
     def picture_index(self) -> RestrictedPictureIndex:
         """Return the visible images with what visible pages say of them."""
@@ -132,11 +148,11 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
 
     def crawl_queue(self) -> CrawlQueue:
         """Return the queue of visible URLs."""
-        return restricted_queue(self._engine, self._decisions)
+        return RestrictedCrawlQueue(self._engine, self._urls)
 
     def outbox(self) -> UpdateOutbox:
-        """Raise EngineError: who sees a part of an archive sends nothing to queues."""
-        raise reading_only()
+        """Return the updates that are to be sent to queues elsewhere, by whoever crawls."""
+        return self._engine.outbox()
 
     def access_index(self) -> AccessIndex:
         """Raise EngineError: rules tell what is hidden."""
@@ -145,6 +161,20 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
     def stats(self) -> dict[IndexName, IndexStats]:
         """Return the number of visible entries of each index; bytes would tell of the others."""
         return {index: IndexStats(self.count(index), None) for index in self._engine.stats()}
+
+    @cached_property
+    def _inlinks(self) -> RestrictedInlinkIndex:
+        return RestrictedInlinkIndex(
+            self._engine, self._decisions, self._urls, self._hidden.current
+        )
+
+    @cached_property
+    def _crawls(self) -> RestrictedCrawlIndex:
+        return RestrictedCrawlIndex(self._engine, self._urls, self.dates)
+
+    @cached_property
+    def _quality(self) -> RestrictedQualityIndex:
+        return RestrictedQualityIndex(self._engine, self._decisions, self._urls)
 
     def refresh(self) -> None:
         """Make all that was written visible to searches."""

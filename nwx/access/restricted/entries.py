@@ -44,7 +44,10 @@ def _documents(
 ) -> Iterator[_Entry]:
     while some := list(islice(entries, _AT_ONCE)):
         hidden = [one["id"] for one in some if _is_hidden(decisions, one)]
-        # A document whose own capture is hidden has another that is visible, or none.
+        out = restricted.hidden_urls({url for one in some for url in one.get("links", ())})
+        hidden += [one["id"] for one in some if out.intersection(one.get("links", ()))]
+        # A document whose own capture is hidden has another that is visible, or none;
+        # one that links to hidden URLs is shown without these links.
         shown = restricted.documents(hidden) if hidden else {}
         for entry in some:
             if entry["id"] in shown:

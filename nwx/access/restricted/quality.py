@@ -59,7 +59,7 @@ class RestrictedQualityIndex(QualityIndex):
 
     def scores_of(self, ids: Collection[str]) -> dict[str, PlaybackScore]:
         """Return the scores of those of these captures that are visible and have one."""
-        return {score.id: score for score in self._shown(self._index.scores_of(ids).values())}
+        return {score.id: score for score in self.shown(self._index.scores_of(ids).values())}
 
     def scores(
         self,
@@ -75,7 +75,7 @@ class RestrictedQualityIndex(QualityIndex):
         self, wanted: QualityFilter = EVERY_SCORE, order: str = QualityOrder.WORST
     ) -> Iterator[PlaybackScore]:
         """Stream all visible scores that match, by default the worst first."""
-        found = self._shown(self._index.scan(wanted, order))
+        found = self.shown(self._index.scan(wanted, order))
         # A kind of fault that only a hidden resource had is none of the page any more.
         return (one for one in found if not wanted.kind or wanted.kind in kinds_of(one))
 
@@ -104,7 +104,8 @@ class RestrictedQualityIndex(QualityIndex):
         """Return the names of the states that are shown: not those of monitors."""
         return [name for name in self._index.states() if not name.startswith(_MONITOR)]
 
-    def _shown(self, scores: Iterable[PlaybackScore]) -> Iterator[PlaybackScore]:
+    def shown(self, scores: Iterable[PlaybackScore]) -> Iterator[PlaybackScore]:
+        """Stream the scores of visible captures, without hidden resources."""
         waiting = iter(scores)
         while some := list(islice(waiting, _AT_ONCE)):
             hidden = self._hidden(some)

@@ -241,7 +241,6 @@ def test_who_sees_a_part_does_not_write(archive: Engine) -> None:
     for write in (
         seen.create,
         seen.staging,
-        seen.outbox,
         lambda: seen.write(Batch()),
         lambda: seen.load_captures([]),
         lambda: seen.unload_captures([]),
