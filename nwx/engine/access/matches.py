@@ -51,7 +51,7 @@ class RuleMatcher:
         if scope.digest:
             self._digests[scope.digest].append(ranked)
         elif scope.prefix:
-            keys, starts = _reach(scope)
+            keys, starts = reached_keys(scope)
             for key in keys:
                 self._exact[key].append(ranked)
             for start in starts:
@@ -135,8 +135,8 @@ def _keys(urlkey: str, url: str) -> tuple[str, ...]:
     return (urlkey, subject) if subject else (urlkey,)
 
 
-def _reach(scope: Scope) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the urlkeys, and the beginnings of urlkeys, that a scope's prefix stands for."""
+def reached_keys(scope: Scope) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the urlkeys, and the beginnings of urlkeys, that the prefix of a scope stands for."""
     prefix = scope.prefix
     if scope.is_exact:
         return (prefix,), ()
@@ -162,5 +162,5 @@ def _holds(scope: Scope, keys: tuple[str, ...], collection: str, source_file: st
 
 
 def _reaches(scope: Scope, keys: tuple[str, ...]) -> bool:
-    exact, starts = _reach(scope)
+    exact, starts = reached_keys(scope)
     return any(key in exact or key.startswith(starts) for key in keys)

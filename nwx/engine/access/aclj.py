@@ -1,0 +1,223 @@
+"""Access rules as the `.aclj` files of pywb.
+
+A line is `<urlkey or prefix> - {"access": …, "url": …, "user": …}`, lines
+are in descending order, `###` ends an exact urlkey, `*,` is every URL
+(https://pywb.readthedocs.io/en/latest/manual/access-control.html). Files
+that have one rule of nwx as a JSON object a line, and lists of URLs, are
+read as well.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from nwx.engine.access.entries import rule_fields, rule_from_entry
+from nwx.engine.access.matches import reached_keys
+from nwx.engine.access.rules import AccessRule, Action, Scope, checked_rule
+from nwx.engine.access.scope_texts import EXACT_MARK, scope_of, surt_scope
+from nwx.errors import FormatError, NwxError
+from nwx.values.timestamps import parse_timestamp, to_timestamp
+
+_EVERY_URL = "*,"
+_ACTIONS = {
+    "allow": Action.ALLOW,
+    "allow_ignore_embargo": Action.ALLOW,
+    "block": Action.BLOCK,
+    "exclude": Action.EXCLUDE,
+}
+_LISTS, _YES_OR_NO = ("addresses", "users"), ("is_exact", "purged")
+_LONGEST_LINE = 100_000
+_SECOND = timedelta(seconds=1)
+
+
+class ReadRule(NamedTuple):
+    """A rule of a line, or what is wrong with the line, which counts from 1."""
+
+    line: int
+    rule: AccessRule | None
+    problem: str = ""
+
+
+class UnwrittenRule(NamedTuple):
+    """A rule that a file of pywb cannot hold, and why."""
+
+    rule: AccessRule
+    reason: str
+
+
+def rules_of_lines(
+    lines: Iterable[str], reason: str = "", action: Action | None = None
+) -> Iterator[ReadRule]:
+    """Yield the rules of the lines of a file, each checked.
+
+    Where a line has no reason, it is the one given. With an `action`, lines
+    without an object are URLs, SURT prefixes and the like (`scope_of`) that
+    this is said of; of a URL all that begins with it, as pywb takes it.
+    """
+    for number, line in enumerate(lines, 1):
+        text = line.strip("\ufeff \t\r\n")
+        if not text or text.startswith("#"):
+            continue
+        try:
+            yield ReadRule(number, checked_rule(_rule(text, reason, action)))
+        except NwxError as error:
+            yield ReadRule(number, None, str(error))
+
+
+def _rule(text: str, reason: str, action: Action | None) -> AccessRule:
+    if len(text) > _LONGEST_LINE:
+        raise FormatError(f"the line has more than {_LONGEST_LINE:,} characters")
+    if text.startswith("{"):
+        rule = _own_rule(_object(text))
+    elif "{" in text:
+        rule = _pywb_rule(text)
+    elif action is not None:
+        scope = scope_of(text)
+        rule = AccessRule("", action, replace(scope, is_exact=text.endswith(EXACT_MARK)))
+    else:
+        raise FormatError(
+            "the line has no JSON object; give the action of a list of URLs by --action"
+        )
+    return replace(rule, reason=rule.reason or reason)
+
+
+def _object(text: str) -> Mapping[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"the line is no JSON ({error})") from error
+    if not isinstance(found, dict):
+        raise FormatError("the line has no JSON object")
+    return found
+
+
+def _own_rule(found: Mapping[str, Any]) -> AccessRule:
+    for name, value in found.items():
+        if not _is_of_kind(name, value):
+            raise FormatError(f"the line is no rule of nwx: {name[:40]!r} has a wrong value")
+    try:
+        return rule_from_entry({"rule": "", **found})
+    except (KeyError, TypeError, ValueError) as error:
+        raise FormatError(f"the line is no rule of nwx ({error})") from error
+
+
+def _is_of_kind(name: str, value: object) -> bool:
+    if name in _LISTS:
+        return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    kind = bool if name in _YES_OR_NO else int if name == "years" else str
+    return type(value) is kind
+
+
+def _pywb_rule(text: str) -> AccessRule:
+    head, _, values = text.partition("{")
+    fields = _object("{" + values)
+    parts = head.split()
+    access, user = fields.get("access"), fields.get("user", "")
+    if not 1 <= len(parts) <= 2 or access not in _ACTIONS or not isinstance(user, str):
+        raise FormatError(
+            f"the line is no rule of pywb: access is {str(access)[:40]!r}; "
+            f"urlkey - {{…}} with access {', '.join(_ACTIONS)} is read"
+        )
+    scope = Scope() if parts[0] == _EVERY_URL else surt_scope(parts[0])
+    url = fields.get("url")
+    scope = replace(scope, url=url if isinstance(url, str) else parts[0])
+    rule = AccessRule("", _ACTIONS[access], scope, users=(user,) if user else ())
+    return _dated(rule, fields)
+
+
+def _dated(rule: AccessRule, fields: Mapping[str, Any]) -> AccessRule:
+    """Return a rule with the dates of a line; pywb looks at the first of them only."""
+    if before := fields.get("before"):
+        last = to_timestamp(parse_timestamp(str(before)) - _SECOND)
+        return replace(rule, scope=replace(rule.scope, date_to=last))
+    if after := fields.get("after"):
+        first = to_timestamp(parse_timestamp(str(after)) + _SECOND)
+        return replace(rule, scope=replace(rule.scope, date_from=first))
+    newer = fields.get("newer")
+    if newer and rule.action is not Action.ALLOW and _is_years(newer):
+        return replace(rule, action=Action.EMBARGO, years=newer["years"])
+    if newer or fields.get("older"):
+        raise FormatError(
+            "of dates that move with the day, only block and exclude of what is newer than "
+            "whole years can be read; write a rule with dates, or an embargo"
+        )
+    return rule
+
+
+def _is_years(span: object) -> bool:
+    return isinstance(span, dict) and list(span) == ["years"] and isinstance(span["years"], int)
+
+
+def own_line(rule: AccessRule) -> str:
+    """Return all of a rule as a JSON object on a line."""
+    return json.dumps(rule_object(rule), ensure_ascii=False)
+
+
+def rule_object(rule: AccessRule) -> dict[str, Any]:
+    """Return all of a rule as a JSON object."""
+    fields = rule_fields(rule)
+    return {"id": fields.pop("rule"), **fields}
+
+
+def aclj_lines(rules: Iterable[AccessRule], now: datetime) -> tuple[list[str], list[UnwrittenRule]]:
+    """Return the lines of a file of pywb, in its order, and the rules that it cannot hold.
+
+    Embargoes until a date that is past are left out; others are blocks.
+    """
+    lines: set[str] = set()
+    unwritten = []
+    moment = to_timestamp(now)
+    for rule in rules:
+        if rule.until and rule.until <= moment:
+            continue
+        if problem := _problem(rule):
+            unwritten.append(UnwrittenRule(rule, problem))
+        else:
+            lines.update(_lines(rule))
+    return sorted(lines, reverse=True), unwritten
+
+
+def _problem(rule: AccessRule) -> str:
+    scope = rule.scope
+    if scope.digest or scope.collection or scope.source_file:
+        return "pywb knows no rules by digest, collection or file"
+    if rule.addresses:
+        return "pywb knows no rules by address"
+    if sum(map(bool, (scope.date_from, scope.date_to, rule.years))) > 1:
+        return "pywb looks at one date of a rule only"
+    return ""
+
+
+def _lines(rule: AccessRule) -> Iterator[str]:
+    if rule.action is Action.LOCAL:
+        accesses = [*(("allow", user) for user in rule.users), ("block", "")]
+    else:
+        access = "block" if rule.action is Action.EMBARGO else str(rule.action)
+        accesses = [(access, user) for user in rule.users or ("",)]
+    for key in _written_keys(rule.scope):
+        for access, user in accesses:
+            fields = {"access": access, "url": rule.scope.url, "user": user, **_dates(rule)}
+            kept = {name: value for name, value in fields.items() if value}
+            yield f"{key} - {json.dumps(kept, ensure_ascii=False)}"
+
+
+def _written_keys(scope: Scope) -> list[str]:
+    if not scope.prefix:
+        return [_EVERY_URL]
+    exact, starts = reached_keys(scope)
+    return [*(f"{key}{EXACT_MARK}" for key in exact), *starts]
+
+
+def _dates(rule: AccessRule) -> dict[str, Any]:
+    scope = rule.scope
+    return {
+        "before": _moved(scope.date_to, _SECOND) if scope.date_to else "",
+        "after": _moved(scope.date_from, -_SECOND) if scope.date_from else "",
+        "newer": {"years": rule.years} if rule.years else None,
+    }
+
+
+def _moved(timestamp: str, span: timedelta) -> str:
+    return to_timestamp(parse_timestamp(timestamp) + span)
