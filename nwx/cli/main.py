@@ -23,6 +23,7 @@ GROUPS = {
         "dump": "Write an index as JSON lines, ordered by id.",
         "export": "Write captures, or links, to files for other programs.",
         "wacz": "Pack a selection of captures into a WACZ file.",
+        "access": "Keep the access rules: which captures may be shown, to whom and from when.",
     },
     "Search": {
         "search": "Search the documents.",

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from nwx.engine.access.entries import rule_fields, rule_from_entry
 from nwx.engine.access.matches import reached_keys
@@ -47,17 +47,17 @@ class UnwrittenRule(NamedTuple):
     reason: str
 
 
-def rules_of_lines(
-    lines: Iterable[str], reason: str = "", action: Action | None = None
+def rules_of_file(
+    stream: BinaryIO, reason: str = "", action: Action | None = None
 ) -> Iterator[ReadRule]:
-    """Yield the rules of the lines of a file, each checked.
+    """Yield the rules of a file, each checked, and what is wrong with other lines.
 
     Where a line has no reason, it is the one given. With an `action`, lines
     without an object are URLs, SURT prefixes and the like (`scope_of`) that
     this is said of; of a URL all that begins with it, as pywb takes it.
     """
-    for number, line in enumerate(lines, 1):
-        text = line.strip("\ufeff \t\r\n")
+    for number, line in enumerate(_lines_of(stream), 1):
+        text = line.decode("utf-8", "replace").strip("\ufeff \t\r\n")
         if not text or text.startswith("#"):
             continue
         try:
@@ -66,9 +66,18 @@ def rules_of_lines(
             yield ReadRule(number, None, str(error))
 
 
+def _lines_of(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield lines, those that are too long cut so that they still are."""
+    while line := stream.readline(_LONGEST_LINE + 1):
+        rest = line
+        while not rest.endswith(b"\n") and len(rest) > _LONGEST_LINE:
+            rest = stream.readline(_LONGEST_LINE + 1)
+        yield line
+
+
 def _rule(text: str, reason: str, action: Action | None) -> AccessRule:
-    if len(text) > _LONGEST_LINE:
-        raise FormatError(f"the line has more than {_LONGEST_LINE:,} characters")
+    if len(text.encode()) > _LONGEST_LINE:
+        raise FormatError(f"the line has more than {_LONGEST_LINE:,} bytes")
     if text.startswith("{"):
         rule = _own_rule(_object(text))
     elif "{" in text:
@@ -114,10 +123,10 @@ def _pywb_rule(text: str) -> AccessRule:
     head, _, values = text.partition("{")
     fields = _object("{" + values)
     parts = head.split()
-    access, user = fields.get("access"), fields.get("user", "")
+    access, user = str(fields.get("access")), fields.get("user", "")
     if not 1 <= len(parts) <= 2 or access not in _ACTIONS or not isinstance(user, str):
         raise FormatError(
-            f"the line is no rule of pywb: access is {str(access)[:40]!r}; "
+            f"the line is no rule of pywb: access is {access[:40]!r}; "
             f"urlkey - {{…}} with access {', '.join(_ACTIONS)} is read"
         )
     scope = Scope() if parts[0] == _EVERY_URL else surt_scope(parts[0])

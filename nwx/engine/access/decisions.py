@@ -85,7 +85,7 @@ class Decisions:
 
     def decide(self, capture: AccessSubject) -> Decision:
         """Return what holds for a capture."""
-        if self.hides_nothing:
+        if not self.timed:
             return ALLOWED
         found = self._matcher.first(
             capture.urlkey,

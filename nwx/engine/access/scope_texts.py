@@ -17,7 +17,7 @@ _EVERYTHING = ("*", "*,")
 _DIGEST = re.compile(r"(?:urn:)?(?:md5|sha-?(?:1|224|256|384|512)):\S+|[A-Z2-7]{32}", re.I)
 _FILE = re.compile(r"(?!\w+://).*\.(?:w?arc(?:\.gz|\.zst)?|wacz)", re.I)
 _SURT = re.compile(r"(?:[^\s:/?#,)(]*,)+[^\s/?#)(]*(?:\).*)?|[0-9a-z.-]+(?::\d+)?\).*", re.I)
-_NO_KEY = ("", "http:", "https:")
+_WEB = ("http:", "https:")
 
 
 def scope_of(text: str) -> Scope:
@@ -120,7 +120,10 @@ def _ascii_host(host: str) -> str:
     name, mark, port = host.strip().rpartition(":")
     if not (mark and port.isdigit()):
         name, mark, port = host.strip(), "", ""
-    return f"{host_parts(name).host}{mark}{port}"
+    parts = host_parts(name)
+    if not parts.domain:
+        raise UsageError(f"{host[:60]!r} is no host; write example.com, or *.example.com")
+    return f"{parts.host}{mark}{port}"
 
 
 def _key(url: str) -> str:
@@ -128,6 +131,6 @@ def _key(url: str) -> str:
         key = urlkey(clean_url(url))
     except NwxError as error:
         raise UsageError(str(error)) from error
-    if key.rstrip("/)") in _NO_KEY:
+    if ")" not in key and key.startswith(_WEB):
         raise UsageError(f"{url[:60]!r} is no URL; give an address, such as http://example.com/a")
     return key

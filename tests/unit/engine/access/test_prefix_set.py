@@ -1,21 +1,22 @@
 """Prefixes looked up by the texts that have them."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+import random
+
+import pytest
 
 from nwx.engine.access.prefix_set import PrefixSet
 
-TEXTS = st.text("ab,)", max_size=6)
 
-
-@given(st.sets(TEXTS, max_size=12), TEXTS, TEXTS)
-def test_prefixes_are_found_as_by_looking_at_each(
-    prefixes: set[str], text: str, other: str
-) -> None:
+@pytest.mark.parametrize("seed", range(20))
+def test_prefixes_are_found_as_by_looking_at_each(seed: int) -> None:
+    chance = random.Random(seed)
+    texts = ["".join(chance.choices("ab,)", k=chance.randrange(7))) for _ in range(100)]
+    prefixes = set(texts[: chance.randrange(14)])
     found = PrefixSet(prefixes)
-    held = [prefix for prefix in prefixes if text.startswith(prefix)]
-    assert list(found.of(text)) == sorted(held, key=len, reverse=True)
-    assert found.holds(text) == bool(held)
-    start, end = sorted((text, other))
-    reached = any(start.startswith(prefix) or start <= prefix < end for prefix in prefixes)
-    assert found.reaches(start, end) == (reached and start < end)
+    for text, other in zip(texts, reversed(texts), strict=True):
+        held = [prefix for prefix in prefixes if text.startswith(prefix)]
+        assert list(found.of(text)) == sorted(held, key=len, reverse=True)
+        assert found.holds(text) == bool(held)
+        start, end = sorted((text, other))
+        reached = any(start.startswith(prefix) or start <= prefix < end for prefix in prefixes)
+        assert found.reaches(start, end) == (reached and start < end)

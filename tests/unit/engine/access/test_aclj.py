@@ -1,0 +1,193 @@
+"""Access rules as the files of pywb, which answers as nwx does."""
+
+import io
+import warnings
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from nwx.engine.access.aclj import UnwrittenRule, aclj_lines, own_line, rules_of_file
+from nwx.engine.access.decisions import AccessRules
+from nwx.engine.access.rules import AccessRule, Action, Scope, Viewer, checked_rule
+from nwx.values.urlkeys import urlkey
+
+NOW = datetime(2026, 5, 17, tzinfo=UTC)
+FILE = b"""\
+org,iana)/exact/line### - {"access": "allow", "url": "https://www.iana.org/exact/line"}
+org,iana)/about - {"access": "block"}
+org,iana)/about - {"access": "allow", "user": "staff"}
+org,iana)/_css/fonts/a.ttf - {"access": "allow"}
+org,iana)/_css - {"access": "exclude"}
+org,iana)/### - {"access": "allow_ignore_embargo"}
+org,iana)/ - {"access": "exclude"}
+com,example, - {"access": "block"}
+com,example)/?example=3 - {"access": "block", "user": "staff"}
+com,example)/?example=1 - {"access": "allow", "user": "staff"}
+com,example)/?example=1 - {"access": "block"}
+com, - {"access": "allow"}
+*, - {"access": "block"}
+"""
+# pywb finds `*,` only for URLs that stand right before it in the file, or behind all others.
+URLS = [
+    "http://iana.org/",
+    "http://www.iana.org/exact/line",
+    "http://iana.org/exact/line/below",
+    "http://iana.org/about/us",
+    "http://iana.org/_css/fonts/a.ttf",
+    "http://iana.org/_css/b.css",
+    "http://iana.org/other",
+    "http://example.com/",
+    "http://example.com/?example=1",
+    "http://example.com/?example=3",
+    "http://below.example.com/a",
+    "http://examples.com/a",
+    "http://example.at/",
+]
+
+
+@pytest.fixture(scope="module")
+def checker() -> Any:
+    """The class by which pywb decides."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the libraries that pywb imports
+        from pywb.warcserver.access_checker import AccessChecker
+
+    return AccessChecker
+
+
+def rules_of(content: bytes) -> list[AccessRule]:
+    read = list(rules_of_file(io.BytesIO(content), "of pywb"))
+    assert [each.problem for each in read if each.problem] == []
+    return [each.rule for each in read if each.rule]
+
+
+def asked(url: str) -> SimpleNamespace:
+    return SimpleNamespace(
+        urlkey=urlkey(url), url=url, digest="", collection="", source_file="",
+        timestamp="20200101000000",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("user", ["", "staff", "others"])
+@pytest.mark.parametrize("is_written_anew", [False, True])
+def test_pywb_decides_as_nwx_does(
+    user: str, is_written_anew: bool, tmp_path: Path, checker: Any
+) -> None:
+    rules = rules_of(FILE)
+    lines, unwritten = aclj_lines(rules, NOW)
+    assert unwritten == []
+    place = tmp_path / "rules.aclj"
+    place.write_bytes("".join(f"{line}\n" for line in lines).encode() if is_written_anew else FILE)
+    pywb = checker(str(place))
+    decisions = AccessRules(rules).for_viewer(Viewer(user=user))
+    theirs = [pywb.find_access_rule(url, acl_user=user or None)["access"] for url in URLS]
+    ours = [str(decisions.decide(asked(url)).action) for url in URLS]  # type: ignore[arg-type]
+    assert ours == [access.replace("allow_ignore_embargo", "allow") for access in theirs]
+
+
+def test_files_are_written_in_descending_order_and_read_back() -> None:
+    made = [
+        AccessRule("", Action.EXCLUDE, Scope(url="*.b.com", prefix="com,b"), reason="r"),
+        AccessRule(
+            "", Action.BLOCK, Scope(url="c/*", prefix="com,c)/a/", date_to="20150101000000")
+        ),
+        AccessRule("", Action.LOCAL, Scope(prefix="com,d)/x"), users=("eva",)),
+        AccessRule("", Action.EMBARGO, Scope(prefix="com,e)/x", is_exact=True), years=3),
+        AccessRule("", Action.EMBARGO, Scope(prefix="com,f)/x"), until="2030"),
+        AccessRule("", Action.EMBARGO, Scope(prefix="com,g)/x"), until="2020"),
+        AccessRule("", Action.ALLOW, Scope(date_from="20160101")),
+    ]
+    lines, unwritten = aclj_lines(map(checked_rule, made), NOW)
+    assert unwritten == []
+    assert lines == [
+        'com,f)/x - {"access": "block"}',
+        'com,e)/x### - {"access": "block", "newer": {"years": 3}}',
+        'com,d)/x - {"access": "block"}',
+        'com,d)/x - {"access": "allow", "user": "eva"}',
+        'com,c)/a? - {"access": "block", "url": "c/*", "before": "20150101000001"}',
+        'com,c)/a/ - {"access": "block", "url": "c/*", "before": "20150101000001"}',
+        'com,c)/a### - {"access": "block", "url": "c/*", "before": "20150101000001"}',
+        'com,b: - {"access": "exclude", "url": "*.b.com"}',
+        'com,b, - {"access": "exclude", "url": "*.b.com"}',
+        'com,b) - {"access": "exclude", "url": "*.b.com"}',
+        '*, - {"access": "allow", "after": "20151231235959"}',
+    ]
+    read = rules_of("\n".join(lines).encode())
+    assert read[1].years == 3
+    assert read[5].scope.date_to == "20150101000000"
+    assert read[-1].scope.date_from == "20160101000000"
+    assert {rule.reason for rule in read} == {"of pywb"}
+
+
+def test_rules_that_pywb_cannot_hold_are_told() -> None:
+    made = [
+        checked_rule(AccessRule("", Action.BLOCK, Scope(collection="web"))),
+        checked_rule(AccessRule("", Action.LOCAL, Scope(), addresses=("10.0.0.1",))),
+        checked_rule(AccessRule("", Action.BLOCK, Scope(date_from="2014", date_to="2015"))),
+    ]
+    lines, unwritten = aclj_lines(made, NOW)
+    assert lines == []
+    assert unwritten == [
+        UnwrittenRule(made[0], "pywb knows no rules by digest, collection or file"),
+        UnwrittenRule(made[1], "pywb knows no rules by address"),
+        UnwrittenRule(made[2], "pywb looks at one date of a rule only"),
+    ]
+
+
+def test_rules_of_nwx_are_written_and_read_whole() -> None:
+    scope = Scope("u", "com,a)/ä", True, "sha1:" + "A" * 32, "web", "a.warc", "2014", "2015")
+    made = [
+        checked_rule(
+            AccessRule("", Action.LOCAL, scope, users=("eva",), addresses=("10.0.0.0/8",),
+                       reason="r", made_at="20200101000000", made_by="eva", purged=True)
+        ),
+        checked_rule(AccessRule("", Action.EMBARGO, Scope(), years=3, reason="s")),
+    ]  # fmt: skip
+    assert rules_of("\n".join(map(own_line, made)).encode()) == made
+
+
+def test_lists_of_urls_are_read_with_an_action() -> None:
+    content = b"# excluded\nhttp://example.com/a/\n\ncom,b)/c\nd.com\ncom,e)/f###\n"
+    read = list(rules_of_file(io.BytesIO(content), "list", Action.EXCLUDE))
+    assert [(each.line, each.rule and each.rule.scope.prefix) for each in read] == [
+        (2, "com,example)/a"),
+        (4, "com,b)/c"),
+        (5, "com,d)/"),
+        (6, "com,e)/f"),
+    ]
+    assert [each.rule and each.rule.scope.is_exact for each in read] == [False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("http://example.com/", "--action"),
+        ('com,a)/ - {"access": "hide"}', "access is 'hide'"),
+        ('com,a)/ - {"access": ["allow"]}', "access is"),
+        ('com,a)/ - {"access": "allow", "user": 7}', "no rule of pywb"),
+        ('com,a)/ - x {"access": "allow"}', "no rule of pywb"),
+        ('com,a)/ - {"access"', "no JSON"),
+        ('com,a)/ - {"access": "allow", "newer": {"years": 1}}', "move with the day"),
+        ('com,a)/ - {"access": "block", "older": {"years": 1}}', "move with the day"),
+        ('com,a)/ - {"access": "block", "newer": {"years": 1, "days": 2}}', "move with the day"),
+        ('com,a)/ - {"access": "block", "before": "soon"}', "'soon' is no timestamp"),
+        ('com,a)/ - {"access": "block", "newer": {"years": 0}}', "1 to 1000 years"),
+        ('{"action": "hide"}', "'hide'"),
+        ('{"action": "block", "years": "3"}', "'years' has a wrong value"),
+        ('{"action": "block", "users": "eva"}', "'users' has a wrong value"),
+        ('{"url": "x"}', "no rule of nwx"),
+        ("[" * 50_000 + '{"', "--action|no JSON|no rule"),
+        ("x" * 200_000, "100,000 bytes"),
+    ],
+    ids=lambda text: text[:40],
+)
+def test_lines_that_are_no_rules_are_told(line: str, problem: str) -> None:
+    content = f'{line}\ncom,b)/ - {{"access": "allow"}}\n'.encode()
+    first, second = rules_of_file(io.BytesIO(content))
+    assert first.rule is None
+    assert any(part in first.problem for part in problem.split("|")), first.problem
+    assert second.line == 2
+    assert second.rule
