@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from nwx.engine.access.rules import AccessRule, Action, Scope
 from nwx.engine.base import Engine
 from nwx.engine.elastic import ElasticEngine
 from nwx.engine.elastic.server import Server
@@ -33,6 +34,7 @@ SCORE = PlaybackScore(
     "1",
     1.0,
 )
+RULE = AccessRule("", Action.BLOCK, Scope())
 CALLS: dict[str, Callable[[Engine], object]] = {
     "create": lambda engine: engine.create(),
     "write": lambda engine: engine.write(batch([HOME])),
@@ -66,6 +68,9 @@ CALLS: dict[str, Callable[[Engine], object]] = {
     "put state": lambda engine: engine.quality_index().put_state("monitor:votes", b"sums"),
     "state": lambda engine: engine.quality_index().state("monitor:votes"),
     "count scores": lambda engine: engine.count(IndexName.QUALITY),
+    "access rules": lambda engine: engine.access_index().rules(),
+    "put access rules": lambda engine: engine.access_index().put([RULE], "eva"),
+    "access changes": lambda engine: engine.access_index().changes(1),
     "scan scores": lambda engine: list(engine.scan(IndexName.QUALITY)),
 }
 

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 from nwx.engine.access.matches import RuleMatcher, TimedRule
@@ -81,7 +82,10 @@ class Decisions:
         self.restricting = tuple(each.rule for each in rules if each.is_restricting)
         self.hides_nothing = not self.restricting
         self.key = "" if self.hides_nothing else _key(rules, version)
-        self._restricting = RuleMatcher([each for each in rules if each.is_restricting])
+
+    @cached_property
+    def _restricting(self) -> RuleMatcher:
+        return RuleMatcher([each for each in self.timed if each.is_restricting])
 
     def decide(self, capture: AccessSubject) -> Decision:
         """Return what holds for a capture."""

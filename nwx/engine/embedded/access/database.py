@@ -49,6 +49,7 @@ class AccessDatabase:
         self._db: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
         self._read_file = (0, 0)
+        self._has_tables = False
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -85,10 +86,8 @@ class AccessDatabase:
             if self._reader is None or self._read_file != file:
                 self._close_reader()
                 self._reader, self._read_file = self._opened_to_read(), file
-            if not self._format(self._reader):
-                yield None
-                return
-            yield self._reader
+            self._has_tables = self._has_tables or bool(self._format(self._reader))
+            yield self._reader if self._has_tables else None
 
     def stored_bytes(self) -> int:
         """Return the size of the file and its journal."""
@@ -106,6 +105,7 @@ class AccessDatabase:
         if self._reader is not None:
             self._reader.close()
         self._reader = None
+        self._has_tables = False
 
     def _opened_to_read(self) -> sqlite3.Connection:
         self._folder.check(writing=True)
