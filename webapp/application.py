@@ -13,6 +13,7 @@ from nwx.cdxserver.sources.merged import EngineSource, RowSource
 from nwx.engine.base import Engine
 from nwx.engine.queue.crawl_queue import LimitsOf, no_limits
 from nwx.settings import Settings
+from webapp.access import access_page
 from webapp.cdx import dedup, memento
 from webapp.cdx import routes as cdx
 from webapp.cdx.origins import origins_of
@@ -89,6 +90,7 @@ _MODULES = (
     replay,
     picture_routes,
     login_page,
+    access_page,
 )
 DEFAULT_TITLE = "nwx"
 STATIC_SECONDS = 86_400

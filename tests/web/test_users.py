@@ -382,6 +382,34 @@ def test_viewers_are_known_outside_of_routes(make_app: MakeApp) -> None:
     assert viewer_of(plain, {"REMOTE_ADDR": "192.0.2.1"}) == Viewer("192.0.2.1")
 
 
+def test_no_cache_keeps_what_a_user_sees(client: FlaskClient) -> None:
+    assert client.get("/search?q=quarry").headers["Cache-Control"] == "no-cache"
+    log_in(client)
+    assert client.get("/search?q=quarry").headers["Cache-Control"] == "private, no-cache"
+
+
+def test_a_page_for_a_role_leads_to_the_login(client: FlaskClient) -> None:
+    answer = client.get("/settings/access?page=2")
+    assert (answer.status_code, answer.location) == (302, "/login?next=/settings/access?page%3D2")
+    log_in(client, BOB)
+    assert client.get("/settings/access").status_code == 403
+
+
+def test_a_curator_saves_specifications_without_the_token(client: FlaskClient) -> None:
+    form = {"text": "name = 'a b'", "action": "save", "number": "0", "token": ""}
+    log_in(client, BOB)
+    assert 'name="token"' in client.get("/crawls/new").text
+    valid = form | {"text": "name = 'votes'", "csrf_token": token_of(client, "/crawls/new")}
+    assert client.post("/crawls/new", data=valid).status_code == 403
+    log_in(client, ZOE)
+    page = client.get("/crawls/new").text
+    assert 'name="token"' not in page
+    assert Page(page).faults == []
+    refused = client.post("/crawls/new", data=form | {"csrf_token": token_of(client, "/help")})
+    assert refused.status_code == 400
+    assert "nothing was saved" in refused.text
+
+
 OPEN_TO_ALL = {
     "login.log_in": "has a form token, and limits",
     "login.log_out": "has a form token",
@@ -397,6 +425,10 @@ WITH_TOKEN = {
     "queue.lease_next",
 }
 WITH_ROLE = {
+    "access.show": RouteGuard(Role.ADMINISTRATOR),
+    "access.show_log": RouteGuard(Role.ADMINISTRATOR),
+    "access.add_rule": RouteGuard(Role.ADMINISTRATOR),
+    "access.remove_rule": RouteGuard(Role.ADMINISTRATOR),
     "crawl_editor.save_new_crawl": RouteGuard(Role.CURATOR, takes_token=True),
     "crawl_editor.save_crawl": RouteGuard(Role.CURATOR, takes_token=True),
     "crawl_editor.restore_version": RouteGuard(Role.CURATOR, takes_token=True),

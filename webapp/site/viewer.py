@@ -30,6 +30,12 @@ def viewer() -> Viewer:
     return found
 
 
+def found_viewer() -> Viewer | None:
+    """Return the viewer of the request if its answer has looked at them, else None."""
+    found: Viewer | None = request.environ.get(_FOUND)
+    return found
+
+
 def viewer_of(app: Flask, environ: dict[str, Any]) -> Viewer:
     """Return the viewer of a request that is answered outside the application's routes."""
     found: Viewer | None = environ.get(_FOUND)

@@ -3,7 +3,7 @@
 import hmac
 from dataclasses import dataclass
 
-from flask import Flask, Request, current_app, g, request, session
+from flask import Flask, Request, Response, current_app, g, request, session
 from flask.sessions import SecureCookieSessionInterface
 from flask_login import LoginManager, UserMixin, current_user, login_user, logout_user
 from flask_wtf.csrf import CSRFError, CSRFProtect, generate_csrf
@@ -17,7 +17,7 @@ from nwx.accounts.session_store import SessionStore, proof_of
 from nwx.accounts.user_options import UserMode, UserOptions
 from nwx.engine.access.rules import Role, Viewer
 from webapp.server.tokens import has_token
-from webapp.site.viewer import VIEWER_EXTENSION, forget_viewer
+from webapp.site.viewer import VIEWER_EXTENSION, forget_viewer, found_viewer
 from webapp.users.proxies import REMOTE_USER
 
 TOKEN_USER = "token"
@@ -100,6 +100,15 @@ def prepare_user_service(app: Flask, found: UserService, search_url: str = "") -
     manager.user_loader(_user_of_session)
     manager.request_loader(_user_of_request)
     app.extensions[VIEWER_EXTENSION] = _find_viewer
+    app.after_request(_keep_private)
+
+
+def _keep_private(response: Response) -> Response:
+    """Have no cache give others what was made for a user, nor the browser after their logout."""
+    found = found_viewer()
+    if found is not None and found.user and not response.cache_control.no_store:
+        response.headers["Cache-Control"] = "private, no-cache"
+    return response
 
 
 def users() -> UserService | None:

@@ -1,0 +1,1 @@
+"""The page of access rules, for administrators."""
