@@ -4,9 +4,8 @@ import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from nwx.engine.access.scope_texts import between, scope_of, url_scope
-
 from nwx.engine.access.rules import AccessRule, Action, Scope, Viewer
+from nwx.engine.access.scope_texts import between, scope_of, url_scope
 from nwx.errors import UsageError
 from nwx.values.timestamps import to_timestamp
 from webapp.site import parameters
