@@ -13,7 +13,8 @@ from nwx.links.archive_links import ArchiveLinks
 from nwx.links.asked_place import asked_place
 from nwx.links.needs.missing_urls import MissingQuestion, missing_urls
 from nwx.links.outlinks import outlinks_of
-from nwx.model import Batch, Dates, Document, IndexName, LinkCell
+from nwx.model import Batch, Dates, Document, IndexName, LinkCell, Sort
+from nwx.query.question import Question
 from nwx.values.urlkeys import urlkey
 from tests.conformance.archive import capture
 from tests.conformance.engines import Opener
@@ -114,3 +115,27 @@ def test_links_to_hidden_urls_are_neither_outlinks_nor_missing(
         "http://c.test/",
         "http://d.test/",
     }
+
+
+def test_searches_count_and_read_only_the_links_of_visible_pages(
+    engine: Engine, open_archive: Opener
+) -> None:
+    for batch in (
+        page("http://a.test/", [("http://c.test/", "lantern")]),
+        page("http://b.test/", [("http://c.test/", "planted"), ("http://a.test/", "home")]),
+        page("http://c.test/", []),
+    ):
+        engine.write(batch)
+    build(engine, open_archive)
+    shown = RestrictedEngine(engine, decisions_of(HOST))
+
+    def found(archive: Engine, query: str, sort: Sort = Sort.RELEVANCE) -> list[str]:
+        return [hit.url for hit in archive.search(Question(query, sort=sort)).hits]
+
+    for query in ("planted", "anchor:planted", "inlinks:2", "linking_hosts:2"):
+        assert found(engine, query) == ["http://c.test/"]
+        assert found(shown, query) == []
+    assert found(shown, "lantern") == found(shown, "inlinks:1") == ["http://c.test/"]
+    assert found(shown, "inlinks:0") == ["http://a.test/"]
+    assert found(shown, "*", Sort.INLINKS) == ["http://c.test/", "http://a.test/"]
+    assert found(engine, "planted") == ["http://c.test/"], "others see all links still"

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 
 from nwx.access.restricted.hidden_urls import HiddenUrls
-from nwx.access.restricted.visible_table import VisibleTable
 from nwx.engine.access.decisions import Decisions
 from nwx.engine.base import Engine
 from nwx.engine.facet_store import StoredBuild
 from nwx.engine.inlinks.inlink_index import ID_BYTES, DocumentStates, InlinkIndex, LinkingDocument
 from nwx.engine.inlinks.table import InlinkTable
+from nwx.engine.inlinks.visible_table import VisibleTable
 from nwx.errors import EngineError
 from nwx.query.hidden import HiddenDocuments
 
@@ -45,7 +45,12 @@ class RestrictedInlinkIndex(InlinkIndex):
         hidden = self._hidden()
         if table is None or self._decisions.hides_nothing:
             return table
-        return VisibleTable(table, self._engine, self._decisions, self._urls, hidden)
+        return VisibleTable(table, hidden, self._engine.dates, self._hidden_keys)
+
+    def _hidden_keys(self, keys: Sequence[str]) -> set[str]:
+        if not keys or not self._decisions.touches(keys[0], f"{keys[-1]}\x00"):
+            return set()
+        return self._urls.keys_among(keys)
 
     def document_states(self) -> Iterator[DocumentStates]:
         """Stream the visible documents with their states."""

@@ -95,7 +95,7 @@ class ElasticEngine(Engine):
             LinkedSearches(
                 self._server,
                 self._name(IndexName.DOCUMENTS),
-                AnchorBlobs(self._inlink_index(_ANCHORS), _KEPT_SECONDS),
+                AnchorBlobs(self._inlink_index(_ANCHORS), self.dates, _KEPT_SECONDS),
                 ranking or RankingSettings(),
             ),
         )

@@ -37,6 +37,7 @@ from nwx.model import (
     SourceFile,
     Written,
 )
+from nwx.query.hidden import HiddenDocuments
 from nwx.query.question import Question
 from nwx.settings import RankingSettings
 
@@ -193,7 +194,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
 
         view = self._viewer.view()
         with self._folder.our_errors():
-            links = self._links(view)
+            links = self._links(view, question.hidden)
             return search.search_documents(view.without(question.hidden), question, links)
 
     def scroll(self, question: Question) -> Iterator[Hit]:
@@ -202,18 +203,18 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
 
         view = self._viewer.view()
         with self._folder.our_errors():
-            links = self._links(view)
+            links = self._links(view, question.hidden)
             yield from search.scroll_documents(view.without(question.hidden), question, links)
 
-    def _links(self, view: "ArchiveView") -> "LinkedSearch":
+    def _links(self, view: "ArchiveView", hidden: HiddenDocuments) -> "LinkedSearch":
         from nwx.engine.anchors.store import AnchorBlobs
         from nwx.engine.embedded.inlinks.linked_documents import DocumentJoin
         from nwx.engine.embedded.inlinks.linked_search import LinkedSearch
 
         with self._views_guard:
             if self._linked is None:
-                self._linked = DocumentJoin(AnchorBlobs(self._separate.inlink_blobs()))
-        return LinkedSearch(self._linked.documents(view), self._ranking)
+                self._linked = DocumentJoin(AnchorBlobs(self._separate.inlink_blobs(), self.dates))
+        return LinkedSearch(self._linked.documents(view, hidden), self._ranking)
 
     def count(self, index: IndexName) -> int:
         if index in SEPARATE:

@@ -91,7 +91,7 @@ class LinkedSearches:
 
     def search(self, query: DocumentQuery, hidden: HiddenParts) -> "LinkedSearch":
         """Return what links do in a search that leaves out what is hidden."""
-        table = self._blobs.table()
+        table = self._blobs.table(hidden.rules)
         ranking = None
         if table is not None:
             leaves = [leaf for leaf in text_leaves(query.tree) if isinstance(leaf, Term | Phrase)]

@@ -6,6 +6,7 @@ from functools import cached_property
 from itertools import islice
 
 import numpy as np
+from cachetools import LRUCache
 
 from nwx.engine.anchors.scores import TargetSet, linking_counts
 from nwx.engine.anchors.store import AnchorBlobs
@@ -14,8 +15,10 @@ from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.columns import Bools
 from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.documents.view import ArchiveView
+from nwx.query.hidden import HiddenDocuments
 
 _AT_ONCE = 1_000
+_VIEWERS_KEPT = 4
 
 
 @dataclass(frozen=True)
@@ -63,16 +66,16 @@ class DocumentJoin:
     def __init__(self, blobs: AnchorBlobs) -> None:
         self._blobs = blobs
         self._guard = threading.Lock()
-        self._joined: tuple[ArchiveView, LinkedDocuments] | None = None
+        self._joined: LRUCache[str, tuple[ArchiveView, LinkedDocuments]] = LRUCache(_VIEWERS_KEPT)
 
-    def documents(self, view: ArchiveView) -> LinkedDocuments:
-        """Return the documents of a view by target."""
+    def documents(self, view: ArchiveView, hidden: HiddenDocuments) -> LinkedDocuments:
+        """Return the documents of a view by target; what is hidden links to none."""
         with self._guard:
-            table = self._blobs.table()
-            known = self._joined
+            table = self._blobs.table(hidden)
+            known = self._joined.get(hidden.key)
             if known is None or known[0] is not view or known[1].table is not table:
                 before = known[1] if known and known[1].table is table else None
-                known = self._joined = view, _joined(view, table, before)
+                known = self._joined[hidden.key] = view, _joined(view, table, before)
             return known[1]
 
 

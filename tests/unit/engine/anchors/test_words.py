@@ -34,7 +34,7 @@ def _linked(path: Path, batches: list[Batch]) -> AnchorTable:
         engine.refresh()
         reopen = partial(EmbeddedEngine, path, read_only=True)
         invert_links(engine, reopen, InlinkBuildOptions(workers=1))
-        table = AnchorBlobs(engine.inlink_index()).table()
+        table = AnchorBlobs(engine.inlink_index(), engine.dates).table()
     assert table is not None
     return table
 

@@ -1,42 +1,44 @@
 """The inlinks of a build without what a viewer may not see."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from nwx.access.restricted.hidden_urls import HiddenUrls
 from nwx.bulk.arrays import Array
-from nwx.engine.access.decisions import Decisions
-from nwx.engine.base import Engine
 from nwx.engine.inlinks.inlink_index import ID_BYTES
 from nwx.engine.inlinks.table import InlinkTable, TargetRange
 from nwx.engine.inlinks.visible_ranges import visible_range
-from nwx.model import LinkCell
+from nwx.model import Dates, LinkCell
 from nwx.query.hidden import HiddenDocuments, SeenDate
 
+DatesOf = Callable[[Sequence[str]], dict[str, Dates]]
+"""Gives the dates of documents by their ids."""
+
+HiddenKeys = Callable[[Sequence[str]], set[str]]
+"""Gives those of urlkeys, which are in order, that may not be shown."""
+
 _AT_ONCE = 1_000
-_BEHIND = "\x00"
 
 
 class VisibleTable(InlinkTable):
     """The links of visible documents to visible URLs.
 
-    Ranges that rules touch are counted again when they are first read.
+    Ranges with links of hidden documents, or to hidden URLs, are counted
+    again when they are first read.
     """
 
     def __init__(
         self,
         whole: InlinkTable,
-        engine: Engine,
-        decisions: Decisions,
-        urls: HiddenUrls,
         hidden: HiddenDocuments,
+        dates_of: DatesOf,
+        hidden_keys: HiddenKeys = lambda keys: set(),
     ) -> None:
-        self._whole, self._decisions, self._urls = whole, decisions, urls
+        self._whole, self._hidden_keys = whole, hidden_keys
         self.folder, self.stored, self.notes = whole.folder, whole.stored, whole.notes
         self.cells, self.cell_codes = whole.cells, whole.cell_codes
         self.sources, self.hosts, self.urls = whole.sources, whole.hosts, whole.urls
-        self.documents, self._changed = _visible_cells(whole, engine, hidden)
+        self.documents, self.changed = _visible_cells(whole, dates_of, hidden)
         self._known: dict[int, TargetRange] = {}
 
     def range(self, number: int) -> TargetRange:
@@ -44,28 +46,27 @@ class VisibleTable(InlinkTable):
         if number not in self._known:
             found = self._whole.range(number)
             self._known[number] = visible_range(
-                found, self.documents, self._changed, self._hidden_targets(found)
+                found, self.documents, self.changed, self._hidden_targets(found)
             )
         return self._known[number]
 
     def _hidden_targets(self, found: TargetRange) -> Array:
-        size = len(found.keys)
-        if not size or not self._decisions.touches(found.keys[0], found.keys[size - 1] + _BEHIND):
-            return np.zeros(size, dtype=bool)
         keys = found.keys.all()
-        hidden = self._urls.keys_among(keys)
-        return np.fromiter((key in hidden for key in keys), bool, size)
+        hidden = self._hidden_keys(keys)
+        if not hidden:
+            return np.zeros(len(keys), dtype=bool)
+        return np.fromiter((key in hidden for key in keys), bool, len(keys))
 
 
 def _visible_cells(
-    table: InlinkTable, engine: Engine, hidden: HiddenDocuments
+    table: InlinkTable, dates_of: DatesOf, hidden: HiddenDocuments
 ) -> tuple[dict[str, Array], Array]:
     """Return the arrays of documents with the cells that are visible, and which have others."""
     arrays = dict(table.documents)
     numbers = _numbers(arrays["id"], hidden)
     changed = np.zeros(len(arrays["cell_starts"]) - 1, dtype=bool)
     fresh: dict[int, list[tuple[int, int, int]]] = {}
-    for number, seen in _visible_dates(engine, hidden, numbers):
+    for number, seen in _visible_dates(dates_of, hidden, numbers):
         changed[number] = True
         fresh[number] = _cells(table, seen)
     if not fresh:
@@ -85,13 +86,13 @@ def _numbers(ids: Array, hidden: HiddenDocuments) -> dict[str, int]:
 
 
 def _visible_dates(
-    engine: Engine, hidden: HiddenDocuments, numbers: dict[str, int]
+    dates_of: DatesOf, hidden: HiddenDocuments, numbers: dict[str, int]
 ) -> Iterator[tuple[int, Sequence[SeenDate]]]:
     """Yield the documents that have hidden dates, with those that are visible."""
     ids = list(numbers)
     for begin in range(0, len(ids), _AT_ONCE):
         some = ids[begin : begin + _AT_ONCE]
-        known = engine.dates([id for id in some if id not in hidden.documents])
+        known = dates_of([id for id in some if id not in hidden.documents])
         for id in some:
             if id in hidden.documents:
                 yield numbers[id], ()
