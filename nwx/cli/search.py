@@ -8,6 +8,7 @@ import click
 
 from nwx.cli.output import clean, json_text, print_json
 from nwx.cli.restricted import open_for_reading
+from nwx.engine.base import Engine
 from nwx.errors import UsageError
 from nwx.model import Collapse, Hit, SearchResult, Sort
 from nwx.query.question import FILTERS, Question
@@ -108,7 +109,19 @@ def command(
             _stream(islice(engine.scroll(question), limit), as_csv=as_csv)
             return
         result = engine.search(question)
+        meant = "" if as_csv or as_json else _meant(engine, question, result)
     _print(result, question.offset, explain=explain, as_csv=as_csv, as_json=as_json)
+    if meant:
+        click.echo(f"nwx: did you mean {clean(meant)}", err=True)
+
+
+def _meant(engine: Engine, question: Question, result: SearchResult) -> str:
+    """Return what a query that finds little may have meant, "" where it is right as it is."""
+    from nwx.searching.corrections import FEW_RESULTS, corrected_query
+
+    if result.total.value > FEW_RESULTS or not question.text or question.offset:
+        return ""
+    return corrected_query(engine, question.text)
 
 
 def _print(

@@ -37,3 +37,13 @@ class DocumentIndex(ABC):
 
         Looks at query, filters and dates of the question only.
         """
+
+    @abstractmethod
+    def similar_words(self, word: str, most: int) -> list[str]:
+        """Return words of documents that are spelled like a word, the likeliest first.
+
+        They begin as it does and are one edit away, from six characters on
+        two (`nwx.query.similar_words`); of those as far away the more
+        frequent comes first. Words of documents that somebody may not see
+        are among them: whether one finds anything is another question.
+        """

@@ -59,6 +59,8 @@ TESTED_ELSEWHERE = {
     "nwx/engine/elastic": "tests/conformance",
     "nwx/engine/embedded": "tests/conformance",
     "nwx/errors.py": "tests/unit",
+    "nwx/searching/corrections.py": "tests/conformance/test_46_corrections.py",
+    "nwx/searching/suggestions.py": "tests/conformance/test_46_corrections.py",
     "nwx/exports/links.py": "tests/conformance/test_28_link_graphs.py",
     "nwx/extract/limits.py": "tests/unit/extract/test_html.py",
     "nwx/extract/lexbor.py": "tests/unit/extract/test_page.py",

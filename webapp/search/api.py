@@ -16,10 +16,11 @@ from nwx.searching.answers import (
     document_answer,
     search_answer,
 )
+from nwx.searching.suggestions import suggestions
 from webapp.operations import ALL_OPERATIONS
 from webapp.search.addresses import read_question
 from webapp.search.documents import ID
-from webapp.search.operations import SEARCH_PARAMETERS
+from webapp.search.operations import SEARCH_PARAMETERS, SUGGEST_PARAMETERS
 from webapp.site import parameters
 from webapp.site.context import engine
 from webapp.site.openapi import check_parameters, description
@@ -35,6 +36,14 @@ def search() -> ResponseReturnValue:
     """Answer a search."""
     archive, question = engine(), _question()
     return jsonify(answer_to_json(search_answer(answer_search(lambda: archive.search(question)))))
+
+
+@blueprint.get("/suggest")
+def suggest() -> ResponseReturnValue:
+    """Answer with what a text that is being typed may become."""
+    check_parameters(request.args, SUGGEST_PARAMETERS)
+    archive, typed = engine(), request.args.get("q", "")
+    return jsonify(answer_to_json(answer_search(lambda: suggestions(archive, typed))))
 
 
 def _question() -> Question:

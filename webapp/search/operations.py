@@ -3,6 +3,7 @@
 from nwx.model import Collapse, IndexName, IndexStats, Sort
 from nwx.query.question import FILTERS, MAX_LIMIT
 from nwx.searching.answers import DatesAnswer, DocumentAnswer, SearchAnswer, VersionsAnswer
+from nwx.searching.suggestions import Suggestions
 from webapp.site.health import HealthAnswer
 from webapp.site.openapi import COUNT, ERRORS, NOT_FOUND, TEXT, Operation, Parameter
 
@@ -29,6 +30,8 @@ SEARCH_PARAMETERS = (
     Parameter("limit", "the hits to return", {**COUNT, "maximum": MAX_LIMIT, "default": 10}),
 )
 
+SUGGEST_PARAMETERS = (Parameter("q", "what is typed; two letters at least"),)
+
 _ID = Parameter(
     "document_id",
     "the id of a document",
@@ -45,6 +48,14 @@ SEARCH_OPERATIONS = (
         SEARCH_PARAMETERS,
         SearchAnswer,
         example="/api/search?q=archive&limit=3",
+    ),
+    Operation(
+        "suggest",
+        "/api/suggest",
+        "Titles and hosts that a text which is being typed may become",
+        SUGGEST_PARAMETERS,
+        Suggestions,
+        example="/api/suggest?q=arch",
     ),
     Operation(
         "document",

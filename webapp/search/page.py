@@ -11,6 +11,7 @@ from nwx.engine.document_index import RESULT_WINDOW
 from nwx.errors import QueryError, WindowError
 from nwx.model import Collapse, IndexName, SearchResult, Sort
 from nwx.query.question import FILTERS, Question
+from nwx.searching.corrections import FEW_RESULTS, corrected_query
 from nwx.searching.explanations import found_by_words, score_words
 from webapp.pictures.backend import HitPicture, PictureBackend, pictures
 from webapp.search.addresses import FACETS, SearchAddresses, read_more, read_page
@@ -144,6 +145,7 @@ def results() -> ResponseReturnValue:
         last_page=last_page(question, total),
         window=RESULT_WINDOW,
         elsewhere=_without_filters(question) if not result.hits else None,
+        corrected=_corrected(question, total),
     )
 
 
@@ -258,6 +260,14 @@ def _without_filters(question: Question) -> SearchResult | None:
     bare = Question(query=question.query, collapse=question.collapse, limit=0, snippets=False)
     archive = engine()
     return answer_search(lambda: archive.search(bare))
+
+
+def _corrected(question: Question, total: int) -> str:
+    """Return what a query that finds little may have meant, "" where it is right as it is."""
+    if total > FEW_RESULTS or not question.text or question.offset:
+        return ""
+    archive = engine()
+    return answer_search(lambda: corrected_query(archive, question.text))
 
 
 def mark(error: QueryError) -> Mark | None:

@@ -66,6 +66,12 @@ def help_page() -> ResponseReturnValue:
     return render_template("help.html")
 
 
+@blueprint.get("/searches")
+def searches() -> ResponseReturnValue:
+    """Show the searches that this browser keeps; nothing of them is sent to the service."""
+    return render_template("searches.html")
+
+
 @blueprint.get("/api")
 def api_page() -> ResponseReturnValue:
     """Describe the JSON API in words."""

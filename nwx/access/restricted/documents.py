@@ -72,6 +72,10 @@ class RestrictedDocuments:
         """Stream every visible hit of a question, in no order, without snippets."""
         return self._engine.scroll(replace(question, hidden=self._hidden.current()))
 
+    def similar_words(self, word: str, most: int) -> list[str]:
+        """Return words that are spelled like a word, those of hidden documents among them."""
+        return self._engine.similar_words(word, most)
+
     def dates(self, ids: Sequence[str]) -> dict[str, Dates]:
         """Return the visible dates of these document ids, in all indices."""
         return self._dates.of(self._engine.dates(ids))

@@ -20,6 +20,7 @@ from nwx.engine.elastic.crawls.index import ElasticCrawlIndex
 from nwx.engine.elastic.dates.indices import ElasticDatesIndices
 from nwx.engine.elastic.dates.store import DatesStore
 from nwx.engine.elastic.documents.search import Searching
+from nwx.engine.elastic.documents.similar_words import similar_words
 from nwx.engine.elastic.documents.store import DocumentsIndex
 from nwx.engine.elastic.facets.store import ElasticFacetStore
 from nwx.engine.elastic.inlinks.index import ElasticInlinkIndex
@@ -235,6 +236,11 @@ class ElasticEngine(Engine):
         """Stream every hit of a question, in no order, without snippets."""
         self._schema.check()
         return self._searching.scroll(question)
+
+    def similar_words(self, word: str, most: int) -> list[str]:
+        """Return words of documents that are spelled like a word, the likeliest first."""
+        self._schema.check()
+        return similar_words(self._server, self._name(IndexName.DOCUMENTS), word, most)
 
     def count(self, index: IndexName) -> int:
         if self._is_not_made_yet(index):

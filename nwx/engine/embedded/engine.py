@@ -206,6 +206,13 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
             links = self._links(view, question.hidden)
             yield from search.scroll_documents(view.without(question.hidden), question, links)
 
+    def similar_words(self, word: str, most: int) -> list[str]:
+        """Return words of documents that are spelled like a word, the likeliest first."""
+        from nwx.engine.embedded.documents.terms import similar_words
+
+        with self._folder.our_errors():
+            return similar_words(self._viewer.view().searcher, word, most)
+
     def _links(self, view: "ArchiveView", hidden: HiddenDocuments) -> "LinkedSearch":
         from nwx.engine.anchors.store import AnchorBlobs
         from nwx.engine.embedded.inlinks.linked_documents import DocumentJoin

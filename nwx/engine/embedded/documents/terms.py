@@ -1,14 +1,18 @@
-"""Terms of the index looked at one by one, where no automaton tells which follow a pattern."""
+"""Terms of the index looked at one by one: those that no automaton finds, and those like a word."""
 
 from collections.abc import Callable, Hashable
 
+from nwx.engine.embedded.documents.analyzer import tokens
 from nwx.engine.embedded.documents.searcher import DocumentSearcher
 from nwx.engine.embedded.documents.tantivy_index import WORDS
 from nwx.engine.work import current_work
+from nwx.query.similar_words import most_edits, nearest_words
 from nwx.query.tree import DEFAULT_FIELDS
 
 _CHECKED = 10_000
 """After so many terms the deadline is looked at."""
+
+_MOST_COMPARED = 50_000
 
 
 class Terms:
@@ -50,3 +54,16 @@ def _fitting(terms: list[str], fits: Callable[[str], bool]) -> list[str]:
         work.check()
         found += filter(fits, terms[start : start + _CHECKED])
     return found
+
+
+def similar_words(searcher: DocumentSearcher, word: str, most: int) -> list[str]:
+    """Return words like another, as `Engine.similar_words` does.
+
+    Of those with the same first letter the most frequent 50,000 are compared.
+    """
+    found = tokens(word)
+    if len(found) != 1 or not most_edits(found[0]):
+        return []
+    current_work().check()
+    terms = searcher.terms_with_prefix(WORDS, found[0][0], limit=_MOST_COMPARED)
+    return nearest_words(found[0], terms, most)

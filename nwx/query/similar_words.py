@@ -1,0 +1,36 @@
+"""Which words are spelled like another."""
+
+from collections.abc import Iterable
+
+LEAST_LETTERS = 4
+"""Shorter words are like too many others."""
+
+_TWO_EDITS = 6
+
+
+def most_edits(word: str) -> int:
+    """Return how many edits away words are still like a word; 0 where it is too short."""
+    if len(word) < LEAST_LETTERS:
+        return 0
+    return 2 if len(word) >= _TWO_EDITS else 1
+
+
+def nearest_words(word: str, found: Iterable[tuple[str, int]], most: int) -> list[str]:
+    """Return those of words that are like another: the fewest edits away, then the most frequent.
+
+    `found` gives words with the number of their documents; all are in the
+    form in which words are compared. A swap of neighbours is one edit.
+    """
+    # Imported here: only a query with few results needs it.
+    from rapidfuzz.distance import OSA
+
+    edits = most_edits(word)
+    if not edits:
+        return []
+    near: dict[str, tuple[int, int]] = {}
+    for other, documents in found:
+        distance = OSA.distance(word, other, score_cutoff=edits)
+        if 0 < distance <= edits and documents:
+            known = near.get(other, (distance, 0))
+            near[other] = distance, min(known[1], -documents)
+    return sorted(near, key=lambda other: (*near[other], other))[:most]

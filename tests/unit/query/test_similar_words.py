@@ -1,0 +1,23 @@
+"""Words that are spelled alike."""
+
+from nwx.query.similar_words import most_edits, nearest_words
+
+
+def test_long_words_may_differ_more() -> None:
+    assert [most_edits(word) for word in ("ark", "arch", "archi", "archiv")] == [0, 1, 1, 2]
+
+
+def test_the_nearest_then_the_most_frequent_come_first() -> None:
+    found = [("museum", 3), ("musuem", 9), ("muesum", 0), ("mausoleum", 50), ("museums", 9)]
+    assert nearest_words("museun", found, 5) == ["museum", "museums", "musuem"]
+    assert nearest_words("museum", found, 1) == ["museums"]
+
+
+def test_a_word_is_not_like_itself_and_short_ones_like_none() -> None:
+    assert nearest_words("archive", [("archive", 5)], 5) == []
+    assert nearest_words("ark", [("arc", 5)], 5) == []
+
+
+def test_the_highest_number_of_several_fields_counts() -> None:
+    found = [("quarry", 1), ("quarrel", 3), ("quarry", 7)]
+    assert nearest_words("quarre", found, 5) == ["quarry", "quarrel"]
