@@ -4,6 +4,7 @@
 # make lint   check format, style, types and imports
 # make format format the code
 # make docs   write docs/commands.md from the commands' --help
+# make messages bring new messages of pages into the catalogues, and compile these
 # make crawlers download the crawlers that the tests run: Heritrix, warcprox, Scrapy
 # make lock   resolve the newest versions of all dependencies into requirements.lock
 # make audit  look up known vulnerabilities of the locked versions
@@ -17,7 +18,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 BIN := .venv/bin
 PORT ?= 8080
 
-.PHONY: demo install test unit dev lint docs format browser elasticsearch crawlers lock audit wheel clean
+.PHONY: demo install test unit dev lint docs messages format browser elasticsearch crawlers lock audit wheel clean
 
 demo: install
 	$(BIN)/nwx --engine demo import sample/archive
@@ -54,6 +55,15 @@ lint: dev
 
 docs: dev
 	$(BIN)/python -m tests.docs.commands > docs/commands.md
+
+# Translations that are missing afterwards are empty in webapp/translations; run it again with them.
+messages: dev
+	mkdir -p .cache
+	$(BIN)/pybabel -q extract --mapping babel.cfg --keyword lazy_gettext --keyword lazy_pgettext:1c,2 \
+	  --no-wrap --add-location file --omit-header --output-file .cache/messages.pot webapp
+	$(BIN)/pybabel -q update --input-file .cache/messages.pot --output-dir webapp/translations \
+	  --no-fuzzy-matching --ignore-obsolete --ignore-pot-creation-date --width 100
+	$(BIN)/pybabel -q compile --directory webapp/translations
 
 format: dev
 	$(BIN)/ruff format .

@@ -45,6 +45,8 @@ def test_the_wheel_carries_mappings_pages_and_licence(wheel: Path) -> None:
     assert any(name.endswith("mappings_data/documents.json") for name in names)
     assert any(name.startswith("webapp/templates/") for name in names)
     assert any(name.startswith("webapp/static/") for name in names)
+    compiled = {name for name in names if name.endswith("/LC_MESSAGES/messages.mo")}
+    assert {name.split("/")[2] for name in compiled} == {"de", "es", "fr"}
     assert any(name.endswith("LICENSE") for name in names)
     assert not any(name.startswith("tests/") for name in names)
 

@@ -28,7 +28,8 @@ def chosen_language() -> str:
     if not has_request_context() or request.path.startswith(FOR_PROGRAMS):
         return "en"
     chosen = from_cookie(request.cookies.get(COOKIE, "")).language
-    return chosen or request.accept_languages.best_match(PAGE_LANGUAGES, "en")
+    asked = (language.partition("-")[0].lower() for language in request.accept_languages.values())
+    return chosen or next((language for language in asked if language in PAGE_LANGUAGES), "en")
 
 
 def page_locale() -> Locale:
