@@ -28,6 +28,7 @@ GROUPS = {
     "Search": {
         "search": "Search the documents.",
         "show": "Show a document with its dates and the places of its records.",
+        "pictures": "Find pictures by the words of the pages that show them.",
         "render": "Write what a browser shows of pages: screenshots, text, DOM, resources.",
         "serve": "Serve the search page, the JSON API, the CDX server and playback.",
         "users": "Keep the accounts of those who log in to the pages.",
@@ -36,6 +37,7 @@ GROUPS = {
         "facets": "Count captures, documents, URLs and bytes by any criteria.",
         "build-facets": "Build the columns and combinations that answer facet questions.",
         "invert-links": "Build the index of inlinks: who links to a URL, and with which words.",
+        "build-pictures": "Build the index of pictures: images, and what pages say of them.",
         "links": "Show who links to a URL or host, or what it links to.",
         "missing": "List what captured pages need and the archive lacks.",
         "repair": "List the missing resources that mend most pages when captured again.",

@@ -1,0 +1,53 @@
+"""nwx build-pictures"""
+
+from dataclasses import asdict
+
+import click
+
+from nwx.cli.output import clean, counted, print_json
+from nwx.cli.progress import progress_bar
+from nwx.cli.restricted import is_unrestricted
+from nwx.settings import Settings
+
+_PROBLEMS_SHOWN = 20
+
+
+@click.command("build-pictures")
+@click.option("--anew", is_flag=True, help="Build all again, not only what was stored since.")
+@click.option(
+    "--workers", type=click.IntRange(1), metavar="N", help="Number of processes (default: CPUs)."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--quiet", is_flag=True, help="Show only errors.")
+@click.pass_obj
+def command(
+    settings: Settings, anew: bool, workers: int | None, as_json: bool, quiet: bool
+) -> None:
+    """Build the index of pictures: images, and what pages say of them.
+
+    Images are measured: their size, main colours, and a perceptual hash by
+    which similar ones are found. Pages are read again for their words about
+    images: alternative texts, titles, links and the text around. Only captures
+    stored since the last run are read; if interrupted, run the same command
+    again to resume.
+    """
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.engine.open import open_engine
+    from nwx.pictures.build import build_pictures
+
+    open_engine(settings, read_only=True).close()  # no archive is made here
+    with open_engine(settings) as engine, progress_bar(quiet=quiet) as show:
+        report = build_pictures(engine, workers=workers, anew=anew, progress=show)
+    shown = report.problems if is_unrestricted() else ()
+    if as_json:
+        print_json(asdict(report) | {"problems": shown, "seconds": round(report.seconds, 3)})
+        return
+    for problem in shown[:_PROBLEMS_SHOWN]:
+        click.echo(f"nwx: {clean(problem)}", err=True)
+    if not quiet:
+        unreadable = f", {report.unreadable:,} unreadable" if report.unreadable else ""
+        click.echo(
+            f"{counted(report.captures, 'capture')}: {counted(report.pictures, 'new picture')},"
+            f" {counted(report.appearances, 'appearance')} on {counted(report.pages, 'page')}"
+            f"{unreadable}, in {report.seconds:.1f} s"
+        )

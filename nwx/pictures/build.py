@@ -1,0 +1,267 @@
+"""Builds the index pictures from the captures of an archive, in steps that can be resumed."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from nwx.bulk.pool import Pool
+from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.bulk.resources import processors
+from nwx.engine.base import Engine
+from nwx.engine.entries import id_of
+from nwx.engine.file_places import FilePlaces
+from nwx.engine.pictures.picture_index import MOST_APPEARANCES, Appearance, Picture
+from nwx.errors import SourceError, StaleMarkError
+from nwx.keys import makes_document
+from nwx.model import Capture, IndexName
+from nwx.pictures.page_images import ImagesOfPage
+from nwx.pictures.shown_versions import shown_versions
+from nwx.pictures.worker import MeasuredImage, PictureAnswer, read_capture
+from nwx.quality.pictures.stored_images import is_decoded
+from nwx.values.media_types import HTML
+
+_AT_ONCE = 500
+_STATE = "build"
+_FORMAT = 1
+_PROBLEMS_KEPT = 100
+_SUCCESS = (200, None)
+
+
+@dataclass(frozen=True, slots=True)
+class PictureBuildReport:
+    """What a build came by.
+
+    `captures` were looked at, of them so many `pages` were read and
+    `pictures` measured. `appearances` are those of images on pages.
+    `problems` are some of the `unreadable` captures, in words.
+    """
+
+    captures: int
+    pages: int
+    pictures: int
+    appearances: int
+    unreadable: int
+    problems: tuple[str, ...]
+    seconds: float
+
+
+def build_pictures(
+    engine: Engine,
+    *,
+    workers: int | None = None,
+    anew: bool = False,
+    progress: ShowProgress = no_progress,
+) -> PictureBuildReport:
+    """Bring the index pictures up to date with the captures that were stored since the last build.
+
+    With `anew` it is cleared first. A build that was interrupted is resumed
+    by another one. Captures that cannot be read are counted and left out.
+    """
+    index = engine.picture_index()
+    if anew:
+        index.clear()
+    build = _Build(engine, workers or processors(), progress)
+    with build:
+        try:
+            build.run(_mark(index.state(_STATE)))
+        except StaleMarkError:
+            build.run("")
+    return build.report()
+
+
+def _mark(state: bytes | None) -> str:
+    """Return the mark behind the captures that were looked at; "" for the beginning."""
+    known = msgspec.json.decode(state) if state else {}
+    return str(known["mark"]) if known.get("format") == _FORMAT else ""
+
+
+class _Build:
+    def __init__(self, engine: Engine, workers: int, progress: ShowProgress) -> None:
+        self._engine, self._workers, self._progress = engine, workers, progress
+        self._pool = Pool(workers)
+        self._index = engine.picture_index()
+        self._places = FilePlaces(engine)
+        self._counts: Counter[str] = Counter()
+        self._problems: list[str] = []
+        self._begun = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._pool.__exit__(kind, error, trace)
+
+    def run(self, mark: str) -> None:
+        """Look at all captures from a mark on."""
+        until = self._engine.capture_mark()
+        total = 0 if mark else self._engine.count(IndexName.CAPTURES)
+        waiting = self._engine.captures_since(mark, until)
+        while some := list(islice(waiting, _AT_ONCE)):
+            self._take([capture for capture, _ in some])
+            self._keep(some[-1][1])
+            self._counts["captures"] += len(some)
+            found = {name: self._counts[name] for name in ("pictures", "pages")}
+            counts = {name.removesuffix("s"): count for name, count in found.items()}
+            done = self._counts["captures"]
+            self._progress(WorkProgress("building pictures", done, total, counts=counts))
+        if until:
+            self._keep(until)
+
+    def _keep(self, mark: str) -> None:
+        self._index.put_state(_STATE, msgspec.json.encode({"format": _FORMAT, "mark": mark}))
+
+    def report(self) -> PictureBuildReport:
+        """Return what was done until now."""
+        return PictureBuildReport(
+            captures=self._counts["captures"],
+            pages=self._counts["pages"],
+            pictures=self._counts["pictures"],
+            appearances=self._counts["appearances"],
+            unreadable=self._counts["unreadable"],
+            problems=tuple(self._problems),
+            seconds=time.monotonic() - self._begun,
+        )
+
+    def _take(self, captures: Sequence[Capture]) -> None:
+        pictures: dict[str, Picture] = {}
+        appearances: list[Appearance] = []
+        wanted = self._wanted(captures)
+        for (capture, _), answer in zip(wanted, self._answers(wanted), strict=True):
+            if isinstance(answer, MeasuredImage):
+                pictures[id_of(capture)] = _picture(capture, answer)
+            elif isinstance(answer, ImagesOfPage):
+                appearances += _appearances(capture, answer)
+                self._counts["pages"] += 1
+            else:
+                self._note(capture, answer)
+        self._counts["pictures"] += len(pictures)
+        self._put(list(pictures.values()), self._kept(appearances))
+
+    def _wanted(self, captures: Sequence[Capture]) -> list[tuple[Capture, bool]]:
+        """Return images that are not measured yet and pages, each with whether it is a page.
+
+        Of several captures of a document it is the first.
+        """
+        chosen = [
+            (id_of(one), one, is_page)
+            for one in captures
+            if (is_page := _is_page(one)) or (is_decoded(one) and makes_document(one))
+        ]
+        dates = self._engine.dates([id for id, _, _ in chosen])
+        measured = self._index.pictures_of({id for id, _, is_page in chosen if not is_page})
+        found: dict[str, tuple[Capture, bool]] = {}
+        for id, capture, is_page in chosen:
+            is_first = id in dates and capture.timestamp == dates[id].seen[0][0]
+            if id not in found and id in dates and (is_first if is_page else id not in measured):
+                found[id] = capture, is_page
+        return list(found.values())
+
+    def _answers(self, wanted: Sequence[tuple[Capture, bool]]) -> Iterator[PictureAnswer]:
+        tasks = [(self._path(capture), capture, is_page) for capture, is_page in wanted]
+        there = [(path, capture, is_page) for path, capture, is_page in tasks if path]
+        try:
+            answers = iter(list(self._pool.map(read_capture, there)))
+        except SourceError:
+            answers = iter(_read_apart(there))
+            self._pool.__exit__(None, None, None)  # its processes are gone
+            self._pool = Pool(self._workers)
+        for path, _, _ in tasks:
+            yield next(answers) if path else "nobody knows where its file is"
+
+    def _path(self, capture: Capture) -> str:
+        return self._places.path(capture.collection, capture.source_file) or ""
+
+    def _note(self, capture: Capture, problem: str) -> None:
+        self._counts["unreadable"] += 1
+        if len(self._problems) < _PROBLEMS_KEPT:
+            place = f"{capture.source_file} at {capture.source_file_offset:,}"
+            self._problems.append(f"{place}: {problem}")
+
+    def _kept(self, appearances: list[Appearance]) -> list[Appearance]:
+        """Return appearances without those of images that have enough of them."""
+        known = self._index.appearance_counts({one.urlkey for one in appearances})
+        counts = Counter(known)
+        kept = []
+        for one in appearances:
+            counts[one.urlkey] += 1
+            if counts[one.urlkey] <= MOST_APPEARANCES:
+                kept.append(one)
+        self._counts["appearances"] += len(kept)
+        return kept
+
+    def _put(self, pictures: list[Picture], appearances: list[Appearance]) -> None:
+        """Store pictures and appearances, and join old appearances with new pictures."""
+        self._index.put(pictures)
+        known = self._index.appearances_at({picture.urlkey for picture in pictures})
+        new = {(one.page, one.urlkey) for one in appearances}
+        old = [one for one in known if (one.page, one.urlkey) not in new]
+        shown = shown_versions(self._engine, self._index, [*appearances, *old])
+        joined = [
+            replace(one, picture=picture)
+            for one, picture in zip([*appearances, *old], shown, strict=True)
+        ]
+        changed = [
+            now for now, one in zip(joined[len(appearances) :], old, strict=True) if now != one
+        ]
+        self._index.put([], [*joined[: len(appearances)], *changed])
+
+
+def _is_page(capture: Capture) -> bool:
+    is_html = capture.content_type_norm == HTML and capture.status_code in _SUCCESS
+    return is_html and makes_document(capture)
+
+
+def _picture(capture: Capture, image: MeasuredImage) -> Picture:
+    return Picture(
+        id=id_of(capture),
+        url=capture.url,
+        urlkey=capture.urlkey,
+        host=capture.host,
+        domain=capture.domain,
+        collection=capture.collection,
+        timestamp=capture.timestamp,
+        digest=capture.digest,
+        content_type=capture.content_type,
+        width=image.width,
+        height=image.height,
+        content_length=image.content_length,
+        hash=image.hash,
+        colours=image.colours,
+    )
+
+
+def _appearances(capture: Capture, page: ImagesOfPage) -> Iterator[Appearance]:
+    for image in page.images:
+        yield Appearance(
+            page=id_of(capture),
+            page_url=capture.url,
+            page_title=page.title,
+            page_timestamp=capture.timestamp,
+            page_collection=capture.collection,
+            urlkey=image.urlkey,
+            alt=image.alt,
+            title=image.title,
+            anchor=image.anchor,
+            around=image.around,
+        )
+
+
+def _read_apart(tasks: Sequence[tuple[str, Capture, bool]]) -> Iterator[PictureAnswer]:
+    """Read captures each in a process of its own, as one of them kills its process."""
+    for task in tasks:
+        try:
+            with Pool(2) as pool:
+                yield from pool.map(read_capture, [task])
+        except SourceError:
+            yield "it ends the process that reads it"

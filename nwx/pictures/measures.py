@@ -1,0 +1,102 @@
+"""The size of an image, its main colours, and a perceptual hash."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageOps
+
+from nwx.engine.pictures.picture_index import COLOURS
+from nwx.errors import FormatError
+from nwx.quality.pictures.decoder import PICTURE_FAILURES, opened
+
+_SIDE = 128
+_COLOUR_SIDE = 48
+_HASH_SIZE = 8
+_REDUCING_GAP = 2.0
+_PLAIN_DEVIATION = 3.0
+"""Of greys from 0 to 255; hashes of plainer images tell nothing."""
+
+_LEAST_SHARE = 0.15
+_MOST_COLOURS = 3
+_WHITE = (255, 255, 255, 255)
+
+_DARK, _PALE, _LIGHT = 50, 36, 215
+_BROWN_BELOW = 160
+_PINK_SATURATION = 130
+_HUES = (8, 30, 50, 117, 138, 181, 206, 244)
+"""Where the hues of `_HUE_NAMES` end, of 256."""
+
+_HUE_NAMES = (*("red", "orange", "yellow", "green", "turquoise", "blue", "purple", "pink", "red"),)
+
+_Pixels = NDArray[np.uint8]
+
+
+class ImageMeasures(NamedTuple):
+    """Width and height in pixels, a perceptual hash (None of a plain area), and main colours."""
+
+    width: int
+    height: int
+    hash: int | None
+    colours: tuple[str, ...]
+
+
+def measured(payload: bytes) -> ImageMeasures:
+    """Return the measures of an image, of an animation those of the first frame.
+
+    Memory is bounded as in `nwx.quality.pictures.decoder`. Raises
+    FormatError for what cannot be decoded, or is too large.
+    """
+    image = opened(payload)
+    width, height = image.size
+    try:
+        image.draft("RGB", (_SIDE, _SIDE))
+        image.thumbnail((_SIDE, _SIDE), Image.Resampling.LANCZOS, reducing_gap=_REDUCING_GAP)
+        small = ImageOps.exif_transpose(image).convert("RGBA")
+    except PICTURE_FAILURES as error:
+        reason = str(error)[:200] or type(error).__name__
+        raise FormatError(f"the picture cannot be decoded: {reason}") from error
+    return ImageMeasures(width, height, _hash(small), _colours(small))
+
+
+def _hash(image: Image.Image) -> int | None:
+    # Imported here: it takes long to load.
+    from imagehash import phash
+
+    canvas = Image.new("RGBA", image.size, _WHITE)
+    canvas.alpha_composite(image)
+    grey = canvas.convert("L")
+    if float(np.asarray(grey).std()) < _PLAIN_DEVIATION:
+        return None
+    bits = np.packbits(phash(grey, _HASH_SIZE).hash.reshape(-1))
+    return int.from_bytes(bits.tobytes(), "big")
+
+
+def _colours(image: Image.Image) -> tuple[str, ...]:
+    """Return the names of the colours that large parts have, the largest first."""
+    image.thumbnail((_COLOUR_SIDE, _COLOUR_SIDE), Image.Resampling.BOX)
+    seen = np.asarray(image.getchannel("A")) >= 128
+    pixels: _Pixels = np.asarray(image.convert("RGB").convert("HSV"))[seen].astype(np.int16)
+    if not len(pixels):
+        return ()
+    counts = np.bincount(_named(pixels), minlength=len(COLOURS))
+    order = np.argsort(-counts, kind="stable")[:_MOST_COLOURS]
+    least = _LEAST_SHARE * len(pixels)
+    return tuple(COLOURS[number] for number in order.tolist() if counts[number] >= least)
+
+
+def _named(pixels: _Pixels) -> NDArray[np.intp]:
+    """Return the numbers of the colours of pixels (hue, saturation and value)."""
+    hue, saturation, value = pixels.T
+    numbers = {name: number for number, name in enumerate(COLOURS)}
+    hues = np.array([numbers[name] for name in _HUE_NAMES])
+    named: NDArray[np.intp] = hues[np.searchsorted(_HUES, hue, side="right")]
+    is_red = named == numbers["red"]
+    is_warm = is_red | (named == numbers["orange"])
+    named[(named == numbers["orange"]) & (value < _BROWN_BELOW)] = numbers["brown"]
+    named[is_red & (saturation < _PINK_SATURATION) & (value > _BROWN_BELOW)] = numbers["pink"]
+    named[is_warm & (saturation < _PINK_SATURATION) & (value <= _BROWN_BELOW)] = numbers["brown"]
+    named[saturation < _PALE] = numbers["grey"]
+    named[(saturation < _PALE) & (value > _LIGHT)] = numbers["white"]
+    named[value < _DARK] = numbers["black"]
+    return named
