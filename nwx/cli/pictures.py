@@ -1,5 +1,6 @@
 """nwx pictures"""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,11 +78,11 @@ def command(
 
 
 def _print_found(index: "PictureIndex", question: "PictureQuestion", as_json: bool) -> None:
-    from nwx.pictures.answers import result_json
+    from nwx.pictures.answers import pictures_answer
 
     result = index.search(question)
     if as_json:
-        print_json(result_json(result))
+        print_json(asdict(pictures_answer(result)))
         return
     if not index.is_made():
         click.echo("no pictures were built; run `nwx build-pictures`")
@@ -95,7 +96,7 @@ def _print_found(index: "PictureIndex", question: "PictureQuestion", as_json: bo
 
 
 def _print_similar(index: "PictureIndex", file: Path, limit: int, as_json: bool) -> None:
-    from nwx.pictures.answers import similar_json
+    from nwx.pictures.answers import similar_answer
     from nwx.pictures.measures import measured
 
     try:
@@ -106,7 +107,7 @@ def _print_similar(index: "PictureIndex", file: Path, limit: int, as_json: bool)
         raise UsageError(f"{file} is a plain area; nothing is like it")
     found = index.similar(hash, limit)
     if as_json:
-        print_json(similar_json(found))
+        print_json(asdict(similar_answer(found)))
         return
     click.echo(counted(len(found), "similar picture"))
     for picture, distance in found:

@@ -1,11 +1,10 @@
 """Answers about pictures as programs read them."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 
 from nwx.engine.pictures.picture_index import (
     Appearance,
-    FoundPicture,
     Picture,
     PictureResult,
     SimilarPicture,
@@ -14,52 +13,107 @@ from nwx.engine.pictures.picture_index import (
 _HASH_DIGITS = 16
 
 
-def result_json(result: PictureResult) -> dict[str, Any]:
-    """Return pictures found, each with the appearance whose words match best."""
-    return {
-        "total": result.total.value,
-        "total_relation": result.total.relation,
-        "pictures": [_found_json(one) for one in result.pictures],
-    }
+@dataclass(frozen=True, slots=True)
+class AppearanceAnswer:
+    """A page that shows a picture, and its words about it; `page` is the id of its document."""
+
+    page: str
+    url: str
+    page_title: str
+    timestamp: str
+    alt: str
+    title: str
+    anchor: str
+    around: str
 
 
-def similar_json(found: Sequence[SimilarPicture]) -> dict[str, Any]:
-    """Return similar pictures, each with the number of bits of the hash that differ."""
-    return {"pictures": [picture_json(one.picture) | {"distance": one.distance} for one in found]}
+@dataclass(frozen=True, slots=True)
+class PictureAnswer:
+    """A picture; `id` is that of its document, `hash` are 16 hex digits, "" for none.
+
+    `shown_on` is the page whose words match best, in a result of a search.
+    `distance` is the number of bits of the hashes that differ, where similar
+    ones were asked for.
+    """
+
+    id: str
+    url: str
+    host: str
+    collection: str
+    timestamp: str
+    digest: str
+    content_type: str
+    content_length: int
+    width: int
+    height: int
+    colours: tuple[str, ...]
+    hash: str
+    shown_on: AppearanceAnswer | None = None
+    distance: int | None = None
 
 
-def _found_json(found: FoundPicture) -> dict[str, Any]:
-    page = {"shown_on": appearance_json(found.appearance)} if found.appearance else {}
-    return picture_json(found.picture) | page
+@dataclass(frozen=True, slots=True)
+class PicturesAnswer:
+    """Pictures that match, the best match first, and how many there are."""
+
+    total: int
+    total_relation: str
+    pictures: tuple[PictureAnswer, ...]
 
 
-def picture_json(picture: Picture) -> dict[str, Any]:
-    """Return a picture; `id` is that of its document, `hash` are 16 hex digits."""
-    return {
-        "id": picture.id,
-        "url": picture.url,
-        "host": picture.host,
-        "collection": picture.collection,
-        "timestamp": picture.timestamp,
-        "digest": picture.digest,
-        "content_type": picture.content_type,
-        "content_length": picture.content_length,
-        "width": picture.width,
-        "height": picture.height,
-        "colours": list(picture.colours),
-        "hash": "" if picture.hash is None else f"{picture.hash:0{_HASH_DIGITS}x}",
-    }
+@dataclass(frozen=True, slots=True)
+class SimilarPicturesAnswer:
+    """Pictures that look like another, the most similar first."""
+
+    pictures: tuple[PictureAnswer, ...]
 
 
-def appearance_json(appearance: Appearance) -> dict[str, Any]:
-    """Return a page that shows a picture, and its words about it."""
-    return {
-        "page": appearance.page,
-        "url": appearance.page_url,
-        "page_title": appearance.page_title,
-        "timestamp": appearance.page_timestamp,
-        "alt": appearance.alt,
-        "title": appearance.title,
-        "anchor": appearance.anchor,
-        "around": appearance.around,
-    }
+@dataclass(frozen=True, slots=True)
+class ShownPictureAnswer:
+    """A picture, and pages that show it, the earliest first."""
+
+    picture: PictureAnswer
+    shown_on: tuple[AppearanceAnswer, ...]
+
+
+def pictures_answer(result: PictureResult) -> PicturesAnswer:
+    """Return the answer to a question about pictures."""
+    found = (listed_picture(one.picture, one.appearance) for one in result.pictures)
+    return PicturesAnswer(result.total.value, result.total.relation, tuple(found))
+
+
+def similar_answer(found: Iterable[SimilarPicture]) -> SimilarPicturesAnswer:
+    """Return similar pictures."""
+    pictures = (listed_picture(one.picture, distance=one.distance) for one in found)
+    return SimilarPicturesAnswer(tuple(pictures))
+
+
+def shown_picture_answer(picture: Picture, pages: Sequence[Appearance]) -> ShownPictureAnswer:
+    """Return a picture with the pages that show it."""
+    return ShownPictureAnswer(listed_picture(picture), tuple(map(appearance_answer, pages)))
+
+
+def listed_picture(
+    picture: Picture, appearance: Appearance | None = None, distance: int | None = None
+) -> PictureAnswer:
+    """Return a picture."""
+    values = asdict(picture)
+    for name in ("urlkey", "domain", "hash"):
+        del values[name]
+    hash = "" if picture.hash is None else f"{picture.hash:0{_HASH_DIGITS}x}"
+    shown_on = appearance_answer(appearance) if appearance else None
+    return PictureAnswer(**values, hash=hash, shown_on=shown_on, distance=distance)
+
+
+def appearance_answer(appearance: Appearance) -> AppearanceAnswer:
+    """Return a page that shows a picture."""
+    return AppearanceAnswer(
+        page=appearance.page,
+        url=appearance.page_url,
+        page_title=appearance.page_title,
+        timestamp=appearance.page_timestamp,
+        alt=appearance.alt,
+        title=appearance.title,
+        anchor=appearance.anchor,
+        around=appearance.around,
+    )

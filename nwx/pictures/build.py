@@ -22,7 +22,7 @@ from nwx.keys import makes_document
 from nwx.model import Capture, IndexName
 from nwx.pictures.page_images import ImagesOfPage
 from nwx.pictures.shown_versions import shown_versions
-from nwx.pictures.worker import MeasuredImage, PictureAnswer, read_capture
+from nwx.pictures.worker import MeasuredImage, ReadAnswer, read_capture
 from nwx.quality.pictures.stored_images import is_decoded
 from nwx.values.media_types import HTML
 
@@ -167,7 +167,7 @@ class _Build:
                 found[id] = capture, is_page
         return list(found.values())
 
-    def _answers(self, wanted: Sequence[tuple[Capture, bool]]) -> Iterator[PictureAnswer]:
+    def _answers(self, wanted: Sequence[tuple[Capture, bool]]) -> Iterator[ReadAnswer]:
         tasks = [(self._path(capture), capture, is_page) for capture, is_page in wanted]
         there = [(path, capture, is_page) for path, capture, is_page in tasks if path]
         try:
@@ -257,7 +257,7 @@ def _appearances(capture: Capture, page: ImagesOfPage) -> Iterator[Appearance]:
         )
 
 
-def _read_apart(tasks: Sequence[tuple[str, Capture, bool]]) -> Iterator[PictureAnswer]:
+def _read_apart(tasks: Sequence[tuple[str, Capture, bool]]) -> Iterator[ReadAnswer]:
     """Read captures each in a process of its own, as one of them kills its process."""
     for task in tasks:
         try:

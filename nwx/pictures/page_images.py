@@ -17,7 +17,7 @@ from nwx.extract.links import Resolver, srcset_candidates
 from nwx.extract.page import HIDDEN
 from nwx.values.urlkeys import urlkey
 
-LIMITS = ExtractLimits(bytes=8 * MIB, tags=400_000)
+PAGE_LIMITS = ExtractLimits(bytes=8 * MIB, tags=400_000)
 """How much of a page is read."""
 
 MOST_IMAGES = 2_000
@@ -77,8 +77,8 @@ def images_of_page(payload: bytes, url: str, content_type: str, charset: str) ->
 
     Raises FormatError for markup that would take too long to read.
     """
-    html = decode(payload[: LIMITS.bytes], content_type, charset)
-    html, _ = disarm(repaired_html(html, content_type), LIMITS)
+    html = decode(payload[: PAGE_LIMITS.bytes], content_type, charset)
+    html, _ = disarm(repaired_html(html, content_type), PAGE_LIMITS)
     if crowded(html):
         raise FormatError("the page has tags of more than 1000 attributes")
     try:

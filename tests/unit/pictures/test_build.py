@@ -1,0 +1,105 @@
+"""The index of pictures, built from an archive."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from nwx.engine.base import Engine
+from nwx.engine.open import open_engine
+from nwx.engine.pictures.picture_index import PictureQuestion
+from nwx.importing import ImportOptions, import_files
+from nwx.pictures.build import build_pictures
+from nwx.settings import Settings
+from nwx.warc.sources import expand
+from tests.pictured import (
+    CHART,
+    COPY,
+    HOME,
+    NEWS,
+    SHIP,
+    SITE,
+    image_records,
+    late_records,
+    page_records,
+)
+from tests.warc_records import write_records
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    with open_engine(Settings(str(tmp_path / "archive"))) as opened:
+        opened.create()
+        yield opened
+
+
+def _import(engine: Engine, folder: Path, name: str, records: Iterable[bytes]) -> Path:
+    path = write_records(folder / name, records)
+    settings = Settings(str(folder / "archive"))
+    import_files(engine, settings, list(expand([str(path)])), ImportOptions(jobs=1))
+    return path
+
+
+def _found(engine: Engine, query: str = "") -> set[tuple[str, str]]:
+    result = engine.picture_index().search(PictureQuestion(query))
+    return {(one.picture.url, one.picture.timestamp[:4]) for one in result.pictures}
+
+
+@pytest.mark.parametrize("pages_first", [True, False])
+def test_pictures_are_built_in_any_order(engine: Engine, tmp_path: Path, pages_first: bool) -> None:
+    parts = [("pages.warc.gz", page_records()), ("images.warc.gz", image_records())]
+    reports = []
+    for name, records in parts if pages_first else reversed(parts):
+        _import(engine, tmp_path, name, records)
+        reports.append(build_pictures(engine, workers=1))
+    assert sum(one.captures for one in reports) == 8
+    assert sum(one.pictures for one in reports) == 4
+    assert sum(one.pages for one in reports) == 3
+    assert sum(one.unreadable for one in reports) == 1
+    (problem,) = reports[pages_first].problems
+    assert problem.startswith("images.warc.gz at ")
+    assert _found(engine) == {(SHIP, "2010"), (SHIP, "2015"), (COPY, "2010"), (CHART, "2010")}
+    assert _found(engine, "sailing morning") == {(SHIP, "2010")}  # nearest in time
+    assert _found(engine, '"ship again"') == {(SHIP, "2010"), (COPY, "2010"), (CHART, "2010")}
+    best = engine.picture_index().search(PictureQuestion("coast")).pictures[0]
+    assert best.picture.url == CHART  # others stand beside the words
+    assert _found(engine, "script") == _found(engine, "never") == set()
+
+
+def test_a_build_goes_on_where_the_last_one_ended(engine: Engine, tmp_path: Path) -> None:
+    _import(engine, tmp_path, "pages.warc.gz", page_records())
+    _import(engine, tmp_path, "images.warc.gz", image_records())
+    build_pictures(engine, workers=1)
+    assert build_pictures(engine, workers=1).captures == 0
+    _import(engine, tmp_path, "late.warc.gz", late_records())
+    report = build_pictures(engine, workers=1)
+    assert (report.captures, report.pictures, report.pages) == (1, 1, 0)
+    assert _found(engine, "gone words") == {(f"{SITE}gone.png", "2010")}
+    index = engine.picture_index()
+    (found,) = index.search(PictureQuestion("never captured")).pictures
+    shown = index.appearances_of(found.picture.id, 9)
+    assert {one.page_url for one in shown} == {HOME, f"{SITE}later"}
+    again = build_pictures(engine, workers=1, anew=True)
+    assert (again.captures, again.pictures) == (9, 5)
+    assert (CHART, "2010") in _found(engine, "coast")
+
+
+def test_similar_pictures_and_the_pages_that_show_one(engine: Engine, tmp_path: Path) -> None:
+    _import(engine, tmp_path, "pages.warc.gz", page_records())
+    _import(engine, tmp_path, "images.warc.gz", image_records())
+    build_pictures(engine, workers=1)
+    index = engine.picture_index()
+    (ship,) = index.search(PictureQuestion("sailing")).pictures
+    assert ship.picture.hash is not None
+    similar = [one.picture.url for one in index.similar(ship.picture.hash, 10)]
+    assert set(similar) == {SHIP, COPY}
+    shown = index.appearances_of(ship.picture.id, 10)
+    assert {one.page_url for one in shown} == {HOME, NEWS}
+
+
+def test_files_that_are_gone_are_counted(engine: Engine, tmp_path: Path) -> None:
+    path = _import(engine, tmp_path, "images.warc.gz", image_records())
+    path.unlink()
+    report = build_pictures(engine, workers=1)
+    assert (report.pictures, report.unreadable) == (0, 5)
+    assert build_pictures(engine, workers=1).captures == 0
