@@ -56,6 +56,8 @@ from webapp.site.context import (
 )
 from webapp.site.question_limits import USUAL_LIMITS, QuestionLimits
 from webapp.site.reader_language import prepare_languages
+from webapp.site.viewer import PASSES_EXTENSION
+from webapp.site.viewer_passes import ViewerPasses
 from webapp.users import login_page
 from webapp.users.guards import check_guard
 from webapp.users.proxies import BehindProxies, ProxyHeaders
@@ -126,6 +128,7 @@ def create_app(
     limits: QuestionLimits = USUAL_LIMITS,
     users: UserService | None = None,
     proxies: ProxyHeaders | None = None,
+    passes: ViewerPasses | None = None,
 ) -> Flask:
     """Return the web application of an open engine, ready for a WSGI server.
 
@@ -143,16 +146,14 @@ def create_app(
     whoever has it may send URLs to the crawler's queue, lease them within
     `queue_limits`, and save crawl specifications. `limits` bounds what is
     answered at once. Without `users` everybody is a reader; `proxies` tells
-    whose requests come through a reverse proxy. The engine is used by several
-    threads at once and stays open: whoever opened it closes it.
+    whose requests come through a reverse proxy. `passes` are those of the
+    playback that runs beside, which asks in place of readers. The engine is
+    used by several threads at once and stays open: whoever opened it closes it.
     """
-    app = Flask(__name__)
-    app.config["SEND_FILE_MAX_AGE_DEFAULT"] = STATIC_SECONDS
-    app.json.sort_keys = False  # type: ignore[attr-defined]
-    engines = RestrictedEngines(engine)
+    app = _new_application()
     app.extensions[SERVICE_EXTENSION] = Service(
         engine=engine,
-        engines=engines,
+        engines=(engines := RestrictedEngines(engine)),
         title=title,
         replay_url=(replay_url or "").rstrip("/"),
         replay_port=replay_port or 0,
@@ -180,12 +181,20 @@ def create_app(
     question_limits.prepare_limits(app, limits)
     prepare_languages(app)
     app.before_request(check_guard)
+    app.extensions[PASSES_EXTENSION] = passes
     if users is not None:
         prepare_user_service(app, users, search_url)
     _register_pages(app)
     app.wsgi_app = BehindProxies(  # type: ignore[method-assign]
         app.wsgi_app, proxies or ProxyHeaders()
     )
+    return app
+
+
+def _new_application() -> Flask:
+    app = Flask(__name__)
+    app.config["SEND_FILE_MAX_AGE_DEFAULT"] = STATIC_SECONDS
+    app.json.sort_keys = False  # type: ignore[attr-defined]
     return app
 
 

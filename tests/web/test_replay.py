@@ -19,11 +19,13 @@ import pytest
 from flask.testing import FlaskClient
 from playwright.sync_api import Browser
 
+from nwx.engine.access.rules import AccessRule, Action, Scope
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.extract import extract
 from nwx.keys import document_key, makes_document
 from nwx.model import Batch, Dates, Document, SourceFile
+from nwx.values.urlkeys import urlkey
 from nwx.warc.reader import ArchiveReader, CaptureRecord
 from nwx.warc.sources import ArchiveSource
 from tests.web.serving import serving
@@ -123,7 +125,8 @@ def service(archive: tuple[Engine, Path]) -> Iterator[str]:
     listening = listen("127.0.0.1", 0)
     search = address_of(listening)
     with listening, ReplayProcess(engine, listen("127.0.0.1", 0), search) as replay:
-        app = create_app(engine, replay_port=replay.port, places=replay.paths)
+        passes = replay.shared.passes()
+        app = create_app(engine, replay_port=replay.port, places=replay.paths, passes=passes)
         with serving(app, listening):
             yield search
 
@@ -458,6 +461,38 @@ def test_the_frame_has_the_title_of_the_archive(archive: tuple[Engine, Path]) ->
     with ReplayProcess(archive[0], listen("127.0.0.1", 0), search, title=title) as replay:
         text = fetch(f"{replay.address}/replay/2014/{ORIGINAL}")[1]
     assert ">Müller &amp; &lt;Söhne&gt;</a>" in text
+
+
+_ONE_URL = Scope(prefix=urlkey(ORIGINAL), is_exact=True)
+
+
+def _origin_of_playback(service: str) -> str:
+    with OPENER.open(f"{service}/replay/20140126200624id_/{ORIGINAL}", timeout=60) as answer:
+        return str(answer.geturl()).partition("/replay/")[0]
+
+
+@pytest.mark.parametrize(
+    ("rule", "status"),
+    [
+        (AccessRule("", Action.EXCLUDE, _ONE_URL), 404),
+        (AccessRule("", Action.BLOCK, _ONE_URL, reason="on request"), 451),
+        (AccessRule("", Action.LOCAL, _ONE_URL, addresses=("192.0.2.0/24",)), 451),
+        (AccessRule("", Action.LOCAL, _ONE_URL, addresses=("127.0.0.1",)), 200),
+    ],
+    ids=["excluded", "blocked", "shown elsewhere", "shown here"],
+)
+def test_playback_shows_what_its_viewer_may_see(
+    archive: tuple[Engine, Path], service: str, rule: AccessRule, status: int
+) -> None:
+    origin, index = _origin_of_playback(service), archive[0].access_index()
+    stored = index.put([rule], "test")
+    try:
+        by_page, _ = fetch(f"{service}/replay/20140126200624id_/{ORIGINAL}")
+        by_player, text = fetch(f"{origin}/replay/20140126200624id_/{ORIGINAL}")
+    finally:
+        index.remove([one.id for one in stored], "test")
+    assert (by_page, by_player) == (status, status)
+    assert ("may not be shown" in text) == (status == 451)
 
 
 def test_a_url_that_is_not_there_is_told(service: str) -> None:

@@ -1,10 +1,10 @@
 """The captures of a URL for playback, from the CDX endpoint of nwx."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import requests
-from pywb.utils.wbexception import NotFoundException
+from pywb.utils.wbexception import AccessException, NotFoundException
 from pywb.warcserver.index.cdxobject import CDXObject
 from pywb.warcserver.index.indexsource import BaseIndexSource
 
@@ -13,7 +13,9 @@ from nwx.values.method_query import method_prefix
 from nwx.values.timestamps import seconds_between
 from nwx.values.urlkeys import urlkey
 from webapp.replay.other_queries import MOST_ALIKE
+from webapp.replay.player_viewer import PlayerViewers
 from webapp.replay.stored_records import file_key
+from webapp.site.viewer_passes import PASS_ENVIRON, PASS_HEADER
 
 CLOSEST_LIMIT = 100
 MOST_CAPTURES = 10_000
@@ -29,9 +31,11 @@ class NwxIndex(BaseIndexSource):  # type: ignore[misc]
     and every file name for unique; neither will do here.
     """
 
+    viewers: ClassVar[PlayerViewers]
+    """Who asks; set before the source is used."""
+
     def __init__(self, address: str) -> None:
         self.address = address
-        self.root = address.rpartition("/")[0]
         self.session = requests.Session()
         self.session.trust_env = False
 
@@ -43,6 +47,22 @@ class NwxIndex(BaseIndexSource):  # type: ignore[misc]
     def init_from_config(cls, config: dict[str, str]) -> "NwxIndex | None":
         """Return the source of a configuration of type `nwx`."""
         return cls(config["address"]) if config["type"] == "nwx" else None
+
+    def load_index(self, params: dict[str, Any]) -> Iterator[CDXObject]:
+        """Return the captures of the URL in the parameters, the closest first."""
+        asking = params.get("_input_req")
+        header = asking.env.get(PASS_ENVIRON, "") if asking is not None else ""
+        lookup = CaptureLookup(self.session, self.address, header or self.viewers.nobody())
+        return lookup.load_index(params)
+
+
+class CaptureLookup:
+    """The captures that one viewer may see, whom a header names to the CDX endpoint."""
+
+    def __init__(self, session: requests.Session, address: str, header: str) -> None:
+        self.session, self.address = session, address
+        self.root = address.rpartition("/")[0]
+        self.headers = {PASS_HEADER: header}
 
     def load_index(self, params: dict[str, Any]) -> Iterator[CDXObject]:
         """Return the captures of the URL in the parameters, the closest first."""
@@ -58,15 +78,25 @@ class NwxIndex(BaseIndexSource):  # type: ignore[misc]
         by_get = url == params["url"]
         if by_get and not any(one["timestamp"] == closest for one in captures):
             captures = self._answers_to_bodies(url, closest, any_time=not captures) or captures
+        if not captures and by_get and (words := self._refusal(url)):
+            return _refused(words, url)
         # With a filter, pywb looks for the original of a revisit and wants no other revisit.
         if params.get("filter"):
             return iter(captures)
         return iter(self._resolved_elsewhere(_resolved(captures), bool(params.get("closest"))))
 
+    def _refusal(self, url: str) -> str:
+        """Return why a URL may not be shown, "" where that is not so."""
+        address = f"{self.root}/replay-refusal"
+        answer = self.session.get(
+            address, params={"url": url}, headers=self.headers, timeout=SECONDS
+        )
+        return answer.text.strip() if answer.status_code == 451 else ""
+
     def _captures(self, asked: list[tuple[str, str]], limit: int) -> list[CDXObject]:
         """Return the captures that the CDX endpoint answers with."""
         asked = [*asked, ("withOriginals", "true"), ("limit", str(limit))]
-        answer = self.session.get(self.address, params=asked, timeout=SECONDS)
+        answer = self.session.get(self.address, params=asked, headers=self.headers, timeout=SECONDS)
         if answer.status_code == 400:
             raise NotFoundException(answer.text)
         if answer.status_code != 200:
@@ -123,7 +153,9 @@ class NwxIndex(BaseIndexSource):  # type: ignore[misc]
     def _held(self, digest: str) -> CDXObject | None:
         """Return a capture of a payload, of whatever URL, whose file is there."""
         asked = {"digest": digest, "there": "1"}
-        answer = self.session.get(f"{self.root}/dedup", params=asked, timeout=SECONDS)
+        answer = self.session.get(
+            f"{self.root}/dedup", params=asked, headers=self.headers, timeout=SECONDS
+        )
         if answer.status_code == 400:
             return None  # no digest of a kind that is known
         if answer.status_code != 200:
@@ -138,6 +170,12 @@ class NwxIndex(BaseIndexSource):  # type: ignore[misc]
         original["offset"] = str(found["offset"])
         original["filename"] = file_key(found["collection"], found["filename"])
         return original
+
+
+def _refused(words: str, url: str) -> Iterator[CDXObject]:
+    """Raise, once it is gone through, what pywb takes for no outage and no lack of captures."""
+    raise AccessException({"message": words}, url)
+    yield
 
 
 def _located(cdx: CDXObject) -> CDXObject:

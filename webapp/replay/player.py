@@ -13,7 +13,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, ClassVar, cast
 from urllib.parse import urlsplit
 
 import gevent
@@ -28,12 +28,17 @@ from pywb.warcserver import handlers
 from pywb.warcserver.index.cdxobject import CDXObject
 from pywb.warcserver.warcserver import register_source
 
+from nwx.accounts.user_options import network_of
 from nwx.errors import SourceError
 from webapp.hosts import HostCheck, given_host, hostname, other_name
 from webapp.replay.capture_lookup import NwxIndex
 from webapp.replay.other_queries import OtherQueries
+from webapp.replay.player_viewer import PlayerViewers
+from webapp.replay.process import PlaybackFolder
 from webapp.replay.rewriter import CaptureRewriter, is_encoded, policy, tell_truth
 from webapp.replay.stored_records import SCHEME, open_record
+from webapp.site.viewer_passes import PASS_HEADER
+from webapp.users.proxies import BehindProxies, ProxyHeaders
 
 
 class StoredLoader(BaseLoader):  # type: ignore[misc]
@@ -50,12 +55,20 @@ class StoredLoader(BaseLoader):  # type: ignore[misc]
 class Rewriter(RewriterApp):  # type: ignore[misc]
     """pywb's rewriting, made to bear odd and hostile records and to say plainly what is wrong."""
 
+    viewers: ClassVar[PlayerViewers]
+    """Who asks; set before the application is made."""
+
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.js_proxy_rw = CaptureRewriter(replay_mod=self.replay_mod)
         shared = self.jinja_env.jinja_env.globals
         shared["search_base"] = self._search_base
         shared["archive_title"] = self.config["nwx_search"]["title"]
+
+    def _do_req(self, inputreq: Any, wb_url: Any, kwargs: Any, skip_record: Any) -> Any:
+        """Ask for a record, and say for whom."""
+        inputreq.warcserver_headers[PASS_HEADER] = self.viewers.header(inputreq.env)
+        return super()._do_req(inputreq, wb_url, kwargs, skip_record)
 
     def _search_base(self, prefix: str) -> str:
         """Return the address of the search service to whoever came to playback by a prefix."""
@@ -116,6 +129,9 @@ class Player(FrontEndApp):  # type: ignore[misc]
 
         Such a script would stay in the browser and answer for all captures.
         """
+        arrived = Rewriter.viewers.arrived(environ, start_response)
+        if arrived is not None:
+            return arrived
         if "HTTP_SERVICE_WORKER" in environ:
             refused = WbResponse.text_response(
                 "archived scripts do not become service workers here\n", "403 Forbidden"
@@ -136,6 +152,12 @@ def _end_with_parent() -> None:
     os._exit(0)
 
 
+def _proxies(config: dict[str, Any]) -> ProxyHeaders:
+    """Return what is believed of reverse proxies, as for the pages."""
+    known = config["nwx_proxies"]
+    return ProxyHeaders(*(tuple(map(network_of, known[name])) for name in ("trusted", "naming")))
+
+
 def main(config_file: str) -> None:
     """Play until the parent ends."""
     logging.basicConfig(level=logging.WARNING)
@@ -146,8 +168,12 @@ def main(config_file: str) -> None:
     BlockLoader.loaders[SCHEME] = StoredLoader
     register_source(NwxIndex)
     handlers.FuzzyMatcher = OtherQueries
+    Rewriter.viewers = PlayerViewers(PlaybackFolder(Path(config_file).parent).passes())
+    NwxIndex.viewers = Rewriter.viewers
     application = Player(config_file=config_file)
     listening = socket.socket(fileno=config["nwx_socket"])
     pywsgi.WSGIServer(
-        listening, HostCheck(application), handler_class=RequestURIWSGIHandler
+        listening,
+        BehindProxies(HostCheck(application), _proxies(config)),
+        handler_class=RequestURIWSGIHandler,
     ).serve_forever()

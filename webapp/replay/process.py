@@ -8,6 +8,7 @@ another origin (another port) than the pages of nwx.
 import json
 import logging
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -26,6 +27,7 @@ from urllib.parse import urlsplit
 
 from cachetools import TTLCache
 
+from nwx.accounts.user_options import UserOptions
 from nwx.bulk.resources import temporary_folder
 from nwx.engine.base import Engine
 from nwx.errors import NwxError
@@ -34,9 +36,11 @@ from webapp.replay.routes import COLLECTION
 from webapp.replay.stored_records import file_key, stored_address
 from webapp.server.sockets import address_of, loopback_of, port_of
 from webapp.site.context import PlaybackState
+from webapp.site.viewer_passes import ViewerPasses
 
 CONFIG = "config.yaml"
 _STATE = "state.json"
+_KEY = "viewer-key"
 START_SECONDS = 60
 FIRST_PAUSE_SECONDS = 0.5
 MOST_PAUSE_SECONDS = 30.0
@@ -125,6 +129,16 @@ class PlaybackFolder:
         """The file by which pywb finds archive files."""
         return self.folder / "paths.txt"
 
+    def make_key(self) -> None:
+        """Make the key by which playback and the pages sign for whom playback asks."""
+        fresh = self.folder / _KEY
+        fresh.touch(0o600)
+        fresh.write_text(secrets.token_hex(32), encoding="ascii")
+
+    def passes(self) -> ViewerPasses:
+        """Return what signs for whom playback asks."""
+        return ViewerPasses((self.folder / _KEY).read_text(encoding="ascii"))
+
     def tell(self, state: PlaybackState) -> None:
         """Make a state known."""
         fresh = self.folder / f"{_STATE}.new"
@@ -141,7 +155,7 @@ class ReplayProcess:
 
     `search` is the address of the search service as this machine reaches
     it, `search_url` as readers do, "" for the same host at the same port;
-    `title` is the name of the archive.
+    `title` is the name of the archive; `users` tells which proxies are believed.
     `listening` is handed to the process, and kept for the next one: whoever
     asks in between waits.
     """
@@ -153,8 +167,10 @@ class ReplayProcess:
         search: str,
         search_url: str = "",
         title: str = "nwx",
+        users: UserOptions | None = None,
     ) -> None:
         self._engine = engine
+        self._users = users or UserOptions()
         self._title = title
         self._listening = listening
         self._index_address = f"{search}/cdx"
@@ -178,6 +194,7 @@ class ReplayProcess:
             self.folder = self._ending.enter_context(temporary_folder())
             self.shared = PlaybackFolder(self.folder)
             self.shared.tell(self._state)
+            self.shared.make_key()
             self.paths = PathIndex(self._engine, self.shared.paths)
             self._write_config()
             self._process = self._start()
@@ -284,6 +301,10 @@ class ReplayProcess:
                 "port": self._search_port,
                 "loopback": self.loopback,
                 "title": self._title,
+            },
+            "nwx_proxies": {
+                "trusted": list(map(str, self._users.trusted_proxies)),
+                "naming": list(map(str, self._users.naming_proxies)),
             },
         }
 

@@ -1,15 +1,19 @@
 """The way from a result to playback."""
 
 import re
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import Blueprint, Response, current_app, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
+from nwx.access.refusals import check_url_shown
 from nwx.errors import UsageError
 from webapp.hosts import hostname, other_name, request_host
+from webapp.replay.player_viewer import ARRIVAL
 from webapp.site import parameters
-from webapp.site.context import service
+from webapp.site.context import engine, service
+from webapp.site.viewer import PASSES_EXTENSION, VIEWER_EXTENSION, viewer
+from webapp.site.viewer_passes import ViewerPasses
 
 blueprint = Blueprint("playback", __name__)
 
@@ -50,7 +54,25 @@ def play(asked: str) -> ResponseReturnValue:
     base = origin()
     if not base:
         return render_template("replay_off.html"), 404
-    return redirect(f"{base}/{COLLECTION}/{when}/{url}")
+    check_url_shown(engine(), url)
+    return redirect(f"{base}{_arrival(f'/{COLLECTION}/{when}/{url}')}")
+
+
+def _arrival(path: str) -> str:
+    """Return the path of playback that leads to another, and tells who comes."""
+    passes: ViewerPasses | None = current_app.extensions.get(PASSES_EXTENSION)
+    if passes is None or VIEWER_EXTENSION not in current_app.extensions:
+        return path
+    return f"{ARRIVAL}?{urlencode({'pass': passes.link(viewer().user), 'to': path})}"
+
+
+@blueprint.get("/replay-refusal")
+def refusal() -> ResponseReturnValue:
+    """Tell playback why nothing can be played of a URL: 451 where it may not be shown."""
+    url = parameters.url(request.args)
+    if url:
+        check_url_shown(engine(), url)
+    return Response("", mimetype="text/plain")
 
 
 def _calendar(url: str, timestamp: str) -> str:

@@ -123,6 +123,7 @@ class PagesMaker:
             queue_limits=SpecificationLimits(engine.crawl_index(), settings.queue_limits),
             users=self._users(stack),
             proxies=proxies,
+            passes=playing.folder.passes() if playing else None,
         )
         return OpenedApplication(app, proxies.read_before(at_once_of(app)))
 
@@ -215,7 +216,14 @@ def _playback(
     replay_socket = _listen_for_replay(settings, port_of(listening))
     search = address_of(listening)
     return stack.enter_context(
-        ReplayProcess(engine, replay_socket, search, settings.search_url, settings.title)
+        ReplayProcess(
+            engine,
+            replay_socket,
+            search,
+            settings.search_url,
+            settings.title,
+            settings.users,
+        )
     )
 
 

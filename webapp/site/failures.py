@@ -75,7 +75,7 @@ def error_answer(status: int, message: str, heading: str = "", **details: Any) -
     """Return an error in the form that fits the address asked for."""
     if request.path.startswith(("/api/", "/urls")) or request.path == "/health":
         response = jsonify(answer_to_json(ErrorAnswer(ErrorDetails(status, message, **details))))
-    elif request.path.startswith("/cdx"):
+    elif request.path.startswith(("/cdx", "/replay-refusal")):
         response = Response(f"{message}\n", mimetype="text/plain")
     elif request_ctx.url_adapter is None:
         # The request itself is at fault, and a page has addresses that are made of it.

@@ -6,12 +6,22 @@ from typing import Any
 from flask import Flask, current_app, request
 
 from nwx.engine.access.rules import Viewer
+from webapp.site.viewer_passes import PASS_ENVIRON, ViewerPasses
 
 VIEWER_EXTENSION = "nwx-viewer"
 """What an application finds viewers with: a `FindViewer`; without it nobody is a user."""
 
 FindViewer = Callable[[], Viewer]
 """Returns the viewer of the request that is answered; called within its context."""
+
+NAMED_EXTENSION = "nwx-named-viewer"
+"""What an application finds users with by their names: a `FindNamed`; without it there are none."""
+
+PASSES_EXTENSION = "nwx-viewer-passes"
+"""The passes of the playback that runs beside an application."""
+
+FindNamed = Callable[[str, str], Viewer]
+"""Returns the viewer at an address of a name, with the role that they have now."""
 
 _FOUND = "nwx.viewer"
 
@@ -24,6 +34,8 @@ def viewer() -> Viewer:
     """
     environ = request.environ
     found: Viewer | None = environ.get(_FOUND)
+    if found is None and PASS_ENVIRON in environ:
+        found = environ[_FOUND] = _passed(current_app.extensions, environ[PASS_ENVIRON])
     if found is None:
         find: FindViewer = current_app.extensions.get(VIEWER_EXTENSION, viewer_at_address)
         found = environ[_FOUND] = find()
@@ -41,11 +53,23 @@ def viewer_of(app: Flask, environ: dict[str, Any]) -> Viewer:
     found: Viewer | None = environ.get(_FOUND)
     if found is not None:
         return found
+    if PASS_ENVIRON in environ:
+        with app.app_context():
+            found = environ[_FOUND] = _passed(app.extensions, environ[PASS_ENVIRON])
+        return found
     if VIEWER_EXTENSION not in app.extensions:
         found = environ[_FOUND] = Viewer(environ.get("REMOTE_ADDR", ""))
         return found
     with app.request_context(environ):
         return viewer()
+
+
+def _passed(extensions: dict[str, Any], header: str) -> Viewer:
+    """Return the viewer for whom playback asks; nobody, where the header is not playback's."""
+    passes: ViewerPasses | None = extensions.get(PASSES_EXTENSION)
+    address, user = passes.asker(header) if passes is not None else ("", "")
+    find: FindNamed | None = extensions.get(NAMED_EXTENSION)
+    return find(address, user) if user and find is not None else Viewer(address)
 
 
 def viewer_at_address() -> Viewer:

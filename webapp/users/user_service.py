@@ -17,7 +17,7 @@ from nwx.accounts.session_store import SessionStore, proof_of
 from nwx.accounts.user_options import UserMode, UserOptions
 from nwx.engine.access.rules import Role, Viewer
 from webapp.server.tokens import has_token
-from webapp.site.viewer import VIEWER_EXTENSION, forget_viewer, found_viewer
+from webapp.site.viewer import NAMED_EXTENSION, VIEWER_EXTENSION, forget_viewer, found_viewer
 from webapp.users.proxies import REMOTE_USER
 
 TOKEN_USER = "token"
@@ -100,6 +100,7 @@ def prepare_user_service(app: Flask, found: UserService, search_url: str = "") -
     manager.user_loader(_user_of_session)
     manager.request_loader(_user_of_request)
     app.extensions[VIEWER_EXTENSION] = _find_viewer
+    app.extensions[NAMED_EXTENSION] = _named_viewer
     app.after_request(_keep_private)
 
 
@@ -122,6 +123,19 @@ def _find_viewer() -> Viewer:
     if not current_user.is_authenticated:
         return Viewer(address)
     return Viewer(address, current_user.name, current_user.role)
+
+
+def _named_viewer(address: str, name: str) -> Viewer:
+    """Return the viewer of a name that was verified before, with the role of now."""
+    found = users()
+    if found is None:
+        return Viewer(address)
+    if found.options.mode is UserMode.TOKEN:
+        return Viewer(address, name, Role.ADMINISTRATOR) if name == TOKEN_USER else Viewer(address)
+    account = found.store.account(name)
+    if account is not None:
+        return Viewer(address, account.name, account.role)
+    return Viewer(address, name) if found.options.mode is UserMode.PROXY else Viewer(address)
 
 
 def _user_of_session(token: str) -> SessionUser | None:
