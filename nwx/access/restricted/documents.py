@@ -36,7 +36,8 @@ class RestrictedDocuments:
         found = self._engine.documents(ids)
         visible = self._visible_ids(list(found))
         shown = {id: self._shown(id, one) for id, one in found.items() if id in visible}
-        out = self._urls.among({link.url for one in shown.values() for link in one.extract.links})
+        urls = {link.url for one in shown.values() for link in one.extract.links}
+        out = self._urls.among(urls | {one.capture.redirect_to for one in shown.values()})
         return {id: _without_links(one, out) for id, one in shown.items()} if out else shown
 
     def _visible_ids(self, ids: Sequence[str]) -> set[str]:
@@ -116,6 +117,8 @@ class RestrictedDocuments:
 def _without_links(document: Document, out: set[str]) -> Document:
     """Return a document without its links to some URLs; its text stays as it is."""
     links = tuple(link for link in document.extract.links if link.url not in out)
+    if document.capture.redirect_to in out:
+        document = replace(document, capture=replace(document.capture, redirect_to=""))
     if len(links) == len(document.extract.links):
         return document
     return replace(document, extract=replace(document.extract, links=links))

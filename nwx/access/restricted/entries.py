@@ -10,6 +10,8 @@ from nwx.engine.entries import dates_entry, dates_from_entry, document_entry
 from nwx.model import IndexName
 
 _AT_ONCE = 500
+_NAMING = ("redirect_to", "refers_to_url", "via")
+"""The fields of a capture that name other URLs."""
 
 _Entry = Mapping[str, Any]
 
@@ -20,7 +22,7 @@ def visible_entries(
     """Stream the entries of an index of an engine as the restricted one shows them."""
     entries = engine.scan(index)
     if index is IndexName.CAPTURES:
-        return (one for one in entries if not _is_hidden(decisions, one))
+        return _captures(restricted, (one for one in entries if not _is_hidden(decisions, one)))
     if index is IndexName.DOCUMENTS:
         return _documents(restricted, decisions, entries)
     if index is IndexName.DATES:
@@ -39,13 +41,30 @@ def _is_hidden(decisions: Decisions, entry: _Entry) -> bool:
     )
 
 
+def _captures(restricted: Engine, entries: Iterator[_Entry]) -> Iterator[_Entry]:
+    """Stream entries of captures without the hidden URLs that they name."""
+    while some := list(islice(entries, _AT_ONCE)):
+        out = restricted.hidden_urls({one[name] for one in some for name in _NAMING if name in one})
+        for entry in some:
+            if out:
+                naming = {name for name in _NAMING if entry.get(name) in out}
+                yield {name: value for name, value in entry.items() if name not in naming}
+            else:
+                yield entry
+
+
+def _named(entry: _Entry) -> list[str]:
+    """Return the URLs that a document names: those that it links and redirects to."""
+    return [*entry.get("links", ()), *filter(None, [entry.get("redirect_to")])]
+
+
 def _documents(
     restricted: Engine, decisions: Decisions, entries: Iterator[_Entry]
 ) -> Iterator[_Entry]:
     while some := list(islice(entries, _AT_ONCE)):
         hidden = [one["id"] for one in some if _is_hidden(decisions, one)]
-        out = restricted.hidden_urls({url for one in some for url in one.get("links", ())})
-        hidden += [one["id"] for one in some if out.intersection(one.get("links", ()))]
+        out = restricted.hidden_urls({url for one in some for url in _named(one)})
+        hidden += [one["id"] for one in some if out.intersection(_named(one))]
         # A document whose own capture is hidden has another that is visible, or none;
         # one that links to hidden URLs is shown without these links.
         shown = restricted.documents(hidden) if hidden else {}
