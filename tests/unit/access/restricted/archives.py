@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nwx.engine.access.decisions import AccessRules, Decisions
-from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
+from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope, checked_rule
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.keys import capture_id
@@ -21,7 +21,7 @@ PAGES = {
 
 def hiding(action: Action = Action.EXCLUDE, scope: Scope | None = None) -> Decisions:
     """Return decisions that hide a scope, by default the host of HIDDEN."""
-    rule = AccessRule("1", action, scope or Scope(prefix="test,hidden)/"))
+    rule = checked_rule(AccessRule("", action, scope or Scope(prefix="test,hidden)/")))
     return AccessRules([rule], "1").for_viewer(EVERYBODY)
 
 
