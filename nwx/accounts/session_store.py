@@ -50,7 +50,18 @@ class SessionStore:
 
     def session(self, token: str) -> Session | None:
         """Return the session of a token, None where it is unknown or has ended."""
-        key, now = _hash(token), int(self._clock())
+        return self._lasting(_hash(token))
+
+    def named_session(self, name: str) -> Session | None:
+        """Return the session of a name (`session_name`), None where it has ended."""
+        try:
+            key = bytes.fromhex(name)
+        except ValueError:
+            return None
+        return self._lasting(key)
+
+    def _lasting(self, key: bytes) -> Session | None:
+        now = int(self._clock())
         with self._file.reading() as db:
             row = db.execute(
                 "SELECT name, proof, began, seen FROM sessions WHERE token_hash = ?", (key,)
@@ -69,6 +80,11 @@ class SessionStore:
         """End the session of a token, whoever still has a copy of its cookie."""
         with self._file.changing() as db:
             db.execute("DELETE FROM sessions WHERE token_hash = ?", (_hash(token),))
+
+
+def session_name(token: str) -> str:
+    """Return a text that names the session of a token, and does not open it."""
+    return _hash(token).hex()
 
 
 def _hash(token: str) -> bytes:

@@ -19,7 +19,8 @@ from nwx.engine.access.rules import Role, Viewer
 from nwx.engine.base import Engine
 from tests.web.html import Page
 from webapp import create_app
-from webapp.site.viewer import viewer, viewer_of
+from webapp.site.viewer import PASSES_EXTENSION, playback_name, viewer, viewer_of
+from webapp.site.viewer_passes import ViewerPasses
 from webapp.users.guards import RouteGuard, guard_of
 from webapp.users.proxies import ProxyHeaders
 from webapp.users.user_service import user_service
@@ -408,6 +409,37 @@ def test_a_curator_saves_specifications_without_the_token(client: FlaskClient) -
     refused = client.post("/crawls/new", data=form | {"csrf_token": token_of(client, "/help")})
     assert refused.status_code == 400
     assert "nothing was saved" in refused.text
+
+
+def test_playback_knows_a_user_until_their_session_ends(make_app: MakeApp) -> None:
+    app, passes = make_app(), ViewerPasses("key")
+    app.extensions[PASSES_EXTENSION] = passes
+    client = app.test_client()
+    log_in(client)
+    with client:
+        client.get("/who")
+        name = playback_name()
+    assert name
+    assert ADA not in name
+    asking = {"X-Nwx-Viewer": passes.header("192.0.2.9", name)}
+    playback = app.test_client()
+    found = playback.get("/who", headers=asking).json
+    assert found == {"address": "192.0.2.9", "user": ADA, "role": "administrator"}
+    assert playback.get("/settings/access", headers=asking).status_code == 403
+    for made_up in (ViewerPasses("other").header("192.0.2.9", name), passes.cookie(name), name):
+        found = playback.get("/who", headers={"X-Nwx-Viewer": made_up}).json
+        assert found == {"address": "", "user": "", "role": "reader"}
+    client.post("/logout", data={"csrf_token": token_of(client, "/help")})
+    assert name_of(playback, **asking) == ""
+
+
+def test_playback_knows_whom_a_proxy_names(make_app: MakeApp) -> None:
+    app, passes = make_app("proxy=127.0.0.1"), ViewerPasses("key")
+    app.extensions[PASSES_EXTENSION] = passes
+    client = app.test_client()
+    for name, role in (("zoe", "curator"), ("eve", "reader")):
+        answer = client.get("/who", headers={"X-Nwx-Viewer": passes.header("", name)})
+        assert answer.json["role"] == role
 
 
 OPEN_TO_ALL = {

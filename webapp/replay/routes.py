@@ -12,7 +12,7 @@ from webapp.hosts import hostname, other_name, request_host
 from webapp.replay.player_viewer import ARRIVAL
 from webapp.site import parameters
 from webapp.site.context import engine, service
-from webapp.site.viewer import PASSES_EXTENSION, VIEWER_EXTENSION, viewer
+from webapp.site.viewer import PASSES_EXTENSION, playback_name
 from webapp.site.viewer_passes import ViewerPasses
 
 blueprint = Blueprint("playback", __name__)
@@ -61,9 +61,10 @@ def play(asked: str) -> ResponseReturnValue:
 def _arrival(path: str) -> str:
     """Return the path of playback that leads to another, and tells who comes."""
     passes: ViewerPasses | None = current_app.extensions.get(PASSES_EXTENSION)
-    if passes is None or VIEWER_EXTENSION not in current_app.extensions:
+    name = playback_name()
+    if passes is None or name is None:
         return path
-    return f"{ARRIVAL}?{urlencode({'pass': passes.link(viewer().user), 'to': path})}"
+    return f"{ARRIVAL}?{urlencode({'pass': passes.link(name), 'to': path})}"
 
 
 @blueprint.get("/replay-refusal")

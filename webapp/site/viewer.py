@@ -1,6 +1,7 @@
 """Who asks: the viewer of a request, by whom rules of access are decided."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from flask import Flask, current_app, request
@@ -15,13 +16,23 @@ FindViewer = Callable[[], Viewer]
 """Returns the viewer of the request that is answered; called within its context."""
 
 NAMED_EXTENSION = "nwx-named-viewer"
-"""What an application finds users with by their names: a `FindNamed`; without it there are none."""
+"""How an application names users to playback: `PlaybackNames`; without it there are none."""
 
 PASSES_EXTENSION = "nwx-viewer-passes"
 """The passes of the playback that runs beside an application."""
 
-FindNamed = Callable[[str, str], Viewer]
-"""Returns the viewer at an address of a name, with the role that they have now."""
+
+@dataclass(frozen=True, slots=True)
+class PlaybackNames:
+    """The names by which playback knows users.
+
+    `name` returns that of the viewer of a request, "" for nobody; `find`
+    the viewer at an address of such a name, with the role that they have now.
+    """
+
+    name: Callable[[], str]
+    find: Callable[[str, str], Viewer]
+
 
 _FOUND = "nwx.viewer"
 
@@ -68,8 +79,19 @@ def _passed(extensions: dict[str, Any], header: str) -> Viewer:
     """Return the viewer for whom playback asks; nobody, where the header is not playback's."""
     passes: ViewerPasses | None = extensions.get(PASSES_EXTENSION)
     address, user = passes.asker(header) if passes is not None else ("", "")
-    find: FindNamed | None = extensions.get(NAMED_EXTENSION)
-    return find(address, user) if user and find is not None else Viewer(address)
+    names: PlaybackNames | None = extensions.get(NAMED_EXTENSION)
+    return names.find(address, user) if user and names is not None else Viewer(address)
+
+
+def playback_name() -> str | None:
+    """Return what names the viewer to playback, "" for nobody, None where there are no users."""
+    names: PlaybackNames | None = current_app.extensions.get(NAMED_EXTENSION)
+    return None if names is None else names.name()
+
+
+def is_for_another() -> bool:
+    """Tell whether playback asks, in place of its reader: it reads, and never writes."""
+    return PASS_ENVIRON in request.environ
 
 
 def viewer_at_address() -> Viewer:

@@ -13,7 +13,7 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import Forbidden
 
 from nwx.engine.access.rules import Role
-from webapp.site.viewer import viewer
+from webapp.site.viewer import is_for_another, viewer
 from webapp.users.own_addresses import check_origin
 from webapp.users.user_service import check_form, is_by_cookie, users
 
@@ -75,6 +75,8 @@ def check_guard() -> ResponseReturnValue | None:
         if request.method in _READING:
             return None
         raise Forbidden("nobody may write here")
+    if is_for_another():
+        raise Forbidden("playback does not ask for this")
     if guard.role is None:
         return None
     if not has_role(guard.role):

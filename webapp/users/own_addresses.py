@@ -1,5 +1,6 @@
 """Which addresses are of this service: where a login leads to, and where forms come from."""
 
+import re
 from urllib.parse import urlsplit
 
 from flask import request
@@ -9,6 +10,8 @@ from webapp.hosts import host_url
 from webapp.site.context import service
 
 _MOST_CHARACTERS = 4_000
+_BARE_CAPTURE = re.compile(r"/+replay/(?!\d{1,14}/)", re.ASCII)
+"""A capture without the frame that says that it is one: it could ask for the password again."""
 
 
 def own_path(text: str) -> str:
@@ -19,7 +22,7 @@ def own_path(text: str) -> str:
     """
     if len(text) > _MOST_CHARACTERS or not text.startswith("/") or not text.isprintable():
         return ""
-    if text[1:2] in ("/", "\\") or "\\" in text:
+    if text[1:2] in ("/", "\\") or "\\" in text or _BARE_CAPTURE.match(text):
         return ""
     try:
         parts = urlsplit(text)

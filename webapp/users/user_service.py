@@ -13,11 +13,17 @@ from werkzeug.exceptions import BadRequest
 from nwx.accounts.account_file import AccountFile
 from nwx.accounts.account_store import AccountStore
 from nwx.accounts.attempt_limits import LoginLimits
-from nwx.accounts.session_store import SessionStore, proof_of
+from nwx.accounts.session_store import Session, SessionStore, proof_of, session_name
 from nwx.accounts.user_options import UserMode, UserOptions
 from nwx.engine.access.rules import Role, Viewer
 from webapp.server.tokens import has_token
-from webapp.site.viewer import NAMED_EXTENSION, VIEWER_EXTENSION, forget_viewer, found_viewer
+from webapp.site.viewer import (
+    NAMED_EXTENSION,
+    VIEWER_EXTENSION,
+    PlaybackNames,
+    forget_viewer,
+    found_viewer,
+)
 from webapp.users.proxies import REMOTE_USER
 
 TOKEN_USER = "token"
@@ -100,7 +106,7 @@ def prepare_user_service(app: Flask, found: UserService, search_url: str = "") -
     manager.user_loader(_user_of_session)
     manager.request_loader(_user_of_request)
     app.extensions[VIEWER_EXTENSION] = _find_viewer
-    app.extensions[NAMED_EXTENSION] = _named_viewer
+    app.extensions[NAMED_EXTENSION] = PlaybackNames(_viewer_name, _named_viewer)
     app.after_request(_keep_private)
 
 
@@ -125,23 +131,41 @@ def _find_viewer() -> Viewer:
     return Viewer(address, current_user.name, current_user.role)
 
 
+def _viewer_name() -> str:
+    """Return what names the viewer to playback: their session, or whom a proxy names."""
+    if not current_user.is_authenticated:
+        return ""
+    token = current_user.get_id()
+    return session_name(token) if token else str(current_user.name)
+
+
 def _named_viewer(address: str, name: str) -> Viewer:
-    """Return the viewer of a name that was verified before, with the role of now."""
+    """Return the viewer of a name that playback was given, with the role of now.
+
+    Whoever has logged out since is nobody there either.
+    """
     found = users()
     if found is None:
         return Viewer(address)
-    if found.options.mode is UserMode.TOKEN:
-        return Viewer(address, name, Role.ADMINISTRATOR) if name == TOKEN_USER else Viewer(address)
-    account = found.store.account(name)
-    if account is not None:
-        return Viewer(address, account.name, account.role)
-    return Viewer(address, name) if found.options.mode is UserMode.PROXY else Viewer(address)
+    if found.has_login:
+        user = _session_user(found, found.sessions.named_session(name))
+    else:
+        user = _proxy_user(found, name)
+    return Viewer(address, user.name, user.role) if user else Viewer(address)
 
 
 def _user_of_session(token: str) -> SessionUser | None:
     found = users()
-    opened = found.sessions.session(token) if found and found.has_login else None
-    if found is None or opened is None:
+    if found is None or not found.has_login:
+        return None
+    return _session_user(found, found.sessions.session(token), token)
+
+
+def _session_user(
+    found: UserService, opened: Session | None, token: str = ""
+) -> SessionUser | None:
+    """Return the user of a session, None where what they logged in with holds no more."""
+    if opened is None:
         return None
     if found.options.mode is UserMode.TOKEN:
         same = hmac.compare_digest(opened.proof, proof_of(found.options.access_token))
@@ -168,7 +192,11 @@ def _user_of_request(asked: Request) -> SessionUser | None:
         return SessionUser(TOKEN_USER, Role.ADMINISTRATOR)
     if found.options.mode is not UserMode.PROXY:
         return None
-    name = asked.environ.get(REMOTE_USER, "")
+    return _proxy_user(found, asked.environ.get(REMOTE_USER, ""))
+
+
+def _proxy_user(found: UserService, name: str) -> SessionUser | None:
+    """Return the user whom a proxy names, with the role of their account."""
     account = found.store.account(name) if name else None
     if account is not None:
         return SessionUser(account.name, account.role)

@@ -7,6 +7,7 @@ from nwx.accounts.session_store import (
     Session,
     SessionStore,
     proof_of,
+    session_name,
 )
 
 
@@ -64,6 +65,17 @@ def test_no_session_lasts_for_ever(file: AccountFile) -> None:
     sessions.begin("zoe", b"")
     with file.reading() as db:
         assert db.execute("SELECT count(*) FROM sessions").fetchone() == (1,)
+
+
+def test_a_session_can_be_named_without_being_opened(file: AccountFile) -> None:
+    sessions = SessionStore(file)
+    token = sessions.begin("ada", b"proof")
+    name = session_name(token)
+    assert sessions.named_session(name) == Session("ada", b"proof")
+    assert sessions.session(name) is None
+    assert sessions.named_session(token) is None
+    sessions.end(token)
+    assert sessions.named_session(name) is None
 
 
 def test_the_proof_tells_secrets_apart() -> None:

@@ -30,6 +30,8 @@ def test_paths_of_this_service(path: str) -> None:
         "javascript:alert(1)",
         "/" + "a" * 5_000,
         "/\u2028/evil.example",
+        "/replay/2014mp_/http://evil.example/",
+        "/replay/mp_/http://evil.example/",
     ],
 )
 def test_others_lead_nowhere(path: str) -> None:
