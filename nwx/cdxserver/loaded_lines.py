@@ -30,12 +30,16 @@ _UNKNOWN = "unk"
 
 @dataclass(slots=True)
 class Loaded:
-    """What became of lines: taken, new or gone, of no captures, bad; and the first errors."""
+    """What became of lines: taken, new or gone, of no captures, bad; and the first errors.
+
+    `purged` are of captures that access rules keep out, and were not taken.
+    """
 
     lines: int = 0
     changed: int = 0
     not_captures: int = 0
     bad_lines: int = 0
+    purged: int = 0
     errors: list[CdxError] = field(default_factory=list)
 
 
@@ -59,7 +63,7 @@ def load_lines(
     check_collection(collection)
     loaded = Loaded()
     captures = _captures(lines, collection, loaded, name, skip_bad=skip_bad, every=False)
-    loaded.changed = engine.load_captures(_batches(captures))
+    loaded.changed = engine.load_captures(_batches(_without_purged(engine, captures, loaded)))
     return loaded
 
 
@@ -111,6 +115,18 @@ def _captures(
             loaded.bad_lines += 1
             if len(loaded.errors) < _ERRORS_KEPT:
                 loaded.errors.append(placed)
+
+
+def _without_purged(
+    engine: Engine, captures: Iterator[Capture], loaded: Loaded
+) -> Iterator[Capture]:
+    purges = engine.access_index().rules().purges
+    for capture in captures:
+        if purges(capture):
+            loaded.lines -= 1
+            loaded.purged += 1
+        else:
+            yield capture
 
 
 def _batches(captures: Iterator[Capture]) -> Iterator[list[Capture]]:

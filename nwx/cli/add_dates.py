@@ -169,6 +169,7 @@ def _words(report: "DatesReport", built: str) -> str:
     for count, noun, words in (
         (report.orphans, "key", "without a document"),
         (report.left_out, "key", "left out"),
+        (report.purged, "date", "purged and left out"),
         (lists.not_captures, "line", "of records that are no captures"),
         (lists.without_digest, "line", "without a digest"),
         (lists.problems_total, "line", "that cannot be read"),

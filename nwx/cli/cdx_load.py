@@ -51,8 +51,9 @@ def command(
             total.changed += done.changed
             total.not_captures += done.not_captures
             total.bad_lines += done.bad_lines
+            total.purged += done.purged
     _print(total, as_json=as_json)
-    return 0 if total.lines or not total.bad_lines else 1
+    return 0 if total.lines or total.purged or not total.bad_lines else 1
 
 
 def _print(total: "Loaded", *, as_json: bool) -> None:
@@ -63,13 +64,16 @@ def _print(total: "Loaded", *, as_json: bool) -> None:
                 "new": total.changed,
                 "not_captures": total.not_captures,
                 "bad_lines": total.bad_lines,
+                "purged": total.purged,
             }
         )
         return
     others = f"{total.not_captures:,} of records that are no captures, "
+    purged = f"{total.purged:,} purged and left out, "
     click.echo(
         f"{counted(total.lines, 'capture')}, {total.changed:,} of them new,"
-        f" {others if total.not_captures else ''}{counted(total.bad_lines, 'bad line')}"
+        f" {others if total.not_captures else ''}{purged if total.purged else ''}"
+        f"{counted(total.bad_lines, 'bad line')}"
     )
 
 

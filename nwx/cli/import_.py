@@ -284,5 +284,6 @@ def _summary(report: "ImportReport") -> str:
         f" {counted(report.duplicates, 'duplicate')},"
         + (f" {counted(report.renders, 'render')}," if report.renders else "")
         + (f" {report.excluded:,} left out," if report.excluded else "")
+        + (f" {report.purged:,} purged," if report.purged else "")
         + f" {counted(report.errors_total, 'error')}"
     )

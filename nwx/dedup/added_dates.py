@@ -12,6 +12,7 @@ from nwx.bulk.resources import temporary_folder
 from nwx.cdx.inputs import CdxSource
 from nwx.cdx.problems import problems_json
 from nwx.dedup.date_lists import ListsRead, Stretch, read_dates
+from nwx.engine.access.dated_keys import unpurged_dates
 from nwx.engine.base import Engine
 from nwx.engine.entries import dates_from_entry
 from nwx.keys import check_collection, document_id
@@ -48,7 +49,7 @@ class DatesReport:
 
     `new` are the dates that were not known, `known` the lines that said
     what was known or said before. `left_out` are keys that a new index was
-    to do without.
+    to do without, `purged` dates that access rules keep out.
     """
 
     lists: ListsRead = field(default_factory=ListsRead)
@@ -57,6 +58,7 @@ class DatesReport:
     known: int = 0
     orphans: int = 0
     left_out: int = 0
+    purged: int = 0
 
 
 def add_dates(
@@ -73,11 +75,12 @@ def add_dates(
     report = DatesReport()
     with temporary_folder(lists.folder) as folder:
         for ids, dates in _read(lists, folder, report, progress):
-            report.new += engine.append_dates(dates, into)
+            kept = _unpurged(engine, dates, report)
+            report.new += engine.append_dates(kept, into)
             report.keys += len(ids)
             report.orphans += len(ids) - len(engine.known(ids))
     engine.refresh()
-    report.known = report.lists.lines - report.new
+    report.known = report.lists.lines - report.new - report.purged
     return report
 
 
@@ -109,10 +112,21 @@ def build_dates(
                 report.left_out += len(stretch) - len(known)
                 stretch = [(id, one) for id, one in stretch if id in known]
             report.keys += len(stretch)
-            report.new += builder.append([one for _, one in stretch])
+            report.new += builder.append(_unpurged(engine, [one for _, one in stretch], report))
             progress(WorkProgress("building", share, _WHOLE))
     engine.refresh()
     return report
+
+
+def _unpurged(engine: Engine, dates: Sequence[Dates], report: DatesReport) -> list[Dates]:
+    """Return dates without those that access rules keep out, which are counted."""
+    kept = list(unpurged_dates(engine.access_index().rules(), dates))
+    report.purged += _pairs(dates) - _pairs(kept)
+    return kept
+
+
+def _pairs(dates: Sequence[Dates]) -> int:
+    return sum(len(one.seen) for one in dates)
 
 
 def _share(id: str) -> int:
@@ -138,6 +152,7 @@ def dates_report_json(report: DatesReport) -> dict[str, Any]:
         "dates_known": report.known,
         "keys_without_document": report.orphans,
         "keys_left_out": report.left_out,
+        "dates_purged": report.purged,
         "not_captures": report.lists.not_captures,
         "without_digest": report.lists.without_digest,
         "problems_total": report.lists.problems_total,

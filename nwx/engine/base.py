@@ -15,6 +15,7 @@ from nwx.engine.facet_store import FacetStore
 from nwx.engine.inlinks.inlink_index import InlinkIndex
 from nwx.engine.ledger import Ledger
 from nwx.engine.pictures.picture_index import PictureIndex
+from nwx.engine.purger import Purger
 from nwx.engine.quality.quality_index import QualityIndex
 from nwx.engine.queue.crawl_queue import CrawlQueue, UpdateOutbox
 from nwx.errors import UsageError
@@ -195,6 +196,13 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
     @abstractmethod
     def outbox(self) -> UpdateOutbox:
         """Return the updates that are to be sent to queues elsewhere."""
+
+    def purger(self) -> Purger:
+        """Return what takes entries out of the archive for good.
+
+        Raises UsageError where the archive is open for those only who must not.
+        """
+        raise UsageError(f"nothing can be purged from {self.address} here")
 
     @abstractmethod
     def stats(self) -> dict[IndexName, IndexStats]:

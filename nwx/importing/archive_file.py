@@ -8,16 +8,19 @@ from nwx.errors import SourceError
 from nwx.importing.collector import (
     EXTRACT,
     Collector,
+    Fate,
     Guard,
     KnownLookup,
     ListLookupFunction,
     Memory,
+    PurgedLookup,
+    none_purged,
 )
 from nwx.importing.late_outlinks import OutlinkJoin
 from nwx.importing.messages import FilePart, FileTask, Verdict
 from nwx.importing.options import ImportOptions
 from nwx.importing.report import Outcome
-from nwx.model import EXCLUDED, UNDEDUPLICATED, UNREADABLE, Batch, ReadError, SourceFile
+from nwx.model import EXCLUDED, PURGED, UNDEDUPLICATED, UNREADABLE, Batch, ReadError, SourceFile
 from nwx.page_places import page_places
 from nwx.values.render_names import render_name
 from nwx.warc.contents import Contents, contents_of
@@ -35,12 +38,13 @@ def import_file(
     moved: Callable[[int], None],
     memory: Memory,
     listed: ListLookupFunction | None = None,
+    purged: PurgedLookup = none_purged,
 ) -> Iterator[FilePart | Verdict]:
     """Yield the parts of a file that are not in the archive yet, then the verdict.
 
     `moved` is told the bytes read, at every record. `memory` is shared by
     the files that one worker reads. Captures that are `listed` leave their
-    date only. All errors of a file are counted in its ledger entry, but for
+    date only, those that were `purged` nothing. All errors of a file are counted in its ledger entry, but for
     a conflict, as the entry is that of another file.
     """
     source, entry = task.source, task.entry
@@ -61,7 +65,7 @@ def import_file(
         yield Verdict(Outcome.SKIPPED)
     else:
         new = replace(new, checksum=contents.checksum)
-        collector = Collector(known, options, guard, task.without_text, memory, listed)
+        collector = Collector(known, options, guard, task.without_text, memory, listed, purged)
         parts = _Import(source, entry or new, collector, options, moved, contents).parts()
         yield from map(_with_pages, parts) if task.with_pages else parts
 
@@ -115,7 +119,8 @@ class _Import:
             keep=collector.wants,
             external=ExternalBodies(options.external),
         )
-        self._errors = self._extract_errors = self._captures = self._excluded = 0
+        self._errors = self._extract_errors = 0
+        self._fates: Counter[Fate] = Counter()
         self._cut_off = False
         self._done = _Mark(entry.done_to)
         self._told = self._done
@@ -151,10 +156,7 @@ class _Import:
                 self._cut_off = item.kind == "read"
                 self._add_error(item)
             else:
-                if self._collector.add(item):
-                    self._captures += 1
-                else:
-                    self._excluded += 1
+                self._fates[self._collector.add(item)] += 1
                 self._join.meet(item)
                 if not self._join.is_waiting:
                     self._mark(item.resume_at)
@@ -169,11 +171,13 @@ class _Import:
 
     def _mark(self, done_to: int, finished: bool = False) -> None:
         """Note that all before `done_to` was collected: a part may end here."""
-        counts = {"captures": self._captures, "errors": self._errors}
-        if self._excluded:
-            counts[EXCLUDED] = self._excluded
+        stored = self._fates[Fate.STORED]
+        counts = {"captures": stored, "errors": self._errors}
+        for name, fate in ((EXCLUDED, Fate.EXCLUDED), (PURGED, Fate.PURGED)):
+            if self._fates[fate]:
+                counts[name] = self._fates[fate]
         if not self._deduplicated:
-            counts[UNDEDUPLICATED] = self._captures
+            counts[UNDEDUPLICATED] = stored
         self._done = _Mark(done_to, finished, dict(self._reader.records), counts)
 
     def _part(self) -> FilePart:
@@ -195,6 +199,7 @@ class _Import:
             collected.excluded,
             done.done_to - told.done_to,
             late=late,
+            purged=collected.purged,
             renders=sum(render_name(one.url) is not None for one in collected.captures),
         )
 

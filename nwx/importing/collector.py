@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 
 from cachetools import LRUCache
 
@@ -33,13 +34,30 @@ Guard = Callable[[int], AbstractContextManager[None]]
 ListLookupFunction = Callable[[str, str, str], bool]
 """Tells whether a capture (URL, digest, timestamp) is to be left out."""
 
+PurgedLookup = Callable[[Capture], bool]
+"""Tells whether a capture was purged, so that nothing of it may come back: `AccessRules.purges`."""
+
+
+def none_purged(capture: Capture) -> bool:
+    """Return False: no capture was purged."""
+    del capture
+    return False
+
+
+class Fate(Enum):
+    """What becomes of a capture: stored, or left out but for its date, or altogether."""
+
+    STORED = auto()
+    EXCLUDED = auto()
+    PURGED = auto()
+
 
 @dataclass(frozen=True, slots=True)
 class CollectedBatch:
     """What became of a stretch of records.
 
     `candidates` can make a document or repeat one, `excluded` were left out
-    but for their dates.
+    but for their dates, `purged` altogether.
     """
 
     documents: tuple[Document, ...]
@@ -48,6 +66,7 @@ class CollectedBatch:
     errors: tuple[ReadError, ...]
     candidates: int
     excluded: int
+    purged: int = 0
 
 
 def _problems(payload: StoredPayload) -> Iterator[str]:
@@ -85,7 +104,7 @@ class Collector:
 
     Asks the engine which documents it holds and extracts only the others,
     or all where nothing is to be deduplicated. Of a capture that is
-    `listed` only the date is kept. `without_text` maps offsets of records
+    `listed` only the date is kept, of one that was `purged` nothing. `without_text` maps offsets of records
     that are not to be extracted to the reason in words.
     """
 
@@ -97,12 +116,14 @@ class Collector:
         without_text: Mapping[int, str],
         memory: Memory,
         listed: ListLookupFunction | None = None,
+        purged: PurgedLookup = none_purged,
     ) -> None:
         self._known, self._options, self._guard = known, options, guard
         self._extract = options.extract or extract
         self._without_text = without_text
         self._memory = memory
         self._listed = listed
+        self._purges = purged
         self._waiting: list[tuple[int, CaptureRecord]] = []
         self._waiting_bytes = 0
         self._clear()
@@ -112,18 +133,23 @@ class Collector:
         self._documents: dict[str | int, Document] = {}
         self._seen: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
         self._errors: list[ReadError] = []
-        self._candidates = self._characters = self._excluded = 0
+        self._candidates = self._characters = self._excluded = self._purged = 0
 
     def wants(self, capture: Capture) -> bool:
         """Tell the reader whether the payload of a capture will be asked for."""
-        return _has_text(capture) and not self._is_listed(capture)
+        if not _has_text(capture) or self._purges(capture):
+            return False
+        return not self._is_listed(capture)
 
-    def add(self, record: CaptureRecord) -> bool:
-        """Take the next record of the file; return whether it was not left out.
+    def add(self, record: CaptureRecord) -> Fate:
+        """Take the next record of the file; return what becomes of it.
 
         The reader has to keep the payloads that `wants` asks for.
         """
         capture = record.capture
+        if self._purges(capture):
+            self._purged += 1
+            return Fate.PURGED
         if capture.document_id:
             seen = (capture.timestamp, capture.collection)
             self._seen[document_key(capture.url, capture.digest)].add(seen)
@@ -131,7 +157,7 @@ class Collector:
         listed = not record.kept if _has_text(capture) else self._is_listed(capture)
         if listed:
             self._excluded += 1
-            return False
+            return Fate.EXCLUDED
         self._captures.append(capture)
         browsed = makes_document(capture)
         self._candidates += browsed or capture.record_type == "revisit"
@@ -139,7 +165,7 @@ class Collector:
             self._wait(record)
         elif browsed:
             self._documents[capture.source_file_offset] = self._document(record)
-        return True
+        return Fate.STORED
 
     def _is_listed(self, capture: Capture) -> bool:
         """Return whether a capture is on one of the exclusion lists."""
@@ -225,7 +251,7 @@ class Collector:
     def full(self) -> bool:
         """Whether it is time to take what was collected."""
         return (
-            len(self._captures) + self._excluded >= _PART_CAPTURES
+            len(self._captures) + self._excluded + self._purged >= _PART_CAPTURES
             or self._characters >= _PART_CHARACTERS
             or len(self._errors) >= _PART_ERRORS
         )
@@ -240,6 +266,7 @@ class Collector:
             errors=tuple(self._errors),
             candidates=self._candidates,
             excluded=self._excluded,
+            purged=self._purged,
         )
         self._clear()
         return collected

@@ -44,7 +44,8 @@ class FileTask:
 class FilePart:
     """A stretch of a file, ready to be written, and what it adds to the report.
 
-    `renders` are those captures that are renders of pages.
+    `renders` are those captures that are renders of pages, `purged` those
+    that access rules keep out.
     `pages` are the new pages of the batch, where their places were asked for.
     `late` are outlinks of documents of earlier parts; a part that has some is not staged.
     """
@@ -59,6 +60,7 @@ class FilePart:
     pages: tuple[PagePlace, ...] = ()
     late: "tuple[LateOutlinks, ...]" = ()
     renders: int = 0
+    purged: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,8 @@ class ImportReport:
     `documents` those new to the archive; `duplicates` the captures that
     could have made a document whose key was held already, and the
     revisits; `excluded` those left out but for their dates, and
-    `excluded_before` those that earlier imports left out of these files.
+    `excluded_before` those that earlier imports left out of these files;
+    `purged` those that access rules keep out altogether.
     `bytes` are as stored. `errors` lists the first of each kind in each file,
     `errors_total` counts all.
     """
@@ -47,6 +48,7 @@ class ImportReport:
     duplicates: int = 0
     excluded: int = 0
     excluded_before: int = 0
+    purged: int = 0
     bytes: int = 0
     errors: tuple[ReadError, ...] = ()
     errors_total: int = 0

@@ -19,7 +19,7 @@ class ImportTally:
         self.excluded_before = 0
         self._records: Counter[str] = Counter()
         self._captures = self._documents = self._candidates = self._excluded = 0
-        self._renders = 0
+        self._renders = self._purged = 0
         self._bytes = self._closed_bytes = 0
         self._files = 0
         self._bytes_total: int | None = 0
@@ -43,6 +43,7 @@ class ImportTally:
         self._records.update(part.records)
         self._captures += part.captures
         self._renders += part.renders
+        self._purged += part.purged
         self._documents += documents
         self._candidates += part.candidates
         self._excluded += part.excluded
@@ -89,6 +90,7 @@ class ImportTally:
             duplicates=self._duplicates,
             excluded=self._excluded,
             excluded_before=self.excluded_before,
+            purged=self._purged,
             bytes=self._bytes,
             errors=tuple(self.errors.kept),
             errors_total=self.errors.total,

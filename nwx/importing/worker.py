@@ -42,13 +42,18 @@ def work(
             def known(ids: Collection[str]) -> dict[str, int]:
                 return retry_unavailable(lambda: engine.known(ids), options.patience_seconds)
 
+            access = engine.access_index()
             outbox = Outbox(connection.send, engine.staging(), options.patience_seconds)
             while True:
                 task = connection.recv()
                 if isinstance(task, PipeRequest):
                     outbox.deliver()
                     continue
-                for message in import_file(task, options, known, guard, moved, memory, listed):
+                # Looked up for each file: a rule may have been made since the import began.
+                purges = retry_unavailable(access.rules, options.patience_seconds).purges
+                for message in import_file(
+                    task, options, known, guard, moved, memory, listed, purges
+                ):
                     outbox.add(task, message)
                 connection.send(PipeRequest.TASK)
     except NwxError as error:

@@ -27,6 +27,7 @@ from nwx.engine.elastic.inlinks.index import ElasticInlinkIndex
 from nwx.engine.elastic.inlinks.linked_search import LinkedSearches
 from nwx.engine.elastic.pages import count_hits, pages
 from nwx.engine.elastic.pictures.index import ElasticPictureIndex
+from nwx.engine.elastic.purge.purger import ElasticPurger
 from nwx.engine.elastic.quality.index import ElasticQualityIndex
 from nwx.engine.elastic.queue.outbox import ElasticOutbox
 from nwx.engine.elastic.queue.queue import ElasticCrawlQueue
@@ -310,6 +311,9 @@ class ElasticEngine(Engine):
 
     def outbox(self) -> ElasticOutbox:
         return self._outbox
+
+    def purger(self) -> ElasticPurger:
+        return ElasticPurger(self._server, self._schema, self._parallel)
 
     def stats(self) -> dict[IndexName, IndexStats]:
         return {

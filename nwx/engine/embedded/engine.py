@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from nwx.engine.embedded.inlinks.index import EmbeddedInlinkIndex
     from nwx.engine.embedded.inlinks.linked_documents import DocumentJoin
     from nwx.engine.embedded.inlinks.linked_search import LinkedSearch
+    from nwx.engine.embedded.purge.purger import EmbeddedPurger
 
 _APPEND_WAIT_SECONDS = 10.0
 
@@ -254,6 +255,12 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         """Return the import ledger, by collection and name."""
         with self._reading() as db:
             return reader.files(db)
+
+    def purger(self) -> "EmbeddedPurger":
+        from nwx.engine.embedded.purge.purger import EmbeddedPurger
+
+        self._check_writable()
+        return EmbeddedPurger(self._writing, self._parallel, self._separate)
 
     def inlink_index(self) -> "EmbeddedInlinkIndex":
         from nwx.engine.embedded.inlinks.index import EmbeddedInlinkIndex

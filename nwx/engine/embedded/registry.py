@@ -290,6 +290,29 @@ class Registry:
         add_rows(self._db, index, -deleted)
         return deleted
 
+    def remove_dates(self, dates: Sequence[DatesRow]) -> int:
+        """Remove pairs of timestamp and collection; return how many there were.
+
+        What has none left is removed whole.
+        """
+        numbers = find_nums(self._db, (row.id for row in dates))
+        codes = self._collections
+        pairs = [
+            (numbers[row.id], timestamp, codes[name])
+            for row in dates
+            for timestamp, name in row.seen
+            if row.id in numbers and name in codes
+        ]
+        removed = self._deleted(
+            "DELETE FROM seen WHERE num = ? AND timestamp = ? AND collection = ?", pairs
+        )
+        empty = self._deleted(
+            "DELETE FROM dates WHERE num = ?1 AND NOT EXISTS (SELECT 1 FROM seen WHERE num = ?1)",
+            [(num,) for num in numbers.values()],
+        )
+        add_rows(self._db, IndexName.DATES, -empty)
+        return removed
+
     def _delete_dates(self, ids: Collection[str]) -> int:
         nums = [(num,) for num in find_nums(self._db, map(id_bytes, ids)).values()]
         self._deleted("DELETE FROM seen WHERE num = ?", nums)

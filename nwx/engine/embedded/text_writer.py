@@ -98,6 +98,19 @@ class TextWriter:
             with tantivy_errors():
                 writer.wait_merging_threads()
 
+    def erase(self, work: Path) -> None:
+        """Take deleted documents out of the files; what was added must be committed.
+
+        `work` is a folder to work in.
+        """
+        # Imported here: hardly any archive is ever purged.
+        from nwx.engine.embedded.purge.segments import rewrite_segments
+
+        self.finish()
+        with tantivy_errors():
+            rewrite_segments(self._folder, work)
+        self._index = open_tantivy(schema(), self._folder)
+
     def drop(self) -> None:
         """Forget what was not committed."""
         self._writer = None

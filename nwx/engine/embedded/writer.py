@@ -142,6 +142,31 @@ class ArchiveWriter:
                 self._unindex(nums)
             return deleted
 
+    def remove_dates(self, dates: Sequence[Dates]) -> int:
+        """Remove dates, committed at once; return how many pairs there were."""
+        with self._working():
+            self.commit()
+            with self._savepoint():
+                removed = self._registry.remove_dates(dates_rows(dates))
+            self.commit()
+            return removed
+
+    def erase(self, wait_seconds: float) -> bool:
+        """Take what was deleted out of all files; return whether nothing of it is left."""
+        from nwx.engine.embedded.purge.sqlite_files import erase_deleted, erase_values
+
+        with self._working():
+            self.commit()
+            with self._savepoint():
+                erase_values(self.db)
+            self.commit()
+            self._registry = self._new_registry()
+            with self._storing():
+                self._texts.erase(self._folder.segments / "purge")
+                for made in (self._folder.columns, *self._folder.path.glob("joined-*.npz")):
+                    made.unlink(missing_ok=True)
+                return erase_deleted(self.db, wait_seconds)
+
     def commit(self) -> None:
         """Make all that was written visible to readers and safe on disk."""
         with self._working():

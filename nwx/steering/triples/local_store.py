@@ -31,6 +31,7 @@ from nwx.steering.triples.triple_store import (
 )
 
 _STORE, _LOCK, _READ = "store", "lock", "read-"
+_FRESH, _FORMER = "store.new", "store.old"
 _PUBLISH_SECONDS = 30.0
 _KEPT_COPIES = 2
 _LOOK_SECONDS = 0.1
@@ -91,6 +92,7 @@ class _LocalWriter(TripleWriter):
     def __init__(self, folder: Path, lock: int) -> None:
         self._folder, self._lock = folder, lock
         with _our_errors(folder):
+            _finish_exchange(folder)
             self._store: Store | None = Store(str(folder / _STORE))
         self._changed = not _copies(folder)
         self._guard = threading.RLock()
@@ -117,6 +119,28 @@ class _LocalWriter(TripleWriter):
                 if wanted != held:
                     self._publish_soon()
         return count
+
+    def erase(self, names: Sequence[NamedNode]) -> int:
+        """Remove graphs; return how many there were.
+
+        The store keeps texts that no triple has any more, so that what
+        stays is written to another one, which takes its place.
+        """
+        gone = set(names)
+        with self._guard, _our_errors(self._folder):
+            store = self._opened()
+            held = {name for name in gone if store.contains_named_graph(name)}
+            if held:
+                fresh = self._folder / _FRESH
+                shutil.rmtree(fresh, ignore_errors=True)
+                _copy(store, fresh, held)
+                self._store = store = None  # closes it
+                _exchange(self._folder)
+                self._store = Store(str(self._folder / _STORE))
+            self._publish()
+            for old in _copies(self._folder)[:-1]:
+                shutil.rmtree(old, ignore_errors=True)
+        return len(held)
 
     def close(self) -> None:
         """Make all that was written visible to readers."""
@@ -166,6 +190,28 @@ class _LocalWriter(TripleWriter):
             for old in copies[: -_KEPT_COPIES + 1 or None]:
                 shutil.rmtree(old, ignore_errors=True)
         self._changed = False
+
+
+def _copy(store: Store, folder: Path, without: set[NamedNode]) -> None:
+    """Write a store with all quads but those of some graphs."""
+    made = Store(str(folder))
+    made.bulk_extend(quad for quad in store if quad.graph_name not in without)
+    made.flush()
+
+
+def _exchange(folder: Path) -> None:
+    """Put the fresh store in the place of the one before."""
+    (folder / _STORE).rename(folder / _FORMER)
+    (folder / _FRESH).rename(folder / _STORE)
+    shutil.rmtree(folder / _FORMER)
+
+
+def _finish_exchange(folder: Path) -> None:
+    """Put right what an interrupted exchange left."""
+    if (folder / _FORMER).exists() and not (folder / _STORE).exists():
+        (folder / _FORMER).rename(folder / _STORE)
+    for left in (_FORMER, _FRESH):
+        shutil.rmtree(folder / left, ignore_errors=True)
 
 
 def _copies(folder: Path) -> list[Path]:

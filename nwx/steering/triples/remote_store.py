@@ -126,6 +126,12 @@ class _RemoteWriter(TripleWriter):
             self._endpoint.update(text)
         return sum(len(graph.triples) for graph in graphs)
 
+    def erase(self, names: Sequence[NamedNode]) -> int:
+        """Remove graphs; what its files hold of them is up to the server."""
+        held = self.held(names)
+        self.put([CaptureGraph(name, ()) for name in names])
+        return len(held)
+
     def close(self) -> None:
         """Do nothing: the server has stored all."""
 

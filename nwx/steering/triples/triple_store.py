@@ -65,6 +65,10 @@ class TripleWriter(ABC):
         """
 
     @abstractmethod
+    def erase(self, names: "Sequence[NamedNode]") -> int:
+        """Remove graphs, from the files of the store too; return how many there were."""
+
+    @abstractmethod
     def close(self) -> None:
         """Make all that was written visible to readers."""
 

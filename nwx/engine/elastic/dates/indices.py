@@ -194,6 +194,14 @@ class ElasticDatesIndices:
         for index in concrete:
             self._server.request("DELETE", f"/{quoted(index)}")
 
+    def made(self) -> list[str]:
+        """Return the names of the indices that the archive made, attached or not."""
+        return sorted(self._own_names())
+
+    def index_of(self, name: str) -> str:
+        """Return the index of a name that the archive made, the main one included."""
+        return self._main if name == MAIN_DATES else self._own(name)
+
     def append(self, name: str, dates: Sequence[Dates]) -> int:
         """Add dates to an index, which is made and attached where there is none."""
         if name == MAIN_DATES:

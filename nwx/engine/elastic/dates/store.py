@@ -1,6 +1,6 @@
 """Dates on the server: sets that only grow, however many write at once."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from nwx.engine.elastic.bulk import BulkAction, send
 from nwx.engine.elastic.pages import entries_by_id
@@ -15,6 +15,10 @@ ATTEMPTS = 20
 CHUNK = 1_000
 
 Pair = tuple[str, str]
+Change = Callable[
+    [Mapping[str, Dates], Mapping[str, Body]], Iterator[tuple[str, tuple[Dates, int]]]
+]
+"""Gives the new state of the entries that change, and by how many pairs it differs."""
 
 
 class DatesStore:
@@ -35,24 +39,29 @@ class DatesStore:
 
     def add(self, dates: Iterable[Dates]) -> int:
         """Add dates and return how many pairs of timestamp and collection were new."""
-        return sum(self._add_chunk(chunk) for chunk in _chunks(_merged(dates)))
+        return sum(self._changed(chunk, _changes) for chunk in _chunks(_merged(dates)))
 
-    def _add_chunk(self, wanted: dict[str, Dates]) -> int:
-        new = 0
+    def remove(self, dates: Iterable[Dates]) -> int:
+        """Remove pairs of timestamp and collection; return how many there were."""
+        return sum(self._changed(chunk, _removals) for chunk in _chunks(_merged(dates)))
+
+    def _changed(self, wanted: dict[str, Dates], change: Change) -> int:
+        """Change entries, again where another did meanwhile; return how many pairs that was."""
+        changed = 0
         for attempt in range(ATTEMPTS):
             if attempt:
                 pause(min(attempt, 4))
             known = entries_by_id(self._server, self._index, list(wanted), "key,seen")
-            changes = dict(_changes(wanted, known))
+            changes = dict(change(wanted, known))
             actions = [
-                _action(self._index, id, union, known.get(id)) for id, (union, _) in changes.items()
+                _action(self._index, id, state, known.get(id)) for id, (state, _) in changes.items()
             ]
             outcomes = zip(changes, send(self._server, actions), strict=True)
             done = {id for id, outcome in outcomes if outcome != "conflict"}
-            new += sum(changes[id][1] for id in done)
+            changed += sum(changes[id][1] for id in done)
             wanted = {id: wanted[id] for id in changes if id not in done}
             if not wanted:
-                return new
+                return changed
         raise EngineBusyError(
             f"others keep writing the dates of {len(wanted)} documents "
             f"at {self._server.address}; try again later"
@@ -85,7 +94,22 @@ def _changes(
             yield id, (Dates(dates.key, tuple(sorted(union))), len(union) - len(old))
 
 
+def _removals(
+    wanted: Mapping[str, Dates], known: Mapping[str, Body]
+) -> Iterator[tuple[str, tuple[Dates, int]]]:
+    """Give what is left, and how many pairs it has less, of the entries that change."""
+    for id, dates in wanted.items():
+        old = set(dates_from_entry(known[id]["_source"]).seen) if id in known else set()
+        left = old.difference(dates.seen)
+        if len(left) < len(old):
+            yield id, (Dates(dates.key, tuple(sorted(left))), len(old) - len(left))
+
+
 def _action(index: str, id: str, dates: Dates, known: Body | None) -> BulkAction:
+    """Return what writes the new state of an entry, or removes one without dates."""
+    if known is not None and not dates.seen:
+        seen = (("if_seq_no", known["_seq_no"]), ("if_primary_term", known["_primary_term"]))
+        return BulkAction(index, id, None, "delete", seen)
     entry = own_of_dates(dates_entry(dates))
     if known is None:
         return BulkAction(index, id, entry, operation="create")

@@ -183,6 +183,22 @@ class EmbeddedCrawlIndex(CrawlIndex):
                 if after is None:
                     break
 
+    def remove_documents(self, ids: Collection[str], urls: Collection[str]) -> int:
+        """Remove the scores of documents, and the links to these URLs or found on them first."""
+        if not self._path.exists():
+            return 0
+        with self._writing() as db:
+            return score_rows.remove_documents(db, ids, urls)
+
+    @contextmanager
+    def erasing(self) -> Iterator[sqlite3.Connection | None]:
+        """Give the connection outside of a transaction, None where there is no file."""
+        with self._guard, self._folder.our_errors(self._path):
+            if self._path.exists() and self._db is None:
+                self._folder.check(writing=True)
+                self._db = open_database(self._path, read_only=False)
+            yield self._db
+
     def close(self) -> None:
         """Let go of the database; what is asked later opens it again."""
         with self._guard:

@@ -284,3 +284,35 @@ def remove_analyses(db: sqlite3.Connection, crawl: str) -> int:
         drop_tables_of(db, code)
     db.execute("DELETE FROM analyses WHERE crawl = ?", (crawl,))
     return len(codes)
+
+
+def remove_documents(db: sqlite3.Connection, ids: Collection[str], urls: Collection[str]) -> int:
+    """Remove the scores of documents, and the links to these URLs or found on them first.
+
+    Returns how many entries there were.
+    """
+    keys = [(link_key(url, url_parts(url).host), url) for url in urls]
+    removed = 0
+    for code, _, _ in analyses(db):
+        documents = _deleted(
+            db, f"DELETE FROM scores_{code} WHERE document_id = ?", [(id,) for id in ids]
+        )
+        links = _deleted(db, f"DELETE FROM links_{code} WHERE key = ?", [(key,) for key, _ in keys])
+        links += _links_found_on(db, code, set(urls))
+        db.execute(
+            "UPDATE analyses SET documents = documents - ?, urls = urls - ? WHERE code = ?",
+            (documents, links, code),
+        )
+        removed += documents + links
+    return removed
+
+
+def _links_found_on(db: sqlite3.Connection, code: int, urls: Collection[str]) -> int:
+    """Remove the links whose best mention is on one of these URLs; looks at all of them."""
+    rows = db.execute(f"SELECT key, via FROM links_{code}")
+    keys = [(key,) for key, via in rows if via in urls]
+    return _deleted(db, f"DELETE FROM links_{code} WHERE key = ?", keys)
+
+
+def _deleted(db: sqlite3.Connection, command: str, values: Sequence[tuple[object, ...]]) -> int:
+    return db.executemany(command, values).rowcount if values else 0

@@ -152,6 +152,14 @@ class DatesWriter:
                     db.execute("ROLLBACK")
                 raise
 
+    def erase(self, wait_seconds: float) -> bool:
+        """Take what was deleted out of the file; return whether nothing of it is left."""
+        # Imported here: hardly any archive is ever purged.
+        from nwx.engine.embedded.purge.sqlite_files import erase_deleted
+
+        with locked(self._folder, wait_seconds), self._folder.our_errors():
+            return erase_deleted(self._connected(), wait_seconds)
+
     def _connected(self) -> sqlite3.Connection:
         self._folder.check(writing=True)
         if self._db is None or self._path != self._folder.database:

@@ -18,6 +18,8 @@ from nwx.engine.embedded.dates.folder import (
     named_errors,
 )
 from nwx.engine.embedded.folder import Folder
+from nwx.engine.embedded.registry import Registry
+from nwx.engine.embedded.stage.rows import dates_rows
 from nwx.engine.entries import IndexEntry, dates_from_entry
 from nwx.errors import EngineError, UsageError
 from nwx.model import MAIN_DATES, Dates, IndexName, NamedDates
@@ -129,6 +131,24 @@ class EmbeddedDatesIndices:
         if name not in self._writers:
             self._writers[name] = DatesWriter(dates_folder(path))
         return self._writers[name].append(dates)
+
+    def made(self) -> list[str]:
+        """Return the names of the indices that the archive made, attached or not."""
+        return sorted(self._own_names())
+
+    def remove(self, name: str, dates: Sequence[Dates]) -> int:
+        """Remove dates from an index that the archive made; return how many pairs there were."""
+        with self._own_writer(name).transaction() as db:
+            return Registry(db).remove_dates(dates_rows(dates))
+
+    def erase(self, name: str, wait_seconds: float) -> bool:
+        """Take what was deleted out of an index that the archive made."""
+        return self._own_writer(name).erase(wait_seconds)
+
+    def _own_writer(self, name: str) -> DatesWriter:
+        if name not in self._writers:
+            self._writers[name] = DatesWriter(dates_folder(self._path(name, {})))
+        return self._writers[name]
 
     def scan(self, place: str) -> Iterator[Dates]:
         """Stream the dates of one index, as `Engine.scan_dates` does."""

@@ -92,6 +92,15 @@ class QualityDatabase:
                 db.execute("BEGIN")
                 yield db if self._format(db) else None
 
+    @contextmanager
+    def erasing(self) -> Iterator[sqlite3.Connection | None]:
+        """Give the connection outside of a transaction, None where there is no file."""
+        with self._guard, self._folder.our_errors(self.path):
+            if self.path.exists() and self._db is None:
+                self._folder.check(writing=True)
+                self._db = self._connect()
+            yield self._db
+
     def stored_bytes(self) -> int:
         """Return the size of the file and its journal."""
         return sum(file.stat().st_size for file in self._folder.path.glob(f"{_FILE}*"))

@@ -1,7 +1,9 @@
 """The index quality of an archive in a folder."""
 
+import sqlite3
 import threading
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager
 
 from cachetools import LRUCache
 
@@ -116,6 +118,10 @@ class EmbeddedQualityIndex(QualityIndex):
         with self._database.reading() as db:
             if db is not None:
                 yield from rows.all_entries(db)
+
+    def erasing(self) -> AbstractContextManager[sqlite3.Connection | None]:
+        """Give the connection outside of a transaction, None where there is no file."""
+        return self._database.erasing()
 
     def close(self) -> None:
         """Let go of the file; what is asked later opens it again."""

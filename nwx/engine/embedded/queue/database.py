@@ -105,6 +105,14 @@ class QueueDatabase:
             db.execute("PRAGMA query_only = 1")
             yield db if _format(db, self.path) else None
 
+    @contextmanager
+    def erasing(self) -> Iterator[sqlite3.Connection | None]:
+        """Give the connection outside of a transaction, None where there is no file."""
+        with self._guard, self._folder.our_errors(self.path):
+            if self.path.exists() and self._db is None:
+                self._db = _connect(self.path)
+            yield self._db
+
     def stored_bytes(self) -> int:
         """Return the size of the file and its journal."""
         journal = self.path.with_name(f"{self.path.name}-wal")

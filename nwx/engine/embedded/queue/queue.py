@@ -2,7 +2,8 @@
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from nwx.engine.embedded.queue.checks import queue_problems
@@ -75,6 +76,20 @@ class EmbeddedCrawlQueue(CrawlQueue):
             new = ended(known, by_id, end)
             write_entries(db, known, new)
         return len(new)
+
+    def forget_pages(self, urls: Collection[str]) -> int:
+        """Forget which URLs were found on these pages; return how many."""
+        if not self._database.path.exists():
+            return 0
+        with self._database.writing() as db:
+            rows = db.execute("SELECT num, via FROM urls WHERE via != ''")
+            found = [(num,) for num, via in rows if via in urls]
+            db.executemany("UPDATE urls SET via = '' WHERE num = ?", found)
+        return len(found)
+
+    def erasing(self) -> AbstractContextManager[sqlite3.Connection | None]:
+        """Give the connection outside of a transaction, None where there is no file."""
+        return self._database.erasing()
 
     def counts(self, crawl: str = "") -> QueueCounts:
         with self._database.reading() as db:

@@ -21,7 +21,7 @@ from nwx.engine.embedded.documents.tantivy_index import documents_by_num, entry_
 from nwx.engine.entries import IndexEntry
 
 _HEAP_BYTES = 40_000_000
-_META, _MANAGED = "meta.json", ".managed.json"
+META, _MANAGED = "meta.json", ".managed.json"
 
 
 class SegmentMaker:
@@ -54,29 +54,38 @@ def segment_entries(folder: Path, nums: Collection[int]) -> Iterator[tuple[int, 
         yield num, entry_of(document)
 
 
-def adopt_segments(index: Path, folders: Iterable[Path]) -> int:
+def adopt_segments(index: Path, folders: Iterable[Path], instead_of: Collection[str] = ()) -> int:
     """Add the segments of these folders to an index; return how many it has then.
+
+    They take the place of those of the ids `instead_of`, whose files stay.
 
     No writer of tantivy may be open, and the index has to be opened anew
     afterwards. Whoever reads sees all of the segments or none.
     """
     folders = list(folders)
-    meta, managed = _read(index / _META), _read(index / _MANAGED)
+    meta, managed = read_meta(index), _read(index / _MANAGED)
+    meta["segments"] = [one for one in meta["segments"] if one["segment_id"] not in instead_of]
     files = [file for folder in folders for file in folder.iterdir() if _is_of_segment(file)]
     _replace(index / _MANAGED, [*managed, *(file.name for file in files)])
     for folder in folders:
-        meta["segments"] += _read(folder / _META)["segments"]
+        meta["segments"] += read_meta(folder)["segments"]
     for file in files:
         file.rename(index / file.name)
     _sync(index)
-    _replace(index / _META, meta)
+    _replace(index / META, meta)
     for folder in folders:
         shutil.rmtree(folder)
     return len(meta["segments"])
 
 
+def read_meta(index: Path) -> dict[str, Any]:
+    """Return what tantivy notes of an index: its segments, and more."""
+    found: dict[str, Any] = _read(index / META)
+    return found
+
+
 def _is_of_segment(file: Path) -> bool:
-    return file.name != _META and not file.name.startswith(".")
+    return file.name != META and not file.name.startswith(".")
 
 
 def _read(file: Path) -> Any:

@@ -1,0 +1,1 @@
+"""Entries taken out of the files of a folder for good."""

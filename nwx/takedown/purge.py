@@ -1,0 +1,195 @@
+"""Purging: what a rule is about leaves all indices of an archive, and their files.
+
+Captures are deleted last, as all else is found by them: a purge that is
+killed is finished by doing it again.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.engine.access.rules import AccessRule
+from nwx.engine.base import Engine
+from nwx.keys import capture_key, document_id, document_key
+from nwx.links.build import OpenEngine
+from nwx.model import MAIN_DATES, Capture, Dates, IndexName, NamedDates
+from nwx.settings import Settings
+from nwx.takedown.builds import rebuild
+from nwx.takedown.documents import PurgedDocuments
+from nwx.takedown.page_graphs import page_of, remove_graphs
+from nwx.takedown.record_places import RecordPlace, keep_places, kept_places, place_of
+from nwx.takedown.scope_captures import ScopeCaptures
+
+_AT_ONCE = 500
+_DATES_AT_ONCE = 5_000
+ERASE_SECONDS = 90.0
+"""How long others are waited for who read the files, and a server for what it keeps for a while."""
+
+
+@dataclass(slots=True)
+class PurgeReport:
+    """What a purge did.
+
+    `documents` are gone; those `moved` have another capture as their own,
+    as their text is that of other captures too. `rebuilt` are the indices
+    that were built anew. `records` hold the captures still, in the archive
+    files, those of earlier purges of the rule included. `left` are files or
+    indices of the archive whose deleted entries could not be erased yet,
+    and `elsewhere` dates indices of other archives that have dates of these
+    captures.
+    """
+
+    captures: int = 0
+    documents: int = 0
+    moved: int = 0
+    dates: int = 0
+    scores: int = 0
+    checks: int = 0
+    graphs: int = 0
+    rebuilt: tuple[str, ...] = ()
+    records: tuple[RecordPlace, ...] = ()
+    left: tuple[str, ...] = ()
+    elsewhere: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class _Found:
+    """What was met of the captures: to be removed from indices that are looked through once."""
+
+    documents: set[str] = field(default_factory=set)
+    urls: set[str] = field(default_factory=set)
+    pages: list[tuple[str, str]] = field(default_factory=list)
+    places: list[RecordPlace] = field(default_factory=list)
+
+
+class Purge:
+    """One purge of what a stored rule is about."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        settings: Settings,
+        open_engine: OpenEngine,
+        rule: AccessRule,
+        progress: ShowProgress = no_progress,
+        erase_seconds: float = ERASE_SECONDS,
+    ) -> None:
+        self._engine, self._settings, self._rule = engine, settings, rule
+        self._open_engine, self._progress = open_engine, progress
+        self._erase_seconds = erase_seconds
+        self._scope = ScopeCaptures(engine, rule)
+        self._documents = PurgedDocuments(engine, self._scope)
+        self._purger = engine.purger()
+        self._found = _Found()
+        self._report = PurgeReport()
+
+    def run(self) -> PurgeReport:
+        """Purge, and return what was done. Raises EngineBusyError where another process writes."""
+        began, access, report = time.monotonic(), self._engine.access_index(), self._report
+        self._engine.create()
+        self._documents.restore()
+        self._remove_dates()
+        for captures in _chunks(self._scope.captures()):
+            self._take(captures)
+        self._remove_scores()
+        keep_places(access, self._rule.id, self._found.places)
+        self._remove_captures()
+        self._engine.refresh()
+        report.rebuilt = tuple(rebuild(self._engine, self._open_engine, self._progress))
+        self._show("erasing")
+        report.left = self._purger.erase(self._erase_seconds)
+        report.records = tuple(kept_places(access, self._rule.id))
+        report.seconds = time.monotonic() - began
+        return report
+
+    def _show(self, step: str) -> None:
+        self._progress(WorkProgress(step, self._report.captures, 0))
+
+    def _remove_dates(self) -> None:
+        """Remove the dates that are known to be of the scope without a look at captures."""
+        elsewhere = []
+        for index in self._engine.dates_indices():
+            if index.name != MAIN_DATES and not self._is_own(index):
+                if next(self._dates_of(index.name), None):
+                    elsewhere.append(index.address)
+                continue
+            for dates in _chunks(self._dates_of(index.name), _DATES_AT_ONCE):
+                self._report.dates += self._purger.remove_dates(index.name, dates)
+                self._found.documents.update(document_id(one.key) for one in dates)
+        self._take_documents(list(self._found.documents))
+        self._report.elsewhere = tuple(elsewhere)
+
+    def _is_own(self, index: NamedDates) -> bool:
+        return index.name in self._purger.own_dates()
+
+    def _dates_of(self, name: str) -> Iterator[Dates]:
+        return self._scope.dates(name)
+
+    def _take(self, captures: list[Capture]) -> None:
+        """Take captures from all that is found by them."""
+        self._report.captures += len(captures)
+        self._show("purging")
+        ids = {one.document_id for one in captures if one.document_id}
+        own = {document_id(capture_key(one)) for one in captures if one.document_id}
+        self._take_documents([*ids, *own])
+        self._remove_dates_of(captures)
+        places = [place_of(one) for one in captures]
+        self._found.places += places
+        self._found.documents |= ids | own
+        self._found.pages += filter(None, map(page_of, captures))
+        self._found.urls |= self._gone_urls(captures)
+        checked = [f"{one.collection}/{one.file}@{one.offset}" for one in places]
+        self._report.checks += self._engine.quality_index().remove(checked)
+
+    def _take_documents(self, ids: list[str]) -> None:
+        for start in range(0, len(ids), _AT_ONCE):
+            counts = self._documents.take(ids[start : start + _AT_ONCE])
+            self._report.documents += counts.removed
+            self._report.moved += counts.moved
+
+    def _remove_dates_of(self, captures: list[Capture]) -> None:
+        """Remove the dates of captures that no other capture of the same document has."""
+        seen: dict[str, set[tuple[str, str]]] = {}
+        for one in captures:
+            if one.document_id:
+                key = document_key(one.url, one.digest)
+                seen.setdefault(key, set()).add((one.timestamp, one.collection))
+        for one in self._staying(captures):
+            seen.get(document_key(one.url, one.digest), set()).discard(
+                (one.timestamp, one.collection)
+            )
+        dates = [Dates(key, tuple(sorted(pairs))) for key, pairs in seen.items() if pairs]
+        for name in (MAIN_DATES, *self._purger.own_dates()):
+            self._report.dates += self._purger.remove_dates(name, dates)
+
+    def _staying(self, captures: list[Capture]) -> Iterator[Capture]:
+        """Yield the captures of the same urlkeys that stay."""
+        if not self._scope.has_whole_documents:
+            for urlkey in dict.fromkeys(one.urlkey for one in captures):
+                yield from (one for one in self._engine.captures(urlkey) if not self._scope.has(one))
+
+    def _gone_urls(self, captures: list[Capture]) -> set[str]:
+        staying = {one.url for one in self._staying(captures)}
+        return {one.url for one in captures} - staying
+
+    def _remove_scores(self) -> None:
+        found, report = self._found, self._report
+        if not found.places and not found.documents:
+            return
+        report.scores = self._purger.remove_scores(found.documents, found.urls)
+        self._purger.forget_pages(found.urls)
+        report.graphs = remove_graphs(self._engine, self._settings, found.pages)
+
+    def _remove_captures(self) -> None:
+        places = self._found.places
+        ids = [f"{one.collection}/{one.file}@{one.offset}" for one in places]
+        for start in range(0, len(ids), _AT_ONCE):
+            self._engine.delete(IndexName.CAPTURES, ids[start : start + _AT_ONCE])
+
+
+def _chunks[T](items: Iterator[T], size: int = _AT_ONCE) -> Iterator[list[T]]:
+    while chunk := list(islice(items, size)):
+        yield chunk
