@@ -22,6 +22,7 @@ GROUPS = {
         "check": "Check that the indices agree with each other and with the import ledger.",
         "dump": "Write an index as JSON lines, ordered by id.",
         "export": "Write captures, or links, to files for other programs.",
+        "takedown": "Exclude captures at once, and purge them from all indices.",
         "wacz": "Pack a selection of captures into a WACZ file.",
         "access": "Keep the access rules: which captures may be shown, to whom and from when.",
     },

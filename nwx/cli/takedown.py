@@ -1,8 +1,8 @@
 """nwx takedown"""
 
-import getpass
-from dataclasses import asdict
-from typing import TYPE_CHECKING
+from dataclasses import asdict, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,7 +12,9 @@ from nwx.settings import Settings
 
 if TYPE_CHECKING:
     from nwx.engine.access.rules import AccessRule
+    from nwx.engine.base import Engine
     from nwx.takedown.purge import PurgeReport
+    from nwx.takedown.record_places import RecordPlace
 
 _RECORDS_SHOWN = 20
 
@@ -41,8 +43,8 @@ def command(
 ) -> int:
     """Take captures out of an archive.
 
-    TARGET is a URL, a beginning of URLs that ends in *, a host or domain, a
-    digest (sha1:…) or the name of an archive file. An access rule excludes
+    Name a URL, a beginning of URLs with * behind it, a domain as *.HOST, a
+    digest (sha1:…), or an archive file of the archive. An access rule excludes
     the captures at once: nobody but curators and administrators finds them.
     `nwx access remove` takes the rule back.
 
@@ -55,25 +57,93 @@ def command(
     """
     # Imported here: whoever asks for help need not wait for it.
     from nwx.engine.open import open_engine
-    from nwx.takedown.rules import takedown_rule, takedown_scope
+    from nwx.takedown.targets import takedown_rule, takedown_scope
 
     with open_engine(settings) as engine:
-        scope = takedown_scope(engine, target, collection, date_from, date_to)
-        rule = takedown_rule(engine, scope, reason, getpass.getuser(), purged=purge)
+        scope = replace(
+            takedown_scope(engine, target),
+            collection=collection,
+            date_from=date_from,
+            date_to=_end(date_to),
+        )
+        rule = takedown_rule(engine, scope, reason, purged=purge)
         report = _purged(settings, engine, rule, quiet=quiet or as_json) if purge else None
     if as_json:
-        print_json({"rule": _rule_json(rule), "purge": asdict(report) if report else None})
-    else:
-        _print(rule, report, quiet=quiet)
+        print_json(_as_json(rule, report))
+    elif not quiet:
+        click.echo(_words(rule, report))
+    if report and not quiet:
+        _warn(report)
     return 1 if report and report.left else 0
 
 
-def _purged(settings, engine, rule, *, quiet):
-    from functools import partial
+def _end(date: str) -> str:
+    """Return the last second of a date as people write them."""
+    from nwx.query.dates import date_span
 
+    return date_span(date)[1] if date else ""
+
+
+def _purged(
+    settings: Settings, engine: "Engine", rule: "AccessRule", *, quiet: bool
+) -> "PurgeReport":
     from nwx.engine.open import open_engine
     from nwx.takedown.purge import Purge
 
     opening = partial(open_engine, settings, read_only=True)
     with progress_bar(quiet=quiet) as progress:
         return Purge(engine, settings, opening, rule, progress).run()
+
+
+def _as_json(rule: "AccessRule", report: "PurgeReport | None") -> dict[str, Any]:
+    from nwx.engine.access.entries import rule_entry
+
+    return {"rule": rule_entry(rule), "purge": asdict(report) if report else None}
+
+
+def _words(rule: "AccessRule", report: "PurgeReport | None") -> str:
+    lines = [f"rule {rule.id}: the captures of {clean(rule.scope.url)} are excluded"]
+    if report is None:
+        return f"{lines[0]}; `nwx access remove {rule.id}` takes it back"
+    removed = (
+        (report.captures, "capture"),
+        (report.documents, "document"),
+        (report.dates, "date"),
+        (report.scores, "score of crawls"),
+        (report.checks, "playback check"),
+        (report.graphs, "graph of triples"),
+    )
+    words = [counted(number, noun) for number, noun in removed if number]
+    lines.append(f"purged: {', '.join(words) or 'nothing (more)'} in {report.seconds:.1f} s")
+    if report.moved:
+        moved = counted(report.moved, "document")
+        lines.append(f"{moved} kept: the same text was captured elsewhere, and is shown from there")
+    if report.rebuilt:
+        lines.append(f"built anew: {', '.join(report.rebuilt)}")
+    if report.records:
+        lines.append(f"{counted(len(report.records), 'record')} of archive files hold it still:")
+        lines += [f"  {_place(one)}" for one in report.records[:_RECORDS_SHOWN]]
+        if (more := len(report.records) - _RECORDS_SHOWN) > 0:
+            lines.append(f"  … and {more:,} more; --json lists them")
+    return "\n".join(lines)
+
+
+def _place(record: "RecordPlace") -> str:
+    length = "" if record.length is None else f", {record.length:,} bytes"
+    where = f"{record.collection}/{record.file} at {record.offset:,}"
+    return clean(f"{where} ({record.record_type}{length})")
+
+
+def _warn(report: "PurgeReport") -> None:
+    if report.left:
+        click.echo(
+            f"nwx: deleted entries could not be erased from {', '.join(report.left)},"
+            " which others read or write; run the same command again",
+            err=True,
+        )
+    for address in report.elsewhere:
+        click.echo(
+            f"nwx: the dates index {clean(address)} is another archive's and has dates of these"
+            " captures; purge them there",
+            err=True,
+        )

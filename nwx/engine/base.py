@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from nwx.engine.access.access_index import AccessIndex
+from nwx.engine.access.purger import Purger
 from nwx.engine.capture_index import CaptureIndex
 from nwx.engine.crawls.crawl_index import CrawlIndex
 from nwx.engine.dates_index import DatesIndex
@@ -15,7 +16,6 @@ from nwx.engine.facet_store import FacetStore
 from nwx.engine.inlinks.inlink_index import InlinkIndex
 from nwx.engine.ledger import Ledger
 from nwx.engine.pictures.picture_index import PictureIndex
-from nwx.engine.purger import Purger
 from nwx.engine.quality.quality_index import QualityIndex
 from nwx.engine.queue.crawl_queue import CrawlQueue, UpdateOutbox
 from nwx.errors import UsageError

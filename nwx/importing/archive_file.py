@@ -44,8 +44,9 @@ def import_file(
 
     `moved` is told the bytes read, at every record. `memory` is shared by
     the files that one worker reads. Captures that are `listed` leave their
-    date only, those that were `purged` nothing. All errors of a file are counted in its ledger entry, but for
-    a conflict, as the entry is that of another file.
+    date only, those that were `purged` nothing. All errors of a file are
+    counted in its ledger entry, but for a conflict, as the entry is that of
+    another file.
     """
     source, entry = task.source, task.entry
     if entry and entry.counts.get(UNREADABLE):

@@ -104,8 +104,9 @@ class Collector:
 
     Asks the engine which documents it holds and extracts only the others,
     or all where nothing is to be deduplicated. Of a capture that is
-    `listed` only the date is kept, of one that was `purged` nothing. `without_text` maps offsets of records
-    that are not to be extracted to the reason in words.
+    `listed` only the date is kept, of one that was `purged` nothing.
+    `without_text` maps offsets of records that are not to be extracted to the
+    reason in words.
     """
 
     def __init__(

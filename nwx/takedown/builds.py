@@ -43,9 +43,7 @@ def _facet_options(store: BlobStore) -> FacetBuildOptions:
         return FacetBuildOptions(anew=True)
     known = before.notes
     sites = Sites(known.sites) if known.sites else None
-    return FacetBuildOptions(
-        known.min_captures, sites, anew=True, combinations=bool(known.cube)
-    )
+    return FacetBuildOptions(known.min_captures, sites, anew=True, combinations=bool(known.cube))
 
 
 def _remove_unfinished(store: BlobStore, work: str) -> None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import TypeVar
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.engine.access.rules import AccessRule
@@ -19,8 +20,10 @@ from nwx.settings import Settings
 from nwx.takedown.builds import rebuild
 from nwx.takedown.documents import PurgedDocuments
 from nwx.takedown.page_graphs import page_of, remove_graphs
-from nwx.takedown.record_places import RecordPlace, keep_places, kept_places, place_of
+from nwx.takedown.record_places import RecordPlace, keep_places, kept_places, record_place
 from nwx.takedown.scope_captures import ScopeCaptures
+
+_T = TypeVar("_T")
 
 _AT_ONCE = 500
 _DATES_AT_ONCE = 5_000
@@ -136,7 +139,7 @@ class Purge:
         own = {document_id(capture_key(one)) for one in captures if one.document_id}
         self._take_documents([*ids, *own])
         self._remove_dates_of(captures)
-        places = [place_of(one) for one in captures]
+        places = [record_place(one) for one in captures]
         self._found.places += places
         self._found.documents |= ids | own
         self._found.pages += filter(None, map(page_of, captures))
@@ -169,7 +172,9 @@ class Purge:
         """Yield the captures of the same urlkeys that stay."""
         if not self._scope.has_whole_documents:
             for urlkey in dict.fromkeys(one.urlkey for one in captures):
-                yield from (one for one in self._engine.captures(urlkey) if not self._scope.has(one))
+                yield from (
+                    one for one in self._engine.captures(urlkey) if not self._scope.has(one)
+                )
 
     def _gone_urls(self, captures: list[Capture]) -> set[str]:
         staying = {one.url for one in self._staying(captures)}
@@ -190,6 +195,6 @@ class Purge:
             self._engine.delete(IndexName.CAPTURES, ids[start : start + _AT_ONCE])
 
 
-def _chunks[T](items: Iterator[T], size: int = _AT_ONCE) -> Iterator[list[T]]:
+def _chunks(items: Iterator[_T], size: int = _AT_ONCE) -> Iterator[list[_T]]:
     while chunk := list(islice(items, size)):
         yield chunk

@@ -22,7 +22,7 @@ class RecordPlace:
     record_type: str
 
 
-def place_of(capture: Capture) -> RecordPlace:
+def record_place(capture: Capture) -> RecordPlace:
     """Return where the record of a capture lies."""
     return RecordPlace(
         capture.collection,

@@ -1,9 +1,10 @@
 """The captures, dates and documents that an access rule is about."""
 
 from collections.abc import Iterator
+
 from nwx.engine.access.dated_keys import purged_seen
 from nwx.engine.access.decisions import AccessRules
-from nwx.engine.access.matches import rule_spans
+from nwx.engine.access.matches import reached_keys
 from nwx.engine.access.rules import AccessRule, Scope
 from nwx.engine.access.subjects import SUBJECT_STARTS
 from nwx.engine.base import Engine
@@ -43,7 +44,7 @@ class ScopeCaptures:
             yield from self._engine.captures(start, end)
 
     def _spans(self) -> Iterator[tuple[str, str]]:
-        keys, starts = rule_spans(self._scope)
+        keys, starts = reached_keys(self._scope)
         for key in keys:
             yield key, f"{key}\0"
             bodies = f"{key.partition('?')[0]}?"

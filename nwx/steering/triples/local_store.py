@@ -134,7 +134,8 @@ class _LocalWriter(TripleWriter):
                 fresh = self._folder / _FRESH
                 shutil.rmtree(fresh, ignore_errors=True)
                 _copy(store, fresh, held)
-                self._store = store = None  # closes it
+                self._store = None
+                del store  # closes it
                 _exchange(self._folder)
                 self._store = Store(str(self._folder / _STORE))
             self._publish()

@@ -34,6 +34,9 @@ class EngineUnderTest(Protocol):
     def empty_queue(self, engine: Engine) -> None:
         """Forget all URLs, hosts and updates of the queue of an open archive."""
 
+    def stored_files(self, engine: Engine) -> Iterator[Path]:
+        """Give all files of an open archive but those of the index access."""
+
     def make_newer(self, engine: Engine) -> None:
         """Turn a closed archive into one of a version to come."""
 

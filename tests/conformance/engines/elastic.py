@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -84,3 +85,21 @@ def make_older(engine: Engine) -> None:
     ]
     server.request("POST", "/_aliases", {"actions": actions})
     server.close()
+
+
+def stored_files(engine: Engine) -> Iterator[Path]:
+    """Give all files of an open archive but those of the index access."""
+    server, prefix = _server(engine)
+    indices = server.request("GET", f"/{quoted(f'{prefix}-*')}/_settings/index.uuid")
+    (node,) = server.request("GET", "/_nodes/settings")["nodes"].values()
+    server.close()
+    for name, found in indices.items():
+        if not name.startswith(f"{prefix}-access"):
+            uuid_of_index = found["settings"]["index"]["uuid"]
+            for folder in _data_folders(node):
+                yield from (folder / "indices" / uuid_of_index).rglob("*.*")
+
+
+def _data_folders(node: Any) -> list[Path]:
+    given = node["settings"]["path"]["data"]
+    return [Path(one) for one in ([given] if isinstance(given, str) else given)]

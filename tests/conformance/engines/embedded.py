@@ -56,3 +56,10 @@ def make_newer(engine: Engine) -> None:
 def _change_manifest(folder: Path, **changes: Any) -> None:
     manifest = folder / "nwx.json"
     manifest.write_text(json.dumps(json.loads(manifest.read_text()) | changes))
+
+
+def stored_files(engine: Engine) -> Iterator[Path]:
+    """Give all files of an open archive but those of the index access."""
+    for path in Path(engine.address).rglob("*"):
+        if path.is_file() and not path.name.startswith("access.db"):
+            yield path

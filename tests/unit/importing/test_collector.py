@@ -5,7 +5,7 @@ from collections.abc import Collection
 from contextlib import nullcontext
 from pathlib import Path
 
-from nwx.importing.collector import Collector, Memory
+from nwx.importing.collector import Collector, Fate, Memory
 from nwx.importing.options import ImportOptions
 from nwx.warc.reader import ArchiveReader, CaptureRecord
 from nwx.warc.sources import ArchiveSource
@@ -39,7 +39,8 @@ def test_the_lists_are_looked_up_once_for_each_capture(tmp_path: Path) -> None:
     )
     reader = ArchiveReader(source, "web", keep=collector.wants)
     added = [collector.add(item) for item in reader if isinstance(item, CaptureRecord)]
-    assert added == [not page.url.startswith(LISTED) for page in PAGES]
+    fates = [Fate.EXCLUDED if page.url.startswith(LISTED) else Fate.STORED for page in PAGES]
+    assert added == fates
     assert asked == {(page.url, page.timestamp): 1 for page in PAGES}
     found = collector.take()
     assert found.excluded == 2

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
+from nwx.engine.access.purger import Purger
 from nwx.engine.elastic.bulk import BulkAction, send
 from nwx.engine.elastic.dates.indices import ElasticDatesIndices
 from nwx.engine.elastic.dates.store import DatesStore
@@ -9,7 +10,6 @@ from nwx.engine.elastic.pages import pages
 from nwx.engine.elastic.purge.segments import erase_deleted
 from nwx.engine.elastic.schema import Schema
 from nwx.engine.elastic.server import Body, Server, quoted
-from nwx.engine.purger import Purger
 from nwx.model import Dates, IndexName
 
 _TERMS = 10_000

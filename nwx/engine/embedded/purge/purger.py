@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 
+from nwx.engine.access.purger import Purger
 from nwx.engine.embedded.dates.indices import EmbeddedDatesIndices
 from nwx.engine.embedded.purge.sqlite_files import Opening, erased
 from nwx.engine.embedded.separate_indices import SeparateIndices
 from nwx.engine.embedded.writer import ArchiveWriter
-from nwx.engine.purger import Purger
 from nwx.model import MAIN_DATES, Dates
 
 

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from nwx.engine.embedded.database import DOCUMENT_FACETS, add_rows
+from nwx.engine.embedded.database import DOCUMENT_FACETS
 from nwx.errors import EngineBusyError
 
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
@@ -45,14 +45,13 @@ def erased(opening: Opening, wait_seconds: float) -> bool:
 def erase_values(db: sqlite3.Connection) -> None:
     """Overwrite the values of facets that no document has any more, such as its host.
 
-    Their codes are kept, as no code is given twice.
+    Their codes are kept, as no code is given twice; readers look at none of
+    these.
     """
     for facet in DOCUMENT_FACETS:
         # No host, type or language has a `#` in front.
-        changed = db.execute(
+        db.execute(
             "UPDATE facet_values SET value = '#' || code WHERE field = ?1 AND substr(value, 1, 1)"
             f" != '#' AND code NOT IN (SELECT {facet} FROM documents)",
             (facet,),
-        ).rowcount
-        if changed:
-            add_rows(db, "deletions", 1)
+        )

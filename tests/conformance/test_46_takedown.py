@@ -1,0 +1,241 @@
+"""Purging: what was captured of a page leaves all indices and their files."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nwx.bulk.progress import no_progress
+from nwx.cdx.inputs import CdxSource
+from nwx.cdxserver.loaded_lines import load_lines
+from nwx.dedup.added_dates import DatesLists, add_dates
+from nwx.engine.access.purger import Purger
+from nwx.engine.access.rules import AccessRule, Scope
+from nwx.engine.base import Engine
+from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore
+from nwx.engine.quality.quality_index import Fault
+from nwx.engine.queue.crawl_queue import UrlUpdate
+from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
+from nwx.keys import capture_id
+from nwx.links.archive_links import ArchiveLinks
+from nwx.links.build import InlinkBuildOptions, invert_links
+from nwx.model import Batch, Document, IndexName, Link
+from nwx.query.tree import Term
+from nwx.takedown.purge import Purge, PurgeReport
+from nwx.takedown.targets import takedown_rule, takedown_scope
+from tests.conformance.archive import also, batch, capture, page, settings_of
+from tests.conformance.asking import ask
+from tests.conformance.engines import ENGINES, Opener
+from tests.conformance.test_21_facets import cache
+from tests.conformance.test_37_quality import FULL
+
+__all__ = ["cache"]
+
+PHRASE = "qzxk7w3vphrase9j2fplanted"
+URL = f"http://{PHRASE}.example.com/{PHRASE}"
+OTHER = "http://example.org/other"
+
+
+def planted() -> Document:
+    return page(
+        URL,
+        "2010",
+        f"a text with {PHRASE} in it",
+        title=PHRASE,
+        headings=(PHRASE,),
+        links=(Link(OTHER, f"anchor {PHRASE}"), Link(f"{URL}/image", "", "img")),
+    )
+
+
+def other(n: int) -> Document:
+    links = (Link("http://example.org/1", "one"),)
+    return page(f"http://example.org/{n}", "2011", f"other text {n}", links=links)
+
+
+def purge(engine: Engine, reopen: Opener, target: str, seconds: float = 0.0) -> PurgeReport:
+    scope = takedown_scope(engine, target)
+    rule = takedown_rule(engine, scope, "a court's order", purged=True)
+    return run(engine, reopen, rule, seconds)
+
+
+def run(engine: Engine, reopen: Opener, rule: AccessRule, seconds: float = 0.0) -> PurgeReport:
+    report = Purge(engine, settings_of(engine), reopen, rule, no_progress, seconds).run()
+    engine.refresh()
+    return report
+
+
+def holding(kind: str, engine: Engine) -> set[str]:
+    """Return the names of the files that hold the planted phrase."""
+    found = set()
+    for path in ENGINES[kind].stored_files(engine):
+        data = path.read_bytes()
+        if PHRASE.encode() in data or PHRASE.encode("utf-16-le") in data:
+            found.add(path.name)
+    return found
+
+
+def fill(engine: Engine, reopen: Opener) -> None:
+    """Plant a page in all that an archive holds, and what is built of it."""
+    shown = planted()
+    engine.write(batch([shown, *map(other, range(60))], [also(shown, "2012 second")]))
+    engine.append_dates([also(shown, "2013")], "further")
+    engine.refresh()
+    id = capture_id("web", "a.warc.gz", shown.capture.source_file_offset)
+    faults = (Fault("missing", URL, 404), Fault("console", detail=PHRASE))
+    engine.quality_index().put([replace(FULL, id=id, url=URL, faults=faults)])
+    links = (LinkScore(f"http://example.net/{PHRASE}", 0.5, "content", {"near": 0.5}, PHRASE),)
+    score = DocumentScore(
+        "votes", "v1", shown.capture.document_id, URL, "20100101000000", 0.5, "", links, ()
+    )
+    engine.crawl_index().put_scores([score])
+    engine.crawl_queue().put([UrlUpdate("http://example.net/", 0.5, via=URL)])
+    build_archive_facets(engine, FacetBuildOptions(min_captures=1))
+    invert_links(engine, reopen, InlinkBuildOptions(workers=1))
+    engine.refresh()
+
+
+def test_nothing_of_a_purged_page_is_left_in_the_files(
+    kind: str, engine: Engine, open_archive: Opener
+) -> None:
+    fill(engine, open_archive)
+    assert ask(engine, Term("", PHRASE)) == {PHRASE}
+    assert holding(kind, engine)
+    report = purge(engine, open_archive, f"http://{PHRASE}.example.com/*", 60.0)
+    assert (report.captures, report.documents, report.dates) == (1, 1, 3)
+    assert (report.scores, report.checks, report.rebuilt) == (2, 1, ("facets", "inlinks"))
+    assert report.left == ()
+    assert [one.file for one in report.records] == ["a.warc.gz"]
+    assert holding(kind, engine) == set()
+    assert engine.count(IndexName.DOCUMENTS) == engine.count(IndexName.CAPTURES) == 60
+    assert ask(engine, Term("", PHRASE)) == set()
+    assert len(ask(engine, Term("", "other"), limit=100)) == 60
+    assert ArchiveLinks(engine).is_current()
+    assert [one.url for one in engine.crawl_queue().lease(2)] == ["http://example.net/"]
+
+
+def with_captures(engine: Engine) -> Document:
+    """Write a page that was captured twice, in two files, and a revisit of it."""
+    shown = page("http://example.org/twice", "2010", "the text of both", source_file="a.warc.gz")
+    again = replace(shown.capture, source_file="b.warc.gz", timestamp="20120101000000")
+    revisit = replace(
+        again, source_file="c.warc.gz", record_type="revisit", timestamp="20140101000000"
+    )
+    engine.write(batch([shown, other(1)], [also(shown, "2012", "2014")]))
+    engine.write(Batch(captures=(again, revisit)))
+    engine.refresh()
+    return shown
+
+
+def dates_now(engine: Engine, shown: Document) -> list[str]:
+    id = shown.capture.document_id
+    return [timestamp[:4] for dates in engine.dates([id]).values() for timestamp, _ in dates.seen]
+
+
+def test_a_text_that_another_capture_holds_stays(engine: Engine, open_archive: Opener) -> None:
+    shown = with_captures(engine)
+    report = purge(engine, open_archive, "a.warc.gz")
+    assert (report.captures, report.documents, report.moved, report.dates) == (2, 1, 1, 2)
+    (kept,) = engine.documents([shown.capture.document_id]).values()
+    assert (kept.capture.source_file, kept.extract) == ("b.warc.gz", shown.extract)
+    assert dates_now(engine, shown) == ["2012", "2014"]
+    assert ask(engine, Term("", "text")) == {"twice"}
+
+
+def test_a_text_goes_with_the_last_capture_that_holds_it(
+    engine: Engine, open_archive: Opener
+) -> None:
+    shown = with_captures(engine)
+    rule = takedown_rule(
+        engine, Scope(prefix="org,example", date_to="20131231235959"), "", purged=True
+    )
+    assert run(engine, open_archive, rule).captures == 3
+    assert engine.documents([shown.capture.document_id]) == {}
+    assert dates_now(engine, shown) == ["2014"]
+    assert [one.record_type for one in engine.captures(shown.capture.urlkey)] == ["revisit"]
+
+
+def test_a_digest_is_purged_with_its_revisits(engine: Engine, open_archive: Opener) -> None:
+    shown = with_captures(engine)
+    report = purge(engine, open_archive, shown.capture.digest)
+    assert (report.captures, report.documents, report.dates) == (3, 1, 3)
+    assert list(engine.captures(shown.capture.urlkey)) == []
+    assert dates_now(engine, shown) == []
+    assert engine.count(IndexName.DOCUMENTS) == 1
+
+
+def test_a_page_is_purged_with_its_renders_and_no_other(
+    engine: Engine, open_archive: Opener
+) -> None:
+    shown, near = page(OTHER, "2010", "one"), page(f"{OTHER}/below", "2010", "two")
+    view = capture(f"urn:view:{OTHER}", "2010", content_type="image/png")
+    engine.write(batch([shown, near]))
+    engine.write(Batch(captures=(view,)))
+    engine.refresh()
+    assert purge(engine, open_archive, OTHER).captures == 2
+    assert [one["url"] for one in engine.scan(IndexName.CAPTURES)] == [near.capture.url]
+
+
+@pytest.mark.parametrize("step", ["forget_pages", "erase", "remove_dates"])
+def test_a_purge_that_was_killed_is_finished_by_the_next(
+    engine: Engine, open_archive: Opener, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = with_captures(engine)
+    with monkeypatch.context() as patched:
+        patched.setattr(type(engine.purger()), step, _killed)
+        with pytest.raises(KeyboardInterrupt):
+            purge(engine, open_archive, "a.warc.gz")
+    report = purge(engine, open_archive, "a.warc.gz")
+    assert [one.file for one in report.records] == ["a.warc.gz", "a.warc.gz"]
+    (kept,) = engine.documents([shown.capture.document_id]).values()
+    assert kept.capture.source_file == "b.warc.gz"
+    assert dates_now(engine, shown) == ["2012", "2014"]
+    assert engine.count(IndexName.CAPTURES) == 2
+
+
+def _killed(self: Purger, *arguments: object) -> int:
+    raise KeyboardInterrupt
+
+
+def test_a_document_that_is_written_again_is_not_lost(
+    engine: Engine, open_archive: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = with_captures(engine)
+    with monkeypatch.context() as patched:
+        patched.setattr(type(engine), "write", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            purge(engine, open_archive, "a.warc.gz")
+    engine.refresh()
+    assert engine.documents([shown.capture.document_id]) == {}
+    purge(engine, open_archive, "a.warc.gz")
+    assert engine.documents([shown.capture.document_id])[shown.capture.document_id].extract == (
+        shown.extract
+    )
+
+
+def test_dates_and_captures_that_were_purged_do_not_come_back(
+    engine: Engine, open_archive: Opener, tmp_path: Path
+) -> None:
+    shown = with_captures(engine)
+    purge(engine, open_archive, shown.capture.url)
+    digest = shown.capture.digest.removeprefix("sha1:")
+    line = f"org,example)/twice 20100101000000 {OTHER[:18]}/twice text/html 200 {digest} - - 9 0 a"
+    engine.close()
+    listed = tmp_path / "list"
+    listed.write_text(f"{shown.capture.url} {digest} 20150101000000\n", encoding="utf-8")
+    with open_archive() as later:
+        loaded = load_lines(later, [line.encode()], "web", skip_bad=False, name="-")
+        assert (loaded.lines, loaded.changed, loaded.purged) == (0, 0, 1)
+        report = add_dates(later, DatesLists([CdxSource(str(listed), held=True)], "web"))
+        assert (report.new, report.known, report.purged) == (0, 0, 1)
+        assert dates_now(later, shown) == []
+
+
+def test_a_takedown_without_a_purge_only_makes_a_rule(engine: Engine) -> None:
+    with_captures(engine)
+    scope = takedown_scope(engine, "http://example.org/twice")
+    rule = takedown_rule(engine, scope, "a letter", purged=False)
+    assert not engine.access_index().rules().purges(next(engine.captures("org,example)/twice")))
+    purging = takedown_rule(engine, scope, "", purged=True)
+    assert (purging.id, purging.reason, purging.purged) == (rule.id, "a letter", True)
+    assert takedown_rule(engine, scope, "", purged=False).purged
+    assert engine.count(IndexName.CAPTURES) == 4
