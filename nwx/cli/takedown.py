@@ -109,9 +109,10 @@ def _words(rule: "AccessRule", report: "PurgeReport | None") -> str:
         (report.captures, "capture"),
         (report.documents, "document"),
         (report.dates, "date"),
-        (report.scores, "score of crawls"),
+        (report.scores, "crawl score"),
         (report.checks, "playback check"),
-        (report.graphs, "graph of triples"),
+        (report.pictures, "picture"),
+        (report.graphs, "triple graph"),
     )
     words = [counted(number, noun) for number, noun in removed if number]
     lines.append(f"purged: {', '.join(words) or 'nothing (more)'} in {report.seconds:.1f} s")

@@ -35,8 +35,9 @@ ERASE_SECONDS = 90.0
 class PurgeReport:
     """What a purge did.
 
-    `documents` are gone; those `moved` have another capture as their own,
-    as their text is that of other captures too. `rebuilt` are the indices
+    `documents` are gone, and `pictures` with what pages say of them; those
+    `moved` have another capture as their own, as their text is that of other
+    captures too. `rebuilt` are the indices
     that were built anew. `records` hold the captures still, in the archive
     files, those of earlier purges of the rule included. `left` are files or
     indices of the archive whose deleted entries could not be erased yet,
@@ -50,6 +51,7 @@ class PurgeReport:
     dates: int = 0
     scores: int = 0
     checks: int = 0
+    pictures: int = 0
     graphs: int = 0
     rebuilt: tuple[str, ...] = ()
     records: tuple[RecordPlace, ...] = ()
@@ -186,6 +188,9 @@ class Purge:
             return
         report.scores = self._purger.remove_scores(found.documents, found.urls)
         self._purger.forget_pages(found.urls)
+        pictures = self._engine.picture_index()
+        if pictures.is_made():
+            report.pictures = pictures.remove(found.documents)
         report.graphs = remove_graphs(self._engine, self._settings, found.pages)
 
     def _remove_captures(self) -> None:

@@ -13,6 +13,7 @@ from nwx.engine.access.purger import Purger
 from nwx.engine.access.rules import AccessRule, Scope
 from nwx.engine.base import Engine
 from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore
+from nwx.engine.pictures.picture_index import Appearance, Picture
 from nwx.engine.quality.quality_index import Fault
 from nwx.engine.queue.crawl_queue import UrlUpdate
 from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
@@ -89,9 +90,39 @@ def fill(engine: Engine, reopen: Opener) -> None:
     )
     engine.crawl_index().put_scores([score])
     engine.crawl_queue().put([UrlUpdate("http://example.net/", 0.5, via=URL)])
+    fill_pictures(engine, shown)
     build_archive_facets(engine, FacetBuildOptions(min_captures=1))
     invert_links(engine, reopen, InlinkBuildOptions(workers=1))
     engine.refresh()
+
+
+def fill_pictures(engine: Engine, shown: Document) -> None:
+    """Put a picture that the planted page shows."""
+    held = page(f"{OTHER}.png", "2010", "picture").capture
+    picture = Picture(
+        id=held.document_id,
+        url=held.url,
+        urlkey=held.urlkey,
+        host=held.host,
+        domain=held.domain,
+        collection=held.collection,
+        timestamp=held.timestamp,
+        digest=held.digest,
+        content_type="image/png",
+        width=10,
+        height=10,
+    )
+    appearance = Appearance(
+        page=shown.capture.document_id,
+        page_url=URL,
+        page_title=PHRASE,
+        page_timestamp=shown.capture.timestamp,
+        page_collection="web",
+        urlkey=held.urlkey,
+        picture=held.document_id,
+        alt=PHRASE,
+    )
+    engine.picture_index().put([picture], [appearance])
 
 
 def test_nothing_of_a_purged_page_is_left_in_the_files(
@@ -102,7 +133,8 @@ def test_nothing_of_a_purged_page_is_left_in_the_files(
     assert holding(kind, engine)
     report = purge(engine, open_archive, f"http://{PHRASE}.example.com/*", 60.0)
     assert (report.captures, report.documents, report.dates) == (1, 1, 3)
-    assert (report.scores, report.checks, report.rebuilt) == (2, 1, ("facets", "inlinks"))
+    assert (report.scores, report.checks, report.pictures) == (2, 1, 1)
+    assert report.rebuilt == ("facets", "inlinks")
     assert report.left == ()
     assert [one.file for one in report.records] == ["a.warc.gz"]
     assert holding(kind, engine) == set()
