@@ -43,8 +43,8 @@ def command(
 ) -> int:
     """Take captures out of an archive.
 
-    Name a URL, a beginning of URLs with * behind it, a domain as *.HOST, a
-    digest (sha1:…), or an archive file of the archive. An access rule excludes
+    Name a URL, a beginning of URLs with * behind it, a host, a domain as
+    *.HOST, a digest (sha1:…), or an archive file of the archive. An access rule excludes
     the captures at once: nobody but curators and administrators finds them.
     `nwx access remove` takes the rule back.
 
@@ -56,16 +56,13 @@ def command(
     not be erased from files that others were reading; run it again then.
     """
     # Imported here: whoever asks for help need not wait for it.
+    from nwx.engine.access.scope_texts import between
     from nwx.engine.open import open_engine
     from nwx.takedown.targets import takedown_rule, takedown_scope
 
     with open_engine(settings) as engine:
-        scope = replace(
-            takedown_scope(engine, target),
-            collection=collection,
-            date_from=date_from,
-            date_to=_end(date_to),
-        )
+        scope = between(takedown_scope(engine, target), date_from, date_to)
+        scope = replace(scope, collection=collection)
         rule = takedown_rule(engine, scope, reason, purged=purge)
         report = _purged(settings, engine, rule, quiet=quiet or as_json) if purge else None
     if as_json:
@@ -75,13 +72,6 @@ def command(
     if report and not quiet:
         _warn(report)
     return 1 if report and report.left else 0
-
-
-def _end(date: str) -> str:
-    """Return the last second of a date as people write them."""
-    from nwx.query.dates import date_span
-
-    return date_span(date)[1] if date else ""
 
 
 def _purged(
