@@ -15,12 +15,15 @@ def takedown_scope(engine: Engine, target: str) -> Scope:
     Raises UsageError where it is neither, or the whole archive.
     """
     text = target.strip()
-    if any(text in (file.name, file.name.partition("#")[0]) for file in engine.files()):
-        return Scope(url=text, source_file=text)
-    scope = scope_of(text)
+    is_file = "://" not in text and "*" not in text and _is_file(engine, text)
+    scope = Scope(url=text, source_file=text) if is_file else scope_of(text)
     if scope.is_everything:
         raise UsageError("all captures cannot be taken down at once; name a URL, digest or file")
     return scope
+
+
+def _is_file(engine: Engine, name: str) -> bool:
+    return any(name in (file.name, file.name.partition("#")[0]) for file in engine.files())
 
 
 def takedown_rule(engine: Engine, scope: Scope, reason: str, *, purged: bool) -> AccessRule:

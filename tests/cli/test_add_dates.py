@@ -58,6 +58,7 @@ def test_dates_are_added_once(archive: Nwx, dup: Path) -> None:
         "dates_known": 0,
         "keys_without_document": 1,
         "keys_left_out": 0,
+        "dates_purged": 0,
         "not_captures": 0,
         "without_digest": 0,
         "problems_total": 0,

@@ -18,6 +18,7 @@ REPORT = {
     "duplicates",
     "excluded",
     "excluded_before",
+    "purged",
     "bytes",
     "errors",
     "errors_total",

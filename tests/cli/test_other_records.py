@@ -48,6 +48,7 @@ def test_loading_and_adding_dates_leave_them_out(nwx: Nwx, cdx: Path) -> None:
         "new": len(CAPTURED),
         "not_captures": NOT_CAPTURES,
         "bad_lines": 0,
+        "purged": 0,
     }
     told = nwx("add-dates", "--json", cdx).json
     assert (told["lines"], told["not_captures"]) == (len(CAPTURED), NOT_CAPTURES)

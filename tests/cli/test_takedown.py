@@ -1,0 +1,37 @@
+"""nwx takedown: a rule at once, a purge, and files that are imported again."""
+
+from pathlib import Path
+
+from tests.cli.conftest import Nwx
+from tests.warcs import Page, html, write_warc
+
+SECRET, OTHER = "http://example.org/secret", "http://example.org/other"
+PAGES = [
+    Page(SECRET, "20100101000000", html("Secret", "the hidden words")),
+    Page(OTHER, "20110101000000", html("Other", "the other words")),
+]
+
+
+def test_a_page_is_hidden_purged_and_does_not_come_back(nwx: Nwx, tmp_path: Path) -> None:
+    file = write_warc(tmp_path / "a.warc.gz", PAGES)
+    nwx("import", file)
+    shown = nwx("takedown", SECRET, "--reason", "a letter")
+    assert "are excluded; `nwx access remove " in shown.out
+    assert [hit["url"] for hit in nwx("search", "words", "--json").json["hits"]] == [OTHER]
+    assert len(nwx("--unrestricted", "search", "words", "--json").json["hits"]) == 2
+    purged = nwx("takedown", SECRET, "--purge", "--json").json
+    assert (purged["rule"]["reason"], purged["rule"]["purged"]) == ("a letter", True)
+    (record,) = purged["purge"]["records"]
+    assert (record["file"], record["record_type"]) == ("a.warc.gz", "response")
+    assert len(nwx("--unrestricted", "search", "words", "--json").json["hits"]) == 1
+    again = nwx("import", file, "--collection", "again")
+    assert "1 capture, " in again.out
+    assert " 1 purged," in again.out
+    repeated = nwx("takedown", SECRET, "--purge").out
+    assert "purged: nothing (more)" in repeated
+    assert f"default/a.warc.gz at {record['offset']:,} (response, " in repeated
+
+
+def test_the_whole_archive_cannot_be_taken_down(nwx: Nwx) -> None:
+    assert "all captures cannot be taken down" in nwx("takedown", "*", "--purge", code=2).err
+    assert "no URL" in nwx("takedown", "http://[", code=2).err
