@@ -13,44 +13,6 @@ pytestmark = pytest.mark.xdist_group("browser")
 ADDRESSES = {**PAGES, **{name: address for name, (address, _) in ERRORS.items()}}
 PHONE = {"width": 360, "height": 740}
 
-# Returns what cannot be read well: texts whose contrast with their ground is below WCAG AA.
-CONTRAST = """() => {
-  const canvas = new OffscreenCanvas(1, 1).getContext("2d", {willReadFrequently: true});
-  const pixel = (colour, under) => {
-    canvas.clearRect(0, 0, 1, 1);
-    for (const fill of [under, colour]) { canvas.fillStyle = fill; canvas.fillRect(0, 0, 1, 1); }
-    return canvas.getImageData(0, 0, 1, 1).data;
-  };
-  const rgb = (data) => `rgb(${data[0]} ${data[1]} ${data[2]})`;
-  const light = (data) => [0.2126, 0.7152, 0.0722].reduce((sum, weight, i) => {
-    const part = data[i] / 255;
-    return sum + weight * (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
-  }, 0);
-  const ground = (element) => {
-    const above = element.parentElement ? ground(element.parentElement) : "rgb(255 255 255)";
-    return rgb(pixel(getComputedStyle(element).backgroundColor, above));
-  };
-  const faults = [];
-  let seen = 0;
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const element = walker.currentNode.parentElement;
-    const style = getComputedStyle(element);
-    if (!walker.currentNode.data.trim() || element.closest(".hidden, .skip, script")) continue;
-    if (!element.checkVisibility({visibilityProperty: true})) continue;
-    seen += 1;
-    const under = ground(element);
-    const both = [light(pixel(style.color, under)), light(pixel(under, "white"))];
-    const pair = both.sort((a, b) => b - a);
-    const ratio = (pair[0] + 0.05) / (pair[1] + 0.05);
-    const size = parseFloat(style.fontSize);
-    const large = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
-    if (ratio < (large ? 3 : 4.5))
-      faults.push(`${walker.currentNode.data.trim().slice(0, 40)}: ${ratio.toFixed(2)}`);
-  }
-  return {seen, faults};
-}"""
-
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
@@ -148,17 +110,6 @@ def test_a_slash_in_the_box_is_a_slash(page: Page, server: str) -> None:
     expect(page.get_by_role("searchbox")).to_have_value("a/b")
 
 
-@pytest.mark.parametrize("width", [360, 320])
-def test_no_page_is_wider_than_a_phone(browser: Browser, server: str, width: int) -> None:
-    page = _open(browser, viewport={**PHONE, "width": width})
-    widths = {}
-    for name, address in ADDRESSES.items():
-        page.goto(server + address)
-        widths[name] = page.evaluate("document.documentElement.scrollWidth")
-    page.context.close()
-    assert {name: found for name, found in widths.items() if found > width} == {}
-
-
 _OVERHANGING = """
 [...document.querySelectorAll(".top *, .box, .box *")]
   .filter(one => one.checkVisibility() && !one.matches(".skip, .skip *, .hidden"))
@@ -184,27 +135,6 @@ def test_the_search_box_and_the_links_at_the_top_fit_a_phone(
         overhanging[name] = page.evaluate(_OVERHANGING)
     page.context.close()
     assert {name: found for name, found in overhanging.items() if found} == {}
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_texts_stand_out_from_their_ground(browser: Browser, server: str, scheme: Any) -> None:
-    page = _open(browser, color_scheme=scheme)
-    faults = {}
-    for name, address in ADDRESSES.items():
-        page.goto(server + address)
-        found = page.evaluate(CONTRAST)
-        assert found["seen"] >= 8
-        faults[name] = found["faults"]
-    page.context.close()
-    assert {name: found for name, found in faults.items() if found} == {}
-
-
-def test_a_text_that_does_not_stand_out_is_noticed(browser: Browser, server: str) -> None:
-    page = _open(browser, color_scheme="light")
-    page.goto(f"{server}/help")
-    page.locator("h1").evaluate("e => e.style.color = '#999'")
-    assert [fault.split(":")[0] for fault in page.evaluate(CONTRAST)["faults"]] == ["Query syntax"]
-    page.context.close()
 
 
 def test_filters_unfold_on_a_phone_without_scripts(browser: Browser, server: str) -> None:

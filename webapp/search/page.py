@@ -12,7 +12,6 @@ from nwx.errors import QueryError, WindowError
 from nwx.model import Collapse, IndexName, SearchResult, Sort
 from nwx.query.question import FILTERS, Question
 from nwx.searching.corrections import FEW_RESULTS, corrected_query
-from nwx.searching.explanations import found_by_words, score_words
 from webapp.pictures.backend import HitPicture, PictureBackend, pictures
 from webapp.search.addresses import FACETS, SearchAddresses, read_more, read_page
 from webapp.search.bars import year_bars
@@ -137,8 +136,6 @@ def results() -> ResponseReturnValue:
         addresses,
         result=result,
         pictures=shown,
-        found_by_words=found_by_words,
-        score_words=score_words,
         bars=year_bars(counts.pop("year", {}), addresses.year, question.filters.get("year", ())),
         facets=_facets(addresses, counts, dict.fromkeys(FACETS)),
         pages=page_numbers(addresses.page_number, last_page(question, total)),

@@ -1,0 +1,125 @@
+"""Pages for everybody: the rules of axe-core in all modes, no overflow at 320 px, few stops."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from axe_playwright_python.base import AXE_FILE_PATH
+from playwright.sync_api import Browser, Page
+
+from tests.web.addresses import ERRORS, PAGES
+from tests.web.archive import HOME
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+ADDRESSES = {
+    **PAGES,
+    **{name: address for name, (address, _) in ERRORS.items()},
+    "links": "/links",
+    "links to a page": f"/links?url={HOME}",
+    "missing": "/missing",
+    "repairs": "/quality/repairs",
+    "entities": "/entities",
+    "sparql": "/sparql",
+    "crawls": "/crawls",
+    "crawl": "/crawls/stones",
+    "crawl versions": "/crawls/stones/versions",
+    "crawl editor": "/crawls/stones/edit",
+    "monitored crawl": "/crawls/watched",
+    "compare": "/crawls/compare",
+    "searches": "/searches",
+}
+WIDE = {"width": 1200, "height": 900}
+NARROW = {"width": 320, "height": 640}
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+MOST_STOPS = 10
+
+FAULTS = """async (options) => {
+  const found = await axe.run(document, options);
+  return found.violations.map((one) => `${one.id}: ${one.nodes.length} of ${one.help}: `
+    + one.nodes.slice(0, 4).map((node) => node.html.slice(0, 160)).join(" | "));
+}"""
+ALL_RULES = {"runOnly": {"type": "tag", "values": TAGS}, "resultTypes": ["violations"]}
+COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast"]}, "resultTypes": ["violations"]}
+
+WIDER = """() => {
+  const room = document.documentElement.clientWidth;
+  if (document.documentElement.scrollWidth <= room) return [];
+  return [...document.body.querySelectorAll("*")]
+    .filter((one) => one.getBoundingClientRect().right > room + 1)
+    .map((one) => one.outerHTML.slice(0, 120));
+}"""
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(viewport=WIDE, color_scheme="light")  # type: ignore[arg-type]
+    context.add_init_script(path=AXE_FILE_PATH)
+    page = context.new_page()
+    yield page
+    context.close()
+
+
+def _faults(page: Page, options: dict[str, Any]) -> list[str]:
+    return list(page.evaluate(FAULTS, options))
+
+
+@pytest.mark.parametrize("name", ADDRESSES)
+def test_axe_finds_nothing_in_any_mode(page: Page, server: str, name: str) -> None:
+    page.set_viewport_size(WIDE)  # type: ignore[arg-type]
+    page.emulate_media(color_scheme="light")
+    page.goto(server + ADDRESSES[name])
+    assert _faults(page, ALL_RULES) == [], "light"
+    page.emulate_media(color_scheme="dark")
+    assert _faults(page, COLOURS) == [], "dark"
+    page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+    assert _faults(page, ALL_RULES) == [], "320 px"
+    assert page.evaluate(WIDER) == [], "wider than 320 px"
+
+
+def test_a_text_that_does_not_stand_out_is_noticed(page: Page, server: str) -> None:
+    page.goto(f"{server}/help")
+    page.locator("h1").evaluate("e => e.style.color = '#999'")
+    (fault,) = _faults(page, COLOURS)
+    assert fault.startswith("color-contrast: 1 of")
+
+
+def _tab_to(page: Page, selector: str, most: int) -> int:
+    """Return after how many stops a place has the focus; links that skip are followed."""
+    for stop in range(1, most + 1):
+        page.keyboard.press("Tab")
+        if page.locator(f"{selector}:focus").count():
+            return stop
+        if page.locator(".skip:focus").count() and "results" in str(
+            page.locator(".skip:focus").get_attribute("href")
+        ):
+            page.keyboard.press("Enter")
+    return most + 1
+
+
+def test_the_first_result_is_a_few_stops_away(page: Page, server: str) -> None:
+    page.set_viewport_size(WIDE)  # type: ignore[arg-type]
+    page.goto(f"{server}/search?q=quarry")
+    assert _tab_to(page, ".hit-title a", MOST_STOPS) <= MOST_STOPS
+    assert page.locator(".hit-title a").first.evaluate("e => e === document.activeElement")
+
+
+def test_a_row_of_captures_is_a_card_on_a_phone(page: Page, server: str) -> None:
+    page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+    page.goto(server + ADDRESSES["explore captures"])
+    cells = page.locator(".cards tbody tr").first.locator("td")
+    boxes = [box for box in (cell.bounding_box() for cell in cells.all()) if box]
+    assert [box["x"] for box in boxes] == [boxes[0]["x"]] * len(boxes)
+    label = "e => getComputedStyle(e, '::before').content"
+    assert cells.nth(1).evaluate(label) == '"URL: "'
+
+
+@pytest.mark.parametrize("name", ["results", "document", "explore", "quality"])
+def test_pages_can_be_written_from_right_to_left(page: Page, server: str, name: str) -> None:
+    page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+    page.goto(server + ADDRESSES[name])
+    page.evaluate("document.documentElement.dir = 'rtl'")
+    assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
+    brand = page.locator(".brand").bounding_box()
+    assert brand is not None
+    assert brand["x"] + brand["width"] > NARROW["width"] - 32
