@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from nwx.keys import document_id, document_key
 from nwx.model import Batch, Capture, Dates, Document, Extract
+from nwx.values.urlkeys import urlkey
 
 T = TypeVar("T")
 
@@ -49,7 +50,7 @@ def _document(number: int, words: Words, source: random.Random) -> Document:
     site = min(int(source.paretovariate(0.9)), 3000)
     domain = f"site{site}.example"
     url = f"http://www.{domain}/{words.words[number % len(words.words)]}/{number}"
-    digest = f"sha1:{number:032X}".translate(str.maketrans("0189", "GHIJ"))
+    digest = "sha1:" + f"{number:032X}".translate(str.maketrans("0189", "GHIJ"))
     capture = Capture(
         collection="bench",
         source_file=f"bench-{number // 10_000:05}.warc.gz",
@@ -57,7 +58,7 @@ def _document(number: int, words: Words, source: random.Random) -> Document:
         record_length=4_900,
         record_type="response",
         url=url,
-        urlkey=f"example,site{site},www)/{url.rpartition('/')[2]}",
+        urlkey=urlkey(url),
         host=f"www.{domain}",
         domain=domain,
         public_suffix="example",

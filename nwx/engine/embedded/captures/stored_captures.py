@@ -84,7 +84,7 @@ class StoredCaptures:
         """Return the mark behind all captures that are stored until now."""
         if not self._folder.exists():
             return ""
-        with self._streaming() as db:
+        with self._reading() as db:
             return stored_since.capture_mark(db)
 
     def captures_since(

@@ -1,0 +1,144 @@
+"""What access rules cost: the same questions with 10,000 rules and without any.
+
+    python -m benchmarks.access [--documents 30000] [--rules 10000] [--queries 100]
+                                [--archive FOLDER]
+
+Writes an embedded archive of made documents, then rules: half of them about
+exact URLs, the others about prefixes, hosts and digests, of which one in ten
+is about something in the archive. Asks searches with facets, look-ups in the
+CDX index and documents of the archive as everybody sees it and of the whole
+one, in turn; each question counts with the least processor time of its
+repetitions. Checks that what both find differs by what is hidden.
+"""
+
+import argparse
+import random
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from benchmarks.corpus import Words
+from benchmarks.searching import FACETS, archive, draw
+from nwx.access.restricted.engines import restricted_to
+from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
+from nwx.engine.base import Engine
+from nwx.engine.embedded import EmbeddedEngine
+from nwx.engine.spans import CdxLineForm, exactly
+from nwx.model import Capture, Collapse
+from nwx.query.question import Question
+
+REPETITIONS = 7
+_FORM = CdxLineForm((0, 1, 2, 3, 4, 5), bare_digests=False)
+_SPREAD = 10
+
+
+def main() -> None:
+    """Run the comparison and print its figures."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--documents", type=int, default=30_000)
+    options.add_argument("--rules", type=int, default=10_000)
+    options.add_argument("--queries", type=int, default=100)
+    options.add_argument("--archive", type=Path, metavar="FOLDER")
+    given = options.parse_args()
+    words = Words(50_000, random.Random(7))
+    with ExitStack() as stack:
+        folder = given.archive or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        archive(folder, words, given.documents).close()
+        engine = stack.enter_context(EmbeddedEngine(folder / str(given.documents)))
+        captures = [one for one, _ in engine.captures_since("")]
+        put_rules(engine, captures, given.rules)
+        shown = first_search(engine)
+        compare(engine, shown, draw(words, given.queries), captures)
+
+
+def put_rules(engine: Engine, captures: Sequence[Capture], number: int) -> None:
+    """Give the archive its rules."""
+    index = engine.access_index()
+    index.remove([rule.id for rule in index.rules().rules], "benchmark")
+    source = random.Random(3)
+    chosen = source.sample(captures, min(len(captures), number // _SPREAD))
+    rules = [AccessRule("", Action.EXCLUDE, _scope(one, n)) for n, one in enumerate(chosen)]
+    rules += [AccessRule("", Action.EXCLUDE, _elsewhere(n)) for n in range(number - len(rules))]
+    clock = time.perf_counter()
+    index.put(rules, "benchmark")
+    print(f"{len(rules)} rules stored in {time.perf_counter() - clock:.2f} s")
+
+
+def _scope(capture: Capture, number: int) -> Scope:
+    if number % 10 == 9:
+        return Scope(digest=capture.digest)
+    if number % 10 >= 5:
+        return Scope(prefix=capture.urlkey.rpartition("/")[0] + "/")
+    return Scope(prefix=capture.urlkey, is_exact=True)
+
+
+def _elsewhere(number: int) -> Scope:
+    if number % 10 == 9:
+        return Scope(digest="sha1:" + f"{number:032X}".translate(str.maketrans("0189", "WXYZ")))
+    if number % 10 >= 5:
+        return Scope(prefix=f"org,elsewhere{number})/")
+    return Scope(prefix=f"org,elsewhere{number})/page", is_exact=True)
+
+
+def first_search(engine: Engine) -> Engine:
+    """Return the archive as everybody sees it, and print what the first search takes."""
+    everything = Question(limit=0, collapse=Collapse.NONE, snippets=False)
+    for name in ("first search after a change of rules", "first search of the next process"):
+        shown = restricted_to(engine, EVERYBODY)
+        clock, processor = time.perf_counter(), time.process_time()
+        found = shown.search(everything).documents.value
+        print(
+            f"{name}: {time.perf_counter() - clock:.2f} s, "
+            f"{time.process_time() - processor:.2f} s of processor; {found} documents are shown"
+        )
+    return shown
+
+
+def compare(
+    engine: Engine, shown: Engine, questions: Sequence[Question], captures: Sequence[Capture]
+) -> None:
+    """Print what questions take of the whole archive and of what is shown."""
+    print(f"{'':24}{'whole, ms':>12}{'shown, ms':>12}{'ratio':>8}   (processor, mean of the least)")
+    source = random.Random(5)
+    keys = [one.urlkey for one in source.sample(captures, 300)]
+    ids = [one.document_id for one in source.sample(captures, 300)]
+    asked: list[tuple[str, Callable[[Engine, int], object], int]] = [
+        ("search with facets", lambda one, n: one.search(questions[n]), len(questions)),
+        ("all documents", lambda one, n: one.search(Question(facets=FACETS)), 10),
+        ("captures of a URL", lambda one, n: list(one.captures(keys[n])), len(keys)),
+        ("CDX lines of a URL", lambda one, n: _lines(one, keys[n]), len(keys)),
+        ("a document", lambda one, n: one.documents([ids[n]]), len(ids)),
+    ]
+    for name, ask, number in asked:
+        whole, part = least_times(ask, (engine, shown), number)
+        print(f"{name:24}{whole:12.3f}{part:12.3f}{part / whole:8.2f}")
+    for question in questions:
+        less = engine.search(question).documents.value - shown.search(question).documents.value
+        if less < 0:
+            raise SystemExit(f"more is shown than there is: {question.text}")
+
+
+def _lines(engine: Engine, key: str) -> object:
+    blocks = engine.cdx_blocks(exactly(key), _FORM)
+    return list(blocks if blocks is not None else engine.cdx_rows(exactly(key)))
+
+
+def least_times(
+    ask: Callable[[Engine, int], object], engines: Sequence[Engine], number: int
+) -> list[float]:
+    """Return the mean of the least milliseconds that each question takes of each engine."""
+    least = [[float("inf")] * number for _ in engines]
+    for _ in range(REPETITIONS):
+        for place in range(number):
+            for which, engine in enumerate(engines):
+                began = time.process_time()
+                ask(engine, place)
+                took = (time.process_time() - began) * 1000
+                least[which][place] = min(least[which][place], took)
+    return [sum(times) / number for times in least]
+
+
+if __name__ == "__main__":
+    main()
