@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from nwx.access.restricted.facets import RestrictedFacetStore
 from nwx.bulk.resources import temporary_folder
 from nwx.engine.base import Engine
 from nwx.engine.blob_folder import BlobFolder
@@ -23,6 +24,7 @@ from nwx.facets.live import PLACE_FIELDS, estimate, look_up
 from nwx.facets.question import AnsweredBy, FacetAnswer, FacetCondition, FacetQuestion, FacetRow
 from nwx.facets.sites import Sites
 from nwx.facets.stored_build import Build, current_build, fetched_build, with_fetched
+from nwx.facets.visible_columns import visible_columns
 from nwx.model import Capture, IndexName
 
 MOST_READ = 3_000_000
@@ -177,13 +179,16 @@ class _CurrentColumns:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._store = engine.facet_store()
+        self._shown = engine.facet_store()
+        # What is hidden is left out of the columns of all captures.
+        shown = self._shown
+        self._store = shown.whole if isinstance(shown, RestrictedFacetStore) else shown
         self._guard = threading.Lock()
         self._known = _State(("", ""), None)
 
     def state(self) -> _State:
         """Return what is known of the captures as they are now."""
-        mark = self._store.stamp(), self._store.version()
+        mark = self._shown.stamp(), self._store.version()
         with self._guard:
             if self._known.mark != mark:
                 self._known = self._opened(mark)
@@ -191,12 +196,18 @@ class _CurrentColumns:
 
     def _opened(self, mark: tuple[str, str]) -> _State:
         build = current_build(self._store)
-        if build is None or build.notes.stamp != mark[0]:
+        stamp = self._store.stamp()
+        if build is None or build.notes.stamp != stamp:
             return _State(mark, build)
         opened = with_fetched(self._store, lambda one: (one, FacetColumns.of_build(one)))
-        if opened is None or opened[0].notes.stamp != mark[0]:
+        if opened is None or opened[0].notes.stamp != stamp:
             return _State(mark, build)
-        return _State(mark, *opened, live=False)
+        return _State(mark, opened[0], self._visible(opened[1]), live=False)
+
+    def _visible(self, columns: FacetColumns) -> FacetColumns:
+        if not isinstance(self._shown, RestrictedFacetStore):
+            return columns
+        return visible_columns(columns, self._shown.hidden_places())
 
     def read(self, state: _State) -> FacetColumns:
         """Return columns of all captures, made anew of what changed since the last build.
@@ -230,7 +241,7 @@ class _CurrentColumns:
                 _link(build, store)
             options = FacetBuildOptions(combinations=False)
             report = build_facets(ArchiveCaptures(self._store), store, options)
-            return FacetColumns.of_build(report.build)
+            return self._visible(FacetColumns.of_build(report.build))
 
 
 def _link(build: Build, store: BlobFolder) -> None:

@@ -1,9 +1,11 @@
 """The captures in bulk that a viewer may see."""
 
+from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from nwx.access.hidden_places import HiddenPlaces
 from nwx.access.restricted.captures import reading_only
 from nwx.engine.access.decisions import Decisions
 from nwx.engine.base import Engine
@@ -22,6 +24,16 @@ class RestrictedFacetStore(FacetStore):
     def __init__(self, engine: Engine, decisions: Decisions) -> None:
         self._store = engine.facet_store()
         self._decisions = decisions
+        self._places = HiddenPlaces(self._store, decisions)
+
+    @property
+    def whole(self) -> FacetStore:
+        """The store of all captures, for whoever leaves out the hidden places by themselves."""
+        return self._store
+
+    def hidden_places(self) -> Mapping[str, "array[int]"]:
+        """Return the offsets of hidden captures by `<collection>/<file name>`."""
+        return self._places.current()
 
     @property
     def folder(self) -> Path:  # type: ignore[override]
