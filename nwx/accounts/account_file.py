@@ -3,6 +3,7 @@
 import os
 import secrets
 import sqlite3
+import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -63,8 +64,14 @@ class AccountFile:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _OWNER_ONLY))
+            mode = self.path.stat().st_mode
         except OSError as error:
             raise SourceError(f"{self.path} cannot be used: {error.strerror or error}") from error
+        if mode & stat.S_IRWXO:
+            raise SourceError(
+                f"every user of this machine can use {self.path}, and so log in as anybody; "
+                f"run `chmod o= {self.path}`"
+            )
         with self._our_errors():
             db = sqlite3.connect(
                 self.path, isolation_level=None, check_same_thread=False, timeout=_WAIT_SECONDS

@@ -10,10 +10,12 @@ from flask.testing import FlaskClient
 from nwx.accounts.account_file import AccountFile
 from nwx.accounts.account_store import AccountStore
 from nwx.accounts.user_options import user_options
-from nwx.engine.access.rules import Role
+from nwx.engine.access.rules import AccessRule, Action, Role, Scope
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
-from tests.web.archive import batch
+from nwx.values.urlkeys import urlkey
+from tests.web.addresses import FIRST
+from tests.web.archive import HOME, batch
 from tests.web.html import Page
 from webapp import create_app
 from webapp.users.proxies import ProxyHeaders
@@ -143,8 +145,6 @@ def test_a_url_is_tested(client: FlaskClient) -> None:
 
 
 def test_rules_are_found_by_a_text_and_shown_by_page(client: FlaskClient, archive: Engine) -> None:
-    from nwx.engine.access.rules import AccessRule, Action, Scope
-
     many = [
         AccessRule("", Action.BLOCK, Scope(prefix=f"example,host{n})/"), reason=f"case {n}")
         for n in range(101)
@@ -199,3 +199,31 @@ def test_archived_pages_cannot_change_rules(
 def test_pages_of_rules_are_kept_by_no_browser(client: FlaskClient) -> None:
     for address in (PAGE, f"{PAGE}/log"):
         assert client.get(address).headers["Cache-Control"] == "no-store"
+
+
+def test_curators_see_what_readers_do_not_with_a_mark(client: FlaskClient, archive: Engine) -> None:
+    client.environ_base["HTTP_X_REMOTE_USER"] = "zoe"
+    assert "hidden from readers" not in client.get("/search?q=quarry").text
+    rule = AccessRule("", Action.BLOCK, Scope(prefix=urlkey(HOME), is_exact=True), reason="<b>x")
+    archive.access_index().put([rule], "ada")
+    found = client.get("/search", query_string={"q": "quarry", "per_page": 100})
+    assert found.text.count("hidden from readers: block") == 1
+    assert 'title="&lt;b&gt;x"' in found.text
+    assert Page(found.text).faults == []
+    shown = client.get(f"/documents/{FIRST}").text
+    assert "hidden from readers: block" in shown
+    assert Page(shown).faults == []
+    client.environ_base["HTTP_X_REMOTE_USER"] = "eve"
+    assert client.get(f"/documents/{FIRST}").status_code == 451
+    found = client.get("/search", query_string={"q": "quarry", "per_page": 100})
+    assert "hidden from readers" not in found.text
+
+
+def test_a_part_of_the_captures_is_marked_as_such(client: FlaskClient, archive: Engine) -> None:
+    client.environ_base["HTTP_X_REMOTE_USER"] = "zoe"
+    seen = archive.dates([FIRST])[FIRST].seen
+    assert len(seen) > 1
+    scope = Scope(prefix=urlkey(HOME), is_exact=True, date_from=seen[0][0], date_to=seen[0][0])
+    archive.access_index().put([AccessRule("", Action.EXCLUDE, scope, reason="x")], "ada")
+    shown = client.get(f"/documents/{FIRST}").text
+    assert f"1 of {len(seen)} captures hidden from readers" in shown

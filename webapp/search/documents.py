@@ -15,6 +15,7 @@ from nwx.model import Capture, Dates, Document
 from nwx.quality.renders.lookup import PageMoment
 from nwx.values.method_query import method_prefix
 from nwx.values.urlkeys import urlkey
+from webapp.access.hidden_marks import hidden_marks
 from webapp.links.backend import link_answers
 from webapp.links.inlinks import outlink_states, url_inlinks
 from webapp.pictures.backend import pictures
@@ -62,6 +63,7 @@ def show_document(document_id: str) -> ResponseReturnValue:
         dates=dates,
         history=history,
         known=engine().known(list(history.versions)),
+        hidden_marks=hidden_marks([document_id, *history.versions]),
         bars=year_bars(
             history.years,
             lambda year: url_for(".show", document_id=document_id, year=year, _anchor="captures"),

@@ -12,6 +12,7 @@ from nwx.errors import QueryError, WindowError
 from nwx.model import Collapse, IndexName, SearchResult, Sort
 from nwx.query.question import FILTERS, Question
 from nwx.searching.corrections import FEW_RESULTS, corrected_query
+from webapp.access.hidden_marks import hidden_marks
 from webapp.pictures.backend import HitPicture, PictureBackend, pictures
 from webapp.search.addresses import FACETS, SearchAddresses, read_more, read_page
 from webapp.search.bars import year_bars
@@ -136,6 +137,7 @@ def results() -> ResponseReturnValue:
         addresses,
         result=result,
         pictures=shown,
+        hidden_marks=hidden_marks([hit.id for hit in result.hits]),
         bars=year_bars(counts.pop("year", {}), addresses.year, question.filters.get("year", ())),
         facets=_facets(addresses, counts, dict.fromkeys(FACETS)),
         pages=page_numbers(addresses.page_number, last_page(question, total)),

@@ -29,7 +29,7 @@ blueprint = Blueprint("login", __name__)
 _HASHED_AT_ONCE = BoundedSemaphore(2)
 """Each takes 64 MiB of memory and a processor for a while."""
 
-_PATIENCE_SECONDS = 10
+_PATIENCE_SECONDS = 3
 _OWN_ROUTES = ("login.show", "login.log_in", "login.log_out")
 _log = logging.getLogger(__name__)
 

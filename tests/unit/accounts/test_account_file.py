@@ -16,6 +16,14 @@ def test_only_its_owner_can_read_it(file: AccountFile) -> None:
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+def test_a_file_that_others_can_read_is_refused(file: AccountFile) -> None:
+    file.path.chmod(0o644)
+    with pytest.raises(SourceError, match=r"chmod o= .*users\.db"):
+        AccountFile(file.path)
+    file.path.chmod(0o640)
+    AccountFile(file.path).close()
+
+
 def test_all_workers_have_one_secret(file: AccountFile) -> None:
     secrets = [file.secret()]
 
@@ -49,6 +57,7 @@ def test_a_change_that_fails_is_none(file: AccountFile) -> None:
 
 def test_a_newer_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "users.db"
+    path.touch(0o600)
     db = sqlite3.connect(path)
     db.execute("PRAGMA user_version = 99")
     db.close()
@@ -57,6 +66,7 @@ def test_a_newer_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_is_no_file_of_accounts_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "users.db").touch(0o600)
     (tmp_path / "users.db").write_text("this is no database" * 100)
     with pytest.raises(SourceError, match=r"users\.db cannot be used"):
         AccountFile(tmp_path / "users.db")
