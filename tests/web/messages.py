@@ -10,7 +10,10 @@ from babel.messages.frontend import parse_mapping_cfg
 from babel.messages.pofile import read_po
 
 ROOT = Path(__file__).parent.parent.parent
-TEMPLATES = ROOT / "webapp" / "templates"
+TEMPLATES = (
+    *(ROOT / "webapp" / "templates").glob("*.html"),
+    *(ROOT / "webapp" / "replay" / "templates").glob("*.html"),
+)
 CATALOGUES = ROOT / "webapp" / "translations"
 KEYWORDS = {**DEFAULT_KEYWORDS, "lazy_gettext": None, "lazy_pgettext": ((1, "c"), 2)}
 

@@ -152,6 +152,23 @@ def test_captures_play(service: str, timestamp: str, url: str) -> None:
     assert text.encode() == PAGE
 
 
+def test_the_bar_is_in_the_language_of_the_browser(service: str) -> None:
+    address = f"{service}/replay/20140126200624/{ORIGINAL}"
+    german = urllib.request.Request(address, headers={"Accept-Language": "de"})
+    with OPENER.open(german, timeout=60) as answer:
+        text = answer.read().decode()
+    assert '<html lang="de">' in text
+    assert ">Alle Aufnahmen und Text</a>" in text
+    assert ">All captures and text</a>" in fetch(address)[1]
+    missing = urllib.request.Request(
+        f"{service}/replay/2014/http://none.example/", headers={"Accept-Language": "fr"}
+    )
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        OPENER.open(missing, timeout=60)
+    with refused.value as answer:
+        assert "Absent de cette archive" in answer.read().decode()
+
+
 @pytest.mark.parametrize("stars", ["*", "**", "&*"])
 def test_urls_that_end_in_stars_play(
     archive: tuple[Engine, Path], service: str, stars: str
@@ -450,7 +467,7 @@ def test_a_page_plays_in_a_browser_and_leads_back(service: str, browser: Browser
 def test_a_page_plays_without_scripts(service: str, browser: Browser) -> None:
     page = browser.new_context(java_script_enabled=False).new_page()
     page.goto(f"{service}/replay/20150126200624/{ORIGINAL}")
-    page.get_by_role("link", name="The archived page itself").click()
+    page.get_by_role("link", name="See the archived page itself").click()
     assert page.locator("h1").inner_text() == "Played from the archive"
     page.context.close()
 

@@ -33,6 +33,7 @@ from nwx.errors import SourceError
 from webapp.hosts import HostCheck, given_host, hostname, other_name
 from webapp.replay.capture_lookup import NwxIndex
 from webapp.replay.other_queries import OtherQueries
+from webapp.replay.player_language import TEMPLATE_FUNCTIONS
 from webapp.replay.player_viewer import PlayerViewers
 from webapp.replay.process import PlaybackFolder
 from webapp.replay.rewriter import CaptureRewriter, is_encoded, policy, tell_truth
@@ -63,6 +64,7 @@ class Rewriter(RewriterApp):  # type: ignore[misc]
         self.js_proxy_rw = CaptureRewriter(replay_mod=self.replay_mod)
         shared = self.jinja_env.jinja_env.globals
         shared["search_base"] = self._search_base
+        shared.update(TEMPLATE_FUNCTIONS)
         shared["archive_title"] = self.config["nwx_search"]["title"]
 
     def _do_req(self, inputreq: Any, wb_url: Any, kwargs: Any, skip_record: Any) -> Any:

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import parse_qsl, urlencode
 
+from werkzeug.datastructures import LanguageAccept
+from werkzeug.http import parse_accept_header
+
 from nwx.model import Collapse
 
 COOKIE = "nwx_settings"
@@ -54,6 +57,17 @@ def read_preferences(values: Mapping[str, str]) -> Preferences:
 def from_cookie(cookie: str) -> Preferences:
     """Return the preferences that a cookie holds; a broken cookie holds none."""
     return read_preferences(dict(parse_qsl(cookie[:500])))
+
+
+def page_language(cookie: str, accepted: str) -> str:
+    """Return the language for a reader: as set in the cookie, else as the browser asks for one.
+
+    `accepted` is a header Accept-Language; where it names none of
+    PAGE_LANGUAGES, pages are in English.
+    """
+    asked = parse_accept_header(accepted[:1_000], LanguageAccept).values()
+    names = (language.partition("-")[0].lower() for language in asked)
+    return from_cookie(cookie).language or next((n for n in names if n in PAGE_LANGUAGES), "en")
 
 
 def to_cookie(preferences: Preferences) -> str:

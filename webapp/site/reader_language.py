@@ -4,7 +4,7 @@ from babel import Locale
 from flask import Flask, has_request_context, request
 from flask_babel import Babel, get_locale
 
-from webapp.site.preferences import COOKIE, PAGE_LANGUAGES, from_cookie
+from webapp.site.preferences import COOKIE, page_language
 
 FOR_PROGRAMS = ("/api/", "/urls", "/cdx", "/dedup", "/health")
 """What addresses begin with that programs ask: their answers are English, whoever asks."""
@@ -27,9 +27,8 @@ def chosen_language() -> str:
     """Return the language for a request: as set, else as its browser asks, else English."""
     if not has_request_context() or request.path.startswith(FOR_PROGRAMS):
         return "en"
-    chosen = from_cookie(request.cookies.get(COOKIE, "")).language
-    asked = (language.partition("-")[0].lower() for language in request.accept_languages.values())
-    return chosen or next((language for language in asked if language in PAGE_LANGUAGES), "en")
+    accepted = request.headers.get("Accept-Language", "")
+    return page_language(request.cookies.get(COOKIE, ""), accepted)
 
 
 def page_locale() -> Locale:
