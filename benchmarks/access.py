@@ -26,6 +26,9 @@ from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.spans import CdxLineForm, exactly
+from nwx.facets.answers import FacetAnswers
+from nwx.facets.criteria import Criterion
+from nwx.facets.question import FacetQuestion
 from nwx.model import Capture, Collapse
 from nwx.query.question import Question
 
@@ -111,6 +114,10 @@ def compare(
         ("CDX lines of a URL", lambda one, n: _lines(one, keys[n]), len(keys)),
         ("a document", lambda one, n: one.documents([ids[n]]), len(ids)),
     ]
+    asked += [
+        ("explorer, by type", _facets((Criterion.TYPE,)), 1),
+        ("explorer, by site", _facets((Criterion.SITE,)), 1),
+    ]
     for name, ask, number in asked:
         whole, part = least_times(ask, (engine, shown), number)
         print(f"{name:24}{whole:12.3f}{part:12.3f}{part / whole:8.2f}")
@@ -118,6 +125,17 @@ def compare(
         less = engine.search(question).documents.value - shown.search(question).documents.value
         if less < 0:
             raise SystemExit(f"more is shown than there is: {question.text}")
+
+
+def _facets(by: tuple[Criterion, ...]) -> Callable[[Engine, int], object]:
+    """Return what asks a facet question anew each time, of columns that are read already."""
+    known: dict[Engine, FacetAnswers] = {}
+
+    def ask(engine: Engine, _: int) -> object:
+        answers = known.setdefault(engine, FacetAnswers(engine))
+        return answers.answer(FacetQuestion(by=by, limit=10))
+
+    return ask
 
 
 def _lines(engine: Engine, key: str) -> object:
