@@ -32,6 +32,7 @@ from webapp.hosts import HostCheck
 from webapp.links import api as link_api
 from webapp.links import missing_page
 from webapp.links import page as links
+from webapp.pictures import picture_api, picture_pages
 from webapp.pictures import routes as picture_routes
 from webapp.pictures.backend import prepare_pictures
 from webapp.quality import api as quality_api
@@ -91,6 +92,8 @@ _MODULES = (
     health,
     replay,
     picture_routes,
+    picture_pages,
+    picture_api,
     login_page,
     access_page,
 )

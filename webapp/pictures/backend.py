@@ -43,11 +43,17 @@ class PictureBackend:
         self.engine, self.places, self.scaled = engine, places, scaled
         self._lock = threading.Lock()
         self._known: TTLCache[tuple[()], bool] = TTLCache(1, _KNOWN_SECONDS)
+        self._built: TTLCache[tuple[()], bool] = TTLCache(1, _KNOWN_SECONDS)
 
     @cachedmethod(lambda self: self._known, lock=lambda self: self._lock)
     def has_renders(self) -> bool:
         """Return whether the archive has renders; it is asked at most once a minute."""
         return has_renders(self.engine)
+
+    @cachedmethod(lambda self: self._built, lock=lambda self: self._lock)
+    def is_built(self) -> bool:
+        """Return whether pictures can be searched; it is asked at most once a minute."""
+        return self.engine.picture_index().is_made()
 
     def renders(self, page: PageMoment) -> list[FoundRender]:
         """Return the renders of a page, without asking an archive that has none."""

@@ -138,6 +138,7 @@ def results() -> ResponseReturnValue:
         result=result,
         pictures=shown,
         hidden_marks=hidden_marks([hit.id for hit in result.hits]),
+        has_pictures=pictures().is_built(),
         bars=year_bars(counts.pop("year", {}), addresses.year, question.filters.get("year", ())),
         facets=_facets(addresses, counts, dict.fromkeys(FACETS)),
         pages=page_numbers(addresses.page_number, last_page(question, total)),

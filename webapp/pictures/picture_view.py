@@ -1,0 +1,139 @@
+"""Questions about pictures as addresses have them, and the addresses that lead on."""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from flask_babel import lazy_gettext
+
+from nwx.engine.pictures.picture_index import COLOURS, ImageSize, PictureQuestion
+from nwx.errors import UsageError
+from webapp.site import parameters
+from webapp.site.parameters import Arguments
+
+PICTURES_A_PAGE = 50
+MOST_PICTURE_PAGES = 200
+
+IMAGE_SIZES = {
+    ImageSize.ICON: lazy_gettext("Icons"),
+    ImageSize.SMALL: lazy_gettext("Small"),
+    ImageSize.MEDIUM: lazy_gettext("Medium"),
+    ImageSize.LARGE: lazy_gettext("Large"),
+}
+COLOUR_NAMES = {
+    "black": lazy_gettext("black"),
+    "white": lazy_gettext("white"),
+    "grey": lazy_gettext("grey"),
+    "red": lazy_gettext("red"),
+    "orange": lazy_gettext("orange"),
+    "brown": lazy_gettext("brown"),
+    "yellow": lazy_gettext("yellow"),
+    "green": lazy_gettext("green"),
+    "turquoise": lazy_gettext("turquoise"),
+    "blue": lazy_gettext("blue"),
+    "purple": lazy_gettext("purple"),
+    "pink": lazy_gettext("pink"),
+}
+
+
+class PictureFilter(NamedTuple):
+    """A filter that is set: its value for people, and the address without it."""
+
+    label: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class PictureAddresses:
+    """Where the links of a page of pictures lead: the same question with one thing changed."""
+
+    base: str
+    question: PictureQuestion
+
+    @property
+    def page_number(self) -> int:
+        """The number of this page, counted from 1."""
+        return self.question.offset // PICTURES_A_PAGE + 1
+
+    def page(self, number: int) -> str:
+        """Return the address of another page."""
+        return self._of(self.question, number)
+
+    def filters(self) -> list[PictureFilter]:
+        """Return the hosts and domains that are set, each with the address without it."""
+        asked = self.question
+        hosts = [
+            PictureFilter(
+                host,
+                self._of(replace(asked, hosts=tuple(one for one in asked.hosts if one != host))),
+            )
+            for host in asked.hosts
+        ]
+        return hosts + [
+            PictureFilter(
+                name,
+                self._of(
+                    replace(asked, domains=tuple(one for one in asked.domains if one != name))
+                ),
+            )
+            for name in asked.domains
+        ]
+
+    def _of(self, asked: PictureQuestion, page: int = 1) -> str:
+        pairs = [("q", asked.query)] if asked.query else []
+        pairs += [("size", asked.size)] if asked.size else []
+        pairs += [("colour", one) for one in asked.colours]
+        pairs += [("host", one) for one in asked.hosts]
+        pairs += [("domain", one) for one in asked.domains]
+        pairs += [("page", str(page))] if page > 1 else []
+        return f"{self.base}?{urlencode(pairs)}"
+
+
+def read_picture_question(arguments: Arguments) -> PictureQuestion:
+    """Return the question of an address, without what says how much of the answer is wanted.
+
+    Raises UsageError for values that make no sense.
+    """
+    filters = parameters.filters(arguments)
+    return PictureQuestion(
+        query=parameters.text(arguments, "q", parameters.MAX_QUERY),
+        size=_size(arguments),
+        colours=_colours(arguments),
+        hosts=filters.get("host", ()),
+        domains=filters.get("domain", ()),
+    )
+
+
+def read_picture_page(arguments: Arguments) -> PictureQuestion:
+    """Return the question of a page of pictures; raises as `read_picture_question` does."""
+    page = parameters.number_parameter(arguments, "page", 1, 1, MOST_PICTURE_PAGES)
+    question = read_picture_question(arguments)
+    return replace(question, offset=(page - 1) * PICTURES_A_PAGE, limit=PICTURES_A_PAGE)
+
+
+def read_hash(arguments: Arguments) -> int | None:
+    """Return the hash of an address, 16 hex digits, None where it has none."""
+    digits = parameters.text(arguments, "hash", 16)
+    if not digits:
+        return None
+    if len(digits) != 16 or not set(digits) <= _HEX_DIGITS:
+        raise UsageError("hash has 16 hex digits")
+    return int(digits, 16)
+
+
+_HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
+
+
+def _size(arguments: Arguments) -> ImageSize | None:
+    value = parameters.text(arguments, "size", 20)
+    if value and value not in set(ImageSize):
+        raise UsageError(f"size is {value!r}; choose one of {', '.join(ImageSize)}")
+    return ImageSize(value) if value else None
+
+
+def _colours(arguments: Arguments) -> tuple[str, ...]:
+    values = tuple(dict.fromkeys(one for one in arguments.getlist("colour") if one))
+    for value in values:
+        if value not in COLOURS:
+            raise UsageError(f"colour is {value[:40]!r}; choose one of {', '.join(COLOURS)}")
+    return values
