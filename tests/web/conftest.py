@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from nwx.engine.base import Engine
 from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore
 from nwx.engine.embedded import EmbeddedEngine
+from nwx.engine.pictures.picture_index import Picture
 from nwx.links.build import InlinkBuildOptions, invert_links
 from nwx.quality.monitor.state import write_state
 from tests.web.addresses import FIRST
@@ -27,6 +28,10 @@ REPLAY_PORT = 9_999
 LINKS = (
     LinkScore("http://www.example.org/slate", 0.5, "content", {"near": 0.5}, "keyword slate"),
     LinkScore("http://ads.example.org/", None, "advertisement", {}, "blacklist host"),
+)
+PICTURE = Picture(
+    *(FIRST, f"{HOME}picture.png", "org,example)/picture.png", "www.example.org", "example.org"),
+    *("default", "20100101000000", "sha1:X", "image/png", 30, 20),
 )
 SCORE = DocumentScore("stones", "v1", FIRST, HOME, "20100101000000", 0.5, links=LINKS)
 
@@ -45,6 +50,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         write_state(engine.quality_index(), seen_crawl("watched"))
         reopen = partial(EmbeddedEngine, folder, read_only=True)
         invert_links(engine, reopen, InlinkBuildOptions(workers=1))
+        engine.picture_index().put([PICTURE])
         yield engine
 
 

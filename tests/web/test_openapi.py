@@ -35,6 +35,7 @@ PAGES |= {"/crawls/{name}/specification.{form}", "/crawls/compare", "/crawls/{na
 PAGES |= {"/quality/repairs", "/searches"}
 PAGES |= {"/login", "/logout", "/replay-refusal"}
 PAGES |= {"/settings/access", "/settings/access/log", "/settings/access/remove"}
+PAGES |= {"/pictures", "/pictures/{document_id}", "/pictures/similar"}
 VALUES = {"document_id": FIRST, "suffix": "csv", "form": "svg", "variant": "ia"}
 VALUES |= {"collection": "default", "url": HOME, "name": "stones", "chart": "overlap"}
 QUERIES = {

@@ -14,7 +14,7 @@ from webapp.pictures.picture_operations import (
     PICTURE_PARAMETERS,
     SIMILAR_PARAMETERS,
 )
-from webapp.pictures.picture_pages import MOST_UPLOADED, hash_of_image
+from webapp.pictures.picture_pages import hash_of_image, limit_upload
 from webapp.pictures.picture_view import read_hash, read_picture_question
 from webapp.search.documents import ID
 from webapp.site import parameters
@@ -61,7 +61,7 @@ def pictures_of_hash() -> ResponseReturnValue:
 @open_to_all
 def pictures_like_image() -> ResponseReturnValue:
     """Answer with pictures that look like the image in the body; nothing of it is kept."""
-    request.max_content_length = MOST_UPLOADED
+    limit_upload()
     payload = request.get_data(cache=False)
     if not payload:
         raise UsageError("the body of the request is the image; it is empty")

@@ -2,7 +2,7 @@
 
 from flask import Blueprint, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from werkzeug.exceptions import NotFound
+from werkzeug.exceptions import NotFound, RequestEntityTooLarge
 
 from nwx.engine.pictures.picture_index import PICTURE_WINDOW
 from nwx.errors import FormatError, QueryError, UsageError
@@ -101,12 +101,19 @@ def show_similar() -> ResponseReturnValue:
 def upload_image() -> ResponseReturnValue:
     """Lead to the pictures that look like an image; nothing of it is kept."""
     check_origin("uploads")
-    request.max_content_length = MOST_UPLOADED
+    limit_upload()
     file = request.files.get("image")
     payload = file.read(MOST_UPLOADED) if file else b""
     if not payload:
         raise UsageError("choose an image file first")
     return redirect(url_for(".similar", hash=f"{hash_of_image(payload):016x}"), 303)
+
+
+def limit_upload() -> None:
+    """Raise RequestEntityTooLarge for more than MOST_UPLOADED bytes, before they are read."""
+    if (request.content_length or 0) > MOST_UPLOADED:
+        raise RequestEntityTooLarge
+    request.max_content_length = MOST_UPLOADED
 
 
 def hash_of_image(payload: bytes) -> int:

@@ -1,0 +1,161 @@
+"""Pictures in the browser's pages and the JSON API."""
+
+import io
+from collections.abc import Iterator
+
+import pytest
+from flask.testing import FlaskClient
+
+from nwx.engine.access.rules import AccessRule, Action, Scope
+from nwx.engine.base import Engine
+from nwx.engine.open import open_engine
+from nwx.importing import ImportOptions, import_files
+from nwx.pictures.build import build_pictures
+from nwx.pictures.measures import measured
+from nwx.settings import Settings
+from nwx.warc.sources import expand
+from tests.pictured import CHART, COPY, HOME, SHIP, drawing, image_records, page_records
+from tests.warc_records import write_records
+from tests.web.html import Page
+from webapp import create_app
+
+
+@pytest.fixture(scope="module")
+def pictured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """An archive whose pictures were built."""
+    folder = tmp_path_factory.mktemp("pictured")
+    path = write_records(folder / "a.warc.gz", [*page_records(), *image_records()])
+    settings = Settings(str(folder / "archive"))
+    with open_engine(settings) as engine:
+        engine.create()
+        import_files(engine, settings, list(expand([str(path)])), ImportOptions(jobs=1))
+        build_pictures(engine, workers=1)
+        yield engine
+
+
+@pytest.fixture(scope="module")
+def viewed(pictured: Engine) -> FlaskClient:
+    return create_app(pictured).test_client()
+
+
+def _urls(client: FlaskClient, address: str) -> list[str]:
+    answer = client.get(address)
+    assert answer.status_code == 200, answer.text
+    return [one["url"] for one in answer.get_json()["pictures"]]
+
+
+def _ids(client: FlaskClient, query: str) -> list[str]:
+    return [one["id"] for one in client.get(f"/api/pictures?q={query}").get_json()["pictures"]]
+
+
+def test_the_grid_shows_what_matches(viewed: FlaskClient) -> None:
+    page = viewed.get("/pictures?q=sailing")
+    assert page.status_code == 200
+    assert "<strong>1</strong> picture" in page.text
+    assert "A sailing ship" in page.text
+    assert "/thumbnail?url=" in page.text
+    assert "<strong>4</strong> pictures" in viewed.get("/pictures").text
+    assert "<strong>1</strong> picture" in viewed.get("/pictures?size=icon").text
+    assert "<strong>0</strong> pictures" in viewed.get("/pictures?colour=pink").text
+
+
+def test_results_lead_to_pictures_and_back(viewed: FlaskClient) -> None:
+    assert "/pictures?q=harbour" in viewed.get("/search?q=harbour").text
+    assert "/search?q=harbour" in viewed.get("/pictures?q=harbour").text
+
+
+def test_a_picture_has_the_pages_that_show_it(viewed: FlaskClient) -> None:
+    (id,) = _ids(viewed, "sailing")
+    page = viewed.get(f"/pictures/{id}")
+    assert page.status_code == 200
+    assert "Harbour news" in page.text
+    assert "A sailing ship" in page.text
+    assert "b.jpg" in page.text  # a similar one
+    assert viewed.get(f"/pictures/{'0' * 32}").status_code == 404
+    answer = viewed.get(f"/api/pictures/{id}").get_json()
+    assert answer["picture"]["width"] == 400
+    assert HOME in [one["url"] for one in answer["shown_on"]]
+
+
+def test_similar_pictures_of_an_upload(viewed: FlaskClient) -> None:
+    assert viewed.get("/pictures/similar").status_code == 200
+    image = (io.BytesIO(drawing("JPEG", (200, 150))), "x.jpg")
+    sent = viewed.post("/pictures/similar", data={"image": image})
+    assert sent.status_code == 303
+    page = viewed.get(sent.headers["Location"])
+    assert "<strong>2</strong> similar pictures" in page.text
+    answer = viewed.post("/api/pictures/similar", data=drawing())
+    assert {one["url"] for one in answer.get_json()["pictures"]} == {SHIP, COPY}
+    hash = measured(drawing()).hash
+    assert set(_urls(viewed, f"/api/pictures/similar?hash={hash:016x}&limit=5")) == {SHIP, COPY}
+
+
+@pytest.mark.parametrize(
+    "payload", [b"", b"no image", b"\x89PNG\r\n\x1a\nnothing"], ids=["none", "text", "broken"]
+)
+def test_what_is_no_image_is_refused(viewed: FlaskClient, payload: bytes) -> None:
+    sent = viewed.post("/pictures/similar", data={"image": (io.BytesIO(payload), "x.png")})
+    assert sent.status_code == 400
+    assert viewed.post("/api/pictures/similar", data=payload).status_code == 400
+
+
+def test_an_upload_is_bounded(viewed: FlaskClient) -> None:
+    long = b"x" * ((8 << 20) + 1)
+    assert viewed.post("/api/pictures/similar", data=long).status_code == 413
+    form = "multipart/form-data; boundary=x"
+    assert viewed.post("/pictures/similar", data=long, content_type=form).status_code == 413
+    other = {"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site"}
+    assert viewed.post("/pictures/similar", headers=other).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "query", ["size=huge", "colour=plaid", "page=0", "q=url:x", "q=(a", "host=" + "x" * 3_000]
+)
+def test_what_makes_no_sense_is_refused(viewed: FlaskClient, query: str) -> None:
+    page = viewed.get(f"/pictures?{query}")
+    assert page.status_code == 400
+    if "page" not in query:
+        assert viewed.get(f"/api/pictures?{query}").status_code == 400
+    assert viewed.get("/api/pictures/similar?hash=12").status_code == 400
+
+
+def test_the_api_finds_by_words_and_measures(viewed: FlaskClient) -> None:
+    assert _urls(viewed, "/api/pictures?q=coast&size=icon") == [CHART]
+    assert _urls(viewed, "/api/pictures?q=sailing&host=pictured.example&colour=blue") == [SHIP]
+    assert len(_urls(viewed, "/api/pictures?limit=2&offset=1")) == 2
+    (found,) = viewed.get("/api/pictures?q=sailing").get_json()["pictures"]
+    assert found["shown_on"]["alt"] == "A sailing ship"
+
+
+def test_pages_are_well_formed_and_escape_what_pages_say(viewed: FlaskClient) -> None:
+    (id,) = _ids(viewed, "sailing")
+    for path in ("/pictures?q=<script>", "/pictures", f"/pictures/{id}", "/pictures/similar"):
+        Page(viewed.get(path).text)
+    assert "<script>alert" not in viewed.get("/pictures?q=<script>alert(1)").text
+
+
+def test_an_archive_without_pictures_says_so(client: FlaskClient) -> None:
+    page = client.get("/pictures?q=x")
+    assert page.status_code == 200
+    assert "nwx build-pictures" in page.text or "<strong>" in page.text
+
+
+def test_hidden_pictures_and_words_of_hidden_pages_do_not_show(pictured: Engine) -> None:
+    client = create_app(pictured).test_client()
+    (id,) = _ids(client, "sailing")
+    access = pictured.access_index()
+    rule = AccessRule(
+        "", Action.EXCLUDE, Scope(url=HOME, prefix="example,pictured)/", is_exact=True)
+    )
+    access.put([rule], "test")
+    try:
+        assert _ids(client, "sailing") == []
+        assert "Harbour news" not in client.get(f"/pictures/{id}").text
+        every = AccessRule("", Action.BLOCK, Scope(prefix="example,pictured)/"))
+        access.put([every], "test")
+        assert _urls(client, "/api/pictures") == []
+        assert client.get(f"/pictures/{id}").status_code == 404
+        assert client.get(f"/api/pictures/{id}").status_code == 404
+        assert client.post("/api/pictures/similar", data=drawing()).get_json()["pictures"] == []
+    finally:
+        access.remove([one.id for one in access.rules().rules], "test")
