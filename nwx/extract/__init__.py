@@ -10,6 +10,7 @@ from dataclasses import replace
 from nwx.extract.css.references import extract_stylesheet
 from nwx.extract.html import extract_html
 from nwx.extract.limits import ExtractLimits, ExtractPayload
+from nwx.extract.office.payload import OFFICE_MAGICS, extract_office
 from nwx.extract.pdf import extract_pdf
 from nwx.extract.plain import extract_plain
 from nwx.model import PARSERS, Extract
@@ -21,6 +22,7 @@ _FAMILIES: dict[str, Callable[[ExtractPayload], Extract]] = {
     "text": extract_plain,
     "pdf": extract_pdf,
     "style": extract_stylesheet,
+    "office": extract_office,
 }
 
 _DEFAULT_LIMITS = ExtractLimits()
@@ -43,12 +45,14 @@ def extract(
 ) -> Extract:
     """Return what a payload says; empty for types that are not `extractable`.
 
+    Office files are told by their first bytes, as servers name many types for them.
+
     `data` has no transfer or content encoding left. `content_type` and
     `charset` are the HTTP header's. `parser` is one of `PARSERS`. No bytes
     raise an error: what limits or faults cut is told in `problems`, each
     `kind: message`.
     """
-    family = _FAMILIES.get(content_type_norm)
+    family = extract_office if data.startswith(OFFICE_MAGICS) else _FAMILIES.get(content_type_norm)
     if family is None or not data:
         return Extract()
     problems: tuple[str, ...] = ()

@@ -22,6 +22,7 @@ class ExtractLimits:
     depth: int = 512  # of nested elements, as in browsers
     tags: int = 1_000_000
     pages: int = 1_000  # of a PDF
+    unpacked_bytes: int = 128 * MIB  # of the parts of an office file
     seconds: float = 20.0
     memory_bytes: int = 512 * MIB  # of the process that reads a PDF
 

@@ -72,11 +72,17 @@ _FAMILIES: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
             "application/vnd.oasis.opendocument",
             "application/vnd.sun.xml",
             "application/rtf",
+            "application/x-rtf",
             "text/rtf",
+            "text/richtext",
+            "application/epub",
             "application/vnd.wordperfect",
             "application/vnd.apple.",
         ),
-        ("doc", "docx", "dot", "rtf", "odt", "xls", "xlsx", "ods", "ppt", "pptx", "pps", "odp"),
+        (
+            *("doc", "docx", "docm", "dot", "dotx", "rtf", "odt", "ott", "epub"),
+            *("xls", "xlsx", "xlsm", "ods", "ppt", "pptx", "pptm", "pps", "ppsx", "odp"),
+        ),
     ),
     (
         ARCHIVE,
@@ -159,6 +165,15 @@ EMPTY_TYPES = frozenset(
         "application/x-unknown-content-type",
     )
 )
+ZIP_TYPES = frozenset(("application/zip", "application/x-zip", "application/x-zip-compressed"))
+"""Types of zip files; servers send them for office files and books too."""
+
+# The name of the first entry, and the content of one that must be first where it is there.
+_OFFICE_ZIP = re.compile(
+    rb"PK\x03\x04.{26}(?:\[Content_Types\]\.xml|_rels/\.rels|docProps/|word/|xl/|ppt/"
+    rb"|mimetypeapplication/(?:epub\+zip|vnd\.oasis\.opendocument\.|vnd\.sun\.xml\.))",
+    re.S,
+)
 _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"%PDF-", PDF),
     (b"\x89PNG\r\n\x1a\n", IMAGE),
@@ -199,8 +214,11 @@ def normal_type(content_type: str, url: str = "", first_bytes: bytes = b"") -> s
 
     `content_type` is the type served, in lower case and without parameters.
     Where it says nothing, the first bytes are looked at, then the
-    extension of the URL.
+    extension of the URL; so are they for a zip file, which may be an office file.
     """
+    if content_type in ZIP_TYPES:
+        is_office = _OFFICE_ZIP.match(first_bytes) or _by_extension(url) == OFFICE
+        return OFFICE if is_office else ARCHIVE
     if content_type not in EMPTY_TYPES:
         return _family(content_type)
     return (
@@ -221,6 +239,8 @@ def _family(content_type: str) -> str:
 
 
 def _sniffed(start: bytes) -> str:
+    if _OFFICE_ZIP.match(start):
+        return OFFICE
     for magic, family in _MAGIC:
         if start.startswith(magic):
             return family

@@ -10,7 +10,7 @@ from nwx.model import Capture
 from nwx.values.codings import dechunk
 from nwx.values.digests import digest_of, normal_digest
 from nwx.values.http import Fields, HttpHead, is_coded, media_type, request_method, to_text
-from nwx.values.media_types import EMPTY_TYPES, SNIFFED_BYTES, normal_type
+from nwx.values.media_types import EMPTY_TYPES, SNIFFED_BYTES, ZIP_TYPES, normal_type
 from nwx.values.method_query import METHODS_WITH_QUERY, with_method_query
 from nwx.values.timestamps import normal_timestamp
 from nwx.values.urlkeys import urlkey
@@ -247,7 +247,7 @@ def _arc_type(record: Record) -> bytes:
 
 
 def _family(content_type: str, url: str, record: Record, head: HttpHead) -> str:
-    if content_type not in EMPTY_TYPES:
+    if content_type not in EMPTY_TYPES and content_type not in ZIP_TYPES:
         return normal_type(content_type)
     return normal_type(content_type, url, _first_bytes(record, head))
 

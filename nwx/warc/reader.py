@@ -24,7 +24,7 @@ from nwx.warc.record_groups import Group, record_groups
 from nwx.warc.scanner import Scanner
 from nwx.warc.stored_bytes import RecordFault
 
-_TEXTUAL = frozenset(("html", "text", "pdf"))
+_TEXTUAL = frozenset(("html", "text", "pdf", "office"))
 
 
 class StoredFile(Protocol):
@@ -117,7 +117,7 @@ class CaptureRecord:
 
 
 def default_keep(capture: Capture) -> bool:
-    """Whether text can be had from a capture: HTML, plain text and PDF that are no revisits."""
+    """Whether text can be had from a capture that is no revisit: HTML, text, PDF, office files."""
     return capture.record_type != "revisit" and capture.content_type_norm in _TEXTUAL
 
 

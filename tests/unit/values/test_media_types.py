@@ -28,6 +28,7 @@ FAMILIES = "html pdf image audio video flash script style text office archive ot
         ("application/msword", "office"),
         ("application/vnd.ms-excel", "office"),
         ("application/vnd.openxmlformats-officedocument.presentationml.presentation", "office"),
+        ("application/epub+zip", "office"),
         ("application/zip", "archive"),
         ("font/woff2", "other"),
         ("application/x-something", "other"),
@@ -52,6 +53,8 @@ def test_a_served_type_has_a_family(content_type: str, family: str) -> None:
         (b"<?xml version='1.0'?>", "http://a/", "text"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "http://a/x", "office"),
         (b"PK\x03\x04", "http://a/", "archive"),
+        (b"PK\x03\x04" + bytes(26) + b"[Content_Types].xml", "http://a/", "office"),
+        (b"PK\x03\x04" + bytes(26) + b"mimetypeapplication/epub+zip", "http://a/", "office"),
         (b"\0\1\2", "http://a/x.MP3?y=z.html", "audio"),
         (b"\0\1\2", "http://a/x.docx", "office"),
         (b"just words", "http://a/", "text"),
@@ -65,3 +68,10 @@ def test_a_type_that_says_nothing_is_guessed(
     content_type: str, start: bytes, url: str, family: str
 ) -> None:
     assert normal_type(content_type, url, start) == family
+
+
+def test_a_zip_file_may_be_an_office_file() -> None:
+    start = b"PK\x03\x04" + bytes(26)
+    assert normal_type("application/zip", "http://a/x", start + b"word/document.xml") == "office"
+    assert normal_type("application/zip", "http://a/x.docx") == "office"
+    assert normal_type("application/zip", "http://a/x.zip", start + b"a.txt") == "archive"

@@ -1,0 +1,1 @@
+"""Office files and books: docx, xlsx, pptx, odt, ods, odp, epub and rtf."""

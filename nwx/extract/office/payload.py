@@ -1,0 +1,48 @@
+"""Office payloads: the format is told by their bytes, whatever type was served."""
+
+from nwx.extract.limits import ExtractPayload
+from nwx.extract.office import epub, opendocument
+from nwx.extract.office.openxml import read_openxml
+from nwx.extract.office.parts import ZIP_MAGIC, Parts
+from nwx.extract.office.problems import Stop
+from nwx.extract.office.rtf import RTF_MAGIC, read_rtf
+from nwx.extract.office.text import OfficeText
+from nwx.model import Extract
+
+OFFICE_MAGICS = (ZIP_MAGIC, RTF_MAGIC)
+"""How all payloads begin that `extract_office` reads."""
+
+_OPENXML = ("word/", "xl/", "ppt/")
+_LONGEST_TYPE = 200
+
+
+def extract_office(payload: ExtractPayload) -> Extract:
+    """Return what an office file or a book says; empty where the bytes are none."""
+    text = OfficeText(payload)
+    try:
+        if payload.data.startswith(RTF_MAGIC):
+            read_rtf(text, payload)
+        elif payload.data.startswith(ZIP_MAGIC):
+            _read_zip(text, payload)
+        else:
+            return Extract()
+    except Stop as stop:
+        text.problems.extend(filter(None, (str(stop),)))
+    return text.finish()
+
+
+def _read_zip(text: OfficeText, payload: ExtractPayload) -> None:
+    problems: list[str] = []
+    parts = Parts(payload, problems)
+    try:
+        mime_type = parts.read("mimetype", _LONGEST_TYPE).strip()
+        if mime_type == epub.MIME_TYPE or epub.CONTAINER in parts:
+            epub.read_epub(parts, text, payload)
+        elif mime_type.startswith(opendocument.MIME_TYPES):
+            opendocument.read_opendocument(parts, text)
+        elif any(name.startswith(_OPENXML) for name in parts.names):
+            read_openxml(parts, text)
+        else:
+            problems.clear()  # any other zip file has no text to be had
+    finally:
+        text.problems.extend(problems)

@@ -1,0 +1,107 @@
+"""The text of an office file while it is read: blocks, headings and links, within limits."""
+
+from dataclasses import dataclass
+
+from nwx.extract.clean import BLOCK, clean_blocks, clean_line, prose
+from nwx.extract.language import language_of
+from nwx.extract.limits import ExtractPayload
+from nwx.extract.links import RawLink, Resolver, outlinks
+from nwx.extract.office.problems import Stop
+from nwx.extract.signature import signature_of
+from nwx.model import Extract
+from nwx.values.link_kinds import A
+
+_LONGEST_FIELD = 5_000
+_MOST_PROBLEMS = 10
+
+
+@dataclass(slots=True)
+class Metadata:
+    """What an office file says of itself."""
+
+    title: str = ""
+    author: str = ""
+    description: str = ""
+    language: str = ""
+
+
+class OfficeText:
+    """The text of an office file while it is read."""
+
+    def __init__(self, payload: ExtractPayload) -> None:
+        self._payload = payload
+        self._pieces: list[str] = []
+        self._left = payload.limits.characters + 1  # one more tells that something was cut
+        self.headings: list[str] = []
+        self._links: list[RawLink] = []
+        self.metadata = Metadata()
+        self.problems: list[str] = []
+
+    def add(self, text: str) -> None:
+        """Add characters; raises Stop after the last that is kept."""
+        self._pieces.append(text)
+        self._left -= len(text)
+        if self._left <= 0:
+            raise Stop
+
+    def end_block(self) -> None:
+        """End a paragraph, a row or the like."""
+        if self._pieces and self._pieces[-1] != BLOCK:
+            self._pieces.append(BLOCK)
+
+    @property
+    def mark(self) -> int:
+        """Where the text is, for `since`."""
+        return len(self._pieces)
+
+    def since(self, mark: int) -> str:
+        """Return the text added since a mark, as one line, cut where it is long."""
+        pieces, length = [], 0
+        for piece in self._pieces[mark:]:
+            pieces.append(piece)
+            length += len(piece)
+            if length > _LONGEST_FIELD:
+                break
+        return clean_line("".join(pieces).replace(BLOCK, " ")[:_LONGEST_FIELD])
+
+    def add_heading(self, heading: str) -> None:
+        """Add a heading, which is part of the text already."""
+        if heading and len(self.headings) < self._payload.limits.headings:
+            self.headings.append(heading)
+
+    def add_link(self, reference: str, text: str) -> None:
+        """Add a link; those beyond the limit are counted only as being there."""
+        if len(self._links) <= 2 * self._payload.limits.links:
+            self._links.append((A, reference, text))
+
+    def finish(self) -> Extract:
+        """Return what was found."""
+        limits, metadata = self._payload.limits, self.metadata
+        content, cut = clean_blocks("".join(self._pieces), limits.characters)
+        problems = list(dict.fromkeys(self.problems))
+        if len(problems) > _MOST_PROBLEMS:
+            more = len(problems) - _MOST_PROBLEMS
+            problems[_MOST_PROBLEMS:] = [f"office: {more} more problems"]
+        if cut or self._left <= 0:
+            problems.append(f"text: cut after {limits.characters} characters")
+        links, too_many = outlinks(self._links, Resolver(self._payload.url), limits.links)
+        if too_many:
+            problems.append(f"links: more than {limits.links}, the rest was left out")
+        late = self._payload.late()
+        return Extract(
+            title=_field(metadata.title) or next(iter(self.headings), ""),
+            content=content,
+            headings=tuple(self.headings),
+            description=_field(metadata.description),
+            author=_field(metadata.author),
+            content_language=""
+            if late
+            else language_of(prose(content), clean_line(metadata.language[:100])),
+            links=tuple(links),
+            signature="" if late else signature_of(content),
+            problems=tuple(problems),
+        )
+
+
+def _field(text: str) -> str:
+    return clean_line(text[:_LONGEST_FIELD].replace(BLOCK, " "))
