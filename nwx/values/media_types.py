@@ -168,6 +168,7 @@ EMPTY_TYPES = frozenset(
 ZIP_TYPES = frozenset(("application/zip", "application/x-zip", "application/x-zip-compressed"))
 """Types of zip files; servers send them for office files and books too."""
 
+_ZIP = b"PK\x03\x04"
 # The name of the first entry, and the content of one that must be first where it is there.
 _OFFICE_ZIP = re.compile(
     rb"PK\x03\x04.{26}(?:\[Content_Types\]\.xml|_rels/\.rels|docProps/|word/|xl/|ppt/"
@@ -181,7 +182,6 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"GIF8", IMAGE),
     (b"\x00\x00\x01\x00", IMAGE),
     (b"BM", IMAGE),
-    (b"PK\x03\x04", ARCHIVE),
     (b"\x1f\x8b", ARCHIVE),
     (b"BZh", ARCHIVE),
     (b"7z\xbc\xaf\x27\x1c", ARCHIVE),
@@ -216,7 +216,7 @@ def normal_type(content_type: str, url: str = "", first_bytes: bytes = b"") -> s
     Where it says nothing, the first bytes are looked at, then the
     extension of the URL; so are they for a zip file, which may be an office file.
     """
-    if content_type in ZIP_TYPES:
+    if content_type in ZIP_TYPES or (content_type in EMPTY_TYPES and first_bytes[:4] == _ZIP):
         is_office = _OFFICE_ZIP.match(first_bytes) or _by_extension(url) == OFFICE
         return OFFICE if is_office else ARCHIVE
     if content_type not in EMPTY_TYPES:
@@ -239,8 +239,6 @@ def _family(content_type: str) -> str:
 
 
 def _sniffed(start: bytes) -> str:
-    if _OFFICE_ZIP.match(start):
-        return OFFICE
     for magic, family in _MAGIC:
         if start.startswith(magic):
             return family

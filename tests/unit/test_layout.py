@@ -65,6 +65,7 @@ TESTED_ELSEWHERE = {
     "nwx/exports/links.py": "tests/conformance/test_28_link_graphs.py",
     "nwx/extract/limits.py": "tests/unit/extract/test_html.py",
     "nwx/extract/lexbor.py": "tests/unit/extract/test_page.py",
+    "nwx/extract/office": "tests/unit/extract/office/test_payload.py",
     "nwx/extract/soup.py": "tests/unit/extract/test_page.py",
     "nwx/extract/pdf_process.py": "tests/unit/extract/test_pdf.py",
     "nwx/facets": "tests/conformance/test_21_facets.py",
