@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
@@ -17,7 +17,10 @@ from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments, HiddenSpan
 
 _AT_ONCE = 1_000
 _STATE = "hidden-documents"
-_FORMAT = 1
+_FORMAT = 2
+
+_FilePart = tuple[str, str, bool]
+"""The collection and name of a file, and whether its hidden captures are meant."""
 
 _Subject = tuple[str, str, str, str, str, str, int]
 """Urlkey, URL, digest, collection, file, timestamp and offset of a capture."""
@@ -39,6 +42,7 @@ class HiddenDocumentSet:
         self._mark: str | None = None
         self._hidden = NONE_HIDDEN
         self._looked_at = self._hidden_captures = 0
+        self._files: Counter[_FilePart] = Counter()
 
     def captures(self) -> int:
         """Return how many captures are hidden."""
@@ -46,10 +50,23 @@ class HiddenDocumentSet:
             return 0
         self.current()
         with self._guard:
-            if self._engine.count(IndexName.CAPTURES) != self._looked_at:
-                # Some were deleted since they were counted.
-                deque(self._candidates(self._all_captures(), ()), maxlen=0)
+            self._count_deleted()
             return self._hidden_captures
+
+    def _count_deleted(self) -> None:
+        """Count captures anew where some were deleted since they were counted."""
+        if self._engine.count(IndexName.CAPTURES) != self._looked_at:
+            deque(self._candidates(self._all_captures(), ()), maxlen=0)
+
+    def file_captures(self, collection: str, name: str) -> tuple[int, int]:
+        """Return how many captures of a file are visible, and how many are hidden."""
+        if self._decisions.hides_nothing:
+            return 0, 0
+        self.current()
+        with self._guard:
+            self._count_deleted()
+            visible = self._files[collection, name, False]
+            return visible, self._files[collection, name, True]
 
     def current(self) -> HiddenDocuments:
         """Return what is hidden of the documents of now."""
@@ -80,6 +97,7 @@ class HiddenDocumentSet:
 
     def _all_captures(self) -> Iterator[_Subject]:
         self._looked_at = self._hidden_captures = 0
+        self._files.clear()
         for some in self._engine.facet_store().capture_rows():
             for row in some.rows:
                 timestamp, url, digest = row[0], row[1], row[2]
@@ -107,6 +125,7 @@ class HiddenDocumentSet:
             hidden = hides(urlkey, url, digest or "", collection, source_file, timestamp)
             self._looked_at += 1
             self._hidden_captures += hidden
+            self._files[collection, source_file, hidden] += 1
             if digest and hidden != in_spans(spans, timestamp, collection):
                 key = document_key(url, digest)
                 yield document_id(key)
@@ -150,6 +169,9 @@ class HiddenDocumentSet:
             if [known["format"], known["decisions"]] != [_FORMAT, self._decisions.key]:
                 return None
             self._looked_at, self._hidden_captures = map(int, known["counts"])
+            self._files = Counter(
+                {(str(name), str(file), bool(out)): int(n) for name, file, out, n in known["files"]}
+            )
             dates = {
                 id: frozenset((timestamp, collection) for timestamp, collection in seen)
                 for id, seen in known["dates"].items()
@@ -169,6 +191,7 @@ class HiddenDocumentSet:
             state = {
                 "format": _FORMAT,
                 "counts": [self._looked_at, self._hidden_captures],
+                "files": [[*part, count] for part, count in sorted(self._files.items())],
                 "decisions": self._decisions.key,
                 "mark": mark,
                 "key": hidden.key,

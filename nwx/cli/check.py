@@ -12,7 +12,6 @@ from nwx.bulk.progress import ShowProgress
 from nwx.cli.list_commands import place_and_message
 from nwx.cli.output import clean, counted, print_json
 from nwx.cli.progress import print_above, progress_bar
-from nwx.cli.restricted import as_shown
 from nwx.errors import UsageError
 from nwx.settings import Settings
 
@@ -87,7 +86,6 @@ def command(
         open_engine(settings, read_only=True) as engine,
         progress_bar(quiet=shown.quiet) as progress,
     ):
-        shown.is_counting = as_shown(engine) is not engine
         for finding in check(engine, progress):
             shown.add(finding.kind, _of_finding(finding), finding)
     counts = shown.counts
@@ -114,7 +112,6 @@ class _Shown:
         self.counts: Counter[str] = Counter()
         self.first: list[dict[str, Any]] = []
         self._limit = None if everything else _SHOWN_OF_A_KIND
-        self.is_counting = False
         self.as_json = as_json
         self.quiet = quiet
         self._printed = 0
@@ -122,7 +119,7 @@ class _Shown:
     def add(self, kind: str, text: str, entry: "Disagreement | Missing") -> None:
         """Take the next."""
         self.counts[kind] += 1
-        if self.is_counting or (self._limit is not None and self.counts[kind] > self._limit):
+        if self._limit is not None and self.counts[kind] > self._limit:
             return
         self._printed += 1
         if self.as_json:
@@ -133,9 +130,7 @@ class _Shown:
     def end(self) -> None:
         """Say how many were not printed."""
         more = self.counts.total() - self._printed
-        if more and self.is_counting:
-            click.echo("access rules hide captures; `nwx --unrestricted check` names what is wrong")
-        elif more:
+        if more:
             click.echo(f"… and {more:,} more; --all names them")
 
 

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
@@ -13,7 +13,6 @@ import click
 from nwx.cli.output import clean, counted, json_text
 from nwx.cli.progress import progress_bar
 from nwx.cli.render import NO_SANDBOX
-from nwx.cli.restricted import names_no_hidden_url, telling_visible
 from nwx.cli.signals import stop_signals
 from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
@@ -169,11 +168,9 @@ def _run(
             force=asked.force,
             keep=store,
             is_playing=lambda: player_answers(target),
-            told=telling_visible(engine, results.add),
+            told=results.add,
         )
-        report = check_playback(engine, pool, check, show, lambda: bool(received))
-        told = tuple(one for one in report.problems if names_no_hidden_url(engine, one))
-        return replace(report, problems=told)
+        return check_playback(engine, pool, check, show, lambda: bool(received))
 
 
 def _choice(asked: _Options) -> "PageChoice":

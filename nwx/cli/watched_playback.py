@@ -257,7 +257,6 @@ def check_until_left() -> None:
 
 def _check(order: _Order, tell: Callable[[dict[str, Any]], None]) -> None:
     from nwx.cli.playback_tools import kept_renders, playback_target, player_answers
-    from nwx.cli.restricted import names_no_hidden_url, telling_visible
     from nwx.engine.open import open_engine
     from nwx.quality.browser.browser_path import browser_path
     from nwx.quality.browser.page_render import BrowserOptions
@@ -281,23 +280,18 @@ def _check(order: _Order, tell: Callable[[dict[str, Any]], None]) -> None:
         if not pool.sandbox:
             note(NO_SANDBOX)
         store = stack.enter_context(kept_renders(settings, None, comparison=False, say=note))
-
-        def note_visible(text: str) -> None:
-            if names_no_hidden_url(engine, text):
-                note(text)
-
         check = PlaybackCheck(
             force=True,
             keep=store,
             is_playing=lambda: player_answers(target),
-            told=telling_visible(engine, lambda score: tell(_score_json(score))),
+            told=lambda score: tell(_score_json(score)),
         )
         check_arrivals(
             engine,
             pool,
             check,
             arrivals,
-            lambda report: _tell_problems(report, note_visible),
+            lambda report: _tell_problems(report, note),
             passed=lambda id: tell({"id": id}),
         )
 

@@ -42,12 +42,15 @@ def export_captures(
         writer = _Writer(new)
         store = engine.facet_store()
         # The stamp comes first: what is written meanwhile is not in the export for certain.
-        note: dict[str, Any] = {"stamp": store.stamp(), "months": store.month_stamps()}
+        note: dict[str, Any] = {"stamp": store.stamp()}
+        months = store.month_stamps()
         total = engine.count(IndexName.CAPTURES)
         for entry in engine.scan(IndexName.CAPTURES):
             if writer.add(entry):
                 progress(WorkProgress("exporting", writer.captures, total))
         writer.finish()
+        # Months of which all is hidden have no captures here.
+        note["months"] = {month: one for month, one in months.items() if month in writer.months}
         note["captures"] = writer.captures
         (new / EXPORT_NOTE).write_text(json.dumps(note), encoding="utf-8")
     size = sum(path.stat().st_size for path in folder.rglob("*.parquet"))
@@ -65,11 +68,13 @@ class _Writer:
         self._held: dict[str, list[Mapping[str, Any]]] = {}
         self._rows = 0
         self.files: dict[str, int] = {}
+        self.months: set[str] = set()
         self.captures = 0
 
     def add(self, entry: Mapping[str, Any]) -> bool:
         """Take a capture; tell whether files were written."""
         month = Criterion.MONTH.definition.of_value(entry.get("timestamp"))
+        self.months.add(month.replace("-", ""))
         held = self._held.setdefault(month, [])
         held.append(entry)
         self.captures += 1

@@ -57,7 +57,7 @@ class ArchiveLinks:
 
     def years(self) -> list[int]:
         """Return the years of captures that have links."""
-        return [one.year for one in self.table.cells if one.year is not None and not one.collection]
+        return self.table.years()
 
     def rows(self) -> Iterator[LinkRow]:
         """Stream all links in the order of target, source, kind and text."""

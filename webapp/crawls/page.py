@@ -1,6 +1,7 @@
 """The pages of crawls: the list, and a crawl with the links that it scores highest."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -16,7 +17,8 @@ from nwx.engine.crawls.crawl_index import (
     ScoredLink,
     StoredSpecification,
 )
-from nwx.errors import UrlError
+from nwx.errors import UrlError, WithheldError
+from nwx.quality.monitor.report import MonitorReport
 from nwx.steering.specifications.files import write_specification
 from nwx.steering.specifications.problems import SpecificationError
 from nwx.steering.specifications.specification import CrawlSpecification
@@ -94,10 +96,17 @@ def _analysed(found: Sequence[AnalysedVersion], stored: StoredSpecification) -> 
     return next((one for one in found if one.version == stored.version), nothing)
 
 
+def _shown_report(name: str) -> MonitorReport | None:
+    """Return what the monitor of a crawl saw, None where there is none that may be shown."""
+    with suppress(WithheldError):
+        return monitor_report(engine(), name)
+    return None
+
+
 @blueprint.get("/<name>")
 def show_crawl(name: str) -> ResponseReturnValue:
     """Show a crawl as it runs, its specification, and the links that this scores highest."""
-    report = monitor_report(engine(), name)
+    report = _shown_report(name)
     shown = monitor_values(report) if report else {}
     if report and engine().crawl_index().specification(name) is None:
         return render_template("monitored_crawl.html", **shown)

@@ -17,6 +17,7 @@ from nwx.errors import (
     QueryError,
     QuestionTimeoutError,
     UsageError,
+    WithheldError,
 )
 from nwx.searching.answers import answer_to_json
 from webapp.site.openapi import ErrorAnswer, ErrorDetails
@@ -43,6 +44,8 @@ def status_of(error: NwxError) -> int:
     """Return the HTTP status that fits an error."""
     if isinstance(error, UsageError):
         return 400
+    if isinstance(error, WithheldError):
+        return 403
     if isinstance(error, HiddenError):
         return 451
     if isinstance(error, (CaptureIndexError, EngineUnavailableError, *_BUSY)):
@@ -55,6 +58,8 @@ def _known(error: NwxError) -> Response:
     if isinstance(error, QueryError):
         details = {"query": error.query, "position": error.position}
     heading = str(_BUSY_HEADING) if isinstance(error, _BUSY) else ""
+    if isinstance(error, WithheldError):
+        heading = str(_HEADINGS[451])
     return error_answer(status_of(error), str(error), heading, **details)
 
 

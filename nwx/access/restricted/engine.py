@@ -1,6 +1,7 @@
 """An engine that shows what a viewer may see of another."""
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -119,12 +120,19 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
         return visible_entries(self, self._engine, self._decisions, index)
 
     def files(self) -> list[SourceFile]:
-        """Return the import ledger without files of which all is hidden."""
-        return [
-            file
-            for file in self._engine.files()
-            if not is_all_hidden(self._decisions, file.collection, file.name)
-        ]
+        """Return the import ledger: files with visible captures, or none, and their counts."""
+        return list(self._visible_files())
+
+    def _visible_files(self) -> Iterator[SourceFile]:
+        for file in self._engine.files():
+            if is_all_hidden(self._decisions, file.collection, file.name):
+                continue
+            visible, hidden = self._hidden.file_captures(file.collection, file.name)
+            if not hidden:
+                yield file
+            elif visible:
+                # Sizes, and counts of records, would tell of the others.
+                yield replace(file, size=None, checksum="", counts={"captures": visible})
 
     def facet_store(self) -> FacetStore:
         """Return the visible captures in bulk."""

@@ -3,6 +3,7 @@
 from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from hashlib import blake2b
 from pathlib import Path
 
 from nwx.access.hidden_places import HiddenPlaces
@@ -12,6 +13,8 @@ from nwx.engine.base import Engine
 from nwx.engine.facet_store import CapturePlace, CaptureRows, FacetStore, StoredBuild
 from nwx.engine.selection import LiveSelection
 from nwx.model import Capture
+
+_STAMP_BYTES = 12
 
 
 class RestrictedFacetStore(FacetStore):
@@ -70,12 +73,16 @@ class RestrictedFacetStore(FacetStore):
 
     def stamp(self) -> str:
         """Return a text that differs whenever captures, or what hides them, changed."""
-        return f"{self._store.stamp()} {self._decisions.key}"
+        return self._stamp(self._store.stamp())
 
     def month_stamps(self) -> dict[str, str]:
         """Return the same for each month."""
-        key = self._decisions.key
-        return {month: f"{stamp} {key}" for month, stamp in self._store.month_stamps().items()}
+        return {month: self._stamp(one) for month, one in self._store.month_stamps().items()}
+
+    def _stamp(self, stamp: str) -> str:
+        """Return what differs when a stamp does, which counts what is hidden too."""
+        text = f"{stamp} {self._decisions.key}"
+        return blake2b(text.encode(), digest_size=_STAMP_BYTES).hexdigest()
 
     def capture_rows(
         self, months: Collection[str] | None = None, after: str = ""

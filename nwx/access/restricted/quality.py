@@ -93,12 +93,13 @@ class RestrictedQualityIndex(QualityIndex):
 
     def state(self, name: str) -> bytes | None:
         """Raise WithheldError for a monitor: its sums are of all captures of a crawl."""
-        if name.startswith(_MONITOR):
+        found = self._index.state(name)
+        if found is not None and name.startswith(_MONITOR):
             raise WithheldError(
                 "the sums of a monitor count captures that access rules hide; "
                 "log in as a curator, or use `nwx --unrestricted`, to see them"
             )
-        return self._index.state(name)
+        return found
 
     def states(self) -> list[str]:
         """Return the names of the states that are shown: not those of monitors."""

@@ -50,6 +50,10 @@ class InlinkTable:
         except BlobError as error:
             raise BlobError(f"{error}; {ADVICE}") from error
 
+    def years(self) -> list[int]:
+        """Return the years of captures that have links."""
+        return [one.year for one in self.cells if one.year is not None and not one.collection]
+
     def range(self, number: int) -> TargetRange:
         """Return a range by its number."""
         return self._ranges[number]

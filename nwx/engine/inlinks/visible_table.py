@@ -41,6 +41,15 @@ class VisibleTable(InlinkTable):
         self.documents, self.changed = _visible_cells(whole, dates_of, hidden)
         self._known: dict[int, TargetRange] = {}
 
+    def years(self) -> list[int]:
+        """Return the years of visible captures that have links."""
+        used = set(np.unique(self.documents["cell_code"]).tolist())
+        return [
+            one.year
+            for code, one in enumerate(self.cells)
+            if code in used and one.year is not None and not one.collection
+        ]
+
     def range(self, number: int) -> TargetRange:
         """Return what is visible of a range by its number."""
         if number not in self._known:

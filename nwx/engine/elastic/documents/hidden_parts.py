@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from nwx.engine.elastic import limits
 from nwx.engine.elastic.documents.compile import Query, digits_range
 from nwx.engine.elastic.documents.conditions import DateCondition, any_of
-from nwx.engine.elastic.documents.visible_dates import Numbers, VisibleDates
+from nwx.engine.elastic.documents.partly_hidden import Numbers, PartlyHiddenDates
 from nwx.engine.elastic.schema import NUMBER
 from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments, HiddenSpan
 
 _FIRST, _LAST = "0" * 14, "9" * 14
-_NO_DATES = VisibleDates(())
+_NO_DATES = PartlyHiddenDates(())
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class HiddenParts:
 
     rules: HiddenDocuments = NONE_HIDDEN
     documents: tuple[Query, ...] = ()
-    dates: VisibleDates = field(default=_NO_DATES)
+    dates: PartlyHiddenDates = field(default=_NO_DATES)
 
     def shown(self, query: Query) -> Query:
         """Return the query of what is shown of the documents of a query."""

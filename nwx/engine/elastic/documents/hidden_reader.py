@@ -16,7 +16,7 @@ from nwx.engine.elastic.documents.hidden_parts import (
     mixed_entries,
 )
 from nwx.engine.elastic.documents.id_lists import index_state
-from nwx.engine.elastic.documents.visible_dates import PartlyHidden, VisibleDates
+from nwx.engine.elastic.documents.partly_hidden import PartlyHidden, PartlyHiddenDates
 from nwx.engine.elastic.pages import pages, search_page, within
 from nwx.engine.elastic.schema import NUMBER, Schema, number_of
 from nwx.engine.elastic.server import Body, Server
@@ -86,7 +86,7 @@ class HiddenReader:
             if any(span.holds(*one.own) for span in hidden.spans):
                 kept.append(number)
         documents = hidden_queries(sorted(wholly), hidden.spans, sorted(set(kept)))
-        return HiddenParts(hidden, documents, VisibleDates(partly))
+        return HiddenParts(hidden, documents, PartlyHiddenDates(partly))
 
     def _dated(self, hidden: HiddenDocuments) -> dict[int, _Found]:
         """Return the documents of which some dates may be hidden, with all their dates."""

@@ -53,7 +53,7 @@ class _Rows:
         return np.unique(self.places[fits])
 
 
-class VisibleDates:
+class PartlyHiddenDates:
     """The documents that are partly hidden, with their dates.
 
     A condition that a hidden date meets, and no date that is seen, is not

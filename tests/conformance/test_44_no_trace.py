@@ -1,0 +1,163 @@
+"""Nothing that is hidden leaves a trace, on no page and in what no command prints.
+
+An archive with hidden material, and one that never held it, must answer
+alike: by every route of the application and every command. A route or a
+command that this module does not know fails it.
+"""
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from nwx.engine.access.rules import Action
+from tests.conformance.planted import HOME, PLANTED, SECRET, UNSEEN, Archive, planted_pair
+from tests.conformance.traces import (
+    COMMANDS,
+    QUIET,
+    ROUTES,
+    WITHOUT_TRACES,
+    Answer,
+    Subject,
+    asked,
+    command_names,
+    difference,
+    endpoints,
+    home_of,
+    is_about_one,
+    printed,
+)
+from webapp import create_app
+
+REPLAY_PORT = 9_999
+OUT = "out"
+FEW = (Action.ALLOW, Action.EXCLUDE, Action.BLOCK)
+TOLD = (Action.BLOCK, Action.EMBARGO, Action.LOCAL)
+"""Who asks for the address of such captures is told that they are hidden."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An archive with hidden material, one that never held it, and what they are asked for."""
+
+    hidden: Archive
+    never: Archive
+    apps: tuple[Flask, Flask]
+    subjects: tuple[Subject, ...]
+
+    @property
+    def clients(self) -> tuple[FlaskClient, FlaskClient]:
+        """Clients of both."""
+        return self.apps[0].test_client(), self.apps[1].test_client()
+
+    def names(self, template: str, out: str = "") -> Iterator[tuple[Subject, str]]:
+        """Give what is asked for, by each of the subjects where a request names one."""
+        home = self.subjects[0]
+        for subject in self.subjects if is_about_one(template) else (home,):
+            yield subject, template.format(**subject.names(home.capture, out))
+
+
+@pytest.fixture(scope="module")
+def pair(
+    kind: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Pair]:
+    """An archive with hidden material, and one that never held it."""
+    with planted_pair(kind, tmp_path_factory.mktemp(kind), request) as (hidden, never):
+        apps = [
+            create_app(one.engine, replay_port=REPLAY_PORT, triples=one.settings)
+            for one in (hidden, never)
+        ]
+        subjects = tuple(_subjects(hidden))
+        if kind != "embedded":
+            # The same code decides: of what is hidden alike, one is asked for.
+            firsts = {one.action: one for one in reversed(subjects)}
+            subjects = tuple(firsts[action] for action in FEW)
+        yield Pair(hidden, never, (apps[0], apps[1]), subjects)
+
+
+def _subjects(archive: Archive) -> Iterator[Subject]:
+    captures = [one for one, _ in archive.engine.captures_since("")]
+    actions = {url: action for action, url in PLANTED.items()} | {UNSEEN: Action.EXCLUDE}
+    yield Subject(home_of(captures))
+    for one in captures:
+        if one.url in actions:
+            yield Subject(one, actions[one.url])
+        elif one.url == HOME and one.timestamp > "2018":
+            yield Subject(one, Action.EXCLUDE)
+
+
+def check_alike(hidden: Answer, never: Answer, what: str, subject: Subject) -> None:
+    """Hold the answer of an archive with hidden material against that of one without."""
+    if hidden.status in (451, 1) and hidden != never and subject.action in TOLD:
+        assert SECRET not in hidden.text.lower(), what
+        assert "may not be shown" in hidden.text, what
+        return
+    assert (hidden.status, hidden.headers) == (never.status, never.headers), what
+    assert hidden.text == never.text, f"{what}: {difference(hidden, never)}"
+
+
+def test_all_routes_are_known(pair: Pair) -> None:
+    known = {*ROUTES, *WITHOUT_TRACES}
+    assert endpoints(pair.apps[0]) - known == set(), "tell in traces.py how to ask them"
+
+
+@pytest.mark.parametrize("endpoint", ROUTES)
+def test_no_route_shows_it(pair: Pair, endpoint: str) -> None:
+    answered = set()
+    for template in ROUTES[endpoint]:
+        for subject, address in pair.names(template):
+            hidden, never = (asked(client, address) for client in pair.clients)
+            check_alike(hidden, never, address, subject)
+            answered.add(never.status)
+    assert answered & {200, 302, 307}, "none of the requests is one that works"
+
+
+ADDRESSES = (
+    "/documents/{id}",
+    "/api/documents/{id}",
+    "/documents/of?url={url}",
+    "/thumbnail?url={url}&timestamp={time}",
+    "/replay/{time}/{raw_url}",
+)
+
+
+@pytest.mark.parametrize("template", ADDRESSES)
+def test_who_asks_for_the_address_is_told_that_it_is_hidden(pair: Pair, template: str) -> None:
+    home = pair.subjects[0].capture
+    for subject in pair.subjects:
+        if subject.action in TOLD:
+            answer = asked(pair.clients[0], template.format(**subject.names(home)))
+            assert answer.status == 451, subject.action
+            assert f"told for {subject.action}" in answer.text
+            assert SECRET not in answer.text.lower()
+
+
+def test_the_option_unrestricted_shows_it(pair: Pair) -> None:
+    code, text = pair.hidden.nwx("--unrestricted", "search", SECRET, "--scroll")
+    assert code == 0
+    assert all(url in text for url in PLANTED.values())
+    assert SECRET not in pair.hidden.nwx("search", SECRET, "--scroll")[1]
+
+
+def test_all_commands_are_known() -> None:
+    known = {*COMMANDS, *QUIET}
+    assert set(command_names()) - known == set(), "tell in traces.py how to run them"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_command_prints_it(pair: Pair, command: str, tmp_path: Path) -> None:
+    ended = set()
+    for template in COMMANDS[command]:
+        for number, (subject, line) in enumerate(pair.names(template, OUT)):
+            answers = []
+            for archive in (pair.hidden, pair.never):
+                out = tmp_path / f"{len(answers)}-{number}"
+                out.mkdir(exist_ok=True)
+                answers.append(printed(archive, shlex.split(line), out))
+            check_alike(answers[0], answers[1], line, subject)
+            ended.add(answers[1].status)
+    assert 0 in ended, "none of the lines is one that works"
