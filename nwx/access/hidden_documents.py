@@ -4,15 +4,19 @@ import json
 import threading
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
+from typing import NamedTuple
 
 from nwx.access.date_decisions import DateDecisions
 from nwx.access.hidden_spans import hidden_spans, in_spans
+from nwx.access.rule_changes import captures_in, changed_spans
 from nwx.engine.access.decisions import Decisions
 from nwx.engine.base import Engine
 from nwx.errors import EngineError, StaleMarkError
 from nwx.keys import capture_id, document_id, document_key
-from nwx.model import IndexName
+from nwx.model import Capture, IndexName
 from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments, HiddenSpan
 
 _AT_ONCE = 1_000
@@ -26,14 +30,34 @@ _Subject = tuple[str, str, str, str, str, str, int]
 """Urlkey, URL, digest, collection, file, timestamp and offset of a capture."""
 
 
+class _TakenOver(NamedTuple):
+    """What was found out for other decisions, up to a mark, and the spans where they differ."""
+
+    mark: str
+    hidden: HiddenDocuments
+    decisions: Decisions
+    counts: tuple[int, int]
+    places: list[tuple[str, str | None]]
+
+
 class HiddenDocumentSet:
     """What decisions hide of the documents of an archive, kept up with its captures.
 
     Threads may share it. With `keeps_state` it is kept in the archive too,
-    so that the next process need not look at all captures again.
+    so that the next process need not look at all captures again. `before` is
+    the set of other decisions: where these differ in few URLs, only the
+    captures of these are looked at.
     """
 
-    def __init__(self, engine: Engine, decisions: Decisions, *, keeps_state: bool = False) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        decisions: Decisions,
+        *,
+        keeps_state: bool = False,
+        before: "HiddenDocumentSet | None" = None,
+    ) -> None:
+        self._before = before
         self._engine = engine
         self._decisions = decisions
         self._dates = DateDecisions(engine, decisions)
@@ -86,14 +110,41 @@ class HiddenDocumentSet:
             if since == mark:
                 return known
         spans = hidden_spans(self._decisions, self._engine.collections())
+        before, self._before = self._before, None
+        if since is None and before is not None:
+            taken = before.taken_over(self._decisions, spans)
+            with suppress(StaleMarkError):
+                if taken is not None:
+                    return self._kept(mark, self._changed(mark, taken))
         if since is not None and spans == known.spans:
-            try:
+            with suppress(StaleMarkError):
                 ids = self._candidates(self._new_captures(since, mark), spans)
                 return self._kept(mark, self._with(mark, known, spans, ids))
-            except StaleMarkError:
-                pass
         ids = self._candidates(self._all_captures(), spans)
         return self._kept(mark, self._with(mark, NONE_HIDDEN, spans, ids))
+
+    def taken_over(self, decisions: Decisions, spans: tuple[HiddenSpan, ...]) -> _TakenOver | None:
+        """Return what others may go on from, None where that is of no use to them."""
+        with self._guard:
+            if self._mark is None or spans != self._hidden.spans:
+                return None
+            places = changed_spans(self._decisions, decisions)
+            if places is None:
+                return None
+            counts = self._looked_at, self._hidden_captures
+            return _TakenOver(self._mark, self._hidden, self._decisions, counts, places)
+
+    def _changed(self, mark: str, taken: _TakenOver) -> HiddenDocuments:
+        """Return what is hidden by rules that differ from those of another set in few URLs."""
+        captures = list(captures_in(self._engine, taken.places))
+        self._looked_at, self._hidden_captures = taken.counts
+        before, now = map(taken.decisions.hides, captures), map(self._decisions.hides, captures)
+        self._hidden_captures += sum(now) - sum(before)
+        ids = (id for one in captures if one.digest for id in _ids_of(_subject(one)))
+        known = replace(taken.hidden, key="")
+        known = self._with(taken.mark, known, known.spans, ids)
+        later = self._candidates(self._new_captures(taken.mark, mark), known.spans)
+        return self._with(mark, known, known.spans, later)
 
     def _all_captures(self) -> Iterator[_Subject]:
         self._looked_at = self._hidden_captures = 0
@@ -106,15 +157,7 @@ class HiddenDocumentSet:
 
     def _new_captures(self, since: str, until: str) -> Iterator[_Subject]:
         for one, _ in self._engine.captures_since(since, until):
-            yield (
-                one.urlkey,
-                one.url,
-                one.digest,
-                one.collection,
-                one.source_file,
-                one.timestamp,
-                one.source_file_offset,
-            )
+            yield _subject(one)
 
     def _candidates(
         self, captures: Iterable[_Subject], spans: tuple[HiddenSpan, ...]
@@ -127,10 +170,9 @@ class HiddenDocumentSet:
             self._hidden_captures += hidden
             self._files[collection, source_file, hidden] += 1
             if digest and hidden != in_spans(spans, timestamp, collection):
-                key = document_key(url, digest)
-                yield document_id(key)
-                # That of a document which the capture has for itself.
-                yield document_id(f"{key} {capture_id(collection, source_file, offset)}")
+                yield from _ids_of(
+                    (urlkey, url, digest, collection, source_file, timestamp, offset)
+                )
 
     def _with(
         self,
@@ -205,3 +247,23 @@ class HiddenDocumentSet:
             except EngineError:
                 self._keeps_state = False  # opened for reading only, or another writes now
         return hidden
+
+
+def _subject(one: Capture) -> _Subject:
+    return (
+        one.urlkey,
+        one.url,
+        one.digest,
+        one.collection,
+        one.source_file,
+        one.timestamp,
+        one.source_file_offset,
+    )
+
+
+def _ids_of(subject: _Subject) -> Iterator[str]:
+    """Yield the id of the document of a capture, and that of one which it has for itself."""
+    _, url, digest, collection, source_file, _, offset = subject
+    key = document_key(url, digest)
+    yield document_id(key)
+    yield document_id(f"{key} {capture_id(collection, source_file, offset)}")

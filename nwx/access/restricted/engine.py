@@ -34,14 +34,27 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
 
     It only reads, and closing it leaves the engine open that it shows.
     `decision` alone tells of what is hidden. With `keeps_state` the archive
-    keeps what was found out about hidden documents.
+    keeps what was found out about hidden documents. `before` is the engine of
+    other decisions, from which this one goes on where they differ little.
     """
 
-    def __init__(self, engine: Engine, decisions: Decisions, *, keeps_state: bool = False) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        decisions: Decisions,
+        *,
+        keeps_state: bool = False,
+        before: "RestrictedEngine | None" = None,
+    ) -> None:
         self._engine = engine
         self._decisions = decisions
         self._dates = DateDecisions(engine, decisions)
-        self._hidden = HiddenDocumentSet(engine, decisions, keeps_state=keeps_state)
+        self._hidden = HiddenDocumentSet(
+            engine,
+            decisions,
+            keeps_state=keeps_state,
+            before=before._hidden if before is not None else None,
+        )
         self._urls = HiddenUrls(engine, decisions)
         self.address = engine.address
         self.traits = engine.traits

@@ -19,12 +19,15 @@ def restricted_to(engine: Engine, viewer: Viewer, now: datetime | None = None) -
     return _shown(engine, rules, rules.for_viewer(viewer, now))
 
 
-def _shown(engine: Engine, rules: AccessRules, decisions: Decisions) -> Engine:
+def _shown(
+    engine: Engine, rules: AccessRules, decisions: Decisions, before: Engine | None = None
+) -> Engine:
     if decisions.hides_nothing:
         return engine
     # What everybody may see is what most ask for: that is worth keeping for other processes.
     is_usual = decisions.key == rules.for_viewer(EVERYBODY).key
-    return RestrictedEngine(engine, decisions, keeps_state=is_usual)
+    known = before if isinstance(before, RestrictedEngine) else None
+    return RestrictedEngine(engine, decisions, keeps_state=is_usual, before=known)
 
 
 class RestrictedEngines:
@@ -37,6 +40,7 @@ class RestrictedEngines:
         self._engine = engine
         self._guard = threading.Lock()
         self._kept: LRUCache[str, Engine] = LRUCache(_KEPT)
+        self._last: Engine | None = None
 
     def has_rules(self) -> bool:
         """Tell whether there are any rules, so that it matters who asks."""
@@ -53,5 +57,6 @@ class RestrictedEngines:
         with self._guard:
             shown = self._kept.get(decisions.key)
             if shown is None:
-                shown = self._kept[decisions.key] = _shown(self._engine, rules, decisions)
+                shown = _shown(self._engine, rules, decisions, self._last)
+                self._kept[decisions.key] = self._last = shown
             return shown
