@@ -10,7 +10,7 @@ from nwx.cli.output import counted, print_json, size_words
 from nwx.cli.progress import progress_bar
 from nwx.cli.restricted import open_for_reading
 from nwx.errors import UsageError
-from nwx.model import LinkCell
+from nwx.model import STANDARD_INPUT, LinkCell
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nwx.exports.links import LinkExportReport
 
 _FORMATS = ("links", "parquet", "csv", "gexf", "web-graph")
+_RESULT_FORMATS = ("csv", "json", "txt", "warc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,11 @@ class _Options:
     what: str
     folder: Path
     formats: tuple[str, ...]
+    query: tuple[str, ...]
+    fields: tuple[str, ...]
+    date_from: str
+    date_to: str
+    with_resources: bool
     year: int | None
     collection: str
     as_json: bool
@@ -36,24 +42,40 @@ class _Options:
 
 
 @click.command("export")
-@click.argument("what", type=click.Choice(["captures", "links"]))
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("what", type=click.Choice(["captures", "links", "results"]))
+@click.argument("folder", metavar="FOLDER|OUT", type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("query", nargs=-1)
 @click.option(
     "--format",
     "formats",
     multiple=True,
-    type=click.Choice(_FORMATS),
-    help="Links: what to write; may be repeated.  [default: all]",
+    type=click.Choice(tuple(dict.fromkeys((*_FORMATS, *_RESULT_FORMATS)))),
+    help="Links: what to write; may be repeated.  [default: all]  Results: csv, json, txt (URLs)"
+    " or warc.  [default: by the ending of OUT]",
+)
+@click.option(
+    "--field",
+    "fields",
+    multiple=True,
+    metavar="NAME",
+    help="Results as CSV or JSON: a field of each; may be repeated.",
+)
+@click.option(
+    "--from", "date_from", default="", metavar="DATE", help="Results: captured from then on."
+)
+@click.option("--to", "date_to", default="", metavar="DATE", help="Results: captured until then.")
+@click.option(
+    "--with-resources", is_flag=True, help="Results as WARC: include what their pages load."
 )
 @click.option(
     "--year", type=click.IntRange(1, 9999), metavar="YEAR", help="Links: of captures of this year."
 )
-@click.option("--collection", default="", metavar="NAME", help="Links: of this collection.")
+@click.option("--collection", default="", metavar="NAME", help="Of this collection.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--quiet", is_flag=True, help="Show only errors.")
 @click.pass_obj
 def command(settings: Settings, /, **given: Any) -> None:
-    """Write captures, or links, to files for other programs.
+    """Write captures, links or results of a search to files for other programs.
 
     FOLDER is created. `captures` writes Parquet with a folder for each month
     (month=2013-01) and one row a capture. Columns are named as in Common
@@ -65,18 +87,48 @@ def command(settings: Settings, /, **given: Any) -> None:
     and graphs of hosts and of registrable domains with PageRank and harmonic
     centrality, as Parquet, CSV, GEXF (for Gephi) and in the text form of
     Common Crawl's web graphs.
+
+    `results` writes what QUERY finds to the file OUT: CSV or JSON with the
+    fields chosen by --field, a list of URLs, or a WARC with the records of
+    their captures. - is standard output, but for a WARC.
     """
     asked = _Options(**given)
+    if asked.what == "results":
+        _export_results(settings, asked)
+        return
+    if asked.query or asked.fields or asked.date_from or asked.date_to or asked.with_resources:
+        raise UsageError("a query, --field, --from, --to and --with-resources are for results")
     if asked.what == "captures" and (asked.formats or asked.year or asked.collection):
         raise UsageError("--format, --year and --collection are options of `nwx export links`")
-    # Imported here: whoever asks for help need not wait for it.
-
+    if not set(asked.formats) <= set(_FORMATS) or str(asked.folder) == STANDARD_INPUT:
+        raise UsageError(f"links are written to a folder, as {', '.join(_FORMATS)}")
     with open_for_reading(settings) as engine, progress_bar(quiet=asked.quiet) as show:
         report = _export(engine, asked, show)
     if asked.as_json:
         print_json(asdict(report))
     elif not asked.quiet:
         click.echo(_words(report))
+
+
+def _export_results(settings: Settings, asked: _Options) -> None:
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.cli.exported_results import ResultsExport, export_results
+
+    if asked.year is not None:
+        raise UsageError("--year is about links; for results use --from and --to")
+    if len(asked.formats) > 1 or set(asked.formats) - set(_RESULT_FORMATS):
+        raise UsageError(f"results are written as one of {', '.join(_RESULT_FORMATS)}")
+    wanted = ResultsExport(
+        out=asked.folder,
+        form=asked.formats[0] if asked.formats else "",
+        query=" ".join(asked.query),
+        fields=asked.fields,
+        collection=asked.collection,
+        date_from=asked.date_from,
+        date_to=asked.date_to,
+        with_resources=asked.with_resources,
+    )
+    export_results(settings, wanted, as_json=asked.as_json, quiet=asked.quiet)
 
 
 def _export(

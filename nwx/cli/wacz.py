@@ -34,6 +34,7 @@ class _Options:
     title: str
     description: str
     text: bool
+    with_resources: bool
     as_json: bool
     quiet: bool
 
@@ -54,6 +55,11 @@ class _Options:
 @click.option("--title", default="", metavar="TEXT", help="Title of the WACZ.")
 @click.option("--description", default="", metavar="TEXT", help="Description of the WACZ.")
 @click.option("--text/--no-text", default=True, help="Include the text of the pages (default).")
+@click.option(
+    "--with-resources",
+    is_flag=True,
+    help="Include what the pages need to be played: images, style sheets, scripts, frames.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--quiet", is_flag=True, help="Show only errors.")
 @click.pass_obj
@@ -62,10 +68,11 @@ def command(settings: Settings, /, **given: Any) -> int:
 
     The selection is the captures of the documents that QUERY finds and of the
     URLs of --urls; without both, all captures. The originals of revisits are
-    included. The WACZ file OUT holds the records in WARC files, their index,
-    and a list of pages with titles and text. Captures whose record is not
-    available are counted and reported. The exit code is 1 if nothing was
-    packed.
+    included. With --with-resources the captures that its pages load come too,
+    nearest in time, whatever their collection and date. The WACZ file OUT
+    holds the records in WARC files, their index, and a list of pages with
+    titles and text. Captures whose record is not available are counted and
+    reported. The exit code is 1 if nothing was packed.
     """
     # Imported here: whoever asks for help need not wait for it.
     from nwx.exports import PackOptions, WaczSelection, pack
@@ -77,6 +84,7 @@ def command(settings: Settings, /, **given: Any) -> int:
         collections=asked.collection,
         date_from=_bound(asked.date_from, 0),
         date_to=_bound(asked.date_to, 1),
+        with_resources=asked.with_resources,
     )
     if asked.urls is not None and not selection.urls:
         raise UsageError(f"{asked.urls} has no URLs")

@@ -2,13 +2,14 @@
 
 import hashlib
 import json
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 from isal import igzip_lib
 
@@ -21,7 +22,7 @@ from nwx.cdx.lines import REVISIT, CdxLine
 from nwx.cdx.zipnum_index import ZipNumBlock, block_key, format_meta, format_wacz_line
 from nwx.engine.base import Engine
 from nwx.errors import FormatError, SourceError
-from nwx.exports.wacz_container import WaczWriter, ZipFileEntry
+from nwx.exports.wacz_container import WaczWriter
 from nwx.exports.wacz_records import copied_record, new_record
 from nwx.exports.wacz_selection import Catalogue, WaczSelection, select_captures
 from nwx.keys import makes_document
@@ -39,6 +40,7 @@ _SPOOLED_BYTES = 16 << 20
 _COPIED_BYTES = 1 << 20
 _LEVEL = 2
 _DOCUMENTS_AT_ONCE = 200
+_SHOWN_EACH = 100
 _PAGE_TYPES = frozenset(("html", "pdf", "text", "word"))
 _MEMBER = ".wacz#"
 
@@ -81,16 +83,19 @@ def pack(
         temporary_folder() as scratch,
         closing(Catalogue(scratch / "catalogue.sqlite")) as catalogue,
     ):
-        total = catalogue.add(select_captures(engine, selection, report.errors))
+        selected = shown_selection(select_captures(engine, selection, report.errors), progress)
+        total = catalogue.add(selected)
         if not total:
             raise SourceError("no capture is in the selection; there is nothing to pack")
         with whole_file(out) as stream:
             made = datetime.now(UTC)
             with closing(WaczWriter(stream, made)) as wacz:
-                records = _Records(wacz, catalogue, report)
+                records = RecordCopies(
+                    lambda name: wacz.entry(f"archive/{name}"), catalogue, report, WARC_BYTES
+                )
                 records.write(engine.files(), progress, total)
                 if not report.captures:
-                    raise SourceError(_nothing(report))
+                    raise SourceError(nothing_packed(report))
                 _write_index(wacz, catalogue)
                 _write_pages(wacz, engine, catalogue, report, text=options.text)
                 about = {"title": options.title, "description": options.description}
@@ -99,7 +104,16 @@ def pack(
     return report
 
 
-def _nothing(report: PackReport) -> str:
+def shown_selection(captures: Iterator[Capture], progress: ShowProgress) -> Iterator[Capture]:
+    """Yield captures, and tell how many were selected so far."""
+    for number, capture in enumerate(captures):
+        if number % _SHOWN_EACH == 0:
+            progress(WorkProgress("selecting", number))
+        yield capture
+
+
+def nothing_packed(report: PackReport) -> str:
+    """Return what is told where no capture of a selection could be had."""
     first = report.errors[0]
     return (
         f"none of {report.missing:,} captures can be packed;"
@@ -107,14 +121,33 @@ def _nothing(report: PackReport) -> str:
     )
 
 
-class _Records:
-    """Writes records into WARCs, and notes where they are now."""
+class WarcSink(Protocol):
+    """A WARC that is being written; `size` is what was written so far, in bytes."""
 
-    def __init__(self, wacz: WaczWriter, catalogue: Catalogue, report: PackReport) -> None:
-        self._wacz = wacz
+    size: int
+
+    def write(self, data: bytes) -> int:
+        """Write some bytes and return where they begin."""
+
+
+class RecordCopies:
+    """Writes records into WARCs, and notes where they are now.
+
+    `open_warc` gives a WARC by its name; one that has grown to `most_bytes`
+    is followed by another.
+    """
+
+    def __init__(
+        self,
+        open_warc: Callable[[str], AbstractContextManager[WarcSink]],
+        catalogue: Catalogue,
+        report: PackReport,
+        most_bytes: int,
+    ) -> None:
+        self._open_warc, self._most_bytes = open_warc, most_bytes
         self._catalogue = catalogue
         self._report = report
-        self._warc: ZipFileEntry | None = None
+        self._warc: WarcSink | None = None
         self._name = ""
         self._number = 0
         self._open = ExitStack()
@@ -162,12 +195,12 @@ class _Records:
                 warc.write(block)
         self._note(capture, offset, length)
 
-    def _warc_with_room(self) -> ZipFileEntry:
-        if self._warc is None or self._warc.size >= WARC_BYTES:
+    def _warc_with_room(self) -> WarcSink:
+        if self._warc is None or self._warc.size >= self._most_bytes:
             self._open.close()
             self._name = f"data-{self._number:05d}.warc.gz"
             self._number += 1
-            self._warc = self._open.enter_context(self._wacz.entry(f"archive/{self._name}"))
+            self._warc = self._open.enter_context(self._open_warc(self._name))
             info = f"software: nwx {__version__}\r\nformat: WARC File Format 1.1\r\n".encode()
             fields = {
                 "WARC-Date": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",

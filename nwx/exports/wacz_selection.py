@@ -9,6 +9,7 @@ from pathlib import Path
 
 from nwx.engine.base import Engine
 from nwx.errors import UrlError
+from nwx.exports.page_needs import PageNeeds, original_of
 from nwx.model import Capture, Collapse, ReadError
 from nwx.quality.renders.lookup import PageMoment, has_renders, renders_of_pages
 from nwx.query.question import Question
@@ -25,7 +26,8 @@ class WaczSelection:
     """Captures of the documents of a query, and of URLs; without both, all.
 
     `collections` and dates (14 digits, both inclusive, "" for none) narrow
-    that down.
+    that down. `with_resources` adds what its pages need to be played, of
+    any collection and date.
     """
 
     query: str = ""
@@ -33,6 +35,7 @@ class WaczSelection:
     collections: tuple[str, ...] = ()
     date_from: str = ""
     date_to: str = ""
+    with_resources: bool = False
 
 
 def select_captures(
@@ -46,12 +49,22 @@ def select_captures(
     QueryError.
     """
     captures = _selected(engine, selection, errors)
+    if selection.with_resources:
+        captures = _with_resources(engine, captures)
     if not (selection.query or selection.urls) or not has_renders(engine):
         yield from captures
         return
     while some := list(islice(captures, _CAPTURES_AT_ONCE)):
         yield from some
         yield from _renders(engine, selection, some)
+
+
+def _with_resources(engine: Engine, captures: Iterator[Capture]) -> Iterator[Capture]:
+    """Yield captures, and behind some of them what these need."""
+    needs = PageNeeds(engine)
+    while some := list(islice(captures, _CAPTURES_AT_ONCE)):
+        yield from some
+        yield from needs.of(some)
 
 
 def _selected(
@@ -61,7 +74,7 @@ def _selected(
         if _wanted(capture, selection):
             yield capture
             if capture.record_type == _REVISIT and capture.digest:
-                yield from _original(engine, capture)
+                yield from original_of(engine, capture)
 
 
 def _renders(
@@ -112,15 +125,6 @@ def _wanted(capture: Capture, selection: WaczSelection) -> bool:
         and (not selection.date_from or capture.timestamp >= selection.date_from)
         and (not selection.date_to or capture.timestamp <= selection.date_to)
     )
-
-
-def _original(engine: Engine, revisit: Capture) -> Iterator[Capture]:
-    """Yield a capture with the payload of a revisit, of the same URL if there is one."""
-    for key in (revisit.urlkey, ""):
-        found = next(engine.captures_by_digest(revisit.digest, key), None)
-        if found is not None:
-            yield found
-            return
 
 
 class Catalogue:

@@ -8,9 +8,9 @@ import pytest
 from flask.testing import FlaskClient
 
 from nwx.engine.base import Engine
+from nwx.exports import results
 from nwx.model import Collapse, Hit
 from nwx.query.question import Question
-from webapp.search import exports
 
 
 def test_csv_has_a_line_a_result_in_the_order_of_the_pages(client: FlaskClient) -> None:
@@ -54,14 +54,14 @@ def _hit(title: str) -> Hit:
 
 def test_no_cell_is_a_formula() -> None:
     for start in ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"):
-        (_, line) = exports.as_csv([_hit(start)])
+        (_, line) = results.results_csv([_hit(start)])
         (cells,) = csv.reader(io.StringIO(line, newline=""))
         assert cells[1] == f"'{start}"
 
 
 def test_cells_with_quotes_and_lines_survive() -> None:
     title = 'A "title", with\nlines'
-    (_, line) = exports.as_csv([_hit(title)])
+    (_, line) = results.results_csv([_hit(title)])
     (cells,) = csv.reader(io.StringIO(line, newline=""))
     assert cells[1] == title
 
@@ -69,12 +69,12 @@ def test_cells_with_quotes_and_lines_survive() -> None:
 def test_beyond_the_pages_every_version_is_streamed(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exports, "RESULT_WINDOW", 20)
+    monkeypatch.setattr(results, "RESULT_WINDOW", 20)
     question = Question(query="quarry", collapse=Collapse.URL)
-    assert len(list(exports.all_hits(engine, question))) == 49
+    assert len(list(results.all_hits(engine, question))) == 49
 
 
 def test_pages_are_read_in_batches(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exports, "BATCH", 7)
-    hits = list(exports.all_hits(engine, Question(query="quarry", collapse=Collapse.URL)))
+    monkeypatch.setattr(results, "RESULTS_AT_ONCE", 7)
+    hits = list(results.all_hits(engine, Question(query="quarry", collapse=Collapse.URL)))
     assert len({hit.id for hit in hits}) == len(hits) == 47

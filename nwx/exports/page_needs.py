@@ -1,0 +1,189 @@
+"""What captured pages load: the captures of it nearest in time, and what these load in turn."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from typing import NamedTuple
+from urllib.parse import urljoin
+
+from nwx.engine.base import Engine
+from nwx.engine.file_places import FilePlaces
+from nwx.engine.spans import KeysAtTime, nearest_captures
+from nwx.errors import FormatError, SourceError
+from nwx.keys import capture_key, document_id, is_browsed
+from nwx.links.needs.missing_urls import LOWEST_ERROR
+from nwx.links.needs.resources import MOST_RESOURCES
+from nwx.model import Capture
+from nwx.page_places import is_page
+from nwx.pictures.stored_payloads import payload_at
+from nwx.quality.renders.lookup import PageMoment, has_renders, renders_of_pages
+from nwx.quality.renders.page_information import page_info
+from nwx.quality.renders.stored_renders import read_render
+from nwx.values.link_kinds import EMBEDDED, present_kind
+from nwx.values.render_names import RenderKind
+from nwx.values.urlkeys import urlkey
+
+_PAGES_AT_ONCE = 20
+_DEPTH = 8
+_NEAR = 12
+_LIKE = 50
+_SCRIPT_BYTES = 4 << 20
+_REVISIT = "revisit"
+_PAGE_TYPES = frozenset(("html", "", "other", "unknown"))
+_LOADS_MORE = frozenset(("html", "style", "script"))
+_QUOTED = re.compile(
+    rb"""["'`(]((?:https?:)?/{0,2}[^"'`()\s<>\\{}$]{1,500}?\.(?:m?js|css|json|png|jpe?g|gif|svg|webp"""
+    rb"""|avif|ico|woff2?|ttf|otf|eot|mp4|webm|mp3|ogg|vtt|wasm|html?|xml|txt)"""
+    rb"""(?:\?[^"'`()\s<>\\]{0,500})?)["'`)]""",
+    re.I,
+)
+
+
+class _Loading(NamedTuple):
+    """A capture that may load others, at the moment of the page that loads it."""
+
+    capture: Capture
+    moment: str
+    page: str
+
+
+class PageNeeds:
+    """Finds the captures that pages need to be played as in their archive.
+
+    That is what pages, frames and style sheets embed, what scripts name, and
+    what a browser was seen to load where the crawl tells; redirects are
+    followed, and with a revisit comes the capture that holds its payload.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._places = FilePlaces(engine)
+        self._has_renders = has_renders(engine)
+
+    def of(self, captures: Iterable[Capture]) -> Iterator[Capture]:
+        """Stream what some captures need, some of it several times; only pages need anything."""
+        pages = filter(_may_be_page, captures)
+        while some := list(islice(pages, _PAGES_AT_ONCE)):
+            yield from self._of_some(some)
+
+    def _of_some(self, pages: Sequence[Capture]) -> Iterator[Capture]:
+        loading = [_Loading(page, page.timestamp, page.url) for page in pages]
+        known = {(one.capture.urlkey, one.moment) for one in loading}
+        listed = self._listed(pages) if self._has_renders else {}
+        for _ in range(_DEPTH):
+            asked = {}
+            for one, urls in self._needs(loading):
+                urls = [*urls, *listed.pop((one.capture.url, one.moment), ())]
+                for key in _keys(urls):
+                    if (key, one.moment) not in known:
+                        known.add((key, one.moment))
+                        asked[key, one.moment] = one.page
+            if not asked:
+                return
+            loading = []
+            for (key, moment), near in self._near(list(asked)):
+                for capture in self._played(near):
+                    yield capture
+                    loading.append(_Loading(capture, moment, asked[key, moment]))
+
+    def _needs(self, loading: Sequence[_Loading]) -> Iterator[tuple[_Loading, list[str]]]:
+        """Yield the URLs that captures load or lead to."""
+        ids = {id for one in loading for id in _document_ids(one.capture)}
+        documents = self._engine.documents(list(ids))
+        for one in loading:
+            capture = one.capture
+            urls = [urljoin(capture.url, capture.redirect_to)] if capture.redirect_to else []
+            if capture.content_type_norm in _LOADS_MORE or capture.record_type == _REVISIT:
+                for id in _document_ids(capture):
+                    if id in documents:
+                        links = documents[id].extract.links
+                        urls += [one.url for one in links if present_kind(one.kind) in EMBEDDED]
+                urls += self._named(one)
+            yield one, urls[:MOST_RESOURCES]
+
+    def _named(self, one: _Loading) -> list[str]:
+        """Return the URLs in quotes in a page or script, of which the archive may have some."""
+        capture = one.capture
+        path = self._places.path(capture.collection, capture.source_file)
+        if path is None or capture.record_type == _REVISIT:
+            return []
+        try:
+            data = payload_at(path, capture, _SCRIPT_BYTES).data
+        except (FormatError, SourceError):
+            return []
+        found = dict.fromkeys(match.decode("utf-8", "replace") for match in _QUOTED.findall(data))
+        bases = dict.fromkeys((capture.url, one.page))
+        named = []
+        for text in islice(found, MOST_RESOURCES):
+            for base in bases:
+                with suppress(ValueError):
+                    named.append(urljoin(base, text))
+        return named
+
+    def _listed(self, pages: Sequence[Capture]) -> dict[tuple[str, str], list[str]]:
+        """Return what browsers were seen to load for pages, by URL and timestamp."""
+        moments = [PageMoment(page.url, page.timestamp) for page in pages]
+        found: dict[tuple[str, str], list[str]] = {}
+        renders = renders_of_pages(self._engine, moments, (RenderKind.PAGEINFO,))
+        for moment, some in zip(moments, renders, strict=True):
+            for _, capture in some[:1]:
+                with suppress(FormatError, SourceError):
+                    told = page_info(read_render(self._places, capture).payload)
+                    found[moment.url, moment.timestamp] = [one.url for one in told.resources]
+        return found
+
+    def _near(
+        self, asked: Sequence[tuple[str, str]]
+    ) -> Iterator[tuple[tuple[str, str], list[Capture]]]:
+        """Yield the captures of urlkeys nearest to moments; of like ones where there are none."""
+        questions = [KeysAtTime((key,), moment) for key, moment in asked]
+        answers = self._engine.captures_near(questions, _NEAR)
+        for (key, moment), near in zip(asked, answers, strict=True):
+            yield (key, moment), near or self._like(key, moment)
+
+    def _like(self, key: str, moment: str) -> list[Capture]:
+        """Return captures that differ in the query only: playback takes these at need."""
+        start, query, _ = key.partition("?")
+        if not query:
+            return []
+        some = list(islice(self._engine.captures(f"{start}?", f"{start}@"), _LIKE))
+        return nearest_captures(some, moment, _NEAR)
+
+    def _played(self, near: Sequence[Capture]) -> Iterator[Capture]:
+        """Yield the nearest capture, the nearest that succeeded, and what holds their payload."""
+        good = (one for one in near if (one.status_code or 0) < LOWEST_ERROR)
+        first, best = near[:1], list(islice(good, 1))
+        for capture in dict.fromkeys((*first, *best)):
+            yield capture
+            if capture.record_type == _REVISIT and capture.digest:
+                yield from original_of(self._engine, capture)
+
+
+def original_of(engine: Engine, revisit: Capture) -> Iterator[Capture]:
+    """Yield a capture with the payload of a revisit, of the same URL if there is one."""
+    for key in (revisit.urlkey, ""):
+        found = next(engine.captures_by_digest(revisit.digest, key), None)
+        if found is not None:
+            yield found
+            return
+
+
+def _may_be_page(capture: Capture) -> bool:
+    """Tell whether a capture is a page; of what a revisit repeats not every crawl tells."""
+    is_revisit = capture.record_type == _REVISIT and capture.document_id
+    return is_page(capture) or bool(is_revisit and capture.content_type_norm in _PAGE_TYPES)
+
+
+def _document_ids(capture: Capture) -> tuple[str, ...]:
+    """Return the ids that the document of a capture may have."""
+    if not capture.document_id:
+        return ()
+    return capture.document_id, document_id(capture_key(capture))
+
+
+def _keys(urls: Iterable[str]) -> Iterator[str]:
+    for url in dict.fromkeys(urls):
+        if is_browsed(url):
+            with suppress(FormatError):
+                yield urlkey(url)

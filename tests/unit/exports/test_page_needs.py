@@ -1,0 +1,57 @@
+"""A WACZ with what pages need: nearest in time, through style sheets, frames and scripts."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nwx.engine.base import Engine
+from nwx.engine.open import open_engine
+from nwx.exports import WaczSelection
+from nwx.settings import Settings
+from tests.unit.exports.test_wacz import found, load, packed
+from tests.warcs import Page, write_warc
+
+PAGE = "http://a.example/page"
+HTML = b"""<html><head><title>Slate</title><link rel=stylesheet href=/style.css>
+<script src=/app.js></script></head><body>Slate from the quarry <img src=/image.png>
+<iframe src=http://b.example/frame></iframe><a href=/further>further</a>
+<img src=/moved.png><img src=/counted.png?now=17></body></html>"""
+STYLE = b"@import '/more.css'; body { background: url(/ground.png) }"
+NEW, OLD = "20150101000000", "20050101000000"
+NEEDED = {
+    "http://a.example/style.css": ("text/css", STYLE),
+    "http://a.example/more.css": ("text/css", b"@font-face { src: url(/font.woff2) }"),
+    "http://a.example/font.woff2": ("font/woff2", b"font"),
+    "http://a.example/ground.png": ("image/png", b"ground"),
+    "http://a.example/app.js": ("application/javascript", b"load('/chunks/one.js')"),
+    "http://a.example/chunks/one.js": ("application/javascript", b"1"),
+    "http://b.example/frame": ("text/html", b"<p>in a frame <img src=/framed.png></p>"),
+    "http://b.example/framed.png": ("image/png", b"framed"),
+    "http://a.example/counted.png?now=16": ("image/png", b"counted"),
+}
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    with open_engine(Settings(str(tmp_path / "archive"))) as opened:
+        opened.create()
+        yield opened
+
+
+def test_what_a_page_needs_comes_along(engine: Engine, tmp_path: Path) -> None:
+    pages = [Page(PAGE, NEW, HTML)]
+    pages += [Page(url, NEW, body, content_type=mime) for url, (mime, body) in NEEDED.items()]
+    pages += [
+        Page("http://a.example/image.png", OLD, b"old", content_type="image/png"),
+        Page("http://a.example/image.png", "20140101000000", b"new", content_type="image/png"),
+        Page("http://a.example/image.png", "20160202000000", b"new", content_type="image/png"),
+        Page("http://a.example/further", NEW, b"<p>another page</p>"),
+    ]
+    load(engine, tmp_path, write_warc(tmp_path / "a.warc.gz", pages))
+    out = tmp_path / "out.wacz"
+    packed(engine, out, WaczSelection("quarry", with_resources=True))
+    expected = {(url, NEW) for url in (PAGE, *NEEDED)}
+    assert found(out) == expected | {("http://a.example/image.png", "20140101000000")}
+    packed(engine, out, WaczSelection("quarry"))
+    assert found(out) == {(PAGE, NEW)}
