@@ -22,12 +22,9 @@ def test_results_are_written_in_each_form(nwx: Nwx, tmp_path: Path) -> None:
     packed = nwx("export", "results", tmp_path / "out.warc.gz", "quarry", "--json").json
     assert (packed["captures"], packed["missing"]) == (1, 0)
     out = tmp_path / "with.warc.gz"
-    assert (
-        nwx("export", "results", out, "quarry", "--with-resources", "--json").json["captures"] == 2
-    )
-    assert nwx("wacz", tmp_path / "a.wacz", "quarry", "--with-resources", "--json").json[
-        "captures"
-    ] == (2)
+    for command in (("export", "results", out), ("wacz", tmp_path / "a.wacz")):
+        report = nwx(*command, "quarry", "--with-resources", "--json").json
+        assert (report["captures"], report["missing"]) == (2, 0)
 
 
 def test_wrong_uses_are_told(nwx: Nwx, tmp_path: Path) -> None:
