@@ -161,7 +161,7 @@ def test_the_bar_is_in_the_language_of_the_browser(service: str) -> None:
     assert ">Alle Aufnahmen und Text</a>" in text
     assert ">All captures and text</a>" in fetch(address)[1]
     missing = urllib.request.Request(
-        f"{service}/replay/2014/http://none.example/", headers={"Accept-Language": "fr"}
+        f"{service}/replay/2014mp_/http://none.example/", headers={"Accept-Language": "fr"}
     )
     with pytest.raises(urllib.error.HTTPError) as refused:
         OPENER.open(missing, timeout=60)

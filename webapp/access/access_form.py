@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from flask_babel import gettext
+
 from nwx.engine.access.rules import AccessRule, Action, Scope, Viewer
 from nwx.engine.access.scope_texts import between, scope_of, url_scope
 from nwx.errors import UsageError
@@ -35,11 +37,11 @@ def rule_of_form(form: parameters.Arguments) -> AccessRule:
     """Return the rule that a form describes; raises UsageError where it is none."""
     values = {name: parameters.text(form, name, MOST_FIELD_CHARACTERS) for name in RULE_FIELDS}
     if values["action"] not in set(Action):
-        raise UsageError("choose an action")
+        raise UsageError(gettext("choose an action"))
     if not values["what"]:
-        raise UsageError("say what the rule is about; * is all captures")
+        raise UsageError(gettext("say what the rule is about; * is all captures"))
     if not values["reason"]:
-        raise UsageError("a rule needs a reason")
+        raise UsageError(gettext("a rule needs a reason"))
     scope = replace(scope_of(values["what"]), collection=values["collection"])
     return AccessRule(
         id="",

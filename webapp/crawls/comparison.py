@@ -26,6 +26,7 @@ from webapp.crawls.comparison_charts import (
     fault_kinds,
     score_labels,
 )
+from webapp.explore.chart_looks import chart_looks
 from webapp.explore.exports import FORMS
 from webapp.explore.page import extended, schemes
 from webapp.quality.labels import fault_label
@@ -127,7 +128,7 @@ def chart_picture(chart: str, form: str) -> ResponseReturnValue:
     if found is None:
         raise NotFound(f"this comparison has no chart {chart!r}")
     wanted, mimetype = FORMS[form]
-    looks = theme.config(scheme, background=True)
+    looks = chart_looks(scheme, background=True)
     response = Response(draw_picture(found.spec, looks, wanted), mimetype=mimetype)
     response.headers["Content-Disposition"] = f'inline; filename="{chart}.{form}"'
     return response

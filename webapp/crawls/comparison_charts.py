@@ -10,12 +10,13 @@ from flask_babel import gettext, ngettext
 
 from nwx.charts import specs
 from nwx.charts.fields import Field, FieldKind, Spec, drawable
-from nwx.charts.harvest import RELEVANT, harvest_chart
+from nwx.charts.harvest import PAGES, RELEVANT, harvest_chart
 from nwx.steering.comparison.collection_counts import Overlap
 from nwx.steering.comparison.comparison import CollectionComparison, ComparedCollection
 from nwx.steering.comparison.comparison_json import AGES, ages
 from nwx.steering.comparison.document_relevance import SCORE_BINS
 from nwx.steering.comparison.quality_counts import QualityCounts
+from webapp.explore.chart_looks import with_words
 from webapp.explore.charts import PICTURE_WIDTH
 from webapp.quality.labels import fault_label
 from webapp.site.words import decimal
@@ -171,7 +172,13 @@ def _harvest(comparison: CollectionComparison) -> Spec:
         for side in comparison.sides
         if side.relevance
     }
-    return harvest_chart(harvests, PICTURE_WIDTH, RELEVANT)
+    words = {
+        PAGES.title: gettext("Pages fetched"),
+        RELEVANT.title: gettext("Relevant pages"),
+        "Crawl": gettext("Crawl"),
+    }
+    spec: Spec = with_words(harvest_chart(harvests, PICTURE_WIDTH, RELEVANT), words)
+    return spec
 
 
 def _sized(spec: Spec, rows: list[dict[str, Any]], names: int) -> Spec:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from flask import Blueprint, Response, make_response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from flask_babel import gettext
 from werkzeug.exceptions import Forbidden
 
 from nwx.engine.access.rules import Role
@@ -146,11 +147,11 @@ def check_sender() -> None:
         return  # `needs_role` has looked at the form
     token = queue_service().token
     if not token:
-        raise Forbidden("nothing is saved here; it needs NWX_QUEUE_TOKEN to be set")
+        raise Forbidden(gettext("nothing is saved here; it needs NWX_QUEUE_TOKEN to be set"))
     if request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
-        raise Forbidden("crawl specifications are saved from their own pages only")
+        raise Forbidden(gettext("crawl specifications are saved from their own pages only"))
     if not has_token(f"Bearer {request.form.get('token', '')}", token):
-        raise Forbidden("the token is wrong; it is the NWX_QUEUE_TOKEN of this service")
+        raise Forbidden(gettext("the token is wrong; it is the NWX_QUEUE_TOKEN of this service"))
 
 
 def _conflicting(edited: _Edited) -> _Edited:
@@ -159,11 +160,21 @@ def _conflicting(edited: _Edited) -> _Edited:
     name = edited.name or read_specification(edited.text, "").name
     last = crawls.specification(name)
     if last is None:
-        return _Edited(edited.text, "", 0, message="The crawl was removed; save again to add it.")
+        return _Edited(
+            edited.text, "", 0, message=gettext("The crawl was removed; save again to add it.")
+        )
     message = (
-        f"There is a crawl {name} already, saved as number {last.number}."
+        gettext(
+            "There is a crawl %(name)s already, saved as number %(number)s.",
+            name=name,
+            number=last.number,
+        )
         if not edited.name
-        else f"Somebody else saved number {last.number} of {name} meanwhile."
+        else gettext(
+            "Somebody else saved number %(number)s of %(name)s meanwhile.",
+            name=name,
+            number=last.number,
+        )
     )
     return _Edited(edited.text, name, last.number, message=message)
 

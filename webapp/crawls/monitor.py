@@ -32,6 +32,7 @@ from webapp.crawls.monitor_charts import (
     top_statuses,
     top_types,
 )
+from webapp.explore.chart_looks import chart_looks
 from webapp.explore.exports import FORMS
 from webapp.explore.page import schemes
 from webapp.site import parameters
@@ -212,7 +213,7 @@ def chart_picture(name: str, chart: str, form: str) -> ResponseReturnValue:
         raise NotFound(f"a crawl has no chart {chart!r}; choose of {', '.join(MONITOR_CHARTS)}")
     spec = monitor_chart(monitored_or_404(name), chart, span, width)
     wanted, mimetype = FORMS[form]
-    looks = theme.config(scheme, background=True)
+    looks = chart_looks(scheme, background=True)
     response = Response(draw_picture(spec, looks, wanted), mimetype=mimetype)
     response.headers["Content-Disposition"] = f'inline; filename="{chart}.{form}"'
     return response

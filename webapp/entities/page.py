@@ -2,6 +2,7 @@
 
 from flask import Blueprint, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
 from nwx.errors import UsageError
@@ -48,7 +49,7 @@ def _kind(name: str) -> EntityKind | None:
     if not name:
         return None
     if name not in set(EntityKind):
-        raise UsageError(f"kind is {name!r}; choose one of {', '.join(EntityKind)}")
+        raise UsageError(parameters.not_a_choice("kind", name, EntityKind))
     return EntityKind(name)
 
 
@@ -59,7 +60,7 @@ def _entity(iri: str) -> ResponseReturnValue:
     store = answers.store()
     facts = answers.ask(store, lambda ask: ask.facts(iri)) if store else None
     if store is None or facts is None:
-        raise NotFound(f"this archive knows no entity {iri}")
+        raise NotFound(gettext("this archive knows no entity %(iri)s", iri=iri))
     begin = (page - 1) * ENTITIES_A_PAGE
     captures = answers.ask(
         store,

@@ -6,13 +6,15 @@ from typing import Any
 
 from flask_babel import gettext, lazy_gettext
 
-from nwx.charts import specs, theme, treemap
+from nwx.charts import specs, treemap
 from nwx.charts.columns import ADDITIVE, OTHERS, criterion_field, feature_field
 from nwx.charts.fields import Field, FieldKind, Spec, drawable
 from nwx.charts.pictures import PictureFormat, draw_picture
 from nwx.facets.criteria import Criterion
 from nwx.facets.features import FEATURES, Feature, Features
 from webapp.explore.answers import Grid, Line, cell_value
+from webapp.explore.chart_looks import chart_looks, with_words
+from webapp.explore.labels import in_sentence
 from webapp.explore.names import CRITERION_LABELS, described_feature
 from webapp.explore.view import Chart, ExplorerView
 
@@ -50,7 +52,7 @@ class Drawn:
 
     def picture(self, scheme: str, form: PictureFormat) -> bytes:
         """Return a picture with a painted background; raises DrawingError."""
-        return draw_picture(self._sized(PICTURE_WIDTH), theme.config(scheme, background=True), form)
+        return draw_picture(self._sized(PICTURE_WIDTH), chart_looks(scheme, background=True), form)
 
     def _sized(self, width: int | str) -> Spec:
         if self.kind is Chart.TREEMAP:
@@ -104,7 +106,10 @@ def _spec(view: ExplorerView, grid: Grid, kind: Chart, other_name: str) -> Spec:
         return specs.grouped_bars(first, series, value, clickable=clickable)
     if kind is Chart.HEAT:
         return specs.heat_map(*_across_and_down(first, series), value, clickable=clickable)
-    return specs.stacked(first, series, value, share=kind is Chart.SHARE, clickable=clickable)
+    shared = kind is Chart.SHARE
+    spec = specs.stacked(first, series, value, share=shared, clickable=clickable)
+    told = gettext("Share of %(name)s", name=in_sentence(value.title))
+    return with_words(spec, {f"Share of {value.title.lower()}": told}) if shared else spec
 
 
 def _criterion(criterion: Criterion) -> Field:
@@ -119,7 +124,11 @@ def _series(criterion: Criterion, columns: Sequence[str]) -> Field:
     field = _criterion(criterion)
     if field.colours and OTHERS not in columns:
         return field
-    return replace(field, order=tuple(map(drawable, columns)), colours=())
+    return replace(field, order=tuple(map(_shown, columns)), colours=())
+
+
+def _shown(value: str) -> str:
+    return gettext("all others") if value == OTHERS else drawable(value)
 
 
 def _across_and_down(first: Field, second: Field) -> tuple[Field, Field]:
@@ -162,7 +171,7 @@ def _rows(view: ExplorerView, grid: Grid, other_name: str) -> Iterator[ChartRow]
 
 
 def _row(view: ExplorerView, chosen: dict[Criterion, str], features: Features | None) -> ChartRow:
-    row: ChartRow = {criterion.value: drawable(value) for criterion, value in chosen.items()}
+    row: ChartRow = {criterion.value: _shown(value) for criterion, value in chosen.items()}
     empty = 0 if view.feature in ADDITIVE else None
     value = cell_value(features, view.feature)
     row[view.feature.value] = empty if value is None else value

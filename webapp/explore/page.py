@@ -18,6 +18,7 @@ from nwx.facets.question import FacetCondition
 from nwx.settings import cache_folder
 from webapp.explore.answers import gather, is_ordered
 from webapp.explore.backend import ask, captures_behind, site_ranks
+from webapp.explore.chart_looks import chart_looks
 from webapp.explore.charts import TITLES, drawn
 from webapp.explore.labels import (
     WAYS,
@@ -83,7 +84,7 @@ def show_explorer() -> ResponseReturnValue:
         grid=grid,
         chart=chart,
         spec=chart.page_spec(),
-        looks={scheme: theme.config(scheme) for scheme in theme.SCHEMES},
+        looks={scheme: chart_looks(scheme) for scheme in theme.SCHEMES},
         shown_schemes=schemes(),
         chips=_chips(to),
         ways=[WAYS[way] for way in grid.answered_by],

@@ -3,9 +3,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from flask_babel import gettext
-
-from nwx.charts import theme
 from nwx.charts.fields import Spec, drawable
 from nwx.charts.link_graph import DIRECTIONS, GraphRow, link_graph, sized_link_graph
 from nwx.charts.pictures import PictureFormat, draw_picture
@@ -14,6 +11,7 @@ from nwx.links.graphs.neighbourhood import Neighbourhood
 from nwx.model import Collapse
 from nwx.query.question import Question
 from nwx.query.tree import Bool, Term
+from webapp.explore.chart_looks import chart_looks
 from webapp.explore.charts import PICTURE_WIDTH
 
 _HERE, _AWAY, _BOTH, _OTHERS = DIRECTIONS
@@ -35,7 +33,7 @@ class DrawnGraph:
 
     def picture(self, scheme: str, form: PictureFormat) -> bytes:
         """Return a picture with a painted background; raises DrawingError."""
-        looks = theme.config(scheme, background=True)
+        looks = chart_looks(scheme, background=True)
         return draw_picture(sized_link_graph(self.spec, PICTURE_WIDTH), looks, form)
 
 
@@ -43,7 +41,7 @@ def drawn_graph(
     around: Neighbourhood, documents: Mapping[str, int], *, by_inlinks: bool
 ) -> DrawnGraph:
     """Return what is drawn; points are as large as a host has inlinks or documents."""
-    title = gettext("Hosts that link to it") if by_inlinks else gettext("Documents")
+    title = "Hosts that link to it" if by_inlinks else "Documents"
     hosts = [
         {
             "host": drawable(one.host),

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from flask import Blueprint, Response, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
 from nwx.errors import TimestampError, UsageError
@@ -49,7 +50,7 @@ def read_missing_view(arguments: Arguments) -> MissingView:
     given = {name: parameters.text(arguments, name, 300) for name in _FIELDS}
     kind = given["kind"]
     if kind and kind not in KIND_GROUPS and kind not in KINDS:
-        raise UsageError(f"kind is {kind!r}; choose one of {', '.join((*KIND_GROUPS, *KINDS))}")
+        raise UsageError(parameters.not_a_choice("kind", kind, (*KIND_GROUPS, *KINDS)))
     kinds = MissingQuestion().kinds
     try:
         since = date_span(given["from"])[0] if given["from"] else ""
@@ -100,7 +101,7 @@ def export_missing(suffix: str) -> ResponseReturnValue:
         raise NotFound(f"lists come as {', '.join(MISSING_SUFFIXES)}, not as {suffix!r}")
     view, links, archive = read_missing_view(request.args), link_answers().links(), engine()
     if links is None:
-        raise NotFound("the links of this archive were never inverted")
+        raise NotFound(gettext("the links of this archive were never inverted"))
     found = missing_urls(archive, links, view.question)
     lines = {"csv": _csv_lines, "json": _json_lines, "txt": _url_lines}[suffix](found)
     export = Export()

@@ -1,8 +1,10 @@
 """The pages of links: the graph of hosts, and the links to a URL."""
 
+from dataclasses import replace
+
 from flask import Blueprint, Response, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import lazy_gettext
+from flask_babel import gettext, lazy_gettext
 from werkzeug.exceptions import NotFound
 
 from nwx.charts import theme
@@ -12,6 +14,7 @@ from nwx.links.graphs.neighbourhood import Neighbourhood, neighbourhood
 from nwx.model import LinkCell
 from nwx.values.link_places import domain_of_host
 from nwx.values.urlkeys import urlkey
+from webapp.explore.chart_looks import chart_looks, with_words
 from webapp.explore.exports import FORMS
 from webapp.explore.page import extended, schemes
 from webapp.links.backend import GraphKey, LinkAnswers, link_answers
@@ -60,7 +63,7 @@ def show_links() -> ResponseReturnValue:
         levels=LEVELS,
         sizes=SIZES,
         tops=GRAPH_TOPS,
-        looks={scheme: theme.config(scheme) for scheme in theme.SCHEMES},
+        looks={scheme: chart_looks(scheme) for scheme in theme.SCHEMES},
         shown_schemes=schemes(),
         extended=extended,
         bundle_version=bundle_version(),
@@ -77,7 +80,7 @@ def graph_picture(form: str) -> ResponseReturnValue:
         raise UsageError(f"scheme is {scheme!r}; choose one of {', '.join(theme.SCHEMES)}")
     answers = link_answers()
     if answers.links() is None:
-        raise NotFound("the links of this archive were never inverted")
+        raise NotFound(gettext("the links of this archive were never inverted"))
     wanted, mimetype = FORMS[form]
     drawn = _graph(answers, read_links_view(request.args))
     response = Response(drawn.picture(scheme, wanted), mimetype=mimetype)
@@ -93,7 +96,27 @@ def _graph(answers: LinkAnswers, view: LinksView) -> DrawnGraph:
         documents = documents_by_host(archive, around, domains=view.level is Level.DOMAINS)
         return drawn_graph(around, documents, by_inlinks=view.size is PointSize.INLINKS)
 
-    return answer_facets(draw)
+    drawn = answer_facets(draw)
+    return replace(drawn, spec=with_words(drawn.spec, _graph_words()))
+
+
+def _graph_words() -> dict[str, str]:
+    """Return the words of `nwx.charts.link_graph` in the language of the page."""
+    return {
+        "From": gettext("From"),
+        "To": gettext("To"),
+        "Links": gettext("Links"),
+        "Host": gettext("Host"),
+        "State": gettext("State"),
+        "Documents": gettext("Documents"),
+        "Hosts that link to it": gettext("Hosts that link to it"),
+        "links here": gettext("links here"),
+        "links from here": gettext("links from here"),
+        "both": gettext("both"),
+        "among others": gettext("among others"),
+        "captured": gettext("captured"),
+        "never captured": gettext("never captured"),
+    }
 
 
 def shown_neighbourhood(answers: LinkAnswers, view: LinksView) -> Neighbourhood:
@@ -106,12 +129,12 @@ def shown_neighbourhood(answers: LinkAnswers, view: LinksView) -> Neighbourhood:
 
 def _url_page(url: str) -> ResponseReturnValue:
     if not url:
-        raise UsageError("url is missing; write /links?url=ADDRESS")
+        raise UsageError(gettext("url is missing; write %(address)s", address="/links?url=ADDRESS"))
     year = parameters.number_parameter(request.args, "year", 0, 0, 9999)
     page = parameters.number_parameter(request.args, "page", 1, 1, _MOST_PAGES)
     links, archive, key = link_answers().links(), engine(), urlkey(url)
     if links is None:
-        raise NotFound("the links of this archive were never inverted")
+        raise NotFound(gettext("the links of this archive were never inverted"))
     found = answer_facets(
         lambda: url_inlinks(links, key, year or None, (page - 1) * LINKS_A_PAGE, LINKS_A_PAGE)
     )

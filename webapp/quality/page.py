@@ -4,7 +4,7 @@ from itertools import chain, islice
 
 from flask import Blueprint, Response, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import lazy_gettext
+from flask_babel import gettext, lazy_gettext
 from werkzeug.exceptions import NotFound
 
 from nwx.engine.quality.quality_index import QualityOrder
@@ -67,7 +67,7 @@ def show_checked_page() -> ResponseReturnValue:
     id = parameters.text(request.args, "id", MOST_ID)
     score = engine().quality_index().score(id)
     if score is None:
-        raise NotFound("there is no score of this capture; it was not checked, or is gone")
+        raise NotFound(gettext("there is no score of this capture; it was not checked, or is gone"))
     return render_template(
         "quality_page.html",
         score=score,

@@ -41,7 +41,7 @@ def read_quality_view(arguments: Arguments) -> QualityView:
     given = {name: parameters.text(arguments, name, 300) for name in _FIELDS}
     kind = given["kind"]
     if kind and kind not in set(FaultKind):
-        raise UsageError(f"kind is {kind!r}; choose one of {', '.join(FaultKind)}")
+        raise UsageError(parameters.not_a_choice("kind", kind, FaultKind))
     month = read_month(given["month"])
     wanted = of_site(given["site"], given["host"])
     wanted = replace(wanted, month=month, collection=given["collection"], kind=kind)

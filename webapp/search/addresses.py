@@ -42,7 +42,7 @@ def read_more(arguments: Arguments) -> str:
     """Return the facet that a page lists at length, "" where there is none."""
     more = parameters.text(arguments, "more", 20)
     if more and more not in FACETS:
-        raise UsageError(f"more is {more!r}; choose one of {', '.join(FACETS)}")
+        raise UsageError(parameters.not_a_choice("more", more, FACETS))
     return more
 
 

@@ -6,6 +6,7 @@ from itertools import chain, islice
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
 from nwx.access.refusals import check_url_shown
@@ -121,7 +122,9 @@ def compare() -> ResponseReturnValue:
     old = parameters.text(request.args, "old", 32)
     new = parameters.text(request.args, "new", 32)
     if len(old) != 32 or len(new) != 32:
-        raise UsageError("two versions are needed to compare; choose an older and a newer one")
+        raise UsageError(
+            gettext("two versions are needed to compare; choose an older and a newer one")
+        )
     return redirect(url_for(".diff", document_id=old, other_id=new))
 
 
@@ -130,14 +133,16 @@ def of_capture() -> ResponseReturnValue:
     """Lead from a capture, by URL and timestamp, to the page of its document."""
     url = parameters.url(request.args)
     if not url:
-        raise UsageError("url is missing; write /documents/of?url=ADDRESS")
+        raise UsageError(
+            gettext("url is missing; write %(address)s", address="/documents/of?url=ADDRESS")
+        )
     timestamp = parameters.text(request.args, "timestamp", 14)
     captures = (capture for capture in _captures_of(url) if capture.document_id)
     found = nearest(captures, timestamp, 1) if timestamp else list(islice(captures, 1))
     known = engine().known([capture.document_id for capture in found]) or _of_payload(found)
     if not known:
         check_url_shown(engine(), url)
-        raise NotFound(f"there is no document of {url} in this archive")
+        raise NotFound(gettext("there is no document of %(url)s in this archive", url=url))
     return redirect(url_for(".show", document_id=next(iter(known))))
 
 

@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 from cachetools import LRUCache
 from flask import current_app, g, request
+from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
 from nwx.access.refusals import check_document_shown
@@ -111,5 +112,5 @@ def document_or_404(document_id: str) -> Document:
     document = shown.documents([document_id]).get(document_id)
     if document is None:
         check_document_shown(shown, document_id)
-        raise NotFound(f"there is no document {document_id} in this archive")
+        raise NotFound(gettext("there is no document %(id)s in this archive", id=document_id))
     return document

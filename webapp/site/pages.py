@@ -2,7 +2,7 @@
 
 from flask import Blueprint, Response, make_response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import lazy_gettext
+from flask_babel import gettext, lazy_gettext
 from werkzeug.exceptions import Forbidden
 
 from webapp.hosts import root_url
@@ -47,7 +47,7 @@ def settings() -> ResponseReturnValue:
 def save_settings() -> ResponseReturnValue:
     """Keep the settings in a cookie."""
     if request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
-        raise Forbidden("settings are changed from the settings page only")
+        raise Forbidden(gettext("settings are changed from the settings page only"))
     response = redirect(url_for(".settings", saved=""))
     response.set_cookie(
         COOKIE,

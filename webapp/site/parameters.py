@@ -1,8 +1,10 @@
 """What an address asks: its parameters, each checked."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Protocol, TypeVar
+
+from flask_babel import gettext
 
 from nwx.errors import UrlError, UsageError
 from nwx.query.question import FILTERS
@@ -31,7 +33,14 @@ def text(arguments: Arguments, name: str, limit: int = MAX_VALUE) -> str:
     """Return a text of at most `limit` characters, "" where it is not given."""
     value = arguments.get(name, "").strip()
     if len(value) > limit:
-        raise UsageError(f"{name} has {len(value)} characters; at most {limit} are taken")
+        raise UsageError(
+            gettext(
+                "%(name)s has %(length)s characters; at most %(most)s are taken",
+                name=name,
+                length=len(value),
+                most=limit,
+            )
+        )
     return value
 
 
@@ -51,7 +60,15 @@ def number_parameter(arguments: Arguments, name: str, default: int, low: int, hi
     if not value:
         return default
     if not (value.isascii() and value.isdigit() and low <= int(value) <= high):
-        raise UsageError(f"{name} is {value!r}; write a whole number from {low} to {high}")
+        raise UsageError(
+            gettext(
+                "%(name)s is %(value)s; write a whole number from %(low)s to %(high)s",
+                name=name,
+                value=repr(value),
+                low=low,
+                high=high,
+            )
+        )
     return int(value)
 
 
@@ -62,8 +79,18 @@ def choice(arguments: Arguments, name: str, default: Choice) -> Choice:
         return default
     kind = type(default)
     if value not in set(kind):
-        raise UsageError(f"{name} is {value!r}; choose one of {', '.join(kind)}")
+        raise UsageError(not_a_choice(name, value, kind))
     return kind(value)
+
+
+def not_a_choice(name: str, value: str, choices: Iterable[str]) -> str:
+    """Return what to say of a parameter that is none of its values."""
+    return gettext(
+        "%(name)s is %(value)s; choose one of %(choices)s",
+        name=name,
+        value=repr(value),
+        choices=", ".join(choices),
+    )
 
 
 def one_of(arguments: Arguments, name: str, default: int, values: Sequence[int]) -> int:
@@ -72,7 +99,7 @@ def one_of(arguments: Arguments, name: str, default: int, values: Sequence[int])
     if not value:
         return default
     if value not in map(str, values):
-        raise UsageError(f"{name} is {value!r}; choose one of {', '.join(map(str, values))}")
+        raise UsageError(not_a_choice(name, value, map(str, values)))
     return int(value)
 
 
@@ -85,7 +112,14 @@ def filters(arguments: Arguments) -> dict[str, tuple[str, ...]]:
 def _values(arguments: Arguments, name: str) -> tuple[str, ...]:
     values = tuple(dict.fromkeys(value for value in arguments.getlist(name) if value))
     if len(values) > MAX_REPEATED:
-        raise UsageError(f"{name} is given {len(values)} times; at most {MAX_REPEATED} are taken")
+        raise UsageError(
+            gettext(
+                "%(name)s is given %(times)s times; at most %(most)s are taken",
+                name=name,
+                times=len(values),
+                most=MAX_REPEATED,
+            )
+        )
     for value in values:
         _check_value(name, value)
     return values
@@ -93,9 +127,26 @@ def _values(arguments: Arguments, name: str) -> tuple[str, ...]:
 
 def _check_value(name: str, value: str) -> None:
     if len(value) > MAX_VALUE:
-        raise UsageError(f"{name} has {len(value)} characters; at most {MAX_VALUE} are taken")
+        raise UsageError(
+            gettext(
+                "%(name)s has %(length)s characters; at most %(most)s are taken",
+                name=name,
+                length=len(value),
+                most=MAX_VALUE,
+            )
+        )
     digits = value.isascii() and value.isdigit()
     if name == "year" and not (digits and len(value) == 4):
-        raise UsageError(f"year is {value!r}; write four digits, such as 2010")
+        raise UsageError(
+            gettext(
+                "%(name)s is %(value)s; write four digits, such as 2010",
+                name=name,
+                value=repr(value),
+            )
+        )
     if name == "status" and not (digits and len(value) <= 5):
-        raise UsageError(f"status is {value!r}; write a number, such as 404")
+        raise UsageError(
+            gettext(
+                "%(name)s is %(value)s; write a number, such as 404", name=name, value=repr(value)
+            )
+        )

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from flask import Flask, current_app, redirect, request, url_for
 from flask.typing import ResponseReturnValue
+from flask_babel import gettext
 from werkzeug.exceptions import Forbidden
 
 from nwx.engine.access.rules import Role
@@ -74,7 +75,7 @@ def check_guard() -> ResponseReturnValue | None:
     if guard is None:
         if request.method in _READING:
             return None
-        raise Forbidden("nobody may write here")
+        raise Forbidden(gettext("nobody may write here"))
     if is_for_another():
         raise Forbidden("playback does not ask for this")
     if guard.role is None:
@@ -90,8 +91,12 @@ def check_guard() -> ResponseReturnValue | None:
 def _refused(role: Role) -> ResponseReturnValue:
     found = users()
     if found is None:
-        raise Forbidden("this needs a user, and the service has none; start it with --users")
+        raise Forbidden(
+            gettext("this needs a user, and the service has none; start it with --users")
+        )
     if viewer().user or not found.has_login or request.method not in _READING:
-        raise Forbidden(f"this is for users with the role {role} or a higher one")
+        raise Forbidden(
+            gettext("this is for users with the role %(role)s or a higher one", role=role)
+        )
     asked = request.full_path if request.query_string else request.path
     return redirect(url_for("login.show", next=asked))

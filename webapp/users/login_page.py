@@ -80,7 +80,7 @@ def log_out() -> ResponseReturnValue:
 def _users_or_404() -> UserService:
     found = users()
     if found is None or not found.has_login:
-        raise NotFound("nobody logs in here; nwx serve --users accounts has accounts")
+        raise NotFound(gettext("nobody logs in here; nwx serve --users accounts has accounts"))
     return found
 
 
