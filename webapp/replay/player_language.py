@@ -16,7 +16,7 @@ from webapp.site.preferences import COOKIE, page_language
 _CATALOGUES = Path(__file__).parent.parent / "translations"
 
 
-def language_of(environ: dict[str, Any]) -> str:
+def asked_language(environ: dict[str, Any]) -> str:
     """Return the language for a request to playback, as the pages choose theirs."""
     try:
         cookies = SimpleCookie(environ.get("HTTP_COOKIE", ""))
@@ -40,7 +40,7 @@ def translated(context: Context, message: str, **values: object) -> Markup:
 
 @pass_context
 def _language(context: Context) -> str:
-    return language_of(context.get("env") or {})
+    return asked_language(context.get("env") or {})
 
 
 TEMPLATE_FUNCTIONS: dict[str, Callable[..., str]] = {

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from jinja2 import Environment
 
-from webapp.replay.player_language import TEMPLATE_FUNCTIONS, language_of
+from webapp.replay.player_language import TEMPLATE_FUNCTIONS, asked_language
 from webapp.site.preferences import Preferences, to_cookie
 
 GERMAN = f"nwx_settings={to_cookie(Preferences(language='de'))}"
@@ -24,7 +24,7 @@ GERMAN = f"nwx_settings={to_cookie(Preferences(language='de'))}"
 def test_the_language_is_that_of_the_setting_or_the_browser(
     environ: dict[str, Any], language: str
 ) -> None:
-    assert language_of(environ) == language
+    assert asked_language(environ) == language
 
 
 def test_templates_are_translated_and_values_escaped() -> None:
