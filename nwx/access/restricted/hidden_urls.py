@@ -1,7 +1,7 @@
 """URLs of which nothing may be shown, whether they were captured or not."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import islice
+from threading import Lock
 
 from nwx.engine.access.decisions import Decisions
 from nwx.engine.base import Engine
@@ -11,6 +11,7 @@ from nwx.model import Link
 from nwx.values.urlkeys import urlkey
 
 _AT_ONCE = 200
+_MANY = 2_000
 _MOST_NEAR = 20
 _ANY_TIME = "20000101000000"
 _LONGEST_KEY = 8_000
@@ -20,12 +21,15 @@ class HiddenUrls:
     """Tells of URLs whether a viewer may know of them.
 
     A URL is hidden where all its captures are. One that was never captured
-    is hidden where rules about URLs say so.
+    is hidden where rules about URLs say so. Few are looked up; for many, all
+    captures are read once, which is kept until there are others.
     """
 
     def __init__(self, engine: Engine, decisions: Decisions) -> None:
         self._engine = engine
         self._decisions = decisions
+        self._guard = Lock()
+        self._all: tuple[str, frozenset[str]] | None = None
 
     def among(self, urls: Collection[str]) -> set[str]:
         """Return those of these URLs that are hidden; what is no URL is not."""
@@ -37,25 +41,49 @@ class HiddenUrls:
 
     def keys_among(self, keys: Iterable[str]) -> set[str]:
         """Return those of these urlkeys that are hidden."""
-        touched = (key for key in keys if self._decisions.touches(key))
+        touched = [key for key in keys if self._decisions.touches(key)]
+        if not touched:
+            return set()
+        every = self._hidden_of_all(is_worth=len(touched) > _MANY)
         hidden: set[str] = set()
-        while some := list(islice(touched, _AT_ONCE)):
-            hidden |= self._hidden(some)
+        for begin in range(0, len(touched), _AT_ONCE):
+            hidden |= self._hidden(touched[begin : begin + _AT_ONCE], every)
         return hidden
+
+    def _hidden_of_all(self, *, is_worth: bool) -> frozenset[str] | None:
+        """Return all captured urlkeys that are hidden, None where it is not worth to read them."""
+        if self._all is None and not is_worth:
+            return None
+        mark = self._engine.capture_mark()
+        with self._guard:
+            if self._all is None or (self._all[0] != mark and is_worth):
+                self._all = mark, frozenset(self._read_hidden())
+            return self._all[1] if self._all[0] == mark else None
+
+    def _read_hidden(self) -> set[str]:
+        keys = {key for key, hidden in self._decided() if hidden}
+        if keys:
+            keys.difference_update(key for key, hidden in self._decided() if not hidden)
+        return keys
+
+    def _decided(self) -> Iterator[tuple[str, bool]]:
+        """Yield the urlkeys of all captures, and whether each capture is hidden."""
+        hides = self._decisions.hides_values
+        for some in self._engine.facet_store().capture_rows():
+            for row in some.rows:
+                yield row[10], hides(row[10], row[1], row[2] or "", row[11], row[12], row[0])
 
     def shown_links(self, links: Sequence[Link]) -> tuple[Link, ...]:
         """Return the links that do not lead to hidden URLs."""
         hidden = self.among({link.url for link in links})
         return tuple(link for link in links if link.url not in hidden)
 
-    def _hidden(self, keys: Sequence[str]) -> set[str]:
-        captured = self._engine.statuses([key for key in keys if len(key) <= _LONGEST_KEY])
-        bare = {
-            key
-            for key in keys
-            if key not in captured and self._decisions.hides_values(key, "", "", "", "", "")
-        }
-        return bare.union(self._hidden_captured(list(captured)))
+    def _hidden(self, keys: Sequence[str], every: frozenset[str] | None) -> set[str]:
+        bare = {key for key in keys if self._decisions.hides_values(key, "", "", "", "", "")}
+        asked = keys if every is None else [key for key in bare if key not in every]
+        captured = self._engine.statuses([key for key in asked if len(key) <= _LONGEST_KEY])
+        known = self._hidden_captured(list(captured)) if every is None else every & set(keys)
+        return {key for key in bare if key not in captured}.union(known)
 
     def _hidden_captured(self, keys: Sequence[str]) -> Iterator[str]:
         """Yield those of captured urlkeys of which every capture is hidden."""

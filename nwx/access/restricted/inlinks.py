@@ -29,6 +29,7 @@ class RestrictedInlinkIndex(InlinkIndex):
         self._engine, self._decisions, self._urls = engine, decisions, urls
         self._index = engine.inlink_index()
         self._hidden = hidden
+        self._known: tuple[str, VisibleTable] | None = None
 
     @property
     def folder(self) -> Path:  # type: ignore[override]
@@ -41,11 +42,15 @@ class RestrictedInlinkIndex(InlinkIndex):
 
     def table(self) -> InlinkTable | None:
         """Return the links of the current build that are visible, None where there is no build."""
-        table = self._index.table()
-        hidden = self._hidden()
-        if table is None or self._decisions.hides_nothing:
-            return table
-        return VisibleTable(table, hidden, self._engine.dates, self._hidden_keys)
+        version = self.version()
+        known = self._known
+        if known is None or known[0] != version:
+            table = self._index.table()
+            if table is None:
+                return None
+            shown = VisibleTable(table, self._hidden(), self._engine.dates, self._hidden_keys)
+            known = self._known = version, shown
+        return known[1]
 
     def _hidden_keys(self, keys: Sequence[str]) -> set[str]:
         if not keys or not self._decisions.touches(keys[0], f"{keys[-1]}\x00"):

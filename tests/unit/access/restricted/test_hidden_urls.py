@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from nwx.access.restricted import hidden_urls
 from nwx.access.restricted.engine import RestrictedEngine
 from nwx.engine.access.rules import Scope
 from nwx.model import Link
@@ -13,6 +14,7 @@ from tests.unit.access.restricted.archives import HIDDEN, PAGES, SHOWN, archive_
 _FIRST = PAGES[f"{SHOWN}1"].capture
 
 
+@pytest.mark.parametrize("many", [0, 2_000])
 @pytest.mark.parametrize(
     ("scope", "expected"),
     [
@@ -25,8 +27,9 @@ _FIRST = PAGES[f"{SHOWN}1"].capture
     ],
 )
 def test_a_url_is_hidden_where_all_its_captures_are(
-    tmp_path: Path, scope: Scope, expected: set[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scope: Scope, expected: set[str], many: int
 ) -> None:
+    monkeypatch.setattr(hidden_urls, "_MANY", many)
     asked = {f"{SHOWN}1", f"{SHOWN}2", f"{HIDDEN}1", f"{HIDDEN}never", "no url"}
     with archive_of_pages(tmp_path / "archive") as engine:
         assert RestrictedEngine(engine, hiding(scope=scope)).hidden_urls(asked) == expected
