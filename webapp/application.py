@@ -59,6 +59,7 @@ from webapp.site.question_limits import USUAL_LIMITS, QuestionLimits
 from webapp.site.reader_language import prepare_languages
 from webapp.site.viewer import PASSES_EXTENSION
 from webapp.site.viewer_passes import ViewerPasses
+from webapp.trends import page as trends
 from webapp.users import login_page
 from webapp.users.guards import check_guard
 from webapp.users.proxies import BehindProxies, ProxyHeaders
@@ -70,6 +71,7 @@ _MODULES = (
     exports,
     explorer,
     explorer_exports,
+    trends,
     links,
     missing_page,
     crawls,

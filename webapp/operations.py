@@ -9,10 +9,12 @@ from webapp.pictures.picture_operations import PICTURE_OPERATIONS
 from webapp.quality.operations import QUALITY_OPERATIONS
 from webapp.queue.operations import QUEUE_OPERATIONS
 from webapp.search.operations import SEARCH_OPERATIONS
+from webapp.trends.operations import TRENDS_OPERATIONS
 
 ALL_OPERATIONS = (
     *SEARCH_OPERATIONS,
     *PICTURE_OPERATIONS,
+    *TRENDS_OPERATIONS,
     *FACET_OPERATIONS,
     *LINK_OPERATIONS,
     *CRAWL_OPERATIONS,

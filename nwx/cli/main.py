@@ -28,6 +28,8 @@ GROUPS = {
     },
     "Search": {
         "search": "Search the documents.",
+        "trends": "Compare up to six queries over time.",
+        "words": "List the words that tell the results of a query from the whole archive.",
         "show": "Show a document with its dates and the places of its records.",
         "pictures": "Find pictures by the words of the pages that show them.",
         "render": "Write what a browser shows of pages: screenshots, text, DOM, resources.",

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 
 from nwx.model import Document, Hit, SearchResult
+from nwx.query.periods import Period, TrendPoint
 from nwx.query.question import Question
 
 RESULT_WINDOW = 10_000
@@ -36,6 +37,15 @@ class DocumentIndex(ABC):
         """Stream every hit of a question, in no order, without snippets.
 
         Looks at query, filters and dates of the question only.
+        """
+
+    @abstractmethod
+    def trend(self, question: Question, period: Period) -> list[TrendPoint]:
+        """Return when the documents of a question were captured, by period; empty ones left out.
+
+        Counts are exact. A capture is a timestamp of a document in a
+        collection. Those outside the question's dates, years and collections
+        do not count. Looks at query, filters and dates of the question only.
         """
 
     @abstractmethod

@@ -61,6 +61,7 @@ TESTED_ELSEWHERE = {
     "nwx/engine/embedded": "tests/conformance",
     "nwx/errors.py": "tests/unit",
     "nwx/searching/corrections.py": "tests/conformance/test_46_corrections.py",
+    "nwx/searching/trends.py": "tests/conformance/test_47_trends.py",
     "nwx/searching/suggestions.py": "tests/conformance/test_46_corrections.py",
     "nwx/exports/links.py": "tests/conformance/test_28_link_graphs.py",
     "nwx/extract/limits.py": "tests/unit/extract/test_html.py",

@@ -12,7 +12,16 @@ from nwx.engine.access.decisions import Decision, Decisions
 from nwx.engine.base import Engine
 from nwx.engine.dates_index import DatesBuilder
 from nwx.keys import holds
-from nwx.model import MAIN_DATES, Capture, Dates, Document, Hit, NamedDates, SearchResult
+from nwx.model import (
+    MAIN_DATES,
+    Capture,
+    Dates,
+    Document,
+    Hit,
+    NamedDates,
+    SearchResult,
+)
+from nwx.query.periods import Period, TrendPoint
 from nwx.query.question import Question
 
 
@@ -72,6 +81,10 @@ class RestrictedDocuments:
     def scroll(self, question: Question) -> Iterator[Hit]:
         """Stream every visible hit of a question, in no order, without snippets."""
         return self._engine.scroll(replace(question, hidden=self._hidden.current()))
+
+    def trend(self, question: Question, period: Period) -> list[TrendPoint]:
+        """Return when the visible documents of a question were captured, by visible dates."""
+        return self._engine.trend(replace(question, hidden=self._hidden.current()), period)
 
     def similar_words(self, word: str, most: int) -> list[str]:
         """Return words that are spelled like a word, those of hidden documents among them."""

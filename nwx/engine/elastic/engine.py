@@ -52,6 +52,7 @@ from nwx.model import (
     SourceFile,
     Written,
 )
+from nwx.query.periods import Period, TrendPoint
 from nwx.query.question import Question
 from nwx.settings import ElasticSettings, RankingSettings
 
@@ -237,6 +238,11 @@ class ElasticEngine(Engine):
         """Stream every hit of a question, in no order, without snippets."""
         self._schema.check()
         return self._searching.scroll(question)
+
+    def trend(self, question: Question, period: Period) -> list[TrendPoint]:
+        """Return when the documents of a question were captured, by period."""
+        self._schema.check()
+        return self._searching.trend(question, period)
 
     def similar_words(self, word: str, most: int) -> list[str]:
         """Return words of documents that are spelled like a word, the likeliest first."""

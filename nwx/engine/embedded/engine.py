@@ -38,6 +38,7 @@ from nwx.model import (
     Written,
 )
 from nwx.query.hidden import HiddenDocuments
+from nwx.query.periods import Period, TrendPoint
 from nwx.query.question import Question
 from nwx.settings import RankingSettings
 
@@ -206,6 +207,16 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         with self._folder.our_errors():
             links = self._links(view, question.hidden)
             yield from search.scroll_documents(view.without(question.hidden), question, links)
+
+    def trend(self, question: Question, period: Period) -> list[TrendPoint]:
+        """Return when the documents of a question were captured, by period."""
+        from nwx.engine.embedded.documents import search
+
+        view = self._viewer.view()
+        with self._folder.our_errors():
+            links = self._links(view, question.hidden)
+            shown = view.without(question.hidden)
+            return search.trend_of_documents(shown, question, links, period)
 
     def similar_words(self, word: str, most: int) -> list[str]:
         """Return words of documents that are spelled like a word, the likeliest first."""

@@ -86,14 +86,14 @@ def hidden_queries(
     """
     queries = numbers_queries(documents)
     if spans:
-        own: Query = {"bool": {"filter": [any_of(_condition(one).own() for one in spans)]}}
+        own: Query = {"bool": {"filter": [any_of(span_condition(one).own() for one in spans)]}}
         if kept:
             own["bool"]["must_not"] = numbers_queries(kept)
         queries.append(own)
     return tuple(queries)
 
 
-def _condition(span: HiddenSpan) -> DateCondition:
+def span_condition(span: HiddenSpan) -> DateCondition:
     """Return the condition that dates in a span meet; an end is "" where it reaches to all."""
     low = span.first if span.first > _FIRST else ""
     high = span.last if span.last < _LAST else ""
@@ -105,7 +105,7 @@ def mixed_entries(further: Query, spans: Sequence[HiddenSpan]) -> Query:
 
     Entries whose dates all lie in spans of all collections are left out.
     """
-    hidden = any_of(_condition(one).dates() for one in spans)
+    hidden = any_of(span_condition(one).dates() for one in spans)
     shown = any_of(digits_range("dates", *gap) for gap in _gaps(spans))
     return {"bool": {"filter": [further, hidden, shown]}}
 

@@ -8,6 +8,7 @@ from functools import partial
 from nwx.engine.document_index import RESULT_WINDOW
 from nwx.engine.elastic.dates.indices import ElasticDatesIndices
 from nwx.engine.elastic.documents.compile import EVERYTHING, Query
+from nwx.engine.elastic.documents.conditions import DateCondition, filter_condition
 from nwx.engine.elastic.documents.counts import FacetCounts
 from nwx.engine.elastic.documents.facet_filters import flat, terms_of, total_without
 from nwx.engine.elastic.documents.hidden_parts import NOTHING_HIDDEN, HiddenParts
@@ -15,6 +16,7 @@ from nwx.engine.elastic.documents.hidden_reader import HiddenReader
 from nwx.engine.elastic.documents.hits import SOURCE, Highlighting, to_hit
 from nwx.engine.elastic.documents.join import Join, Resolved, superset_query
 from nwx.engine.elastic.documents.order import DateOrder
+from nwx.engine.elastic.documents.trends import TrendCounts, TrendDates
 from nwx.engine.elastic.inlinks.linked_query import LinkedQuery
 from nwx.engine.elastic.inlinks.linked_search import (
     LinkedSearch,
@@ -29,7 +31,16 @@ from nwx.engine.elastic.refusals import RefusedError
 from nwx.engine.elastic.schema import FOLD_SIMILAR, FOLD_URL, NUMBER, Schema
 from nwx.engine.elastic.server import Body, Server
 from nwx.errors import QueryError, WindowError
-from nwx.model import Collapse, FacetValue, Hit, IndexName, SearchResult, Sort, Total
+from nwx.model import (
+    Collapse,
+    FacetValue,
+    Hit,
+    IndexName,
+    SearchResult,
+    Sort,
+    Total,
+)
+from nwx.query.periods import Period, TrendPoint
 from nwx.query.question import DocumentQuery, Question, facet_fields, resolve
 
 _FOLDS = {Collapse.URL: FOLD_URL, Collapse.SIMILAR: FOLD_SIMILAR, Collapse.NONE: NUMBER}
@@ -62,6 +73,7 @@ class Searching:
         self._links = links
         self._documents = schema.name(IndexName.DOCUMENTS)
         self._join = Join(server, schema, dates)
+        self._trends = TrendCounts(server, schema, dates)
         self._facets = FacetCounts(server, schema, dates)
         self._hidden = HiddenReader(server, schema, dates)
 
@@ -284,6 +296,20 @@ class Searching:
             Total(total) if total <= RESULT_WINDOW else Total(RESULT_WINDOW, "gte"),
             {one["key"]: one["doc_count"] for one in found["hits"]["values"]["buckets"]},
         )
+
+    def trend(self, question: Question, period: Period) -> list[TrendPoint]:
+        """Return when documents were captured, as `Engine.trend` does."""
+        try:
+            query = self._linked(question).query
+            wanted = TrendDates(period, filter_condition(query) or DateCondition(), query.hidden)
+            resolved = self._join.resolve(query, _BY_ID, 0)
+            if resolved.whole:
+                return self._trends.of_query(resolved.query, wanted)
+            return self._trends.of_lists(self._join.walk(query, _BY_ID), wanted)
+        except RefusedError as error:
+            if error.status == _BAD_REQUEST:
+                raise QueryError(f"elasticsearch cannot take this query: {error}") from error
+            raise
 
     def scroll(self, question: Question) -> Iterator[Hit]:
         """Stream every hit, as `Engine.scroll` does."""

@@ -22,6 +22,7 @@ from nwx.engine.embedded.documents.groups.folds import Folds
 from nwx.engine.embedded.documents.groups.sets import Sets
 from nwx.engine.embedded.documents.stored_columns import Ints, StoredColumns, save_columns_file
 from nwx.model import Collapse, IndexName
+from nwx.query.periods import Period, TrendPoint
 
 Bools = npt.NDArray[np.bool_]
 _KEPT = 8
@@ -202,6 +203,36 @@ class DocumentColumns:
 
         None of the spans is any, and so is no collection.
         """
+        found = np.zeros(self.size, dtype=bool)
+        found[self.seen.nums[self._fitting(spans, collections)]] = True
+        return found
+
+    def trend(
+        self,
+        nums: Ints,
+        period: Period,
+        spans: Collection[tuple[int, int]] | None,
+        collections: Collection[str],
+    ) -> list[TrendPoint]:
+        """Return the dates of documents by period: those in spans and collections (`seen_in`)."""
+        chosen = np.zeros(self.size, dtype=bool)
+        chosen[nums] = True
+        fits = self._fitting(spans, collections) & chosen[self.seen.nums]
+        found = self.seen.nums[fits]
+        periods = self.timestamps[fits] // 10 ** (14 - period.digits)
+        if not len(found):
+            return []
+        values, places, captures = np.unique(periods, return_inverse=True, return_counts=True)
+        # Dates are in the order of document and time: a document's of one period stand together.
+        is_first = np.append(True, (found[1:] != found[:-1]) | (periods[1:] != periods[:-1]))
+        documents = np.bincount(places[is_first], minlength=len(values))
+        rows = zip(values.tolist(), captures.tolist(), documents.tolist(), strict=True)
+        return [TrendPoint(f"{value:0{period.digits}}", *counts) for value, *counts in rows]
+
+    def _fitting(
+        self, spans: Collection[tuple[int, int]] | None, collections: Collection[str]
+    ) -> Bools:
+        """Tell of each date whether it is in one of the spans and of a collection."""
         fits = np.ones(len(self.timestamps), dtype=bool)
         if spans is not None:
             fits[:] = False
@@ -210,9 +241,7 @@ class DocumentColumns:
         if collections:
             codes = [self.collections[name] for name in collections if name in self.collections]
             fits &= np.isin(self.seen.collections, codes)
-        found = np.zeros(self.size, dtype=bool)
-        found[self.seen.nums[fits]] = True
-        return found
+        return fits
 
     def dates(self, num: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the timestamps and the collections of a document, each in order."""

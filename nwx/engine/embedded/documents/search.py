@@ -46,6 +46,7 @@ from nwx.errors import WindowError
 from nwx.model import Hit, SearchResult, Sort, Total
 from nwx.query.inlinks import joined_leaves
 from nwx.query.leaves import has_scores
+from nwx.query.periods import Period, TrendPoint
 from nwx.query.question import DocumentQuery, Question, facet_fields, resolve
 from nwx.query.tree import All, DateRange, Node
 
@@ -122,6 +123,16 @@ def scroll_documents(view: ArchiveView, question: Question, links: LinkedSearch)
                 OrderedHits(num, score),
                 tantivy_index.head_of(view.searcher.doc(address)),
             )
+
+
+def trend_of_documents(
+    view: ArchiveView, question: Question, links: LinkedSearch, period: Period
+) -> list[TrendPoint]:
+    """Return when documents were captured, as `Engine.trend` does."""
+    query = resolve(question)
+    found = _find(view, query, links, scores=False)
+    own = filter_condition(query) or DateCondition()
+    return view.columns.trend(found.nums, period, own.spans, own.collections)
 
 
 def _find(

@@ -1,0 +1,77 @@
+"""nwx trends"""
+
+from typing import Any
+
+import click
+
+from nwx.cli.output import print_json
+from nwx.cli.restricted import open_for_reading
+from nwx.errors import UsageError
+from nwx.query.periods import Period
+from nwx.query.question import FILTERS, Question
+from nwx.settings import Settings
+from nwx.values.csv_cells import csv_line
+
+
+def filter_options(function: click.decorators.FC) -> click.decorators.FC:
+    """Add the options that narrow a question down: filters and dates."""
+    for flag, name, words in (("--to", "date_to", "earlier"), ("--from", "date_from", "later")):
+        given = f"Captured on this date or {words}."
+        function = click.option(flag, name, default="", metavar="DATE", help=given)(function)
+    for name in reversed(FILTERS):
+        option = click.option(
+            f"--{name}", multiple=True, metavar="VALUE", help=f"Only this {name}; may be repeated."
+        )
+        function = option(function)
+    return function
+
+
+@click.command("trends")
+@click.argument("queries", nargs=-1, required=True, metavar="QUERY...")
+@filter_options
+@click.option(
+    "--by",
+    type=click.Choice([period.value for period in Period]),
+    default=Period.YEAR.value,
+    show_default=True,
+    help="The unit of time.",
+)
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_obj
+def command(
+    settings: Settings,
+    /,
+    queries: tuple[str, ...],
+    date_from: str,
+    date_to: str,
+    by: str,
+    *,
+    as_csv: bool,
+    as_json: bool,
+    **filters: Any,
+) -> None:
+    """Compare up to six queries over time.
+
+    Each QUERY is one as for `nwx search`; put one of several words into quotation
+    marks. For each year or month: the captures and the documents that match, and
+    their share of all that the filters find without a query.
+    """
+    if as_csv and as_json:
+        raise UsageError("--csv and --json exclude each other")
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.searching.answers import answer_to_json
+    from nwx.searching.trends import TREND_COLUMNS, trends
+
+    question = Question(filters=filters, date_from=date_from, date_to=date_to)
+    with open_for_reading(settings) as engine:
+        found = trends(engine, queries, question, Period(by))
+    if as_json:
+        print_json(answer_to_json(found))
+    elif as_csv:
+        for row in (TREND_COLUMNS, *found.rows()):
+            click.echo(csv_line(row, ""))
+    else:
+        from nwx.cli.tables.trends import print_trends
+
+        print_trends(found)

@@ -1,0 +1,135 @@
+"""The words that tell a selection of documents from the whole archive."""
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from nwx.engine.base import Engine
+from nwx.engine.work import current_work
+from nwx.model import Collapse
+from nwx.query.question import Question
+from nwx.query.tree import Term
+
+MOST_WORDS = 100
+"""The most words that are listed."""
+
+MOST_DOCUMENTS_READ = 1_000
+"""So many documents of a selection are read: the best matches."""
+
+_CANDIDATES = 300
+_AT_ONCE = 100
+_MOST_CHARACTERS = 200_000
+_LEAST_DOCUMENTS = 2
+_WORD = re.compile(r"[^\W\d_]{3,40}")
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctiveWord:
+    """A word: how many documents have it, of those that were read and of the archive.
+
+    `score` is the log-likelihood ratio (Dunning 1993) of the two: the
+    higher, the less likely is such a difference by chance.
+    """
+
+    word: str
+    documents: int
+    archive_documents: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctiveWords:
+    """The most distinctive words of a selection, the most distinctive first.
+
+    `read` of the `documents` of the selection were looked at, of
+    `archive_documents` in all.
+    """
+
+    documents: int
+    read: int
+    archive_documents: int
+    words: tuple[DistinctiveWord, ...]
+
+
+def distinctive_words(
+    engine: Engine, question: Question, most: int = MOST_WORDS
+) -> DistinctiveWords:
+    """Return the words that more documents of a question have than the archive would let expect.
+
+    The first thousand documents of the question are read. Words are
+    compared without case and accents. Raises what searches raise.
+    """
+    every = _count(engine, Question())
+    asked = replace(question, collapse=Collapse.NONE, facets=(), snippets=False, offset=0)
+    found = engine.search(replace(asked, limit=0)).total.value
+    counts: Counter[str] = Counter()
+    read = 0
+    for text in _texts(engine, asked, found):
+        current_work().check()
+        read += 1
+        counts.update({_folded(word) for word in _WORD.findall(text[:_MOST_CHARACTERS])})
+    # Words that are frequent here come first: of rare ones chance tells nothing.
+    likely = [pair for pair in counts.most_common(_CANDIDATES) if pair[1] >= _LEAST_DOCUMENTS]
+    words = []
+    for word, here in likely:
+        current_work().check()
+        everywhere = max(here, _count(engine, Question(Term("", word))))
+        score = log_likelihood(here, read, everywhere, every)
+        if score > 0:
+            words.append(DistinctiveWord(word, here, everywhere, round(score, 2)))
+    words.sort(key=lambda one: (-one.score, one.word))
+    return DistinctiveWords(found, read, every, tuple(words[:most]))
+
+
+def log_likelihood(here: int, read: int, everywhere: int, every: int) -> float:
+    """Return how much more frequent a word is in a selection than elsewhere, 0 where it is rarer.
+
+    `here` of `read` documents of the selection have it, and `everywhere` of
+    `every` document. Twice the log-likelihood ratio of Dunning, "Accurate
+    Methods for the Statistics of Surprise and Coincidence" (1993).
+    """
+    elsewhere, others = everywhere - here, max(every - read, 0)
+    if not read or not others or here * others <= elsewhere * read:
+        return 0.0
+    rate = everywhere / (read + others)
+    return 2 * (
+        _part(here, read * rate)
+        + _part(read - here, read * (1 - rate))
+        + _part(elsewhere, others * rate)
+        + _part(others - elsewhere, others * (1 - rate))
+    )
+
+
+def _part(seen: int, expected: float) -> float:
+    return seen * math.log(seen / expected) if seen > 0 and expected > 0 else 0.0
+
+
+def _texts(engine: Engine, question: Question, found: int) -> Iterator[str]:
+    for offset in range(0, min(found, MOST_DOCUMENTS_READ), _AT_ONCE):
+        hits = engine.search(replace(question, offset=offset, limit=_AT_ONCE)).hits
+        for document in engine.documents([hit.id for hit in hits]).values():
+            extract = document.extract
+            yield " ".join((extract.title, *extract.headings, extract.content))
+
+
+def _count(engine: Engine, question: Question) -> int:
+    bare = replace(question, collapse=Collapse.NONE, limit=0, snippets=False)
+    return engine.search(bare).total.value
+
+
+def _folded(word: str) -> str:
+    parts = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(one for one in parts if not unicodedata.combining(one))
+
+
+def sizes(words: Sequence[DistinctiveWord], steps: int) -> dict[str, int]:
+    """Return the size of each word in a cloud, from 1 to `steps`, by the logarithm of its score."""
+    if not words:
+        return {}
+    scores = {one.word: math.log1p(one.score) for one in words}
+    low, high = min(scores.values()), max(scores.values())
+    width = (high - low) or 1.0
+    return {word: 1 + round((steps - 1) * (score - low) / width) for word, score in scores.items()}

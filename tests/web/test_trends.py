@@ -1,0 +1,42 @@
+"""Queries over time, and the words of a selection."""
+
+from flask.testing import FlaskClient
+
+from tests.web.html import Page
+
+
+def test_queries_are_compared(client: FlaskClient) -> None:
+    assert "Write up to six queries" in client.get("/trends").text
+    page = client.get("/trends?q=quarry&q=museum&by=year&show=share")
+    assert not Page(page.text).faults
+    assert "/search?q=quarry&amp;from=2010&amp;to=2010" in page.text
+    found = client.get("/api/trends?q=quarry&q=nowhere&by=month").json
+    assert found is not None
+    assert [one["query"] for one in found["trends"]] == ["quarry", "nowhere"]
+    assert not any(point["captures"] for point in found["trends"][1]["points"])
+    csv = client.get("/trends.csv?q=quarry").text.splitlines()
+    assert csv[0].startswith("period,query,captures")
+    picture = client.get("/trends.svg?q=quarry&by=month&show=documents")
+    assert (picture.status_code, picture.mimetype) == (200, "image/svg+xml")
+
+
+def test_wrong_use_of_trends(client: FlaskClient) -> None:
+    broken = client.get("/trends?q=(quarry")
+    assert broken.status_code == 400
+    assert "bracket" in broken.text or "missing" in broken.text
+    assert client.get("/trends?" + "q=a&" * 7).status_code == 400
+    assert client.get("/trends?q=quarry&by=day").status_code == 400
+    assert client.get("/trends.pdf?q=quarry").status_code == 404
+    assert "Nothing was captured" in client.get("/trends?q=quarry&from=1950&to=1951").text
+
+
+def test_words_of_a_selection(client: FlaskClient) -> None:
+    assert "Write a query" in client.get("/words").text
+    page = client.get("/words?q=quarry")
+    assert page.status_code == 200
+    assert not Page(page.text).faults
+    found = client.get("/api/words?q=quarry&limit=3").json
+    assert found is not None
+    assert len(found["words"]) <= 3
+    assert found["documents"] >= found["read"] > 0
+    assert client.get("/words?q=(quarry").status_code == 400

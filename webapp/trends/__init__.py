@@ -1,0 +1,1 @@
+"""Queries over time, and the words of a selection."""

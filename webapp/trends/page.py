@@ -1,0 +1,207 @@
+"""Queries over time and the words of a selection: pages, picture, JSON, CSV."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import StrEnum
+from typing import Any
+
+from flask import Blueprint, Response, jsonify, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from flask_babel import gettext, lazy_gettext
+from werkzeug.exceptions import NotFound
+
+from nwx.charts import specs, theme
+from nwx.charts.fields import Field, FieldKind, Spec, drawable
+from nwx.charts.pictures import draw_picture
+from nwx.errors import QueryError, UsageError
+from nwx.query.periods import Period
+from nwx.query.question import FILTERS
+from nwx.searching.answers import answer_to_json
+from nwx.searching.distinctive_words import MOST_WORDS, distinctive_words, sizes
+from nwx.searching.trends import MOST_QUERIES, TREND_COLUMNS, PeriodCounts, Trends, trends
+from nwx.values.csv_cells import csv_line
+from webapp.explore.charts import PICTURE_WIDTH
+from webapp.explore.exports import FORMS
+from webapp.explore.page import extended, schemes
+from webapp.search.addresses import read_question
+from webapp.search.page import mark
+from webapp.site import parameters
+from webapp.site.context import engine
+from webapp.site.openapi import check_parameters
+from webapp.site.question_limits import answer_search
+from webapp.trends.operations import TRENDS_PARAMETERS, WORDS_PARAMETERS
+
+blueprint = Blueprint("trends", __name__)
+
+_PICTURE_HEIGHT = 360
+_SIZES = 6
+_SHOWN_WORDS = 60
+
+
+class TrendMeasure(StrEnum):
+    """What a chart of queries shows."""
+
+    CAPTURES = "captures"
+    DOCUMENTS = "documents"
+    SHARE = "share"
+
+
+SHOWN_LABELS = {
+    TrendMeasure.CAPTURES: lazy_gettext("Captures"),
+    TrendMeasure.DOCUMENTS: lazy_gettext("Documents"),
+    TrendMeasure.SHARE: lazy_gettext("Share of all captures"),
+}
+PERIOD_LABELS = {Period.YEAR: lazy_gettext("Year"), Period.MONTH: lazy_gettext("Month")}
+
+
+def _queries() -> list[str]:
+    asked = request.args.getlist("q")
+    if len(asked) > 2 * MOST_QUERIES:
+        raise UsageError(f"{len(asked)} queries are too many; compare up to {MOST_QUERIES}")
+    queries = [query.strip() for query in asked if query.strip()]
+    if any(len(query) > parameters.MAX_QUERY for query in queries):
+        raise UsageError(f"a query has at most {parameters.MAX_QUERY} characters")
+    return queries
+
+
+def _found(queries: list[str]) -> Trends:
+    archive, period = engine(), parameters.choice(request.args, "by", Period.YEAR)
+    question = replace(read_question(request.args), query="")
+    return answer_search(lambda: trends(archive, queries, question, period))
+
+
+@blueprint.get("/trends", endpoint="show")
+def show_trends() -> ResponseReturnValue:
+    """Show queries over time: a form, a chart and a table whose cells lead to the hits."""
+    queries, error = _queries(), None
+    found = None
+    try:
+        found = _found(queries) if queries else None
+    except QueryError as raised:
+        error = raised
+    page = render_template(
+        "trends.html",
+        queries=queries + [""] * (MOST_QUERIES - len(queries)),
+        found=found,
+        error=error,
+        mark=mark(error) if error else None,
+        by=parameters.choice(request.args, "by", Period.YEAR),
+        shown=parameters.choice(request.args, "show", TrendMeasure.CAPTURES),
+        question=read_question(request.args),
+        shown_labels=SHOWN_LABELS,
+        period_labels=PERIOD_LABELS,
+        value_of=_value,
+        hits_address=_hits_address,
+        address=_address,
+        filters=FILTERS,
+        shown_schemes=schemes(),
+        extended=extended,
+    )
+    return (page, 400) if error else page
+
+
+@blueprint.get("/api/trends", endpoint="api")
+def trends_json() -> ResponseReturnValue:
+    """Answer with queries over time."""
+    check_parameters(request.args, TRENDS_PARAMETERS)
+    return jsonify(answer_to_json(_found(_queries())))
+
+
+@blueprint.get("/trends.<form>", endpoint="file")
+def trends_file(form: str) -> ResponseReturnValue:
+    """Return queries over time as CSV, or as a picture."""
+    if form == "csv":
+        found = _found(_queries())
+        headers = {"Content-Disposition": 'attachment; filename="trends.csv"'}
+        lines = map(csv_line, (TREND_COLUMNS, *found.rows()))
+        return Response("".join(lines), mimetype="text/csv", headers=headers)
+    if form not in FORMS:
+        raise NotFound(f"trends come as csv, {' and '.join(FORMS)}, not as {form!r}")
+    scheme = parameters.text(request.args, "scheme", 10) or theme.SCHEMES[0]
+    if scheme not in theme.SCHEMES:
+        raise UsageError(f"scheme is {scheme!r}; choose one of {', '.join(theme.SCHEMES)}")
+    spec = _chart(
+        _found(_queries()), parameters.choice(request.args, "show", TrendMeasure.CAPTURES)
+    )
+    wanted, mimetype = FORMS[form]
+    picture = draw_picture(spec, theme.config(scheme, background=True), wanted)
+    return Response(picture, mimetype=mimetype)
+
+
+def _chart(found: Trends, shown: TrendMeasure) -> Spec:
+    kind = FieldKind.YEAR if found.by is Period.YEAR else FieldKind.MONTH
+    period = Field("period", str(PERIOD_LABELS[found.by]), kind)
+    is_share = shown is TrendMeasure.SHARE
+    value_kind = FieldKind.RATIO if is_share else FieldKind.COUNT
+    value = Field("value", str(SHOWN_LABELS[shown]), value_kind)
+    names = tuple(drawable(one.query) for one in found.trends)
+    series = Field("query", gettext("Query"), FieldKind.CATEGORY, names)
+    rows: list[Mapping[str, Any]] = [
+        {
+            period.name: _period_name(point.period),
+            series.name: drawable(one.query),
+            value.name: _value(point, shown),
+        }
+        for one in found.trends
+        for point in one.points
+    ]
+    spec = specs.spec_with_rows(specs.lines(period, value, series), rows)
+    return {**spec, "width": PICTURE_WIDTH, "height": _PICTURE_HEIGHT}
+
+
+def _period_name(period: str) -> str:
+    return period if len(period) == Period.YEAR.digits else f"{period[:4]}-{period[4:]}"
+
+
+def _value(point: PeriodCounts, shown: TrendMeasure) -> float | None:
+    if shown is TrendMeasure.SHARE:
+        return point.captures_share
+    return point.documents if shown is TrendMeasure.DOCUMENTS else point.captures
+
+
+def _hits_address(query: str, period: str) -> str:
+    """Return the address of the hits of a query in a period."""
+    question = read_question(request.args)
+    date = _period_name(period)
+    filters = {name: list(values) for name, values in question.filters.items()}
+    # "from" is a word of Python.
+    return url_for("search.results", q=query, **filters, **{"from": date, "to": date})  # type: ignore[arg-type]
+
+
+def _address(endpoint: str, **changes: str) -> str:
+    """Return the address of the same question elsewhere, with some parameters changed."""
+    asked: dict[str, Any] = {name: values for name, values in request.args.lists() if any(values)}
+    return url_for(endpoint, **(asked | changes))
+
+
+@blueprint.get("/words", endpoint="words")
+def show_words() -> ResponseReturnValue:
+    """Show the most distinctive words of a selection, as a cloud and as a table."""
+    archive, question = engine(), read_question(request.args)
+    found, error = None, None
+    try:
+        if question.query or question.filters or question.date_from or question.date_to:
+            found = answer_search(lambda: distinctive_words(archive, question, _SHOWN_WORDS))
+    except QueryError as raised:
+        error = raised
+    page = render_template(
+        "words.html",
+        question=question,
+        found=found,
+        error=error,
+        mark=mark(error) if error else None,
+        sizes=sizes(found.words, _SIZES) if found else {},
+        address=_address,
+        filters=FILTERS,
+    )
+    return (page, 400) if error else page
+
+
+@blueprint.get("/api/words", endpoint="words_api")
+def words_json() -> ResponseReturnValue:
+    """Answer with the most distinctive words of a selection."""
+    check_parameters(request.args, WORDS_PARAMETERS)
+    archive, question = engine(), read_question(request.args)
+    most = parameters.number_parameter(request.args, "limit", 30, 1, MOST_WORDS)
+    found = answer_search(lambda: distinctive_words(archive, question, most))
+    return jsonify(answer_to_json(found))
