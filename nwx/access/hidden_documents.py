@@ -12,7 +12,8 @@ from typing import NamedTuple
 from nwx.access.date_decisions import DateDecisions
 from nwx.access.hidden_spans import hidden_spans, in_spans
 from nwx.access.rule_changes import captures_in, changed_spans
-from nwx.engine.access.decisions import Decisions
+from nwx.engine.access.decisions import AccessRules, Decisions
+from nwx.engine.access.rules import EVERYBODY
 from nwx.engine.base import Engine
 from nwx.errors import EngineError, StaleMarkError
 from nwx.keys import capture_id, document_id, document_key
@@ -61,6 +62,9 @@ class HiddenDocumentSet:
         self._engine = engine
         self._decisions = decisions
         self._dates = DateDecisions(engine, decisions)
+        # A date may have come without a capture (`add-dates`), and be hidden by its URL.
+        by_url = [rule for rule in decisions.restricting if rule.scope.prefix]
+        self._by_url = AccessRules(by_url).for_viewer(EVERYBODY)
         self._keeps_state = keeps_state
         self._guard = threading.Lock()
         self._mark: str | None = None
@@ -169,7 +173,8 @@ class HiddenDocumentSet:
             self._looked_at += 1
             self._hidden_captures += hidden
             self._files[collection, source_file, hidden] += 1
-            if digest and hidden != in_spans(spans, timestamp, collection):
+            is_told = hidden == in_spans(spans, timestamp, collection)
+            if digest and (not is_told or self._by_url.touches(urlkey)):
                 yield from _ids_of(
                     (urlkey, url, digest, collection, source_file, timestamp, offset)
                 )
