@@ -1,15 +1,21 @@
 """The index pictures: images found by what pages say of them, by measures, and by likeness."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from nwx.engine.base import Engine
 from nwx.engine.pictures.picture_index import Appearance, ImageSize, Picture, PictureQuestion
 from nwx.errors import QueryError, WindowError
-from nwx.keys import document_id
-from nwx.model import IndexName
+from nwx.keys import document_id, document_key
+from nwx.model import Batch, Dates, IndexName, SourceFile
+from nwx.pictures.build import build_pictures
 from nwx.query.hidden import HiddenDocuments, HiddenSpan
+from nwx.warc.reader import ArchiveReader, CaptureRecord
+from nwx.warc.sources import ArchiveSource
+from tests.pictured import CHART, image_records, page_records
+from tests.warc_records import write_records
 
 DAY = "20100102030405"
 
@@ -218,3 +224,31 @@ def test_an_index_can_be_cleared(filled: Engine) -> None:
     assert _found(filled) == set()
     index.put([LOGO])
     assert _found(filled, "logo") == {LOGO_NAME}
+
+
+def test_pictures_are_built_from_an_archive(engine: Engine, tmp_path: Path) -> None:
+    for name, records in (("pages", page_records()), ("images", image_records())):
+        path = write_records(tmp_path / f"{name}.warc.gz", records)
+        captures = _stored(engine, path)
+        report = build_pictures(engine, workers=1)
+        assert report.captures == captures
+    assert _found(engine, "sailing") == {"ship.png"}
+    assert CHART.rpartition("/")[2] in _found(engine, "coast")
+    assert build_pictures(engine, workers=1).captures == 0
+
+
+def _stored(engine: Engine, path: Path) -> int:
+    """Write the captures of a file with their dates, as an import does; return how many."""
+    found = [
+        item.capture
+        for item in ArchiveReader(ArchiveSource(path.name, str(path), None, ""), "web")
+        if isinstance(item, CaptureRecord)
+    ]
+    dates = (
+        Dates(document_key(one.url, one.digest), ((one.timestamp, one.collection),))
+        for one in found
+    )
+    file = SourceFile("web", path.name, str(path), 1, "", 1, True)
+    engine.write(Batch(captures=tuple(found), dates=tuple(dates), files=(file,)))
+    engine.refresh()
+    return len(found)

@@ -1,0 +1,30 @@
+"""nwx build-pictures and nwx pictures."""
+
+from pathlib import Path
+
+from tests.cli.conftest import Nwx
+from tests.pictured import COPY, SHIP, drawing, image_records, page_records
+from tests.warc_records import write_records
+
+
+def test_pictures_are_built_and_found(nwx: Nwx, tmp_path: Path) -> None:
+    path = write_records(tmp_path / "a.warc.gz", [*page_records(), *image_records()])
+    nwx("import", path, "--quiet")
+    assert "nwx build-pictures" in nwx("pictures").out
+    report = nwx("build-pictures", "--workers", "2", "--json").json
+    assert (report["pictures"], report["pages"], report["unreadable"]) == (4, 3, 1)
+    assert report["problems"] == []  # they name files, which may be hidden
+    shown = nwx("pictures", "sailing").out
+    assert "1 picture\n" in shown
+    assert SHIP in shown
+    assert "A sailing ship" in shown
+    answer = nwx("pictures", "sailing", "--colour", "blue", "--size", "medium", "--json").json
+    assert [one["url"] for one in answer["pictures"]] == [SHIP]
+    image = tmp_path / "like.jpg"
+    image.write_bytes(drawing("JPEG", (160, 120)))
+    like = nwx("pictures", "--similar", image, "--json").json
+    assert {one["url"] for one in like["pictures"]} == {SHIP, COPY}
+    assert "is no field" in nwx("pictures", "nothing:x", code=2).err
+    nwx("pictures", "x", "--similar", image, code=2)
+    nwx("pictures", "--similar", tmp_path / "none.jpg", code=1)
+    assert "0 captures" in nwx("build-pictures").out
