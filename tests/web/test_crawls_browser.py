@@ -14,8 +14,8 @@ from nwx.model import Batch
 from nwx.values.fault_kinds import FaultKind
 from tests.conformance.archive import capture
 from tests.web.checked_archive import score_of
+from tests.web.contrast import CONTRAST
 from tests.web.serving import serving
-from tests.web.test_browser import CONTRAST
 from webapp import create_app
 
 pytestmark = pytest.mark.xdist_group("browser")

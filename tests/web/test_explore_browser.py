@@ -9,9 +9,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from nwx.engine.embedded import EmbeddedEngine
 from tests.web.chromium import drawn_chart
+from tests.web.contrast import CONTRAST
 from tests.web.holdings import HOSTILE_SITE, batch
 from tests.web.serving import serving
-from tests.web.test_browser import CONTRAST
 from webapp import create_app
 
 pytestmark = pytest.mark.xdist_group("browser")

@@ -9,9 +9,9 @@ from playwright.sync_api import Browser, Page, expect
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.quality.monitor.state import write_state
+from tests.web.contrast import CONTRAST
 from tests.web.monitored import fetch_more, seen_crawl
 from tests.web.serving import serving
-from tests.web.test_browser import CONTRAST
 from webapp import create_app
 
 pytestmark = pytest.mark.xdist_group("browser")

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.web.checked_archive import HOME_SCORE
-from tests.web.test_browser import CONTRAST
+from tests.web.contrast import CONTRAST
 
 pytestmark = pytest.mark.xdist_group("browser")
 

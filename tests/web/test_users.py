@@ -446,6 +446,8 @@ OPEN_TO_ALL = {
     "login.log_in": "has a form token, and limits",
     "login.log_out": "has a form token",
     "pages.save_settings": "sets a cookie of the reader's own",
+    "picture_pages.upload": "looks for pictures like one, and keeps nothing",
+    "picture_api.like_image": "looks for pictures like one, and keeps nothing",
     "sparql.show": "queries are sent so too",
 }
 WITH_TOKEN = {
