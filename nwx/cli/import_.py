@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nwx.cli.extractor_option import extractor_option
 from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar
 from nwx.cli.signals import stop_signals
@@ -98,6 +99,7 @@ _ERRORS_SHOWN = 10
     metavar="DIR",
     help="Read payloads that records of type message/external-body name, in DIR and below only.",
 )
+@extractor_option
 @steer_options
 @click.option("--strict", is_flag=True, help="Exit with code 1 after any error.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nwx.cli.extractor_option import extractor_option
 from nwx.cli.monitor_options import (
     MonitorChoices,
     monitor_options,
@@ -23,6 +24,7 @@ from nwx.model import DEFAULT_COLLECTION, PARSERS, ReadError
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
+    from nwx.extract.extractors import Extractor
     from nwx.watching import Event, WatchOptions, WatchReport
 
 _ERRORS_SHOWN = 5
@@ -45,6 +47,7 @@ class _Options:
     verify: bool
     parser: str
     external: tuple[str, ...]
+    extractors: "tuple[Extractor, ...]"
     steer: str | None
     nlp: str
     spam_hosts: str | None
@@ -114,6 +117,7 @@ class _Options:
     metavar="DIR",
     help="Read payloads that records of type message/external-body name, in DIR and below only.",
 )
+@extractor_option
 @steer_options
 @click.option(
     "--monitor",
@@ -189,6 +193,7 @@ def _watch_options(asked: _Options) -> "WatchOptions":
             verify=asked.verify,
             parser=asked.parser,
             external=asked.external,
+            extractors=asked.extractors,
             patience_seconds=_PATIENCE_SECONDS,
         ),
         completed=asked.completed.absolute() if asked.completed else None,

@@ -1,5 +1,6 @@
 """From records to what is written of them."""
 
+import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
@@ -9,6 +10,7 @@ from enum import Enum, auto
 from cachetools import LRUCache
 
 from nwx.extract import extract, extractable
+from nwx.extract.extractors import Extractor, extract_by_command, extractor_for
 from nwx.importing.options import ImportOptions
 from nwx.importing.outlink_links import CUT, outlink_links, with_links
 from nwx.keys import document_key, makes_document, precedence
@@ -23,6 +25,7 @@ EXTRACT = "extract"
 """The kind of the errors of extraction."""
 
 _CHARACTERS_OF_A_LINK = 100
+_SHARE_OF_TIME = 0.9  # of a document, for a command; the rest is for its text
 _REMEMBERED_KEYS = 20_000
 
 KnownLookup = Callable[[Collection[str]], dict[str, int]]
@@ -76,8 +79,15 @@ def _problems(payload: StoredPayload) -> Iterator[str]:
         yield f"size: the payload is too long, its first {len(payload.data)} bytes were read"
 
 
-def _has_text(capture: Capture) -> bool:
-    return makes_document(capture) and extractable(capture.content_type_norm)
+def _with_text(found: Extract, told: Extract) -> Extract:
+    """Return what was found in a payload, with the text that a command gave of it."""
+    return replace(
+        found,
+        content=told.content,
+        content_language=told.content_language,
+        signature=told.signature,
+        problems=found.problems + told.problems,
+    )
 
 
 class Memory:
@@ -138,7 +148,7 @@ class Collector:
 
     def wants(self, capture: Capture) -> bool:
         """Tell the reader whether the payload of a capture will be asked for."""
-        if not _has_text(capture) or self._purges(capture):
+        if not self._has_text(capture) or self._purges(capture):
             return False
         return not self._is_listed(capture)
 
@@ -155,7 +165,7 @@ class Collector:
             seen = (capture.timestamp, capture.collection)
             self._seen[document_key(capture.url, capture.digest)].add(seen)
         # `wants` has looked up the lists for a capture with text: they take long, so only once.
-        listed = not record.kept if _has_text(capture) else self._is_listed(capture)
+        listed = not record.kept if self._has_text(capture) else self._is_listed(capture)
         if listed:
             self._excluded += 1
             return Fate.EXCLUDED
@@ -167,6 +177,16 @@ class Collector:
         elif browsed:
             self._documents[capture.source_file_offset] = self._document(record)
         return Fate.STORED
+
+    def _has_text(self, capture: Capture) -> bool:
+        return makes_document(capture) and (
+            extractable(capture.content_type_norm) or self._extractor(capture) is not None
+        )
+
+    def _extractor(self, capture: Capture) -> Extractor | None:
+        """Return the command that is to read what nwx finds no text in, None if there is none."""
+        family = capture.content_type_norm
+        return extractor_for(self._options.extractors, capture.content_type, family)
 
     def _is_listed(self, capture: Capture) -> bool:
         """Return whether a capture is on one of the exclusion lists."""
@@ -208,7 +228,7 @@ class Collector:
 
     def _text(self, record: CaptureRecord) -> Extract:
         capture = record.capture
-        if not extractable(capture.content_type_norm):
+        if not self._has_text(capture):
             return Extract()
         reason = self._without_text.get(capture.source_file_offset)
         if reason is not None:
@@ -227,6 +247,7 @@ class Collector:
 
     def _extracted(self, record: CaptureRecord) -> Extract:
         capture, payload = record.capture, record.payload()
+        started = time.monotonic()
         try:
             found = self._extract(
                 payload.data,
@@ -239,6 +260,11 @@ class Collector:
         except MemoryError:
             limit = self._options.item_bytes >> 20
             found = Extract(problems=(f"memory: more than {limit} MiB are needed",))
+        if not found.content and payload.data and (extractor := self._extractor(capture)):
+            left = self._options.item_seconds * _SHARE_OF_TIME - (time.monotonic() - started)
+            memory = self._options.item_bytes
+            told = extract_by_command(extractor, payload.data, seconds=left, memory_bytes=memory)
+            found = _with_text(found, told)
         problems = (*_problems(payload), *found.problems)
         for problem in problems:
             self._report(capture, problem)

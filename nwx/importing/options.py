@@ -2,11 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from nwx.bulk.resources import processors
 from nwx.errors import UsageError
 from nwx.keys import check_collection
 from nwx.model import DEFAULT_COLLECTION, PARSERS, Extract
+
+if TYPE_CHECKING:
+    from nwx.extract.extractors import Extractor  # loads the libraries that extract
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +23,8 @@ class ImportOptions:
     extract; `patience_seconds` is how long an engine that went away is
     waited for. `extract` takes the place of `nwx.extract.extract`, and must
     be a function that other processes can import. Payloads that lie in other
-    files are read within the `external` folders only.
+    files are read within the `external` folders only. `extractors` are asked
+    for the text of payloads in which `extract` finds none.
     """
 
     collection: str = DEFAULT_COLLECTION
@@ -32,6 +37,7 @@ class ImportOptions:
     patience_seconds: float = 120.0
     extract: Callable[..., Extract] | None = None
     external: tuple[str, ...] = ()
+    extractors: "tuple[Extractor, ...]" = ()
 
     def __post_init__(self) -> None:
         check_collection(self.collection)

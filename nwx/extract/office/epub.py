@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 from nwx.extract.html import extract_html
 from nwx.extract.limits import ExtractPayload
-from nwx.extract.office.metadata import read_metadata
+from nwx.extract.office.metadata import office_metadata
 from nwx.extract.office.parts import Parts
 from nwx.extract.office.problems import Stop
 from nwx.extract.office.text import OfficeText
@@ -26,7 +26,7 @@ def read_epub(parts: Parts, text: OfficeText, payload: ExtractPayload) -> None:
     read_xml(parts, CONTAINER, container)
     packages = container.packages or [name for name in parts.names if name.endswith(".opf")][:1]
     for package in packages[:1]:
-        text.metadata = read_metadata(parts, package)
+        text.metadata = office_metadata(parts, package)
         listed = _Package()
         read_xml(parts, package, listed)
         for number, reference in enumerate(listed.chapters()):

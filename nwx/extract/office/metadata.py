@@ -7,7 +7,7 @@ from nwx.extract.office.xml import FieldReader, read_xml
 _INITIAL_CREATOR = "initial-creator"  # of OpenDocument, where `creator` is who edited last
 
 
-def read_metadata(parts: Parts, name: str) -> Metadata:
+def office_metadata(parts: Parts, name: str) -> Metadata:
     """Return what a part says of the file."""
     names = ("title", "creator", "description", "language", _INITIAL_CREATOR)
     reader = FieldReader(names)

@@ -1,6 +1,6 @@
 """OpenDocument (ISO/IEC 26300): odt, ods and odp."""
 
-from nwx.extract.office.metadata import read_metadata
+from nwx.extract.office.metadata import office_metadata
 from nwx.extract.office.parts import Parts
 from nwx.extract.office.text import OfficeText
 from nwx.extract.office.xml import Attributes, read_xml
@@ -17,7 +17,7 @@ _TITLE = "title"
 
 def read_opendocument(parts: Parts, text: OfficeText) -> None:
     """Add what an OpenDocument file says to a text."""
-    text.metadata = read_metadata(parts, "meta.xml")
+    text.metadata = office_metadata(parts, "meta.xml")
     if encrypted(parts):
         parts.problems.append("office: the content is encrypted")
         return

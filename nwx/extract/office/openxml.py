@@ -2,7 +2,7 @@
 
 import re
 
-from nwx.extract.office.metadata import read_metadata
+from nwx.extract.office.metadata import office_metadata
 from nwx.extract.office.parts import Parts
 from nwx.extract.office.relations import Relations, relations_of
 from nwx.extract.office.spreadsheet import read_workbook
@@ -21,7 +21,7 @@ def read_openxml(parts: Parts, text: OfficeText) -> None:
     """Add what a docx, pptx or xlsx file says to a text."""
     root = relations_of(parts, "")
     for name in root.of_kind("core-properties"):
-        text.metadata = read_metadata(parts, name)
+        text.metadata = office_metadata(parts, name)
     for name in root.of_kind("officeDocument") or _usual(parts):
         relations = relations_of(parts, name)
         if relations.of_kind("worksheet", "chartsheet") or name.startswith("xl/"):

@@ -5,7 +5,8 @@ from collections.abc import Collection
 from contextlib import nullcontext
 from pathlib import Path
 
-from nwx.importing.collector import Collector, Fate, Memory
+from nwx.extract.extractors import Extractor
+from nwx.importing.collector import CollectedBatch, Collector, Fate, Memory
 from nwx.importing.options import ImportOptions
 from nwx.warc.reader import ArchiveReader, CaptureRecord
 from nwx.warc.sources import ArchiveSource
@@ -55,3 +56,28 @@ def test_memory_forgets_what_was_met_long_ago() -> None:
         memory.remember(str(number), 1)
     assert memory.precedence("first") == -1
     assert memory.precedence("29999") == 1
+
+
+def collected(tmp_path: Path, *extractors: Extractor) -> CollectedBatch:
+    path = write_warc(tmp_path / "b.warc.gz", PAGES[:1] + PAGES[2:3])
+    source = ArchiveSource(path.name, str(path), path.stat().st_size)
+    options = ImportOptions(extractors=extractors)
+    collector = Collector(nothing_known, options, lambda _: nullcontext(), {}, Memory())
+    for item in ArchiveReader(source, "web", keep=collector.wants):
+        if isinstance(item, CaptureRecord):
+            collector.add(item)
+    return collector.take()
+
+
+def test_a_command_gives_the_text_of_what_has_none(tmp_path: Path) -> None:
+    found = collected(tmp_path, Extractor("*/*", ("tr", "a-z", "A-Z")))
+    texts = {document.capture.url: document.extract.content for document in found.documents}
+    assert texts == {"http://a.example/": "first text", "http://a.example/x.png": "PICTURE"}
+    assert found.errors == ()
+
+
+def test_a_command_that_fails_is_an_error_of_its_record(tmp_path: Path) -> None:
+    found = collected(tmp_path, Extractor("image", ("false",)))
+    assert [error.kind for error in found.errors] == ["extract"]
+    assert "false failed (exit code 1" in found.errors[0].message
+    assert len(found.documents) == 2
