@@ -2,8 +2,8 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
 
@@ -26,8 +26,9 @@ class WaczSelection:
     """Captures of the documents of a query, and of URLs; without both, all.
 
     `collections` and dates (14 digits, both inclusive, "" for none) narrow
-    that down. `with_resources` adds what its pages need to be played, of
-    any collection and date.
+    that down, and so do `filters` of a question, by their names.
+    `with_resources` adds what its pages need to be played, of any collection
+    and date.
     """
 
     query: str = ""
@@ -36,6 +37,12 @@ class WaczSelection:
     date_from: str = ""
     date_to: str = ""
     with_resources: bool = False
+    filters: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def has_question(self) -> bool:
+        """Whether documents are searched for."""
+        return bool(self.query or self.filters)
 
 
 def select_captures(
@@ -51,7 +58,7 @@ def select_captures(
     captures = _selected(engine, selection, errors)
     if selection.with_resources:
         captures = _with_resources(engine, captures)
-    if not (selection.query or selection.urls) or not has_renders(engine):
+    if not (selection.has_question or selection.urls) or not has_renders(engine):
         yield from captures
         return
     while some := list(islice(captures, _CAPTURES_AT_ONCE)):
@@ -91,9 +98,9 @@ def _renders(
 def _candidates(
     engine: Engine, selection: WaczSelection, errors: list[ReadError]
 ) -> Iterator[Capture]:
-    if not selection.query and not selection.urls:
+    if not selection.has_question and not selection.urls:
         yield from engine.captures("", _LAST_KEY)
-    if selection.query:
+    if selection.has_question:
         yield from _of_query(engine, selection)
     for url in selection.urls:
         try:
@@ -105,9 +112,10 @@ def _candidates(
 
 
 def _of_query(engine: Engine, selection: WaczSelection) -> Iterator[Capture]:
+    collections = {"collection": selection.collections} if selection.collections else {}
     question = Question(
         query=selection.query,
-        filters={"collection": selection.collections} if selection.collections else {},
+        filters={**selection.filters, **collections},
         date_from=selection.date_from,
         date_to=selection.date_to,
         collapse=Collapse.NONE,

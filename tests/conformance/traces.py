@@ -187,8 +187,17 @@ COMMANDS: Mapping[str, Sequence[str]] = {
         "dump pictures",
         "dump files",
     ],
-    "export": ["export captures {out} --quiet", "export links {out} --quiet"],
-    "wacz": ["wacz {out}.wacz quarry --quiet", "wacz {out}.wacz host:{host} --quiet"],
+    "export": [
+        "export captures {out} --quiet",
+        "export links {out} --quiet",
+        "export results - quarry --format json --field dates --field url --field title",
+        "export results {out}.warc.gz quarry --with-resources --quiet",
+    ],
+    "wacz": [
+        "wacz {out}.wacz quarry --quiet",
+        "wacz {out}.wacz host:{host} --quiet",
+        "wacz {out}.wacz quarry --with-resources --quiet",
+    ],
     "search": [
         "search quarry",
         "search quarry --json --facets --collapse none",
@@ -234,6 +243,7 @@ QUIET: Mapping[str, str] = {
     "users remove": "writes",
     "users role": "writes",
     "build-pictures": "writes",
+    "takedown": "writes",
     "watch": "writes",
     "check": "maintains: prints counts",
     "render": "renders with a browser what search finds",

@@ -1,16 +1,24 @@
 """Results as files."""
 
 import csv
+import gzip
 import io
 import json
+import zipfile
+from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
 
 from nwx.engine.base import Engine
+from nwx.engine.embedded import EmbeddedEngine
 from nwx.exports import results
 from nwx.model import Collapse, Hit
 from nwx.query.question import Question
+from tests.unit.exports.test_wacz import load
+from tests.warcs import Page, html, write_warc
+from webapp import create_app
+from webapp.search import packed_results
 
 
 def test_csv_has_a_line_a_result_in_the_order_of_the_pages(client: FlaskClient) -> None:
@@ -78,3 +86,45 @@ def test_pages_are_read_in_batches(engine: Engine, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(results, "RESULTS_AT_ONCE", 7)
     hits = list(results.all_hits(engine, Question(query="quarry", collapse=Collapse.URL)))
     assert len({hit.id for hit in hits}) == len(hits) == 47
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of its own for files that are kept."""
+    monkeypatch.setenv("NWX_CACHE", str(tmp_path))
+
+
+@pytest.mark.usefixtures("cache")
+def test_records_of_results_are_packed_and_a_download_goes_on(tmp_path: Path) -> None:
+    page = Page("http://a.example/", "20100101000000", html("Slate", "quarry <img src=/a.png>"))
+    image = Page("http://a.example/a.png", "20110101000000", b"image", content_type="image/png")
+    with EmbeddedEngine(tmp_path / "archive") as engine:
+        engine.create()
+        load(engine, tmp_path, write_warc(tmp_path / "a.warc.gz", [page, image]))
+        client = create_app(engine).test_client()
+        with client.get("/export/results.wacz?q=quarry") as whole:
+            data, tag = whole.data, whole.headers["ETag"]
+        with zipfile.ZipFile(io.BytesIO(data)) as packed:
+            lines = gzip.decompress(packed.read("indexes/index.cdx.gz")).decode().splitlines()
+        assert [line.split()[0] for line in lines] == ["example,a)/", "example,a)/a.png"]
+        headers = {"Range": "bytes=100-", "If-Range": tag}
+        with client.get("/export/results.wacz?q=quarry", headers=headers) as rest:
+            assert (rest.status_code, rest.data) == (206, data[100:])
+        with client.get("/export/results.warc.gz?q=quarry&type=html") as warc:
+            assert b"quarry" in gzip.decompress(warc.data)
+
+
+@pytest.mark.usefixtures("cache")
+def test_too_many_results_are_not_packed(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packed_results, "MOST_DOCUMENTS", 10)
+    answer = client.get("/export/results.wacz?q=quarry")
+    assert answer.status_code == 400
+    assert "nwx wacz" in answer.text
+
+
+def test_fields_are_chosen(client: FlaskClient) -> None:
+    answer = client.get("/export/results.csv?q=quarry&type=pdf&fields=host,url")
+    assert answer.text.splitlines()[1] == "www.example.org,http://www.example.org/rapport.pdf"
+    assert client.get("/export/results.csv?q=quarry&fields=colour").status_code == 400

@@ -1,4 +1,4 @@
-"""Results as files: CSV, JSON, a list of URLs."""
+"""Results as files: CSV, JSON, a list of URLs, records."""
 
 from dataclasses import replace
 from itertools import chain, islice
@@ -9,6 +9,7 @@ from werkzeug.exceptions import NotFound
 
 from nwx.exports.results import RESULT_FORMATS, all_hits, checked_fields
 from webapp.search.addresses import read_page
+from webapp.search.packed_results import PACKED_FORMATS, packed_results
 from webapp.site.context import engine, preferences
 from webapp.site.question_limits import Export, answer_search
 
@@ -18,8 +19,11 @@ blueprint = Blueprint("exports", __name__, url_prefix="/export")
 @blueprint.get("/results.<suffix>", endpoint="results")
 def export_results(suffix: str) -> ResponseReturnValue:
     """Stream the results of a search as they are listed, those beyond the last page too."""
+    if suffix in PACKED_FORMATS:
+        return packed_results(suffix, read_page(request.args, preferences()))
     if suffix not in RESULT_FORMATS:
-        raise NotFound(f"results come as {', '.join(RESULT_FORMATS)}, not as {suffix!r}")
+        known = ", ".join((*RESULT_FORMATS, *PACKED_FORMATS))
+        raise NotFound(f"results come as {known}, not as {suffix!r}")
     mimetype, write = RESULT_FORMATS[suffix]
     fields = checked_fields([name for name in request.args.get("fields", "").split(",") if name])
     question = replace(read_page(request.args, preferences()), snippets=False)

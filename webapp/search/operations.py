@@ -91,12 +91,25 @@ SEARCH_OPERATIONS = (
     Operation(
         "exportResults",
         "/export/results.{suffix}",
-        "All results of a search as a file: CSV, JSON lines of hits, or a list of URLs",
+        "All results of a search as a file: CSV, JSON lines of hits, a list of URLs, or the records"
+        " of their captures (WARC, or WACZ with what their pages load)",
         (
-            Parameter("suffix", "the format", {"enum": ["csv", "json", "txt"]}, place="path"),
+            Parameter(
+                "suffix",
+                "the format",
+                {"enum": ["csv", "json", "txt", "warc.gz", "wacz"]},
+                place="path",
+            ),
+            Parameter("fields", "CSV and JSON: the fields, with commas between"),
             *_QUESTION,
         ),
-        media_types=("text/csv", "application/json", "text/plain"),
+        media_types=(
+            "text/csv",
+            "application/json",
+            "text/plain",
+            "application/gzip",
+            "application/wacz",
+        ),
         errors={**ERRORS, **NOT_FOUND},
         example="/export/results.csv?q=archive",
     ),
