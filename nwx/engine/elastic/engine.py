@@ -83,6 +83,7 @@ class ElasticEngine(Engine):
         self._server = Server(address, settings)
         self.address = self._server.address
         self._schema = Schema(self._server, settings)
+        self._mark = ""
         self._name = self._schema.name
         self._documents = DocumentsIndex(self._server, self._name(IndexName.DOCUMENTS))
         self._dates = DatesStore(self._server, self._name(IndexName.DATES))
@@ -181,7 +182,9 @@ class ElasticEngine(Engine):
         """Return the mark behind all captures that are stored until now."""
         if not self._schema.is_made(IndexName.CAPTURES):
             return ""
-        return stored_since.capture_mark(self._server, self._name(IndexName.CAPTURES))
+        index = self._name(IndexName.CAPTURES)
+        self._mark = stored_since.capture_mark(self._server, index, self._mark)
+        return self._mark
 
     def captures_since(
         self, mark: str, until: str = "", collection: str = ""
