@@ -140,7 +140,7 @@ def test_texts_of_charts_are_not_cut_off(page: Page, crawls: str) -> None:
     """The browser's letters are wider than those that the charts were measured with."""
     page.goto(f"{crawls}/crawls/compare/faults.svg?a=web&b=other")
     texts = page.locator("svg text")
-    assert "redirect loop" in texts.all_text_contents()
+    assert "Redirect loop" in texts.all_text_contents()
     begins = texts.evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().left)")
     assert min(begins) >= page.locator("svg").evaluate("(svg) => svg.getBoundingClientRect().left")
 
