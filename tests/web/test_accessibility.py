@@ -28,6 +28,7 @@ ADDRESSES = {
     "monitored crawl": "/crawls/watched",
     "compare": "/crawls/compare",
     "searches": "/searches",
+    "pictures": "/pictures",
 }
 WIDE = {"width": 1200, "height": 900}
 NARROW = {"width": 320, "height": 640}
@@ -78,6 +79,7 @@ def test_axe_finds_nothing_in_any_mode(page: Page, server: str, name: str) -> No
 
 
 def test_a_text_that_does_not_stand_out_is_noticed(page: Page, server: str) -> None:
+    page.emulate_media(color_scheme="light")
     page.goto(f"{server}/help")
     page.locator("h1").evaluate("e => e.style.color = '#999'")
     (fault,) = _faults(page, COLOURS)
