@@ -39,7 +39,7 @@ class RestrictedQualityIndex(QualityIndex):
     def __init__(self, engine: Engine, decisions: Decisions, urls: HiddenUrls) -> None:
         self._engine, self._decisions, self._urls = engine, decisions, urls
         self._index = engine.quality_index()
-        self._counted: dict[QualityFilter, tuple[QualityTotals, QualityTotals]] = {}
+        self._counted: dict[QualityFilter, tuple[tuple[QualityTotals, str], QualityTotals]] = {}
 
     def put(self, scores: Sequence[PlaybackScore]) -> None:
         """Raise WithheldError: who sees a part of an archive does not judge all of it."""
@@ -85,10 +85,10 @@ class RestrictedQualityIndex(QualityIndex):
 
     def totals(self, wanted: QualityFilter = EVERY_SCORE) -> QualityTotals:
         """Count the visible pages that match."""
-        whole = self._index.totals(wanted)
+        stamp = self._index.totals(wanted), self._engine.capture_mark()
         known = self._counted.get(wanted)
-        if known is None or known[0] != whole:
-            known = self._counted[wanted] = whole, _totals(self.scan(wanted))
+        if known is None or known[0] != stamp:
+            known = self._counted[wanted] = stamp, _totals(self.scan(wanted))
         return known[1]
 
     def state(self, name: str) -> bytes | None:
