@@ -28,7 +28,7 @@ _READ_ATTRIBUTE = re.compile(r'\b(?:aria-label|placeholder|alt|title)="([^"]*)"'
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _BARE_PLURAL = re.compile(r"\{\{[^{}]*'[a-z ]+' if [^{}]+ == 1 else '[a-z ]+'[^{}]*\}\}")
 SAME_EVERYWHERE = re.compile(
-    r"\b(?:nwx|CSV|JSON|TOML|XML|TXT|WARC|WACZ|URL|URI|ms|[a-z]+\.example\.org|example\.org)\b"
+    r"\b(?:nwx|SVG|PNG|CSV|JSON|TOML|XML|TXT|WARC|WACZ|URL|URI|ms|[a-z]+\.example\.org|example\.org)\b"
 )
 """What is written so in every language."""
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from flask import url_for
+from flask_babel import lazy_gettext
 
 from nwx.model import Capture
 from nwx.quality.renders.lookup import FoundRender
@@ -14,16 +15,16 @@ MOST_RENDERS = 100
 """So many renders are listed on the page of a document."""
 
 _LABELS = {
-    RenderKind.VIEW: "Screenshot",
-    RenderKind.THUMBNAIL: "Thumbnail",
-    RenderKind.FULL_PAGE: "Full page",
-    RenderKind.TEXT: "Text",
-    RenderKind.TEXT_FINAL: "Final text",
-    RenderKind.PAGEINFO: "Page information",
+    RenderKind.VIEW: lazy_gettext("Screenshot"),
+    RenderKind.THUMBNAIL: lazy_gettext("Thumbnail"),
+    RenderKind.FULL_PAGE: lazy_gettext("Full page"),
+    RenderKind.TEXT: lazy_gettext("Text"),
+    RenderKind.TEXT_FINAL: lazy_gettext("Final text"),
+    RenderKind.PAGEINFO: lazy_gettext("Page information"),
     RenderKind.DOM: "DOM",
     RenderKind.HAR: "HAR",
-    RenderKind.IMAGE_MAP: "Image map",
-    RenderKind.SNAPSHOT: "Snapshot",
+    RenderKind.IMAGE_MAP: lazy_gettext("Image map"),
+    RenderKind.SNAPSHOT: lazy_gettext("Snapshot"),
 }
 
 
@@ -49,5 +50,5 @@ def listed_renders(url: str, found: Sequence[FoundRender]) -> list[ListedRender]
             timestamp=capture.timestamp,
             number=number if number > 1 else None,
         )
-        listed.append(ListedRender(_LABELS[kind], address, capture))
+        listed.append(ListedRender(str(_LABELS[kind]), address, capture))
     return sorted(listed, key=lambda one: one.capture.timestamp)
