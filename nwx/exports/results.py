@@ -15,9 +15,9 @@ from nwx.values.csv_cells import csv_line
 RESULTS_AT_ONCE = 500
 """So many hits are asked for at once."""
 
-Cell = Callable[[Hit], object]
+_Cell = Callable[[Hit], object]
 
-RESULT_FIELDS: dict[str, Cell] = {
+RESULT_FIELDS: dict[str, _Cell] = {
     "url": lambda hit: hit.url,
     "title": lambda hit: hit.title,
     "first_date": lambda hit: hit.dates[0] if hit.dates else "",
@@ -34,7 +34,7 @@ RESULT_FIELDS: dict[str, Cell] = {
 }
 """What a column of a CSV file has of a hit, in the order of the columns."""
 
-FURTHER_FIELDS: dict[str, Cell] = {
+FURTHER_FIELDS: dict[str, _Cell] = {
     "host": lambda hit: hit.host,
     "domain": lambda hit: hit.domain,
     "content_type": lambda hit: hit.content_type,
