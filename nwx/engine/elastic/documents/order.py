@@ -6,7 +6,7 @@ its dates, hold between them the first `wanted` of all: no date of a document
 can put it behind the place that one of its dates gives it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +15,7 @@ from nwx.engine.elastic import limits
 from nwx.engine.elastic.dates.indices import ElasticDatesIndices
 from nwx.engine.elastic.documents.compile import Query, digits_range
 from nwx.engine.elastic.documents.hidden_parts import NOTHING_HIDDEN, HiddenParts
-from nwx.engine.elastic.pages import numbers as numbers_of_hits
+from nwx.engine.elastic.pages import numbers as numbers_of
 from nwx.engine.elastic.pages import pages, search_page, within
 from nwx.engine.elastic.schema import NUMBER
 from nwx.engine.elastic.server import Body, Server
@@ -65,7 +65,8 @@ class DateOrder:
 
     def first(self, query: Query, fold: str, wanted: int, answer: Body) -> list[int]:
         """Return the numbers of the first `wanted` documents, one of each fold."""
-        partly = list(self._partly_hidden(query, fold, wanted))
+        total = answer["hits"]["total"]["value"]
+        partly = list(self._partly_hidden(query, fold, wanted, total))
         if partly:
             query = self._hidden.wholly_shown(query)
             body = {"query": query, "track_total_hits": True, **self.body(fold, wanted)}
@@ -80,24 +81,34 @@ class DateOrder:
                     candidates[one.number] = replace(one, date=self._first((one.date, known.date)))
         return [one.number for one in self._folded(candidates.values())][:wanted]
 
-    def _partly_hidden(self, query: Query, fold: str, wanted: int) -> Iterator[Candidate]:
+    def _partly_hidden(
+        self, query: Query, fold: str, wanted: int, total: int
+    ) -> Iterator[Candidate]:
         """Give the first of the documents that have hidden dates, by those that are shown."""
         numbers, dates = self._hidden.dates.in_order(newest=self._newest)
-        among = numbers_of_hits(self._server, self._documents, query) if len(numbers) else []
-        if among is not None:
-            here = np.isin(numbers, among)
-            numbers, dates = numbers[here], dates[here]
+        if len(numbers) and total <= limits.SHORT_LIST:
+            found = np.isin(numbers, numbers_of(self._server, self._documents, query) or [])
+            numbers, dates = numbers[found], dates[found]
         folds: set[int] = set()
-        for begin in range(0, len(numbers), limits.PAGE):
-            some = numbers[begin : begin + limits.PAGE].tolist()
-            known = dict(zip(some, dates[begin : begin + limits.PAGE].tolist(), strict=True))
-            body = {"query": within(query, some), "size": limits.PAGE, **_fields(fold)}
-            hits = search_page(self._server, self._documents, body)["hits"]["hits"]
-            for one in (_candidate(hit, fold) for hit in hits):
+        begin, size = 0, min(limits.STEP, limits.PAGE)
+        while begin < len(numbers) and len(folds) < wanted:
+            known = dict(
+                zip(
+                    numbers[begin : begin + size].tolist(),
+                    dates[begin : begin + size].tolist(),
+                    strict=True,
+                )
+            )
+            for one in self._of_numbers(query, fold, known):
                 folds.add(one.fold)
                 yield replace(one, date=f"{known[one.number]:014}")
-            if len(folds) >= wanted:
-                return
+            begin, size = begin + size, limits.PAGE
+
+    def _of_numbers(self, query: Query, fold: str, numbers: Collection[int]) -> Iterator[Candidate]:
+        """Give those of the documents of some numbers that a query finds."""
+        body = {"query": within(query, list(numbers)), "size": limits.PAGE, **_fields(fold)}
+        for hit in search_page(self._server, self._documents, body)["hits"]["hits"]:
+            yield _candidate(hit, fold)
 
     def _by_own_date(self, query: Query, fold: str, wanted: int, answer: Body) -> "_Best":
         candidates = [_candidate(hit, fold) for hit in answer["hits"]["hits"]]
