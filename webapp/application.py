@@ -44,7 +44,7 @@ from webapp.quality.presence import has_playback_scores
 from webapp.queue.routes import prepare_queue
 from webapp.queue.service import QueueService
 from webapp.replay import routes as replay
-from webapp.search import api, documents, exports
+from webapp.search import api, documents, exports, records
 from webapp.search import page as search
 from webapp.site import compression, failures, health, pages, question_limits, words
 from webapp.site.context import (
@@ -68,6 +68,7 @@ from webapp.users.user_service import UserService, form_token, prepare_user_serv
 _MODULES = (
     search,
     documents,
+    records,
     exports,
     explorer,
     explorer_exports,

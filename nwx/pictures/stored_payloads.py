@@ -26,7 +26,7 @@ def payload_at(path: str, capture: Capture, limit: int) -> PlacedPayload:
     member = capture.source_file.partition("#")[2]
     source = ArchiveSource(capture.source_file, path, None, member)
     offset = capture.source_file_offset
-    head, block = block_at(source, offset, limit, lambda uri: uri == capture.url)
+    head, block, _ = block_at(source, offset, limit, lambda uri: uri == capture.url)
     http = response_head(block) if head.kind == "response" else NO_HEAD
     decoded = decode_body(http, memoryview(block)[http.size :], limit)
     if decoded.cut:

@@ -16,10 +16,11 @@ _RECORD_END = 5
 
 
 class StoredBlock(NamedTuple):
-    """The head of a record, and its block."""
+    """The head of a record, its block, and the lines of the head as they are stored."""
 
     head: Head
     block: bytes
+    lines: bytes
 
 
 def block_of_capture(places: FilePlaces, capture: Capture, limit: int) -> StoredBlock:
@@ -67,7 +68,7 @@ def _record(source: ArchiveSource, offset: int) -> io.BufferedReader:
 
 def _parts(record: io.BufferedReader, limit: int, is_wanted: Callable[[str], bool]) -> StoredBlock:
     """Return the head and the block of a record; a long one is not read."""
-    head = _head(record)
+    head, lines = _head(record)
     if head is None or not is_wanted(target_uri_of(head)):
         raise FormatError("another record is in its place")
     length = head.length or 0
@@ -77,18 +78,18 @@ def _parts(record: io.BufferedReader, limit: int, is_wanted: Callable[[str], boo
     record.read(_RECORD_END)  # up to where the checksum of a member is compared
     if len(block) < length or is_damaged(record):
         raise FormatError("the record is damaged")
-    return StoredBlock(head, block)
+    return StoredBlock(head, block, lines)
 
 
-def _head(record: io.BufferedReader) -> Head | None:
+def _head(record: io.BufferedReader) -> tuple[Head | None, bytes]:
     lines = record.readline(MAX_HEAD_BYTES)
     if not lines.startswith(WARC_MAGIC):
-        return arc_head(lines)
+        return arc_head(lines), lines
     while (line := record.readline(MAX_HEAD_BYTES)) not in (b"\r\n", b"\n", b""):
         lines += line
         if len(lines) > MAX_HEAD_BYTES:
-            return None
-    return warc_head(lines, 0, len(lines))
+            return None, lines
+    return warc_head(lines, 0, len(lines)), lines
 
 
 def target_uri_of(head: Head) -> str:

@@ -42,6 +42,14 @@ from webapp.site.viewer_passes import PASS_HEADER
 from webapp.users.proxies import BehindProxies, ProxyHeaders
 
 
+def host_of(url: str) -> str:
+    """Return the host of a URL, "" where it has none."""
+    try:
+        return urlsplit(url if "://" in url else f"http://{url}").hostname or ""
+    except ValueError:
+        return ""
+
+
 class StoredLoader(BaseLoader):  # type: ignore[misc]
     """Records out of every kind of local archive file that nwx reads."""
 
@@ -64,6 +72,7 @@ class Rewriter(RewriterApp):  # type: ignore[misc]
         self.js_proxy_rw = CaptureRewriter(replay_mod=self.replay_mod)
         shared = self.jinja_env.jinja_env.globals
         shared["search_base"] = self._search_base
+        shared["host_of"] = host_of
         shared.update(TEMPLATE_FUNCTIONS)
         shared["archive_title"] = self.config["nwx_search"]["title"]
 

@@ -1,13 +1,18 @@
 """The way from a result to playback."""
 
 import re
+from dataclasses import replace
 from urllib.parse import quote, urlencode
 
 from flask import Blueprint, Response, current_app, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from flask_babel import gettext
+from werkzeug.exceptions import NotFound
 
 from nwx.access.refusals import check_url_shown
+from nwx.engine.spans import exactly
 from nwx.errors import UsageError
+from nwx.values.urlkeys import urlkey
 from webapp.hosts import hostname, other_name, request_host
 from webapp.replay.player_viewer import ARRIVAL
 from webapp.site import parameters
@@ -65,6 +70,27 @@ def _arrival(path: str) -> str:
     if passes is None or name is None:
         return path
     return f"{ARRIVAL}?{urlencode({'pass': passes.link(name), 'to': path})}"
+
+
+@blueprint.get("/replay-step")
+def step() -> ResponseReturnValue:
+    """Lead from a capture to the one of its URL before or after it."""
+    url, timestamp = parameters.url(request.args), parameters.text(request.args, "timestamp", 14)
+    direction = parameters.text(request.args, "to", 10)
+    if not url or not timestamp.isdigit() or direction not in ("previous", "next"):
+        raise UsageError("write /replay-step?url=ADDRESS&timestamp=DIGITS&to=previous, or next")
+    key, moment = urlkey(url), timestamp.ljust(14, "0")
+    if direction == "next":
+        span = exactly(key, str(int(moment) + 1).rjust(14, "0"))
+    else:
+        span = replace(exactly(key, until=moment), newest_first=True)
+    rows = (row for row in engine().cdx_rows(span) if row.timestamp != moment)
+    found = next(rows, None)
+    if found is None:
+        if direction == "next":
+            raise NotFound(gettext("There is no later capture of %(url)s.", url=url))
+        raise NotFound(gettext("There is no earlier capture of %(url)s.", url=url))
+    return redirect(address(found.timestamp, found.url))
 
 
 @blueprint.get("/replay-refusal")

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
+from urllib.parse import parse_qsl, urlsplit
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -10,24 +11,30 @@ from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
 from nwx.access.refusals import check_url_shown
-from nwx.errors import UsageError
+from nwx.errors import QueryError, UsageError
 from nwx.links.needs.resources import page_resources
 from nwx.model import Capture, Dates, Document
 from nwx.quality.renders.lookup import PageMoment
+from nwx.query.parser import parse_query
+from nwx.searching.highlights import highlighted
 from nwx.values.method_query import method_prefix
 from nwx.values.urlkeys import urlkey
 from webapp.access.hidden_marks import hidden_marks
+from webapp.hosts import root_url
 from webapp.links.backend import link_answers
 from webapp.links.inlinks import outlink_states, url_inlinks
 from webapp.pictures.backend import pictures
 from webapp.pictures.render_list import MOST_RENDERS, listed_renders
 from webapp.quality.presence import playback_score
+from webapp.replay.routes import address as replay_address
 from webapp.search.bars import year_bars
 from webapp.search.calendar import busy_days, months_of, weekdays
+from webapp.search.citations import Citation, cite
 from webapp.search.differences import difference
 from webapp.search.history import History, nearest, read_history
+from webapp.search.records import record_id
 from webapp.site import parameters
-from webapp.site.context import document_or_404, engine
+from webapp.site.context import document_or_404, engine, service
 
 blueprint = Blueprint("documents", __name__, url_prefix="/documents")
 
@@ -37,6 +44,8 @@ SHOWN_INLINKS = 20
 MOST_ORIGINALS = 10
 MOST_ANSWERS = 10_000
 """The most answers to requests with a body (POST, PUT) that are looked at."""
+
+_MOST_RESULTS = 8_000
 
 ID = "<string(length=32):document_id>"
 
@@ -57,6 +66,8 @@ def show_document(document_id: str) -> ResponseReturnValue:
     dates = dates_of(document_id)
     history = history_of(document, document_id, dates, _year(dates, document))
     months = months_of(history)
+    number = parameters.number_parameter(request.args, "part", 1, 1, 10**6)
+    part = text_part(document.extract.content, number)
     return render_template(
         "document.html",
         id=document_id,
@@ -73,15 +84,41 @@ def show_document(document_id: str) -> ResponseReturnValue:
         months=months,
         busy_days=busy_days(months),
         weekdays=weekdays(),
-        part=text_part(
-            document.extract.content, parameters.number_parameter(request.args, "part", 1, 1, 10**6)
-        ),
+        part=part,
+        pieces=_highlighted(part.text),
+        results=_results(),
+        record_id=record_id,
+        citation=_citation(document, dates),
         outlinks=outlink_states(engine(), document.extract.links[:MOST_LINKS]),
         resources=page_resources(engine(), document),
         playback_score=playback_score(document, document_id),
         **_renders(document, dates),
         **_inlinks(document, document_id),
     )
+
+
+def _results() -> str:
+    """Return the parameters of the results from which a reader came, "" where there are none."""
+    return parameters.text(request.args, "results", _MOST_RESULTS)
+
+
+def _highlighted(text: str) -> tuple[tuple[str, bool], ...]:
+    """Return a text with the words of the query that led here marked."""
+    query = dict(parse_qsl(_results())).get("q", "")
+    try:
+        return highlighted(parse_query(query), text) if query else ((text, False),)
+    except QueryError:
+        return ((text, False),)
+
+
+def _citation(document: Document, dates: Dates) -> Citation | None:
+    """Return how the last capture of a document is cited."""
+    capture, own = document.capture, service()
+    timestamp = dates.seen[-1][0] if dates.seen else capture.timestamp
+    root = own.search_url or root_url()
+    memento = f"{root}{replay_address(timestamp, capture.url)}" if own.replays else ""
+    host = urlsplit(root).hostname or own.title
+    return cite(capture.url, timestamp, document.extract.title, own.title, host, memento)
 
 
 def _renders(document: Document, dates: Dates) -> dict[str, object]:

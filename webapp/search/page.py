@@ -1,17 +1,21 @@
 """The search page."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from flask import Blueprint, g, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext, lazy_gettext
 
 from nwx.engine.document_index import RESULT_WINDOW
-from nwx.errors import QueryError, WindowError
+from nwx.engine.spans import exactly
+from nwx.errors import QueryError, UrlError, WindowError
 from nwx.model import Collapse, IndexName, SearchResult, Sort
 from nwx.query.question import FILTERS, Question
 from nwx.searching.corrections import FEW_RESULTS, corrected_query
+from nwx.values.urlkeys import urlkey
 from webapp.access.hidden_marks import hidden_marks
 from webapp.pictures.backend import HitPicture, PictureBackend, pictures
 from webapp.search.addresses import FACETS, SearchAddresses, read_more, read_page
@@ -47,6 +51,8 @@ FACET_SIZE = 8
 MORE_SIZE = 100
 PAGES_AROUND = 2
 CARET_CONTEXT = 60
+_MOST_COUNTED = 10_000
+_URL = re.compile(r"(https?://\S+|([\w-]+\.)+[a-z]{2,}(:\d+)?(/\S*)?)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,17 @@ class Mark:
     before: str
     at: str
     after: str
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedUrl:
+    """A URL that was asked for, and its captures; `is_cut` where there are more."""
+
+    url: str
+    captures: int
+    first: str
+    last: str
+    is_cut: bool
 
 
 @blueprint.get("/")
@@ -146,6 +163,8 @@ def results() -> ResponseReturnValue:
         window=RESULT_WINDOW,
         elsewhere=_without_filters(question) if not result.hits else None,
         corrected=_corrected(question, total),
+        captured=_captured_url(question.text),
+        results_query=request.query_string.decode("ascii", "ignore"),
     )
 
 
@@ -268,6 +287,22 @@ def _corrected(question: Question, total: int) -> str:
         return ""
     archive = engine()
     return answer_search(lambda: corrected_query(archive, question.text))
+
+
+def _captured_url(query: str) -> CapturedUrl | None:
+    """Return what the archive has of a URL that was asked for, None for other queries."""
+    if not _URL.fullmatch(query):
+        return None
+    url = query if "://" in query else f"http://{query}"
+    try:
+        rows = engine().cdx_rows(exactly(urlkey(url)))
+        first = next(rows, None)
+    except UrlError:
+        return None
+    if first is None:
+        return None
+    times = [first.timestamp, *(row.timestamp for row in islice(rows, _MOST_COUNTED - 1))]
+    return CapturedUrl(url, len(times), times[0], times[-1], len(times) == _MOST_COUNTED)
 
 
 def mark(error: QueryError) -> Mark | None:

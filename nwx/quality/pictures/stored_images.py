@@ -76,7 +76,7 @@ def read_image(places: FilePlaces, capture: Capture, limit: int = MOST_IMAGE_BYT
     another record or a damaged one is in its place, or a longer payload
     than `limit`.
     """
-    head, block = block_of_capture(places, capture, limit)
+    head, block, _ = block_of_capture(places, capture, limit)
     http = response_head(block) if head.kind == "response" else NO_HEAD
     decoded = decode_body(http, memoryview(block)[http.size :], limit)
     if decoded.cut:

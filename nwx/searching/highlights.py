@@ -1,0 +1,74 @@
+"""The words of a query in a text."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from fnmatch import translate
+from functools import lru_cache
+from itertools import islice
+
+from nwx.query.leaves import text_leaves
+from nwx.query.similar_words import edits_between
+from nwx.query.tree import Fuzzy, Node, Wildcard
+
+_WORD = re.compile(r"\w+")
+_MOST_MARKS = 2_000
+_KEPT_WORDS = 50_000
+
+
+def highlighted(tree: Node, text: str) -> tuple[tuple[str, bool], ...]:
+    """Return a text in pieces, each with whether it is a word of a query.
+
+    Case and accents make no difference. Of phrases each word counts. At
+    most 2,000 words are marked.
+    """
+    is_meant = _matcher(tree)
+    pieces: list[tuple[str, bool]] = []
+    end = 0
+    for match in islice(_meant_words(text, is_meant), _MOST_MARKS):
+        if match.start() > end:
+            pieces.append((text[end : match.start()], False))
+        pieces.append((match[0], True))
+        end = match.end()
+    return (*pieces, (text[end:], False)) if end < len(text) else tuple(pieces)
+
+
+def _meant_words(text: str, is_meant: Callable[[str], bool]) -> Iterator[re.Match[str]]:
+    return (match for match in _WORD.finditer(text) if is_meant(match[0]))
+
+
+def _matcher(tree: Node) -> Callable[[str], bool]:
+    """Return what tells whether a word is one of a query."""
+    words: set[str] = set()
+    patterns: list[re.Pattern[str]] = []
+    likenesses: list[tuple[str, int]] = []
+    for leaf in text_leaves(tree):
+        if isinstance(leaf, Wildcard):
+            # A lone asterisk asks for any word: nothing stands out.
+            if leaf.pattern.strip("*"):
+                patterns.append(re.compile(translate(_without_sets(_folded(leaf.pattern)))))
+        elif isinstance(leaf, Fuzzy):
+            likenesses.append((_folded(leaf.text), leaf.distance))
+        else:
+            words.update(map(_folded, _WORD.findall(leaf.text)))
+
+    @lru_cache(_KEPT_WORDS)
+    def is_meant(word: str) -> bool:
+        folded = _folded(word)
+        return (
+            folded in words
+            or any(pattern.match(folded) for pattern in patterns)
+            or any(edits_between(folded, like) <= most for like, most in likenesses)
+        )
+
+    return is_meant
+
+
+def _without_sets(pattern: str) -> str:
+    """Return a pattern in which brackets stand for themselves."""
+    return pattern.replace("[", "[[]")
+
+
+def _folded(word: str) -> str:
+    parts = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(one for one in parts if not unicodedata.combining(one))

@@ -1,0 +1,114 @@
+"""A stored record of a document: its WARC and HTTP headers, and its payload to download."""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import quote, unquote, urlsplit
+
+from flask import Blueprint, Response, render_template, url_for
+from flask.typing import ResponseReturnValue
+from flask_babel import gettext
+from werkzeug.exceptions import NotFound
+
+from nwx.errors import FormatError
+from nwx.keys import capture_id, document_id, holds
+from nwx.model import Capture
+from nwx.quality.stored_blocks import StoredBlock, block_of_capture
+from nwx.values.http import NO_HEAD, HttpHead, decode_body, response_head
+from webapp.pictures.backend import pictures
+from webapp.site.context import document_or_404, engine
+
+blueprint = Blueprint("records", __name__, url_prefix="/documents")
+
+MOST_PAYLOAD_BYTES = 256 << 20
+"""The longest record that is shown or downloaded."""
+
+_MOST_HEAD_CHARACTERS = 64_000
+_DOCUMENT = "<string(length=32):id>"
+_RECORD = "<string(length=32):record>"
+_NAME = re.compile(r"[^\w.-]+")
+_MOST_NAME = 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Heads:
+    """The heads of a record as they are stored."""
+
+    warc: str
+    http: str
+    length: int
+
+
+@blueprint.get(f"/{_DOCUMENT}/records/{_RECORD}")
+def show(id: str, record: str) -> ResponseReturnValue:
+    """Show the headers of a record that holds a document."""
+    found = _capture_or_404(id, record)
+    stored = _stored(found)
+    head = _http(stored)
+    heads = _Heads(
+        _text(stored.lines),
+        _text(stored.block[: head.size]),
+        len(stored.block) - head.size,
+    )
+    return render_template(
+        "record.html",
+        id=id,
+        document=document_or_404(id),
+        capture=found,
+        heads=heads,
+        payload=url_for(".payload", id=id, record=record),
+    )
+
+
+@blueprint.get(f"/{_DOCUMENT}/records/{_RECORD}/payload")
+def payload(id: str, record: str) -> Response:
+    """Return the payload of a record as a file: never as a page of this site."""
+    found = _capture_or_404(id, record)
+    stored = _stored(found)
+    head = _http(stored)
+    decoded = decode_body(head, memoryview(stored.block)[head.size :], MOST_PAYLOAD_BYTES)
+    if decoded.cut:
+        raise FormatError(f"the payload has more than {MOST_PAYLOAD_BYTES:,} bytes")
+    response = Response(decoded.data, mimetype="application/octet-stream")
+    name = _file_name(found)
+    response.headers["Content-Disposition"] = (
+        f'attachment; filename="{name.encode("ascii", "replace").decode().replace("?", "_")}"; '
+        f"filename*=UTF-8''{quote(name)}"
+    )
+    response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+def record_id(capture: Capture) -> str:
+    """Return the id of a capture in addresses."""
+    return document_id(
+        capture_id(capture.collection, capture.source_file, capture.source_file_offset)
+    )
+
+
+def _capture_or_404(id: str, record: str) -> Capture:
+    """Return a visible capture of a document, by its id."""
+    document = document_or_404(id)
+    for one in engine().captures(document.capture.urlkey):
+        if record_id(one) == record and holds(one, id):
+            return one
+    raise NotFound(gettext("this document has no such record"))
+
+
+def _stored(capture: Capture) -> StoredBlock:
+    return block_of_capture(pictures().places, capture, MOST_PAYLOAD_BYTES)
+
+
+def _http(stored: StoredBlock) -> HttpHead:
+    return response_head(stored.block) if stored.head.kind != "resource" else NO_HEAD
+
+
+def _text(head: bytes) -> str:
+    return head[:_MOST_HEAD_CHARACTERS].decode("utf-8", "replace").strip()
+
+
+def _file_name(capture: Capture) -> str:
+    """Return a name for a payload: the last part of its URL's path."""
+    path = unquote(urlsplit(capture.url).path)
+    name = _NAME.sub("_", path.rstrip("/").rpartition("/")[2]).strip("._")[-_MOST_NAME:]
+    return name or f"{_NAME.sub('_', capture.host) or 'payload'}.{capture.timestamp}"
