@@ -26,7 +26,7 @@ from tests.cli.conftest import COMMAND, environment
 from tests.web.chromium import ARGUMENTS, find_browser
 
 _LOWEST_ERROR = 400
-_SECONDS = 20
+_SECONDS = 10
 _SEED = 7
 
 PageUrl = tuple[str, str]
