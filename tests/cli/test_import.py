@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Nwx
+from tests.office_files import docx
 from tests.renders import ALL_RENDERS, write_rendered
 from tests.warcs import Page, html, many_pages, write_warc
 
@@ -210,3 +211,24 @@ def test_real_files_import_without_disagreement(nwx: Nwx, shared_data: Path) -> 
     assert report["captures"] > 500
     assert {error["kind"] for error in report["errors"]} >= {"gzip", "digest"}
     nwx("check")
+
+
+def test_office_files_and_what_a_command_reads_are_found(nwx: Nwx, tmp_path: Path) -> None:
+    pages = [
+        Page("http://a.example/a", "20150101000000", docx("quarry"), "application/zip"),
+        Page("http://a.example/b.png", "20150101000000", b"lantern", "image/png"),
+        Page("http://a.example/c.mp3", "20150101000000", b"sound", "audio/mpeg"),
+    ]
+    warc = write_warc(tmp_path / "office.warc.gz", pages)
+    commands = ("--extractor", "image/*=tr a-z A-Z", "--extractor", "audio=false")
+    report = nwx("import", warc, *commands, "--json").json
+    assert (report["documents"], report["errors_by_kind"]) == (3, {"extract": 1})
+    assert "false failed (exit code 1" in report["errors"][0]["message"]
+    for word, name in (("type:office quarry", "a"), ("LANTERN", "b.png")):
+        (hit,) = nwx("search", word, "--json").json["hits"]
+        assert hit["url"] == f"http://a.example/{name}"
+
+
+def test_an_extractor_that_is_not_installed_is_refused(nwx: Nwx, warc: Path) -> None:
+    found = nwx("import", warc, "--extractor", "image/*=no-such-command", code=2)
+    assert "there is no command 'no-such-command'" in found.err
