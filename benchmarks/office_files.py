@@ -75,9 +75,10 @@ def whole_files() -> dict[str, bytes]:
 def _reader(name: str, kind: str) -> Callable[[bytes], int]:
     """Return what reads a file and tells the characters of its text."""
     if name == "kreuzberg":
-        from kreuzberg import extract_bytes_sync
+        from kreuzberg import ExtractionConfig, extract_bytes_sync
 
-        return lambda data: len(extract_bytes_sync(data, TYPES[kind]).content)
+        config = ExtractionConfig(use_cache=False, extraction_timeout_secs=20)
+        return lambda data: len(extract_bytes_sync(data, TYPES[kind], config).content)
     if name == "striprtf":
         from striprtf.striprtf import rtf_to_text
 

@@ -2,19 +2,21 @@
 
 Names lose their prefixes: the namespaces of transitional, strict and older
 forms of a format differ, its local names do not. Expat needs memory for the
-depth of nesting only, and bounds the size of a token by that of its piece.
+depth of nesting and for one tag, which both are bounded here.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 from xml.parsers import expat
 
+from nwx.extract.limits import MIB
 from nwx.extract.office.parts import Parts
 
 Attributes = Mapping[str, str]
 """Values by local name."""
 
 _DEEPEST = 2_000
+_LONGEST_TOKEN = 4 * MIB
 _LONGEST_FIELD = 10_000
 
 
@@ -37,10 +39,15 @@ class XmlHandler(Protocol):
 
 def read_xml(parts: Parts, name: str, handler: XmlHandler) -> None:
     """Tell a handler what is in a part; broken XML is a problem, what comes before counts."""
-    parser = _parser(handler)
+    parser, length = _parser(handler), 0
     try:
         for piece in parts.pieces(name):
             parser.Parse(piece, False)
+            length += len(piece)
+            if length - parser.CurrentByteIndex > _LONGEST_TOKEN:
+                limit = _LONGEST_TOKEN // MIB
+                parts.problems.append(f"office: {name} has a tag of more than {limit} MiB")
+                return
         if name in parts:
             parser.Parse(b"", True)
     except expat.ExpatError as error:
@@ -74,7 +81,7 @@ def _parser(handler: XmlHandler) -> expat.XMLParserType:
     def end(name: str) -> None:
         nonlocal depth
         depth -= 1
-        end_of(name.rpartition(":")[2])
+        end_of(name.rpartition(":")[2] if ":" in name else name)
 
     parser.StartElementHandler = start
     parser.EndElementHandler = end

@@ -178,6 +178,14 @@ def test_what_unpacks_to_too_much_and_what_takes_too_long_is_cut() -> None:
         assert found.problems == ("time: more than 0.01 seconds, the rest was left out",)
 
 
+def test_a_tag_of_many_megabytes_is_not_read() -> None:
+    body = "<w:p><w:t>here</w:t></w:p><w:p a='" + "a" * (6 << 20) + "'/>"
+    for after in ("", "<w:p/>" * 100_000):
+        found = read(made.zipped({"word/document.xml": made.document(body + after)}))
+        assert found.content == "here"
+        assert found.problems == ("office: word/document.xml has a tag of more than 4 MiB",)
+
+
 def test_encrypted_parts_are_told() -> None:
     data = bytearray(made.docx("here"))
     for magic, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
