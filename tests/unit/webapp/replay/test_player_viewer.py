@@ -43,7 +43,9 @@ def test_links_lead_to_captures_alone(to: str) -> None:
     assert _arrive(_PASSES.link("ada"), to)[0] == "400 Bad Request"
 
 
-@pytest.mark.parametrize("link", ["", "made up", ViewerPasses("other").link("ada")])
+@pytest.mark.parametrize(
+    "link", ["", "made up", ViewerPasses("other").link("ada")], ids=["none", "no", "other"]
+)
 def test_links_that_are_not_ours_lead_nowhere(link: str) -> None:
     assert _arrive(link)[0] == "400 Bad Request"
 
