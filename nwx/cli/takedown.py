@@ -56,6 +56,7 @@ def command(
     not be erased from files that others were reading; run it again then.
     """
     # Imported here: whoever asks for help need not wait for it.
+    from nwx.cli.access import command_user
     from nwx.engine.access.scope_texts import between
     from nwx.engine.open import open_engine
     from nwx.takedown.targets import takedown_rule, takedown_scope
@@ -63,7 +64,7 @@ def command(
     with open_engine(settings) as engine:
         scope = between(takedown_scope(engine, target), date_from, date_to)
         scope = replace(scope, collection=collection)
-        rule = takedown_rule(engine, scope, reason, purged=purge)
+        rule = takedown_rule(engine, scope, reason, purged=purge, by=command_user())
         report = _purged(settings, engine, rule, quiet=quiet or as_json) if purge else None
     if as_json:
         print_json(_as_json(rule, report))

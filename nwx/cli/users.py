@@ -146,7 +146,9 @@ def _accounts(
 def _password(name: str, *, from_input: bool) -> str:
     """Return the password that is typed twice, or the first line of standard input."""
     if from_input:
-        return sys.stdin.readline().rstrip("\r\n")
+        if given := sys.stdin.readline().rstrip("\r\n"):
+            return given
+        raise UsageError("standard input has no password in its first line")
     if not sys.stdin.isatty():
         raise UsageError("a password is typed at a terminal; elsewhere, use --password-stdin")
     typed: str = click.prompt(

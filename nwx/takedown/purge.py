@@ -19,6 +19,7 @@ from nwx.model import MAIN_DATES, Capture, Dates, IndexName, NamedDates
 from nwx.settings import Settings
 from nwx.takedown.builds import rebuild
 from nwx.takedown.documents import PurgedDocuments
+from nwx.takedown.ledger_counts import LedgerCounts
 from nwx.takedown.page_graphs import page_of, remove_graphs
 from nwx.takedown.record_places import RecordPlace, keep_places, kept_places, record_place
 from nwx.takedown.scope_captures import ScopeCaptures
@@ -101,7 +102,10 @@ class Purge:
             self._take(captures)
         self._remove_scores()
         keep_places(access, self._rule.id, self._found.places)
+        counts = LedgerCounts(self._engine, self._rule.id)
+        counts.plan(self._found.places)
         self._remove_captures()
+        counts.settle()
         self._engine.refresh()
         report.rebuilt = tuple(rebuild(self._engine, self._open_engine, self._progress))
         self._show("erasing")

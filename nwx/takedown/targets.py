@@ -1,6 +1,5 @@
 """What a takedown is about, from what somebody names: a URL, a digest or an archive file."""
 
-import getpass
 from dataclasses import replace
 
 from nwx.engine.access.rules import AccessRule, Action, Scope, checked_rule
@@ -26,7 +25,9 @@ def _is_file(engine: Engine, name: str) -> bool:
     return any(name in (file.name, file.name.partition("#")[0]) for file in engine.files())
 
 
-def takedown_rule(engine: Engine, scope: Scope, reason: str, *, purged: bool) -> AccessRule:
+def takedown_rule(
+    engine: Engine, scope: Scope, reason: str, *, purged: bool, by: str = ""
+) -> AccessRule:
     """Exclude the captures of a scope from now on, and return the rule as it is stored.
 
     With `purged` imports leave them out too. A rule of the same scope that
@@ -37,5 +38,5 @@ def takedown_rule(engine: Engine, scope: Scope, reason: str, *, purged: bool) ->
     wanted = checked_rule(AccessRule("", Action.EXCLUDE, scope, reason=reason, purged=purged))
     for known in access.rules().rules:
         if known.id == wanted.id:
-            wanted = replace(wanted, reason=reason or known.reason, purged=purged or known.purged)
-    return access.put([wanted], getpass.getuser())[0]
+            wanted = replace(wanted, reason=reason or known.reason)
+    return access.put([wanted], by)[0]

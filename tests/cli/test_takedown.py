@@ -29,6 +29,7 @@ def test_a_page_is_hidden_purged_and_does_not_come_back(nwx: Nwx, tmp_path: Path
     assert " 1 purged," in again.out
     repeated = nwx("takedown", SECRET, "--purge").out
     assert "purged: nothing (more)" in repeated
+    assert nwx("check").out == "the indices agree\n"
     assert f"default/a.warc.gz at {record['offset']:,} (response, " in repeated
 
 

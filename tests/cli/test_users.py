@@ -25,6 +25,8 @@ def test_accounts_are_added_changed_listed_and_removed(tmp_path: Path) -> None:
     assert "there is an account ada already" in refused.err
     weak = run_nwx(archive, *"users add bob --password-stdin".split(), stdin=b"short\n", code=2)
     assert "the password is short" in weak.err
+    empty = run_nwx(archive, *"users add bob --password-stdin".split(), stdin=b"\n", code=2)
+    assert "no password in its first line" in empty.err
     run_nwx(archive, *"users role zoe curator".split())
     run_nwx(archive, *"users password ada --password-stdin".split(), stdin=OTHER)
     listed = run_nwx(archive, *"users list --json".split())

@@ -270,4 +270,8 @@ def test_a_takedown_without_a_purge_only_makes_a_rule(engine: Engine) -> None:
     purging = takedown_rule(engine, scope, "", purged=True)
     assert (purging.id, purging.reason, purging.purged) == (rule.id, "a letter", True)
     assert takedown_rule(engine, scope, "", purged=False).purged
+    again = replace(rule, reason="a longer letter", purged=False)
+    (stored,) = engine.access_index().put([again], "ada")
+    assert (stored.reason, stored.purged) == ("a longer letter", True)
+    assert engine.access_index().rules().purges(next(engine.captures("org,example)/twice")))
     assert engine.count(IndexName.CAPTURES) == 4

@@ -22,13 +22,23 @@ def checked_rules(rules: Iterable[AccessRule], by: str) -> tuple[AccessRule, ...
 def changes_by_storing(
     rules: Iterable[AccessRule], known: Mapping[str, AccessRule], by: str
 ) -> list[AccessChange]:
-    """Return the changes that storing checked rules makes to those that are known by their ids."""
+    """Return the changes that storing checked rules makes to those that are known by their ids.
+
+    What was purged stays so, or imports would bring it back: only removing
+    the rule ends that.
+    """
     now = to_timestamp(datetime.now(UTC))
+    wanted = [_still_purged(rule, known) for rule in rules]
     return [
         AccessChange(ChangeKind.CHANGED if rule.id in known else ChangeKind.ADDED, rule, now, by)
-        for rule in rules
+        for rule in wanted
         if rule.id not in known or _differ(rule, known[rule.id])
     ]
+
+
+def _still_purged(rule: AccessRule, known: Mapping[str, AccessRule]) -> AccessRule:
+    before = known.get(rule.id)
+    return replace(rule, purged=True) if before is not None and before.purged else rule
 
 
 def changes_by_removing(
