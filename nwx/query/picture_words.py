@@ -5,7 +5,6 @@ import unicodedata
 from dataclasses import dataclass
 
 from nwx.errors import QueryError
-from nwx.query.parser import parse_query
 from nwx.query.tree import All, Bool, Boost, Node, Phrase, Term, Wildcard
 
 PICTURE_FIELDS = ("host", "domain", "content_type")
@@ -59,6 +58,9 @@ def resolve_picture_query(query: str) -> PictureQuery:
     Raises QueryError for what cannot be parsed, and for what documents can
     be asked but pictures cannot.
     """
+    # Imported here: pictures are counted without.
+    from nwx.query.parser import parse_query
+
     parts = _parts(parse_query(query))
     conditions = tuple(part for part in parts if isinstance(part, FieldCondition))
     words = [_words(part) for part in parts if not isinstance(part, FieldCondition)]

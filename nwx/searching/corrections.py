@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from nwx.engine.base import Engine
 from nwx.errors import QueryError
-from nwx.model import Collapse
+from nwx.model import Collapse, IndexName
 from nwx.query.question import Question
 from nwx.query.similar_words import LEAST_LETTERS
 from nwx.query.tree import Term
@@ -57,7 +57,8 @@ def _plain_words(query: str) -> Iterator[re.Match[str]]:
 def _better_word(engine: Engine, word: str) -> str:
     """Return the word that is meant by one: itself, where nothing like it is more frequent."""
     known = _count_word(engine, word)
-    if known > FEW_RESULTS:
+    # No word can be that much more frequent where there are too few documents.
+    if known > FEW_RESULTS or known * _TIMES >= engine.count(IndexName.DOCUMENTS):
         return word
     counts = {one: _count_word(engine, one) for one in engine.similar_words(word, _MOST_TRIED)}
     likely = (one for one, count in counts.items() if count > known * _TIMES)

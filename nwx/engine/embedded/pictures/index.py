@@ -3,9 +3,7 @@
 import sqlite3
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from nwx.engine.embedded.pictures import rows
 from nwx.engine.embedded.pictures.database import PictureDatabase
@@ -28,8 +26,9 @@ from nwx.model import IndexStats, Total
 from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments
 from nwx.query.picture_words import resolve_picture_query
 
-_Numbers = NDArray[np.int64]
-_Hashes = NDArray[np.uint64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class EmbeddedPictureIndex(PictureIndex):
@@ -38,7 +37,7 @@ class EmbeddedPictureIndex(PictureIndex):
     def __init__(self, database: PictureDatabase) -> None:
         self._database = database
         self._guard = threading.Lock()
-        self._hashes: tuple[int, _Numbers, _Hashes] | None = None
+        self._hashes: tuple[int, NDArray[np.int64], NDArray[np.uint64]] | None = None
 
     def is_made(self) -> bool:
         return self._database.path.exists()
@@ -125,6 +124,9 @@ class EmbeddedPictureIndex(PictureIndex):
         self, change: int, db: sqlite3.Connection, hash: int, distance: int
     ) -> list[tuple[int, int]]:
         """Return the numbers of similar pictures with their distances, the most similar first."""
+        # Imported here: sizes of indices are counted without.
+        import numpy as np
+
         with self._guard:
             kept = self._hashes
         if kept is None or kept[0] != change:
