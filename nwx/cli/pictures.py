@@ -20,6 +20,7 @@ _COLOURS = (
     *("yellow", "green", "turquoise", "blue", "purple", "pink"),
 )
 _MOST = 1_000
+_MOST_BYTES = 64 << 20
 
 
 @click.command("pictures")
@@ -100,9 +101,13 @@ def _print_similar(index: "PictureIndex", file: Path, limit: int, as_json: bool)
     from nwx.pictures.measures import measured
 
     try:
-        hash = measured(file.read_bytes()).hash
+        with file.open("rb") as opened:
+            payload = opened.read(_MOST_BYTES + 1)
     except OSError as error:
         raise SourceError(f"{file} cannot be read: {error}") from error
+    if len(payload) > _MOST_BYTES:
+        raise UsageError(f"{file} has more than {_MOST_BYTES:,} bytes")
+    hash = measured(payload).hash
     if hash is None:
         raise UsageError(f"{file} is a plain area; nothing is like it")
     found = index.similar(hash, limit)

@@ -18,7 +18,7 @@ from nwx.engine.entries import id_of
 from nwx.engine.file_places import FilePlaces
 from nwx.engine.pictures.picture_index import MOST_APPEARANCES, Appearance, Picture
 from nwx.errors import SourceError, StaleMarkError
-from nwx.keys import makes_document
+from nwx.keys import makes_document, precedence
 from nwx.model import Capture, IndexName
 from nwx.pictures.page_images import ImagesOfPage
 from nwx.pictures.shown_versions import shown_versions
@@ -151,19 +151,20 @@ class _Build:
     def _wanted(self, captures: Sequence[Capture]) -> list[tuple[Capture, bool]]:
         """Return images that are not measured yet and pages, each with whether it is a page.
 
-        Of several captures of a document it is the first.
+        Of several captures of a page it is the one that its document is made from: dates may
+        reach back further than the captures.
         """
         chosen = [
             (id_of(one), one, is_page)
             for one in captures
             if (is_page := _is_page(one)) or (is_decoded(one) and makes_document(one))
         ]
-        dates = self._engine.dates([id for id, _, _ in chosen])
+        ranks = self._engine.known({id for id, _, _ in chosen})
         measured = self._index.pictures_of({id for id, _, is_page in chosen if not is_page})
         found: dict[str, tuple[Capture, bool]] = {}
         for id, capture, is_page in chosen:
-            is_first = id in dates and capture.timestamp == dates[id].seen[0][0]
-            if id not in found and id in dates and (is_first if is_page else id not in measured):
+            is_new = ranks.get(id) == precedence(capture) if is_page else id not in measured
+            if id in ranks and id not in found and is_new:
                 found[id] = capture, is_page
         return list(found.values())
 

@@ -1,11 +1,18 @@
 """Which words are spelled like another."""
 
+import unicodedata
 from collections.abc import Iterable
 
 LEAST_LETTERS = 4
 """Shorter words are like too many others."""
 
 _TWO_EDITS = 6
+
+
+def folded_word(word: str) -> str:
+    """Return a word without case and accents."""
+    parts = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(one for one in parts if not unicodedata.combining(one))
 
 
 def most_edits(word: str) -> int:

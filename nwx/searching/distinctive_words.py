@@ -2,7 +2,6 @@
 
 import math
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from nwx.engine.base import Engine
 from nwx.engine.work import current_work
 from nwx.model import Collapse
 from nwx.query.question import Question
+from nwx.query.similar_words import folded_word
 from nwx.query.tree import Term
 
 MOST_WORDS = 100
@@ -70,7 +70,7 @@ def distinctive_words(
     for text in _texts(engine, asked, found):
         current_work().check()
         read += 1
-        counts.update({_folded(word) for word in _WORD.findall(text[:_MOST_CHARACTERS])})
+        counts.update({folded_word(word) for word in _WORD.findall(text[:_MOST_CHARACTERS])})
     # Words that are frequent here come first: of rare ones chance tells nothing.
     likely = [pair for pair in counts.most_common(_CANDIDATES) if pair[1] >= _LEAST_DOCUMENTS]
     words = []
@@ -118,11 +118,6 @@ def _texts(engine: Engine, question: Question, found: int) -> Iterator[str]:
 def _count(engine: Engine, question: Question) -> int:
     bare = replace(question, collapse=Collapse.NONE, limit=0, snippets=False)
     return engine.search(bare).total.value
-
-
-def _folded(word: str) -> str:
-    parts = unicodedata.normalize("NFKD", word.casefold())
-    return "".join(one for one in parts if not unicodedata.combining(one))
 
 
 def sizes(words: Sequence[DistinctiveWord], steps: int) -> dict[str, int]:

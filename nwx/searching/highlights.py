@@ -1,14 +1,13 @@
 """The words of a query in a text."""
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterator
 from fnmatch import translate
 from functools import lru_cache
 from itertools import islice
 
 from nwx.query.leaves import text_leaves
-from nwx.query.similar_words import edits_between
+from nwx.query.similar_words import edits_between, folded_word
 from nwx.query.tree import Fuzzy, Node, Wildcard
 
 _WORD = re.compile(r"\w+")
@@ -46,15 +45,15 @@ def _matcher(tree: Node) -> Callable[[str], bool]:
         if isinstance(leaf, Wildcard):
             # A lone asterisk asks for any word: nothing stands out.
             if leaf.pattern.strip("*"):
-                patterns.append(re.compile(translate(_without_sets(_folded(leaf.pattern)))))
+                patterns.append(re.compile(translate(_without_sets(folded_word(leaf.pattern)))))
         elif isinstance(leaf, Fuzzy):
-            likenesses.append((_folded(leaf.text), leaf.distance))
+            likenesses.append((folded_word(leaf.text), leaf.distance))
         else:
-            words.update(map(_folded, _WORD.findall(leaf.text)))
+            words.update(map(folded_word, _WORD.findall(leaf.text)))
 
     @lru_cache(_KEPT_WORDS)
     def is_meant(word: str) -> bool:
-        folded = _folded(word)
+        folded = folded_word(word)
         return (
             folded in words
             or any(pattern.match(folded) for pattern in patterns)
@@ -67,8 +66,3 @@ def _matcher(tree: Node) -> Callable[[str], bool]:
 def _without_sets(pattern: str) -> str:
     """Return a pattern in which brackets stand for themselves."""
     return pattern.replace("[", "[[]")
-
-
-def _folded(word: str) -> str:
-    parts = unicodedata.normalize("NFKD", word.casefold())
-    return "".join(one for one in parts if not unicodedata.combining(one))

@@ -16,7 +16,6 @@ _MOST_LETTERS = 200
 _MOST_WORDS = 8
 _WORD = re.compile(r"\w+")
 _HOST = re.compile(r"[\w-]+(\.[\w-]+)*\.?")
-_SPECIAL = re.compile(r"[*?\\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +71,7 @@ def _titles(engine: Engine, typed: str) -> tuple[SuggestedTitle, ...]:
 def _hosts(engine: Engine, typed: str) -> tuple[SuggestedHost, ...]:
     if not _HOST.fullmatch(typed):
         return ()
-    start = _SPECIAL.sub("", typed.lower())
-    either = tuple(Wildcard("host", f"{begin}{start}*") for begin in ("", "www."))
+    either = tuple(Wildcard("host", f"{begin}{typed.lower()}*") for begin in ("", "www."))
     question = Question(
         Bool(should=either),
         facets=("host",),

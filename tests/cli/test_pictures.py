@@ -27,4 +27,7 @@ def test_pictures_are_built_and_found(nwx: Nwx, tmp_path: Path) -> None:
     assert "is no field" in nwx("pictures", "nothing:x", code=2).err
     nwx("pictures", "x", "--similar", image, code=2)
     nwx("pictures", "--similar", tmp_path / "none.jpg", code=1)
+    with image.open("ab") as file:
+        file.truncate((64 << 20) + 1)
+    assert "more than 67,108,864 bytes" in nwx("pictures", "--similar", image, code=2).err
     assert "0 captures" in nwx("build-pictures").out

@@ -66,5 +66,7 @@ def test_steps_between_captures(client: FlaskClient) -> None:
     if following[0] == 302:
         assert go(following[1].split("/replay/")[1][:14], "previous")[1] == first
     assert go("99991231235959", "next")[0] == 404
+    assert go("99999999999999", "next")[0] == 404
     assert go("x", "next")[0] == 400
+    assert go("20²", "next")[0] == 400
     assert go("2010", "sideways")[0] == 400

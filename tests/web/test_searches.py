@@ -7,6 +7,8 @@ import pytest
 from flask.testing import FlaskClient
 from playwright.sync_api import Page, expect
 
+from nwx.errors import EngineBusyError
+
 
 def test_titles_and_hosts_are_suggested(client: FlaskClient) -> None:
     found = client.get("/api/suggest?q=quarr").json
@@ -22,6 +24,18 @@ def test_titles_and_hosts_are_suggested(client: FlaskClient) -> None:
 def test_what_was_meant_is_offered(client: FlaskClient) -> None:
     assert 'Did you mean <a href="/search?q=quarry"' in client.get("/search?q=quarri").text
     assert "Did you mean" not in client.get("/search?q=quarry").text
+
+
+def test_results_are_shown_where_there_is_no_time_for_hints(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(*_: object) -> str:
+        raise EngineBusyError("too many questions")
+
+    monkeypatch.setattr("webapp.search.page.corrected_query", busy)
+    shown = client.get("/search?q=quarri")
+    assert shown.status_code == 200
+    assert "Nothing matches" in shown.text
 
 
 @pytest.mark.xdist_group("browser")
@@ -41,9 +55,10 @@ def test_searches_are_kept_in_the_browser(page: Page, server: str, tmp_path: Pat
     expect(saved).to_have_count(0)
     page.get_by_role("button", name="Clear the history").click()
     expect(page.locator('[data-list="history"] a')).to_have_count(0)
-    bad = {"title": "bad", "address": "javascript:alert(1)//search?", "time": 0}
+    addresses = "javascript:alert(1)//search?", "//evil.test/search?", "/\\evil.test/search?"
+    bad = [{"title": "bad", "address": one, "time": 0} for one in addresses]
     kept = json.loads(file.read_text())
-    file.write_text(json.dumps({**kept, "saved": [*kept["saved"], bad]}))
+    file.write_text(json.dumps({**kept, "saved": [*kept["saved"], *bad]}))
     page.get_by_label("Import a file").set_input_files(file)
     expect(saved).to_have_text(["quarry"])
     saved.first.click()

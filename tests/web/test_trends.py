@@ -1,5 +1,8 @@
 """Queries over time, and the words of a selection."""
 
+import re
+from html import unescape
+
 from flask.testing import FlaskClient
 
 from tests.web.html import Page
@@ -18,6 +21,16 @@ def test_queries_are_compared(client: FlaskClient) -> None:
     assert csv[0].startswith("period,query,captures")
     picture = client.get("/trends.svg?q=quarry&by=month&show=documents")
     assert (picture.status_code, picture.mimetype) == (200, "image/svg+xml")
+
+
+def test_links_of_trends_lead_somewhere(client: FlaskClient) -> None:
+    page = client.get("/trends?q=quarry&by=month&show=share&_scheme=javascript&_external=1").text
+    found = {unescape(one) for one in re.findall(r'(?:href|src)="([^"]*trends[^"]*)"', page)}
+    assert not any("scheme=javascript" in one or "javascript:" in one for one in found)
+    asked = [one for one in found if "q=quarry" in one]
+    assert len(asked) >= 4
+    assert {client.get(one).status_code for one in asked} == {200}
+    assert client.get("/trends?q=quarry&endpoint=x&form=x&_anchor=a").status_code == 200
 
 
 def test_wrong_use_of_trends(client: FlaskClient) -> None:
@@ -40,3 +53,12 @@ def test_words_of_a_selection(client: FlaskClient) -> None:
     assert len(found["words"]) <= 3
     assert found["documents"] >= found["read"] > 0
     assert client.get("/words?q=(quarry").status_code == 400
+
+
+def test_words_lead_to_their_documents(client: FlaskClient) -> None:
+    page = client.get("/words", query_string={"q": "museum OR x", "from": "2000"}).text
+    found = re.search(r'class="cloud-\d" href="([^"]+)"', page)
+    assert found
+    assert "q=(museum+OR+x)+AND+" in unescape(found[1]).replace("%28", "(").replace("%29", ")")
+    assert "from=2000" in found[1]
+    assert 'class="hit"' in client.get(unescape(found[1])).text

@@ -26,6 +26,7 @@ COLLECTION = "replay"
 SAFE = "%/:?&=+,;@!$'()*~[]-._"
 _WHEN = re.compile(r"(\d{1,14})?([a-z]{2}_)?", re.ASCII)
 _CALENDAR = re.compile(r"(\d{0,14})\*", re.ASCII)
+_DIGITS = re.compile(r"\d{1,14}", re.ASCII)
 
 
 def address(timestamp: str, url: str) -> str:
@@ -77,11 +78,11 @@ def step() -> ResponseReturnValue:
     """Lead from a capture to the one of its URL before or after it."""
     url, timestamp = parameters.url(request.args), parameters.text(request.args, "timestamp", 14)
     direction = parameters.text(request.args, "to", 10)
-    if not url or not timestamp.isdigit() or direction not in ("previous", "next"):
+    if not url or not _DIGITS.fullmatch(timestamp) or direction not in ("previous", "next"):
         raise UsageError("write /replay-step?url=ADDRESS&timestamp=DIGITS&to=previous, or next")
     key, moment = urlkey(url), timestamp.ljust(14, "0")
     if direction == "next":
-        span = exactly(key, str(int(moment) + 1).rjust(14, "0"))
+        span = exactly(key, moment)
     else:
         span = replace(exactly(key, until=moment), newest_first=True)
     rows = (row for row in engine().cdx_rows(span) if row.timestamp != moment)

@@ -11,7 +11,13 @@ from flask_babel import gettext, lazy_gettext
 
 from nwx.engine.document_index import RESULT_WINDOW
 from nwx.engine.spans import exactly
-from nwx.errors import QueryError, UrlError, WindowError
+from nwx.errors import (
+    EngineBusyError,
+    QueryError,
+    QuestionTimeoutError,
+    UrlError,
+    WindowError,
+)
 from nwx.model import Collapse, IndexName, SearchResult, Sort
 from nwx.query.question import FILTERS, Question
 from nwx.searching.corrections import FEW_RESULTS, corrected_query
@@ -278,7 +284,10 @@ def _without_filters(question: Question) -> SearchResult | None:
         return None
     bare = Question(query=question.query, collapse=question.collapse, limit=0, snippets=False)
     archive = engine()
-    return answer_search(lambda: archive.search(bare))
+    try:
+        return answer_search(lambda: archive.search(bare))
+    except (EngineBusyError, QuestionTimeoutError):
+        return None  # the results are shown without this hint
 
 
 def _corrected(question: Question, total: int) -> str:
@@ -286,7 +295,10 @@ def _corrected(question: Question, total: int) -> str:
     if total > FEW_RESULTS or not question.text or question.offset:
         return ""
     archive = engine()
-    return answer_search(lambda: corrected_query(archive, question.text))
+    try:
+        return answer_search(lambda: corrected_query(archive, question.text))
+    except (EngineBusyError, QuestionTimeoutError):
+        return ""  # the results are shown without this hint
 
 
 def _captured_url(query: str) -> CapturedUrl | None:

@@ -96,7 +96,9 @@ def _capture_or_404(id: str, record: str) -> Capture:
 
 
 def _stored(capture: Capture) -> StoredBlock:
-    return block_of_capture(pictures().places, capture, MOST_PAYLOAD_BYTES)
+    # Records are as large as pictures: few are read at once.
+    with pictures().scaled.place():
+        return block_of_capture(pictures().places, capture, MOST_PAYLOAD_BYTES)
 
 
 def _http(stored: StoredBlock) -> HttpHead:
@@ -109,6 +111,9 @@ def _text(head: bytes) -> str:
 
 def _file_name(capture: Capture) -> str:
     """Return a name for a payload: the last part of its URL's path."""
-    path = unquote(urlsplit(capture.url).path)
+    try:
+        path = unquote(urlsplit(capture.url).path)
+    except ValueError:
+        path = ""
     name = _NAME.sub("_", path.rstrip("/").rpartition("/")[2]).strip("._")[-_MOST_NAME:]
     return name or f"{_NAME.sub('_', capture.host) or 'payload'}.{capture.timestamp}"

@@ -6,8 +6,9 @@ const PAUSE = 200;
 
 function isSearch(one) {
   const texts = one && typeof one.title === "string" && typeof one.address === "string";
-  return texts && one.address.startsWith("/") && one.address.includes("search?") &&
-    !one.address.startsWith("//") && one.address.length <= LONGEST;
+  // Browsers read a backslash as a slash: what starts like a path may be an address elsewhere.
+  return texts && /^\/(?![\/\\])/.test(one.address) && one.address.includes("search?") &&
+    !/[\t\n\r]/.test(one.address) && one.address.length <= LONGEST;
 }
 
 function known(text) {
@@ -24,8 +25,22 @@ function known(text) {
   return found;
 }
 
-const load = () => known(localStorage.getItem(KEY));
-const store = (searches) => localStorage.setItem(KEY, JSON.stringify(searches));
+// Browsers can be set to store nothing: then nothing is kept, and the rest of the page works.
+function load() {
+  try {
+    return known(localStorage.getItem(KEY));
+  } catch {
+    return known("");
+  }
+}
+
+function store(searches) {
+  try {
+    localStorage.setItem(KEY, JSON.stringify(searches));
+  } catch {
+    // not allowed, or full
+  }
+}
 
 function added(list, one) {
   return [one, ...list.filter((other) => other.address !== one.address)].slice(0, MOST);

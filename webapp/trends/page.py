@@ -37,6 +37,14 @@ _PICTURE_HEIGHT = 360
 _SIZES = 6
 _SHOWN_WORDS = 60
 
+_TRENDS_NAMES = frozenset(parameter.name for parameter in TRENDS_PARAMETERS)
+_TAKEN = {
+    ".api": _TRENDS_NAMES,
+    ".file": _TRENDS_NAMES | {"show"},
+    ".words_api": frozenset(parameter.name for parameter in WORDS_PARAMETERS),
+}
+"""The parameters that each address takes."""
+
 
 class TrendMeasure(StrEnum):
     """What a chart of queries shows."""
@@ -161,16 +169,35 @@ def _value(point: PeriodCounts, shown: TrendMeasure) -> float | None:
 
 def _hits_address(query: str, period: str) -> str:
     """Return the address of the hits of a query in a period."""
-    question = read_question(request.args)
     date = _period_name(period)
-    filters = {name: list(values) for name, values in question.filters.items()}
+    return _results_address(query, date, date)
+
+
+def _word_address(word: str) -> str:
+    """Return the address of those of the documents of a selection that have a word."""
+    question = read_question(request.args)
+    query = f"({question.text}) AND {word}" if question.text else word
+    return _results_address(query, question.date_from, question.date_to)
+
+
+def _results_address(query: str, date_from: str, date_to: str) -> str:
+    """Return the address of the hits of a query with the filters of this page."""
+    asked: dict[str, Any] = dict(read_question(request.args).filters)
     # "from" is a word of Python.
-    return url_for("search.results", q=query, **filters, **{"from": date, "to": date})  # type: ignore[arg-type]
+    asked |= {"from": date_from or None, "to": date_to or None}
+    return url_for("search.results", q=query, **asked)
 
 
 def _address(endpoint: str, **changes: str) -> str:
-    """Return the address of the same question elsewhere, with some parameters changed."""
-    asked: dict[str, Any] = {name: values for name, values in request.args.lists() if any(values)}
+    """Return the address of the same question elsewhere, with some parameters changed.
+
+    Parameters that are not taken there are left out, as are those of nobody:
+    some names mean other things to `url_for`.
+    """
+    given = request.args.lists()
+    asked: dict[str, Any] = {
+        name: values for name, values in given if name in _TAKEN[endpoint] and any(values)
+    }
     return url_for(endpoint, **(asked | changes))
 
 
@@ -192,6 +219,7 @@ def show_words() -> ResponseReturnValue:
         mark=mark(error) if error else None,
         sizes=sizes(found.words, _SIZES) if found else {},
         address=_address,
+        word_address=_word_address,
         filters=FILTERS,
     )
     return (page, 400) if error else page

@@ -9,6 +9,7 @@ from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.engine.pictures.picture_index import PictureQuestion
 from nwx.importing import ImportOptions, import_files
+from nwx.model import MAIN_DATES, Dates
 from nwx.pictures.build import build_pictures
 from nwx.settings import Settings
 from nwx.warc.sources import expand
@@ -82,6 +83,17 @@ def test_a_build_goes_on_where_the_last_one_ended(engine: Engine, tmp_path: Path
     again = build_pictures(engine, workers=1, anew=True)
     assert (again.captures, again.pictures) == (9, 5)
     assert (CHART, "2010") in _found(engine, "coast")
+
+
+def test_pages_are_read_where_dates_reach_back_further_than_captures(
+    engine: Engine, tmp_path: Path
+) -> None:
+    _import(engine, tmp_path, "pages.warc.gz", page_records())
+    _import(engine, tmp_path, "images.warc.gz", image_records())
+    keys = [one.key for one in engine.scan_dates(MAIN_DATES)]
+    engine.append_dates([Dates(key, (("20000101000000", "old"),)) for key in keys])
+    assert build_pictures(engine, workers=1).pages == 3
+    assert _found(engine, "sailing morning") == {(SHIP, "2010")}
 
 
 def test_similar_pictures_and_the_pages_that_show_one(engine: Engine, tmp_path: Path) -> None:
