@@ -15,6 +15,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from nwx.engine.access.rules import Action
+from nwx.engine.pictures.entries import picture_from_entry
+from nwx.model import IndexName
 from tests.conformance.planted import HOME, PLANTED, SECRET, UNSEEN, Archive, planted_pair
 from tests.conformance.traces import (
     COMMANDS,
@@ -82,10 +84,14 @@ def pair(
 def _subjects(archive: Archive) -> Iterator[Subject]:
     captures = [one for one, _ in archive.engine.captures_since("")]
     actions = {url: action for action, url in PLANTED.items()} | {UNSEEN: Action.EXCLUDE}
-    yield Subject(home_of(captures))
+    entries = archive.engine.scan(IndexName.PICTURES)
+    pictures = [picture_from_entry(one) for one in entries if one["kind"] == "picture"]
+    of_host = {one.host: one for one in pictures}
+    home = home_of(captures)
+    yield Subject(home, picture=of_host[home.host])
     for one in captures:
         if one.url in actions:
-            yield Subject(one, actions[one.url])
+            yield Subject(one, actions[one.url], of_host.get(one.host))
         elif one.url == HOME and one.timestamp > "2018":
             yield Subject(one, Action.EXCLUDE)
 

@@ -18,9 +18,11 @@ from flask.testing import FlaskClient
 
 from nwx.cli.main import cli
 from nwx.engine.access.rules import Action
+from nwx.engine.pictures.picture_index import Picture
 from nwx.keys import capture_id
 from nwx.model import Capture
 from tests.conformance.planted import COLLECTION, HOME, SECRET, Archive
+from webapp.search.records import record_id
 
 ROUTES: Mapping[str, Sequence[str]] = {
     "search.home": ["/"],
@@ -91,6 +93,13 @@ ROUTES: Mapping[str, Sequence[str]] = {
     "pictures.thumbnail": ["/thumbnail?url={url}&timestamp={time}", "/thumbnail?url={image}"],
     "pictures.render": ["/renders/view?url={url}&timestamp={time}", "/renders/text?url={url}"],
     "api.suggest": ["/api/suggest?q=qua", "/api/suggest?q=oka", "/api/suggest?q={url}"],
+    "playback.step": [
+        "/replay-step?url={url}&timestamp=20000101000000&to=next",
+        "/replay-step?url={url}&timestamp={time}&to=next",
+        "/replay-step?url={url}&timestamp=20300101000000&to=previous",
+    ],
+    "records.show": ["/documents/{id}/records/{record}", "/documents/{home_id}/records/{record}"],
+    "records.payload": ["/documents/{id}/records/{record}/payload"],
     "playback.refusal": ["/replay-refusal?url={url}"],
     "playback.play": ["/replay/{time}/{raw_url}", "/replay/*/{raw_url}"],
     "cdx.all_captures": [
@@ -128,14 +137,17 @@ ROUTES: Mapping[str, Sequence[str]] = {
     "comparison.chart_picture": [f"/crawls/compare/freshness.svg?a={COLLECTION}&spec=stones"],
     "entities.show": ["/entities", "/entities?name=Slate"],
     "sparql.show": ["/sparql?query=SELECT+*+{{?s+?p+?o}}+ORDER+BY+?s+?p+?o", "/sparql"],
-    "trends.show": ["/trends?q=quarry"],
+    "trends.show": ["/trends?q=quarry", f"/trends?q=quarry&q={SECRET}&by=month"],
     "trends.api": ["/api/trends?q=quarry", f"/api/trends?q={SECRET}"],
-    "trends.file": ["/trends.csv?q=quarry"],
-    "trends.words": ["/words?q=quarry"],
-    "trends.words_api": ["/api/words?q=quarry"],
+    "trends.file": ["/trends.csv?q=quarry", "/trends.svg?q=quarry"],
+    "trends.words": ["/words?q=quarry", "/words?q=host:{host}", f"/words?q={SECRET}"],
+    "trends.words_api": ["/api/words?q=quarry", "/api/words?q=host:{host}"],
     "picture_pages.show": ["/pictures?q=chisel", f"/pictures?q={SECRET}"],
     "picture_api.pictures": ["/api/pictures?q=chisel", f"/api/pictures?q={SECRET}"],
-    "picture_pages.similar": ["/pictures/similar"],
+    "picture_pages.picture": ["/pictures/{picture}"],
+    "picture_pages.similar": ["/pictures/similar", "/pictures/similar?hash={hash}"],
+    "picture_api.picture": ["/api/pictures/{picture}"],
+    "picture_api.similar": ["/api/pictures/similar?hash={hash}"],
     "health.health": ["/health"],
 }
 """The requests of each endpoint; names in braces stand for what is asked for."""
@@ -155,10 +167,7 @@ WITHOUT_TRACES: Mapping[str, str] = {
     "access.add_rule": "for administrators",
     "access.remove_rule": "for administrators",
     "access.show_log": "for administrators",
-    "picture_pages.picture": "a picture by its id: what the list of pictures shows",
     "picture_pages.upload": "the list of pictures, by another order",
-    "picture_api.picture": "a picture by its id: what the list of pictures shows",
-    "picture_api.similar": "the list of pictures, by another order",
     "picture_api.like_image": "the list of pictures, by another order",
     "pages.searches": "searches of the reader",
     "login.show": "a form",
@@ -327,6 +336,7 @@ class Subject:
 
     capture: Capture
     action: Action = Action.ALLOW
+    picture: Picture | None = None
 
     def names(self, home: Capture, out: str = "") -> dict[str, str]:
         """Return what stands for the names in braces."""
@@ -343,6 +353,9 @@ class Subject:
                 capture_id(held.collection, held.source_file, held.source_file_offset), safe=""
             ),
             "home_id": home.document_id,
+            "record": record_id(held),
+            "picture": self.picture.id if self.picture else held.document_id,
+            "hash": f"{self.picture.hash or 0:016x}" if self.picture else "0" * 16,
             "out": out,
         }
 
@@ -396,6 +409,8 @@ def _written(path: Path) -> str:
         content = b"".join(gzip.decompress(one) for one in packed)
     elif path.suffix == ".parquet":
         content = str(pl.read_parquet(path).rows()).encode()
+    elif path.suffix == ".gz":
+        content = gzip.decompress(path.read_bytes())
     else:
         content = path.read_bytes()
     return f"{path.name}\n{content.decode('latin-1')}"
