@@ -21,6 +21,7 @@ from nwx.model import Capture, IndexName
 from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments, HiddenSpan
 
 _AT_ONCE = 1_000
+_UNCOUNTED = -(1 << 62)
 _STATE = "hidden-documents"
 _FORMAT = 2
 
@@ -37,7 +38,6 @@ class _TakenOver(NamedTuple):
     mark: str
     hidden: HiddenDocuments
     decisions: Decisions
-    counts: tuple[int, int]
     places: list[tuple[str, str | None]]
 
 
@@ -58,11 +58,15 @@ class HiddenDocumentSet:
         keeps_state: bool = False,
         before: "HiddenDocumentSet | None" = None,
     ) -> None:
-        self._before = before
+        # One that was never asked has nothing to go on from, but perhaps the one before it.
+        self._before: HiddenDocumentSet | None = before
+        if before is not None and before._mark is None:
+            self._before = before._before
         self._engine = engine
         self._decisions = decisions
         self._dates = DateDecisions(engine, decisions)
-        # A date may have come without a capture (`add-dates`), and be hidden by its URL.
+        # A date may have come without a capture (`add-dates`), and be hidden all the same.
+        self._digests = {rule.scope.digest for rule in decisions.restricting} - {""}
         by_url = [rule for rule in decisions.restricting if rule.scope.prefix]
         self._by_url = AccessRules(by_url).for_viewer(EVERYBODY)
         self._keeps_state = keeps_state
@@ -82,9 +86,11 @@ class HiddenDocumentSet:
             return self._hidden_captures
 
     def _count_deleted(self) -> None:
-        """Count captures anew where some were deleted since they were counted."""
+        """Count captures anew where they were not counted, or some were deleted since."""
         if self._engine.count(IndexName.CAPTURES) != self._looked_at:
             deque(self._candidates(self._all_captures(), ()), maxlen=0)
+            if self._mark is not None:
+                self._kept(self._mark, self._hidden)
 
     def file_captures(self, collection: str, name: str) -> tuple[int, int]:
         """Return how many captures of a file are visible, and how many are hidden."""
@@ -135,15 +141,13 @@ class HiddenDocumentSet:
             places = changed_spans(self._decisions, decisions)
             if places is None:
                 return None
-            counts = self._looked_at, self._hidden_captures
-            return _TakenOver(self._mark, self._hidden, self._decisions, counts, places)
+            return _TakenOver(self._mark, self._hidden, self._decisions, places)
 
     def _changed(self, mark: str, taken: _TakenOver) -> HiddenDocuments:
         """Return what is hidden by rules that differ from those of another set in few URLs."""
-        captures = list(captures_in(self._engine, taken.places))
-        self._looked_at, self._hidden_captures = taken.counts
-        before, now = map(taken.decisions.hides, captures), map(self._decisions.hides, captures)
-        self._hidden_captures += sum(now) - sum(before)
+        captures = captures_in(self._engine, taken.places)
+        # Counts take the renders of pages too, and all files: they are made when asked for.
+        self._looked_at = _UNCOUNTED
         ids = (id for one in captures if one.digest for id in _ids_of(_subject(one)))
         known = replace(taken.hidden, key="")
         known = self._with(taken.mark, known, known.spans, ids)
@@ -174,7 +178,8 @@ class HiddenDocumentSet:
             self._hidden_captures += hidden
             self._files[collection, source_file, hidden] += 1
             is_told = hidden == in_spans(spans, timestamp, collection)
-            if digest and (not is_told or self._by_url.touches(urlkey)):
+            may_date = digest in self._digests or self._by_url.touches(urlkey)
+            if digest and (not is_told or may_date):
                 yield from _ids_of(
                     (urlkey, url, digest, collection, source_file, timestamp, offset)
                 )

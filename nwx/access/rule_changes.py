@@ -18,8 +18,11 @@ _Span = tuple[str, str | None]
 def changed_spans(before: Decisions, after: Decisions) -> list[_Span] | None:
     """Return spans of urlkeys with all captures of pages that rules say something else of now.
 
-    None where rules that differ are not about URLs, or are many.
+    None where rules that differ are not about URLs, or are many, and where
+    other dates are known now (`AccessIndex.renew`).
     """
+    if before.mark != after.mark:
+        return None
     changed = {_sign(one): one for one in before.timed}
     for one in after.timed:
         if changed.pop(_sign(one), None) is None:

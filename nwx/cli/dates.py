@@ -83,6 +83,7 @@ def attach(settings: Settings, name: str, place: str) -> None:
     """
     with _opened(settings) as engine:
         engine.attach_dates(name, place)
+        engine.access_index().renew()
 
 
 @command.command()
@@ -92,6 +93,7 @@ def detach(settings: Settings, name: str) -> None:
     """Detach a dates index and keep its contents."""
     with _opened(settings) as engine:
         engine.detach_dates(name)
+        engine.access_index().renew()
 
 
 @command.command()
@@ -101,6 +103,7 @@ def drop(settings: Settings, name: str) -> None:
     """Detach a dates index that the archive made, and delete it."""
     with _opened(settings) as engine:
         engine.drop_dates(name)
+        engine.access_index().renew()
 
 
 @command.command("orphans")

@@ -77,9 +77,12 @@ def add_dates(
         for ids, dates in _read(lists, folder, report, progress):
             kept = _unpurged(engine, dates, report)
             report.new += engine.append_dates(kept, into)
+            # What is hidden of the dates is found out before more is added.
+            engine.access_index().renew()
             report.keys += len(ids)
             report.orphans += len(ids) - len(engine.known(ids))
     engine.refresh()
+    engine.access_index().renew()
     report.known = report.lists.lines - report.new - report.purged
     return report
 
@@ -115,6 +118,7 @@ def build_dates(
             report.new += builder.append(_unpurged(engine, [one for _, one in stretch], report))
             progress(WorkProgress("building", share, _WHOLE))
     engine.refresh()
+    engine.access_index().renew()
     return report
 
 

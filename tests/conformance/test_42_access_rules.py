@@ -74,6 +74,21 @@ def test_rules_hold_at_once_in_other_processes(open_archive: Opener) -> None:
         assert len({before, first, seen.version()}) == 3
 
 
+def test_what_was_found_out_by_rules_is_found_out_anew(engine: Engine) -> None:
+    access = engine.access_index()
+    access.renew()
+    assert access.version() == ""
+    access.put([EMBARGO], "eva")
+    first = access.version()
+    access.put([UNTIL], "eva")
+    second = access.version()
+    access.renew()
+    marks = [version.rpartition("-")[0] for version in (first, second, access.version())]
+    assert (marks[0] == marks[1]) and (marks[1] != marks[2]) and all(marks)
+    assert access.rules().version == access.version()
+    assert len(access.rules().rules) == len(access.changes(10)) == 2
+
+
 def test_every_change_is_in_the_log_the_newest_first(engine: Engine) -> None:
     access = engine.access_index()
     (rule,) = access.put([EMBARGO], "eva")

@@ -38,7 +38,10 @@ class AccessIndex(ABC):
 
     @abstractmethod
     def version(self) -> str:
-        """Return what changes with each change of the rules, "" before the first; cheap."""
+        """Return what changes with each change of the rules, "" before the first; cheap.
+
+        What stands before its last `-` changes with `renew`.
+        """
 
     @abstractmethod
     def rules(self) -> AccessRules:
@@ -58,6 +61,13 @@ class AccessIndex(ABC):
     @abstractmethod
     def remove(self, ids: Collection[str], by: str) -> int:
         """Remove rules and note it in the log; return how many there were."""
+
+    @abstractmethod
+    def renew(self) -> None:
+        """Have what was found out by the rules found out anew, as other dates are known now.
+
+        Where there never was a rule, nothing happens.
+        """
 
     @abstractmethod
     def changes(self, limit: int, offset: int = 0) -> list[AccessChange]:

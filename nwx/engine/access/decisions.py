@@ -73,11 +73,13 @@ class Decisions:
 
     `key` is equal where the same holds, "" where nothing is hidden.
     `restricting` are the rules that hide something from these viewers, `timed`
-    all that are about them, in the order in which they decide.
+    all that are about them, in the order in which they decide. `mark` is
+    another where what was found out for others is of no use for these.
     """
 
     def __init__(self, rules: Sequence[TimedRule], version: str = "") -> None:
         self.timed = tuple(rules)
+        self.mark = version.rpartition("-")[0]
         self._matcher = RuleMatcher(rules)
         self.restricting = tuple(each.rule for each in rules if each.is_restricting)
         self.hides_nothing = not self.restricting

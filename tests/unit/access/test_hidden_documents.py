@@ -79,6 +79,8 @@ def test_what_goes_on_from_other_rules_is_what_is_found_anew(archive: Engine, br
         anew = HiddenDocumentSet(archive, decisions)
         assert _shown(archive, following.current()) == _shown(archive, anew.current())
         assert following.captures() == anew.captures()
+        for name in {(one.collection, one.source_file) for one, _ in archive.captures_since("")}:
+            assert following.file_captures(*name) == anew.file_captures(*name)
         visible = {
             (one.timestamp, one.collection, one.document_id)
             for one, _ in archive.captures_since("")

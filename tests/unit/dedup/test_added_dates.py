@@ -4,11 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from nwx.access.restricted.engines import RestrictedEngines
 from nwx.cdx.inputs import CdxSource
 from nwx.dedup.added_dates import DatesLists, add_dates, build_dates, dates_report_json, orphans
+from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
 from nwx.engine.open import open_engine
 from nwx.errors import CdxError
+from nwx.query.question import Question
 from nwx.settings import Settings
+from tests.unit.access.restricted.archives import archive_of_pages
 
 SHA1 = "sha1:HWPS2CRKHHSMHYFG5DRL2OFUXG4KJJ6B"
 LINES = f"2010 {SHA1} http://a/\n2011 {SHA1} http://a/\nbroken\n2012 {SHA1} http://b/\n"
@@ -45,3 +49,21 @@ def test_an_index_of_documents_only_leaves_other_keys_out(tmp_path: Path) -> Non
         engine.create()
         report = build_dates(engine, (), "all", lists(tmp_path), documents_only=True)
     assert (report.keys, report.left_out, report.orphans) == (0, 2, 2)
+
+
+def test_added_dates_that_rules_hide_are_hidden_at_once(tmp_path: Path) -> None:
+    scope = Scope(prefix="test,shown)/", date_from="20150101000000")
+    with archive_of_pages(tmp_path / "archive") as engine:
+        engine.access_index().put([AccessRule("", Action.EXCLUDE, scope)], "eva")
+        engines = RestrictedEngines(engine)
+        (capture, *_) = engine.captures("test,shown)/1")
+        assert engines.for_viewer(EVERYBODY).search(Question("year:2019")).documents.value == 0
+        line = f"20190101000000 {capture.digest} {capture.url}\n"
+        (tmp_path / "list").write_text(line)
+        sources = (CdxSource(str(tmp_path / "list"), held=True),)
+        assert add_dates(engine, DatesLists(sources, "web")).new == 1
+        # Another rule, from which little differs, does not make it forgotten.
+        further = AccessRule("", Action.EXCLUDE, Scope(prefix="test,hidden)/"))
+        engine.access_index().put([further], "eva")
+        assert engine.search(Question("year:2019")).documents.value == 1
+        assert engines.for_viewer(EVERYBODY).search(Question("year:2019")).documents.value == 0

@@ -75,6 +75,9 @@ class ElasticAccessIndex(AccessIndex):
             self._write(changes)
         return len(changes)
 
+    def renew(self) -> None:
+        self._version.renew()
+
     def _write(self, changes: Sequence[AccessChange]) -> None:
         self._version.begin_change()
         send(self._server, self._actions(changes))

@@ -24,6 +24,7 @@ class RulesVersion:
         self._server = server
         self._settings = settings
         self._index = index
+        self._mark = ""
 
     def current(self) -> str:
         """Return the version, "" before the first change."""
@@ -39,11 +40,18 @@ class RulesVersion:
     def begin_change(self) -> None:
         """Let all readers read the rules anew until the change has ended."""
         make_blob_index(self._server, self._index, self._settings)
+        self._mark = self.current().rpartition("-")[0] or uuid.uuid4().hex
         self._put("")
 
     def end_change(self) -> None:
-        """Give the rules as they are now a version."""
-        self._put(uuid.uuid4().hex)
+        """Give the rules as they are now a version; its mark stays."""
+        mark = self.current().rpartition("-")[0] or self._mark
+        self._put(f"{mark}-{uuid.uuid4().hex}")
+
+    def renew(self) -> None:
+        """Give the same rules another version, with another mark, where they have one."""
+        if self.current():
+            self._put(f"{uuid.uuid4().hex}-{uuid.uuid4().hex}")
 
     def _put(self, version: str) -> None:
         send(self._server, [BulkAction(self._index, _ID, {"name": version})])

@@ -67,6 +67,11 @@ class EmbeddedAccessIndex(AccessIndex):
             _write(db, changes)
         return len(changes)
 
+    def renew(self) -> None:
+        if self.version():
+            with self._database.writing() as db:
+                db.execute("UPDATE marks SET mark = lower(hex(randomblob(6)))")
+
     def changes(self, limit: int, offset: int = 0) -> list[AccessChange]:
         with self._database.reading() as db:
             command = "SELECT entry FROM changes ORDER BY number DESC LIMIT ? OFFSET ?"
