@@ -42,6 +42,11 @@ class Work:
         if self._end is not None and time.monotonic() > self._end:
             raise timed_out(self.seconds or 0.0)
 
+    @property
+    def is_over(self) -> bool:
+        """Tell whether the question is to stop."""
+        return self._cancelled or (self._end is not None and time.monotonic() > self._end)
+
     def terms_left(self) -> int:
         """Return how many more terms may be looked at."""
         return MAX_TERMS - self.terms

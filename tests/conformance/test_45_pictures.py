@@ -9,7 +9,7 @@ from nwx.engine.base import Engine
 from nwx.engine.pictures.picture_index import Appearance, ImageSize, Picture, PictureQuestion
 from nwx.errors import QueryError, WindowError
 from nwx.keys import document_id, document_key
-from nwx.model import Batch, Dates, IndexName, SourceFile
+from nwx.model import Batch, Dates, Document, Extract, IndexName, SourceFile
 from nwx.pictures.build import build_pictures
 from nwx.query.hidden import HiddenDocuments, HiddenSpan
 from nwx.warc.reader import ArchiveReader, CaptureRecord
@@ -238,7 +238,7 @@ def test_pictures_are_built_from_an_archive(engine: Engine, tmp_path: Path) -> N
 
 
 def _stored(engine: Engine, path: Path) -> int:
-    """Write the captures of a file with their dates, as an import does; return how many."""
+    """Write captures of a file, documents and dates, as an import does; return how many."""
     found = [
         item.capture
         for item in ArchiveReader(ArchiveSource(path.name, str(path), None, ""), "web")
@@ -248,7 +248,8 @@ def _stored(engine: Engine, path: Path) -> int:
         Dates(document_key(one.url, one.digest), ((one.timestamp, one.collection),))
         for one in found
     )
+    documents = tuple(Document(one, Extract()) for one in found)
     file = SourceFile("web", path.name, str(path), 1, "", 1, True)
-    engine.write(Batch(captures=tuple(found), dates=tuple(dates), files=(file,)))
+    engine.write(Batch(documents, tuple(found), tuple(dates), files=(file,)))
     engine.refresh()
     return len(found)

@@ -42,6 +42,15 @@ def test_unknown_records_are_not_found(client: FlaskClient) -> None:
     assert client.get(f"/documents/{'0' * 32}/records/{'0' * 32}/payload").status_code == 404
 
 
+def test_records_that_cannot_be_read_are_not_found(client: FlaskClient) -> None:
+    page = client.get(f"/documents/{FIRST}").text
+    found = re.search(rf'href="(/documents/{FIRST}/records/[0-9a-f]{{32}})"', page)
+    assert found
+    for address in (found[1], f"{found[1]}/payload"):
+        answer = client.get(address)
+        assert (answer.status_code, "cannot be read here" in answer.text) == (404, True)
+
+
 def test_a_url_leads_to_its_calendar(client: FlaskClient) -> None:
     page = client.get("/search", query_string={"q": HOME}).text
     assert "This URL was captured" in page

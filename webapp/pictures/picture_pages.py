@@ -1,10 +1,18 @@
 """The pages of pictures: what matches a query, one with the pages that show it, similar ones."""
 
+from collections.abc import Sequence
+
 from flask import Blueprint, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound, RequestEntityTooLarge
 
-from nwx.engine.pictures.picture_index import PICTURE_WINDOW
+from nwx.engine.pictures.picture_index import (
+    PICTURE_WINDOW,
+    Appearance,
+    Picture,
+    PictureIndex,
+    SimilarPicture,
+)
 from nwx.errors import FormatError, QueryError, UsageError
 from webapp.pictures.backend import pictures
 from webapp.pictures.picture_view import (
@@ -75,16 +83,26 @@ def show_picture(document_id: str) -> ResponseReturnValue:
     picture = index.pictures_of([document_id]).get(document_id)
     if picture is None:
         raise NotFound(f"there is no picture {document_id} in this archive")
-    hash = picture.hash
-    similar = [] if hash is None else index.similar(hash, _SIMILAR_BESIDE + 1)
+    shown_on, similar = answer_search(lambda: _beside(index, picture))
     return render_template(
         "picture.html",
         picture=picture,
         colours=COLOUR_NAMES,
-        shown_on=index.appearances_of(document_id, _PAGES_SHOWN),
+        shown_on=shown_on,
         most_shown=_PAGES_SHOWN,
-        similar=[one for one in similar if one.picture.id != document_id][:_SIMILAR_BESIDE],
+        similar=similar,
     )
+
+
+def _beside(
+    index: PictureIndex, picture: Picture
+) -> tuple[Sequence[Appearance], Sequence[SimilarPicture]]:
+    """Return pages that show a picture, and pictures like it."""
+    shown_on = index.appearances_of(picture.id, _PAGES_SHOWN)
+    if picture.hash is None:
+        return shown_on, ()
+    similar = index.similar(picture.hash, _SIMILAR_BESIDE + 1)
+    return shown_on, [one for one in similar if one.picture.id != picture.id][:_SIMILAR_BESIDE]
 
 
 @blueprint.get("/similar", endpoint="similar")

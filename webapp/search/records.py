@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
-from nwx.errors import FormatError
+from nwx.errors import FormatError, SourceError
 from nwx.keys import capture_id, document_id, holds
 from nwx.model import Capture
 from nwx.quality.stored_blocks import StoredBlock, block_of_capture
@@ -67,7 +67,7 @@ def payload(id: str, record: str) -> Response:
     head = _http(stored)
     decoded = decode_body(head, memoryview(stored.block)[head.size :], MOST_PAYLOAD_BYTES)
     if decoded.cut:
-        raise FormatError(f"the payload has more than {MOST_PAYLOAD_BYTES:,} bytes")
+        raise NotFound(f"the payload has more than {MOST_PAYLOAD_BYTES:,} bytes")
     response = Response(decoded.data, mimetype="application/octet-stream")
     name = _file_name(found)
     response.headers["Content-Disposition"] = (
@@ -98,7 +98,13 @@ def _capture_or_404(id: str, record: str) -> Capture:
 def _stored(capture: Capture) -> StoredBlock:
     # Records are as large as pictures: few are read at once.
     with pictures().scaled.place():
-        return block_of_capture(pictures().places, capture, MOST_PAYLOAD_BYTES)
+        try:
+            return block_of_capture(pictures().places, capture, MOST_PAYLOAD_BYTES)
+        except FormatError as error:
+            raise NotFound(f"this record cannot be read: {error}") from error
+        except SourceError as error:
+            # It names a path of this machine.
+            raise NotFound(f"the file {capture.source_file} cannot be read here") from error
 
 
 def _http(stored: StoredBlock) -> HttpHead:

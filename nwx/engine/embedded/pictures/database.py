@@ -7,12 +7,14 @@ from contextlib import closing, contextmanager
 
 from nwx.engine.embedded.database import database_uri
 from nwx.engine.embedded.folder import Folder
+from nwx.engine.work import Work, current_work
 from nwx.errors import EngineError, EngineVersionError
 
 _FILE = "pictures.db"
 _FORMAT = 1
 _WAIT_SECONDS = 60.0
 _CACHE_KIB = 32 << 10
+_CHECKED_STEPS = 10_000
 
 _SCHEMA = """
 BEGIN IMMEDIATE;
@@ -43,6 +45,17 @@ CREATE TABLE IF NOT EXISTS states (name TEXT PRIMARY KEY, state BLOB NOT NULL);
 PRAGMA user_version = 1;
 COMMIT;
 """
+
+
+@contextmanager
+def _interrupted(db: sqlite3.Connection, work: Work) -> Iterator[None]:
+    """Stop what a connection does once a question is over; raises QuestionTimeoutError."""
+    db.set_progress_handler(lambda: work.is_over, _CHECKED_STEPS)
+    try:
+        yield
+    except sqlite3.OperationalError:
+        work.check()
+        raise
 
 
 class PictureDatabase:
@@ -106,7 +119,8 @@ class PictureDatabase:
                 db.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
                 db.execute("PRAGMA mmap_size = 268435456")
                 db.execute("BEGIN")
-                yield db if self._format(db) else None
+                with _interrupted(db, current_work()):
+                    yield db if self._format(db) else None
 
     def stored_bytes(self) -> int:
         """Return the size of the file and its journal."""
