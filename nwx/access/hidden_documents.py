@@ -10,7 +10,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from nwx.access.date_decisions import DateDecisions
-from nwx.access.hidden_spans import hidden_spans, in_spans
+from nwx.access.hidden_spans import hidden_spans, hides_unnamed, in_spans
 from nwx.access.rule_changes import captures_in, changed_spans
 from nwx.engine.access.decisions import AccessRules, Decisions
 from nwx.engine.access.rules import EVERYBODY
@@ -19,9 +19,11 @@ from nwx.errors import EngineError, StaleMarkError
 from nwx.keys import capture_id, document_id, document_key
 from nwx.model import Capture, IndexName
 from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments, HiddenSpan
+from nwx.query.question import Question
 
 _AT_ONCE = 1_000
 _UNCOUNTED = -(1 << 62)
+_COLLECTIONS = 10_000
 _STATE = "hidden-documents"
 _FORMAT = 2
 
@@ -119,7 +121,7 @@ class HiddenDocumentSet:
             since, known = stored
             if since == mark:
                 return known
-        spans = hidden_spans(self._decisions, self._engine.collections())
+        spans = hidden_spans(self._decisions, self._collections())
         before, self._before = self._before, None
         if since is None and before is not None:
             taken = before.taken_over(self._decisions, spans)
@@ -132,6 +134,17 @@ class HiddenDocumentSet:
                 return self._kept(mark, self._with(mark, known, spans, ids))
         ids = self._candidates(self._all_captures(), spans)
         return self._kept(mark, self._with(mark, NONE_HIDDEN, spans, ids))
+
+    def _collections(self) -> set[str]:
+        """Return the collections that captures have, and dates where these matter."""
+        names = set(self._engine.collections())
+        if hides_unnamed(self._decisions):
+            every = Question(
+                limit=0, snippets=False, facets=("collection",), facet_size=_COLLECTIONS
+            )
+            counted = self._engine.search(every).facets.get("collection", ())
+            names.update(str(one.value) for one in counted)
+        return names
 
     def taken_over(self, decisions: Decisions, spans: tuple[HiddenSpan, ...]) -> _TakenOver | None:
         """Return what others may go on from, None where that is of no use to them."""

@@ -18,13 +18,23 @@ def is_broad(scope: Scope) -> bool:
 def hidden_spans(decisions: Decisions, collections: Iterable[str]) -> tuple[HiddenSpan, ...]:
     """Return the dates that are hidden unless a rule about less says otherwise.
 
-    Where a rule is about a collection, each of `collections` has spans of its own.
+    Where a rule is about a collection, each of `collections`, and each that
+    rules name, has spans of its own.
     """
     broad = [one for one in decisions.timed if is_broad(one.rule.scope)]
     if not any(one.is_restricting for one in broad):
         return ()
-    names = list(collections) if any(one.rule.scope.collection for one in broad) else [""]
+    named = {one.rule.scope.collection for one in broad} - {""}
+    names = sorted(named.union(collections)) if named else [""]
     return tuple(span for name in names for span in _spans(decisions, broad, name))
+
+
+def hides_unnamed(decisions: Decisions) -> bool:
+    """Tell whether spans have to be told for each collection, those that no rule names included."""
+    broad = [one for one in decisions.timed if is_broad(one.rule.scope)]
+    return any(one.rule.scope.collection for one in broad) and any(
+        one.is_restricting and not one.rule.scope.collection for one in broad
+    )
 
 
 def is_all_hidden(decisions: Decisions, collection: str, source_file: str = "") -> bool:

@@ -13,6 +13,7 @@ from nwx.cli.monitor_options import (
     monitor_options,
     taken_monitor_choices,
     tell_problem,
+    without_hidden_hosts,
 )
 from nwx.cli.output import counted, json_text, print_json
 from nwx.cli.signals import stop_signals
@@ -63,6 +64,10 @@ def command(settings: Settings, /, **given: Any) -> int:
     on where it was when it is started again, by NAME, with the same log: a crawl
     with a specification, or any name. NAME is by default that of the collection.
 
+    Hosts that access rules hide are left out of reports and alerts (not of
+    sums, nor of what a webhook or a command is told) unless nwx --unrestricted
+    is used.
+
     Reports have the alerts. Where they are lines, alerts are also printed to
     standard error when they begin and end. A webhook or a command is told once,
     when one begins.
@@ -77,7 +82,11 @@ def command(settings: Settings, /, **given: Any) -> int:
     )
     channels = choices.channels(settings)
     with ExitStack() as stack:
-        tell, on_problem = _tellers(stack, once=once, as_json=as_json)
+        show, on_problem = _tellers(stack, once=once, as_json=as_json)
+
+        def tell(report: "MonitorReport") -> None:
+            show(without_hidden_hosts(settings, report))
+
         received = stack.enter_context(stop_signals())
         run_monitor(
             settings, options, channels, tell, on_problem, lambda: bool(received), once=once

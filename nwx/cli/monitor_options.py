@@ -4,13 +4,14 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from nwx.cli.output import clean
+from nwx.cli.restricted import is_unrestricted, open_for_reading
 from nwx.errors import UsageError
 from nwx.settings import Settings
 
@@ -157,6 +158,23 @@ class AlertLines:
         self._told = set(now)
 
 
+def without_hidden_hosts(settings: Settings, report: "MonitorReport") -> "MonitorReport":
+    """Return a report without the hosts that access rules hide; its sums are of all captures."""
+    from nwx.access.restricted.engine import RestrictedEngine
+
+    hosts = {*(one.host for one in report.hosts), *(one.host for one in report.alerts)}
+    addresses = {f"http://{host}/" for host in hosts if host}
+    with open_for_reading(settings) as engine:
+        if not addresses or not isinstance(engine, RestrictedEngine):
+            return report
+        hidden = engine.hidden_urls(addresses)
+    return replace(
+        report,
+        hosts=tuple(one for one in report.hosts if f"http://{one.host}/" not in hidden),
+        alerts=tuple(one for one in report.alerts if f"http://{one.host}/" not in hidden),
+    )
+
+
 @contextmanager
 def watched_monitor(
     settings: Settings,
@@ -178,5 +196,10 @@ def watched_monitor(
 
     options = choices.options(settings, name, collection, interval, folders)
     lines = AlertLines()
-    with monitor_beside(settings, options, choices.channels(settings), lines.tell, tell_problem):
+    is_whole = is_unrestricted()  # asked here: the monitor has a thread of its own
+
+    def tell(report: "MonitorReport") -> None:
+        lines.tell(report if is_whole else without_hidden_hosts(settings, report))
+
+    with monitor_beside(settings, options, choices.channels(settings), tell, tell_problem):
         yield

@@ -44,6 +44,10 @@ def test_one_report(nwx: Nwx, tmp_path: Path) -> None:
     assert "1 problem, the last: crawl.log at" in table
     again = nwx("monitor", "floods", "--crawl-log", log, "--once", "--anew", "--json").json
     assert again["totals"] == report["totals"]
+    nwx("access", "add", "block", "sick.example", "--reason", "private")
+    line = ("monitor", "floods", "--crawl-log", log, "--once", "--json")
+    assert "sick.example" not in nwx(*line).out
+    assert "sick.example" in nwx("--unrestricted", *line).out
 
 
 def test_the_collection_is_that_of_the_crawl(nwx: Nwx, tmp_path: Path) -> None:

@@ -306,7 +306,7 @@ QUIET: Mapping[str, str] = {
     "queue deliver": "for crawlers",
     "queue lift": "writes",
     "heritrix": "for crawlers",
-    "monitor": "what a crawler did, not what the archive holds",
+    "monitor": "sums of all captures; hosts are looked at in tests/cli/test_monitor.py",
 }
 """Commands that print nothing which could be hidden, and why."""
 

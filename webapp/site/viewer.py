@@ -1,5 +1,6 @@
 """Who asks: the viewer of a request, by whom rules of access are decided."""
 
+import ipaddress
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -46,7 +47,7 @@ def viewer() -> Viewer:
     environ = request.environ
     found: Viewer | None = environ.get(_FOUND)
     if found is None and PASS_ENVIRON in environ:
-        found = environ[_FOUND] = _passed(current_app.extensions, environ[PASS_ENVIRON])
+        found = environ[_FOUND] = _passed(current_app.extensions, environ)
     if found is None:
         find: FindViewer = current_app.extensions.get(VIEWER_EXTENSION, viewer_at_address)
         found = environ[_FOUND] = find()
@@ -66,7 +67,7 @@ def viewer_of(app: Flask, environ: dict[str, Any]) -> Viewer:
         return found
     if PASS_ENVIRON in environ:
         with app.app_context():
-            found = environ[_FOUND] = _passed(app.extensions, environ[PASS_ENVIRON])
+            found = environ[_FOUND] = _passed(app.extensions, environ)
         return found
     if VIEWER_EXTENSION not in app.extensions:
         found = environ[_FOUND] = Viewer(environ.get("REMOTE_ADDR", ""))
@@ -75,12 +76,29 @@ def viewer_of(app: Flask, environ: dict[str, Any]) -> Viewer:
         return viewer()
 
 
-def _passed(extensions: dict[str, Any], header: str) -> Viewer:
-    """Return the viewer for whom playback asks; nobody, where the header is not playback's."""
+def _passed(extensions: dict[str, Any], environ: dict[str, Any]) -> Viewer:
+    """Return the viewer for whom playback asks.
+
+    Who sends a header of their own making is nobody, at the address that
+    they have: they see neither more nor less for it than anybody there.
+    """
     passes: ViewerPasses | None = extensions.get(PASSES_EXTENSION)
-    address, user = passes.asker(header) if passes is not None else ("", "")
+    asker = passes.asker(environ[PASS_ENVIRON]) if passes is not None else None
+    if asker is None:
+        return Viewer(_far_address(environ))
+    address, user = asker
     names: PlaybackNames | None = extensions.get(NAMED_EXTENSION)
     return names.find(address, user) if user and names is not None else Viewer(address)
+
+
+def _far_address(environ: dict[str, Any]) -> str:
+    """Return the address of a request, "" for this machine's own, from which playback asks."""
+    address = str(environ.get("REMOTE_ADDR", ""))
+    try:
+        is_near = ipaddress.ip_address(address.partition("%")[0]).is_loopback
+    except ValueError:
+        return ""
+    return "" if is_near else address
 
 
 def playback_name() -> str | None:

@@ -45,15 +45,12 @@ class ViewerPasses:
         """Return the value of the header that tells for whom playback asks."""
         return _text(self._headers.dumps([address, user]))
 
-    def asker(self, text: str) -> tuple[str, str]:
-        """Return the address and the user of a header: nobody at no address, where it is not ours.
-
-        Who sends a header of their own making sees no more for it.
-        """
+    def asker(self, text: str) -> tuple[str, str] | None:
+        """Return the address and the user of a header, None where it is not ours."""
         found = _read(self._headers, text, _HEADER_SECONDS)
         if isinstance(found, list) and [type(part) for part in found] == [str, str]:
             return found[0], found[1]
-        return "", ""
+        return None
 
 
 def _text(signed: str | bytes) -> str:

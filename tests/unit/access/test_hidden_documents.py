@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +14,9 @@ from nwx.engine.embedded import EmbeddedEngine
 from nwx.keys import document_key
 from nwx.model import Batch, Capture, Dates
 from nwx.query.hidden import HiddenDocuments
+from nwx.query.question import Question
 from tests.conformance.archive import capture, document
+from tests.unit.access.restricted.archives import archive_of_pages
 
 _URLS = [f"http://{host}.example/{path}" for host in "abc" for path in ("", "x", "x/y", "z?q=1")]
 _SCOPES = (
@@ -104,3 +107,21 @@ def test_a_rule_about_a_url_does_not_have_all_captures_read(
     monkeypatch.setattr(HiddenDocumentSet, "_all_captures", None)
     following = HiddenDocumentSet(archive, second.for_viewer(EVERYBODY), before=before)
     assert following.current().documents > before.current().documents
+
+
+@pytest.mark.parametrize("action", [Action.EXCLUDE, Action.ALLOW])
+def test_collections_of_which_only_dates_are_known_are_hidden(
+    tmp_path: Path, action: Action
+) -> None:
+    rules = [AccessRule("1", action, Scope(collection="shown" if action == "allow" else "told"))]
+    if action is Action.ALLOW:
+        rules.append(AccessRule("2", Action.EXCLUDE, Scope()))
+    decisions = AccessRules(rules).for_viewer(EVERYBODY)
+    with archive_of_pages(tmp_path / "archive") as archive:
+        (one, *_) = archive.captures("test,shown)/1")
+        key = document_key(one.url, one.digest)
+        archive.append_dates([Dates(key, (("20190101000000", "told"),))])
+        archive.refresh()
+        hidden = HiddenDocumentSet(archive, decisions).current()
+        found = archive.search(Question("year:2019", hidden=hidden))
+        assert found.documents.value == 0

@@ -4,9 +4,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from flask import Flask
 
+from nwx.engine.access.rules import Viewer
 from webapp.replay.player_viewer import ARRIVAL, PlayerViewers
-from webapp.site.viewer_passes import ViewerPasses
+from webapp.site.viewer import PASSES_EXTENSION, viewer_of
+from webapp.site.viewer_passes import PASS_ENVIRON, ViewerPasses
 
 _PASSES = ViewerPasses("key")
 _VIEWERS = PlayerViewers(_PASSES)
@@ -53,7 +56,7 @@ def test_links_that_are_not_ours_lead_nowhere(link: str) -> None:
 def test_a_text_signed_for_one_use_is_of_no_other() -> None:
     link = _PASSES.link("ada")
     assert _PASSES.user_of_cookie(link) == ""
-    assert _PASSES.asker(link) == ("", "")
+    assert _PASSES.asker(link) is None
     assert _PASSES.user_of_link(_PASSES.cookie("ada")) is None
 
 
@@ -65,3 +68,15 @@ def test_other_cookies_are_nobodys(cookie: str) -> None:
 
 def test_all_other_requests_are_let_through() -> None:
     assert _VIEWERS.arrived({"PATH_INFO": "/replay/"}, lambda *_: None) is None
+
+
+@pytest.mark.parametrize(
+    ("address", "seen"), [("192.0.2.7", "192.0.2.7"), ("127.0.0.1", ""), ("::1", "")]
+)
+def test_a_header_of_ones_own_making_hides_no_address(address: str, seen: str) -> None:
+    app = Flask(__name__)
+    app.extensions[PASSES_EXTENSION] = _PASSES
+    forged = {PASS_ENVIRON: "made up", "REMOTE_ADDR": address}
+    assert viewer_of(app, forged) == Viewer(seen)
+    ours = {PASS_ENVIRON: _PASSES.header("", ""), "REMOTE_ADDR": address}
+    assert viewer_of(app, ours) == Viewer("")
