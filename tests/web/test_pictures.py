@@ -308,7 +308,7 @@ def test_thumbnails_in_a_browser(engine: Engine, page: BrowserPage, width: int) 
 
 def test_too_many_pictures_at_once(engine: Engine) -> None:
     app = create_app(engine)
-    with app.app_context():
+    with app.test_request_context():
         own = pictures()
     own.scaled = ScaledPictures(at_once=1, wait_seconds=0.01)
     with own.scaled.place():
