@@ -45,7 +45,7 @@ HOME = "url=http://www.example.org/"
     ],
 )
 def test_both_ways_lead_to_one_answer(app: Flask, address: str, short: bool) -> None:
-    gate = app.wsgi_app._application  # type: ignore[attr-defined]
+    gate = app.wsgi_app._application._application  # type: ignore[attr-defined]
     assert isinstance(gate, Gate)
     behind: list[str] = []
 
@@ -60,6 +60,7 @@ def test_both_ways_lead_to_one_answer(app: Flask, address: str, short: bool) -> 
     for name in ("Content-Type", "Access-Control-Allow-Origin", "X-Content-Type-Options"):
         assert ours.headers.get(name) == theirs.headers.get(name)
     assert "no-cache" in ours.headers["Cache-Control"]
+    assert not short or "private" in ours.headers["Cache-Control"]
 
 
 @pytest.mark.parametrize("accepted", ["", "gzip, deflate, br", "gzip;q=0", "identity"])
@@ -88,7 +89,7 @@ def test_nothing_is_computed_twice(
     headers = {"Accept-Encoding": accepted}
     ours = app.test_client().get(address, headers=headers)
     assert len(asked) == 1
-    gate = app.wsgi_app._application  # type: ignore[attr-defined]
+    gate = app.wsgi_app._application._application  # type: ignore[attr-defined]
     theirs = Client(gate._application).get(address, headers=headers)
     assert (ours.status_code, ours.content_encoding) == (
         theirs.status_code,

@@ -30,7 +30,7 @@ HELD_SECONDS = 5.0
 """After so long, what was found is sent, however little."""
 
 COMMON_HEADERS = (
-    ("Cache-Control", "no-cache"),
+    ("Cache-Control", "private, no-cache"),  # it depends on who asks
     ("X-Content-Type-Options", "nosniff"),
 )
 _GZIP_LEVEL = 1

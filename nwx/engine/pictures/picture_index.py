@@ -219,7 +219,7 @@ class PictureIndex(ABC):
     def remove(self, ids: Iterable[str]) -> int:
         """Remove all pictures and appearances on pages of these ids; return how many entries.
 
-        `ids` are those of documents. The bytes leave the files too.
+        `ids` are those of documents. `Purger.erase` takes them out of the files.
         """
 
     @abstractmethod

@@ -34,8 +34,8 @@ class EngineUnderTest(Protocol):
     def empty_queue(self, engine: Engine) -> None:
         """Forget all URLs, hosts and updates of the queue of an open archive."""
 
-    def stored_files(self, engine: Engine) -> Iterator[Path]:
-        """Give all files of an open archive but those of the index access."""
+    def stored_files(self, engine: Engine, *, access: bool) -> Iterator[Path]:
+        """Give all files of an open archive, those of the index access only with `access`."""
 
     def make_newer(self, engine: Engine) -> None:
         """Turn a closed archive into one of a version to come."""

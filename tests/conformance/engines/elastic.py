@@ -87,14 +87,14 @@ def make_older(engine: Engine) -> None:
     server.close()
 
 
-def stored_files(engine: Engine) -> Iterator[Path]:
-    """Give all files of an open archive but those of the index access."""
+def stored_files(engine: Engine, *, access: bool) -> Iterator[Path]:
+    """Give all files of an open archive, those of the index access only with `access`."""
     server, prefix = _server(engine)
     indices = server.request("GET", f"/{quoted(f'{prefix}-*')}/_settings/index.uuid")
     (node,) = server.request("GET", "/_nodes/settings")["nodes"].values()
     server.close()
     for name, found in indices.items():
-        if not name.startswith(f"{prefix}-access"):
+        if access or not name.startswith(f"{prefix}-access"):
             uuid_of_index = found["settings"]["index"]["uuid"]
             for folder in _data_folders(node):
                 yield from (folder / "indices" / uuid_of_index).rglob("*.*")

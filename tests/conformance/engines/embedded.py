@@ -58,8 +58,8 @@ def _change_manifest(folder: Path, **changes: Any) -> None:
     manifest.write_text(json.dumps(json.loads(manifest.read_text()) | changes))
 
 
-def stored_files(engine: Engine) -> Iterator[Path]:
-    """Give all files of an open archive but those of the index access."""
+def stored_files(engine: Engine, *, access: bool) -> Iterator[Path]:
+    """Give all files of an open archive, those of the index access only with `access`."""
     for path in Path(engine.address).rglob("*"):
-        if path.is_file() and not path.name.startswith("access.db"):
+        if path.is_file() and (access or not path.name.startswith("access.db")):
             yield path

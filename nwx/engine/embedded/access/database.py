@@ -89,6 +89,15 @@ class AccessDatabase:
             self._has_tables = self._has_tables or bool(self._format(self._reader))
             yield self._reader if self._has_tables else None
 
+    @contextmanager
+    def erasing(self) -> Iterator[sqlite3.Connection | None]:
+        """Give the connection outside of a transaction, None where there is no file."""
+        with self._guard, self._folder.our_errors(self.path):
+            if self.path.exists() and self._db is None:
+                self._folder.check(writing=True)
+                self._db = self._connect()
+            yield self._db
+
     def stored_bytes(self) -> int:
         """Return the size of the file and its journal."""
         return sum(file.stat().st_size for file in self._folder.path.glob(f"{_FILE}*"))

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import AbstractContextManager
 
 from nwx.engine.access.access_index import AccessChange, AccessIndex, ChangeKind
 from nwx.engine.access.decisions import AccessRules
@@ -108,6 +109,10 @@ class EmbeddedAccessIndex(AccessIndex):
         for number, (entry,) in enumerate(changes, 1):
             yield json.loads(entry) | {"id": f"change/{number:0{_NUMBER_DIGITS}}"}
         yield from (json.loads(entry) for (entry,) in rules)
+
+    def erasing(self) -> AbstractContextManager[sqlite3.Connection | None]:
+        """Give the connection outside of a transaction, None where there is no file."""
+        return self._database.erasing()
 
     def close(self) -> None:
         """Let go of the file; what is asked later opens it again."""

@@ -91,11 +91,22 @@ class PictureDatabase:
 
     def compact(self) -> None:
         """Write the file anew without what was deleted, so that its bytes are gone."""
+        with self.erasing() as db:
+            if db is not None:
+                db.execute("VACUUM")
+                db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    @contextmanager
+    def erasing(self) -> Iterator[sqlite3.Connection | None]:
+        """Give the connection outside of a transaction, None where there is no file.
+
+        The words of what was deleted are out of the index of words then.
+        """
         with self._guard, self._folder.our_errors(self.path):
-            db = self._writable()
-            db.execute("INSERT INTO words (words) VALUES ('optimize')")
-            db.execute("VACUUM")
-            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            db = self._writable() if self.path.exists() else None
+            if db is not None:
+                db.execute("INSERT INTO words (words) VALUES ('optimize')")
+            yield db
 
     def _writable(self) -> sqlite3.Connection:
         if self._read_only:

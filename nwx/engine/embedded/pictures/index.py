@@ -3,6 +3,7 @@
 import sqlite3
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from nwx.engine.embedded.pictures import rows
@@ -143,10 +144,7 @@ class EmbeddedPictureIndex(PictureIndex):
         if not self.is_made():
             return 0
         with self._database.writing() as db:
-            removed = rows.remove_entries(db, ids)
-        if removed:
-            self._database.compact()
-        return removed
+            return rows.remove_entries(db, ids)
 
     def clear(self) -> None:
         if self.is_made():
@@ -154,6 +152,10 @@ class EmbeddedPictureIndex(PictureIndex):
                 for table in ("entries", "measures", "words", "states"):
                     db.execute(f"DELETE FROM {table}")
             self._database.compact()
+
+    def erasing(self) -> AbstractContextManager[sqlite3.Connection | None]:
+        """Give the connection outside of a transaction, None where there is no file."""
+        return self._database.erasing()
 
     def put_state(self, name: str, state: bytes) -> None:
         with self._database.writing() as db:

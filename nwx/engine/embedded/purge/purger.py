@@ -49,6 +49,8 @@ class EmbeddedPurger(Purger):
                 yield file
 
     def _files(self) -> Iterator[tuple[str, Opening]]:
+        yield "access.db", self._separate.access_index().erasing
         yield "crawls.db", self._separate.crawl_index().erasing
+        yield "pictures.db", self._separate.picture_index().erasing
         yield "quality.db", self._separate.quality_index().erasing
         yield "queue.db", self._separate.crawl_queue().erasing
