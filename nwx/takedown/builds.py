@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from nwx.bulk.progress import ShowProgress
 from nwx.bulk.work_folder import locked_folder
+from nwx.engine.anchors.visible_anchors import forget_visible_anchors
 from nwx.engine.base import Engine
 from nwx.engine.facet_store import BlobStore
 from nwx.errors import EngineVersionError
@@ -30,6 +31,7 @@ def rebuild(engine: Engine, open_engine: OpenEngine, progress: ShowProgress) -> 
     _remove_unfinished(inlinks, "inverts links")
     if inlinks.version():
         invert_links(engine, open_engine, InlinkBuildOptions(anew=True), progress)
+        forget_visible_anchors(inlinks)
         yield "inlinks"
 
 

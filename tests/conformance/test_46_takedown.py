@@ -33,6 +33,7 @@ from tests.conformance.test_37_quality import FULL
 __all__ = ["cache"]
 
 PHRASE = "qzxk7w3vphrase9j2fplanted"
+ASIDE = "vk4tq8aside"
 URL = f"http://{PHRASE}.example.com/{PHRASE}"
 OTHER = "http://example.org/other"
 
@@ -65,12 +66,12 @@ def run(engine: Engine, reopen: Opener, rule: AccessRule, seconds: float = 0.0) 
     return report
 
 
-def holding(kind: str, engine: Engine) -> set[str]:
-    """Return the names of the files that hold the planted phrase."""
+def holding(kind: str, engine: Engine, text: str = PHRASE, *, access: bool = False) -> set[str]:
+    """Return the names of the files that hold a text, the planted phrase if not told."""
     found = set()
-    for path in ENGINES[kind].stored_files(engine):
+    for path in ENGINES[kind].stored_files(engine, access=access):
         data = path.read_bytes()
-        if PHRASE.encode() in data or PHRASE.encode("utf-16-le") in data:
+        if text.encode() in data or text.encode("utf-16-le") in data:
             found.add(path.name)
     return found
 
@@ -91,9 +92,18 @@ def fill(engine: Engine, reopen: Opener) -> None:
     engine.crawl_index().put_scores([score])
     engine.crawl_queue().put([UrlUpdate("http://example.net/", 0.5, via=URL)])
     fill_pictures(engine, shown)
+    for kept in (ASIDE.encode() * 1_000, b""):  # as a document is kept aside for a while
+        engine.access_index().put_state("kept aside", kept)
     build_archive_facets(engine, FacetBuildOptions(min_captures=1))
     invert_links(engine, reopen, InlinkBuildOptions(workers=1))
+    visible_anchors_folder(engine).mkdir(parents=True, exist_ok=True)
+    (visible_anchors_folder(engine) / "1-anchors").write_text(PHRASE, encoding="utf-8")
     engine.refresh()
+
+
+def visible_anchors_folder(engine: Engine) -> Path:
+    """Return where anchors lie as viewers may see them."""
+    return engine.inlink_index().folder / "visible"
 
 
 def fill_pictures(engine: Engine, shown: Document) -> None:
@@ -137,11 +147,12 @@ def test_nothing_of_a_purged_page_is_left_in_the_files(
     assert report.rebuilt == ("facets", "inlinks")
     assert report.left == ()
     assert [one.file for one in report.records] == ["a.warc.gz"]
-    assert holding(kind, engine) == set()
+    assert holding(kind, engine) == holding(kind, engine, ASIDE, access=True) == set()
     assert engine.count(IndexName.DOCUMENTS) == engine.count(IndexName.CAPTURES) == 60
     assert ask(engine, Term("", PHRASE)) == set()
     assert len(ask(engine, Term("", "other"), limit=100)) == 60
     assert ArchiveLinks(engine).is_current()
+    assert not list(visible_anchors_folder(engine).iterdir())
     assert [one.url for one in engine.crawl_queue().lease(2)] == ["http://example.net/"]
 
 

@@ -44,6 +44,17 @@ def visible_anchors(
     return AnchorTable(path)
 
 
+def forget_visible_anchors(store: BlobStore) -> None:
+    """Remove the files of anchors that `visible_anchors` has written; they are made anew if asked.
+
+    Those of an earlier build hold what it held.
+    """
+    folder = store.folder / _FOLDER
+    for path in list(folder.iterdir()) if folder.exists() else ():
+        if path.is_file():
+            path.unlink(missing_ok=True)
+
+
 def _have_links(table: InlinkTable, documents: Array) -> bool:
     """Tell whether some of the documents (`bool[documents]`) link to anything."""
     ranges = map(table.range, range(len(table.notes.ranges)))

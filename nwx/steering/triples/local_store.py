@@ -32,6 +32,9 @@ from nwx.steering.triples.triple_store import (
 
 _STORE, _LOCK, _READ = "store", "lock", "read-"
 _FRESH, _FORMER = "store.new", "store.old"
+SHOWN = "shown-"
+"""How the copies for those who do not see all begin."""
+
 _PUBLISH_SECONDS = 30.0
 _KEPT_COPIES = 2
 _LOOK_SECONDS = 0.1
@@ -139,7 +142,8 @@ class _LocalWriter(TripleWriter):
                 _exchange(self._folder)
                 self._store = Store(str(self._folder / _STORE))
             self._publish()
-            for old in _copies(self._folder)[:-1]:
+            shown = [*self._folder.glob(f"{SHOWN}read-*"), *self._folder.glob(f".{SHOWN}read-*")]
+            for old in (*_copies(self._folder)[:-1], *shown):
                 shutil.rmtree(old, ignore_errors=True)
         return len(held)
 

@@ -22,7 +22,7 @@ from nwx.engine.spans import KeysAtTime
 from nwx.errors import UrlError, WithheldError
 from nwx.settings import Settings
 from nwx.steering.triples.chosen_store import triple_store
-from nwx.steering.triples.local_store import LocalTripleStore
+from nwx.steering.triples.local_store import SHOWN, LocalTripleStore
 from nwx.steering.triples.triple_store import (
     QueryAnswer,
     QueryLimits,
@@ -33,7 +33,7 @@ from nwx.steering.triples.triple_store import (
 )
 from nwx.values.urlkeys import urlkey
 
-_SHOWN, _LOCK, _NEVER_CHANGED = "shown-", "shown-lock", ".sst"
+_LOCK, _NEVER_CHANGED = f"{SHOWN}lock", ".sst"
 _KEPT_COPIES = 4
 _AT_ONCE = 200
 _MOST_NEAR = 200
@@ -80,7 +80,7 @@ class VisibleTripleStore(LocalTripleStore):
 
     def _name(self, version: str) -> str:
         key = hashlib.blake2b(self._engine.hidden_key.encode(), digest_size=12)
-        return f"{_SHOWN}{version}-{key.hexdigest()}"
+        return f"{SHOWN}{version}-{key.hexdigest()}"
 
     def _make(self, source: Path, copy: Path) -> None:
         unfinished = copy.with_name(f".{copy.name}")
@@ -94,7 +94,7 @@ class VisibleTripleStore(LocalTripleStore):
             unfinished.rename(copy)
         except OSError as error:
             raise TripleStoreError(f"{self.folder} cannot be used: {error}") from error
-        others = sorted(self.folder.glob(f"{_SHOWN}read-*"), key=lambda path: path.stat().st_mtime)
+        others = sorted(self.folder.glob(f"{SHOWN}read-*"), key=lambda path: path.stat().st_mtime)
         for old in others[:-_KEPT_COPIES]:
             shutil.rmtree(old, ignore_errors=True)
 

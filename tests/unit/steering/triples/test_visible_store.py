@@ -75,6 +75,21 @@ def test_a_copy_follows_what_is_written_and_other_rules(tmp_path: Path) -> None:
         assert len(list((tmp_path / "triples").glob("shown-read-*"))) == 4
 
 
+def test_no_copy_keeps_what_is_erased(tmp_path: Path) -> None:
+    settings = Settings(str(tmp_path / "archive"), triples=str(tmp_path / "triples"))
+    with LocalTripleStore(tmp_path / "triples").writer() as writer:
+        writer.put([graph(f"{SHOWN}1"), graph(f"{SHOWN}2"), graph(f"{HIDDEN}1")])
+    with archive_of_pages(tmp_path / "archive") as engine:
+        store = visible_triples(settings, RestrictedEngine(engine, hiding()))
+        assert f"{SHOWN}2" in values(store)
+        assert list((tmp_path / "triples").glob("shown-read-*"))
+        with LocalTripleStore(tmp_path / "triples").writer() as writer:
+            assert writer.erase([graph(f"{SHOWN}2").name]) == 1
+        assert not list((tmp_path / "triples").glob("shown-read-*"))
+        assert f"{SHOWN}2" not in values(store)
+        assert f"{SHOWN}1" in values(store)
+
+
 def test_triples_on_a_server_are_withheld(tmp_path: Path) -> None:
     settings = Settings(str(tmp_path / "archive"), triples="http://127.0.0.1:9/update")
     with archive_of_pages(tmp_path / "archive") as engine:
