@@ -41,7 +41,14 @@ _MOST_BYTES = 64 << 20
     metavar="FILE",
     help="Pictures that look like this image file, instead of a query.",
 )
-@click.option("--limit", type=click.IntRange(1, _MOST), default=20, show_default=True)
+@click.option(
+    "--limit",
+    type=click.IntRange(1, _MOST),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Pictures to list.",
+)
 @click.option("--offset", type=click.IntRange(0), default=0, help="Leave out the first ones.")
 @click.option("--json", "as_json", is_flag=True, help="Print pictures and words as JSON.")
 @click.pass_obj
