@@ -66,7 +66,8 @@ def _server(engine: Engine) -> tuple[Server, str]:
 def make_older(engine: Engine) -> None:
     """Turn a closed archive into one of the first version, without facets and crawls."""
     server, prefix = _server(engine)
-    for name in server.request("GET", f"/{quoted(f'{prefix}-facets,{prefix}-crawls')}"):
+    later = quoted(f"{prefix}-facets,{prefix}-crawls")
+    for name in server.request("GET", f"/{later}", params={"ignore_unavailable": "true"}):
         server.request("DELETE", f"/{quoted(name)}")
     # A field cannot be taken out of a mapping: an index without it takes the place.
     captures = f"{prefix}-captures"
