@@ -13,6 +13,8 @@ from tests.web.archive import HOME
 pytestmark = pytest.mark.xdist_group("browser")
 
 ADDRESSES = {
+    "trends": "/trends?q=quarry&q=museum&by=year",
+    "words": "/words?q=quarry",
     **PAGES,
     **{name: address for name, (address, _) in ERRORS.items()},
     "links": "/links",
