@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from nwx.cli.output import clean, json_text, print_json
+from nwx.cli.question_options import date_options, filter_options
 from nwx.cli.restricted import open_for_reading
 from nwx.engine.base import Engine
 from nwx.errors import UsageError
@@ -33,24 +34,10 @@ CSV_COLUMNS = (
 )
 
 
-def _filters(function: click.decorators.FC) -> click.decorators.FC:
-    for name in reversed(FILTERS):
-        option = click.option(
-            f"--{name}", multiple=True, metavar="VALUE", help=f"Only this {name}; may be repeated."
-        )
-        function = option(function)
-    return function
-
-
 @click.command("search")
 @click.argument("query", nargs=-1)
-@_filters
-@click.option(
-    "--from", "date_from", default="", metavar="DATE", help="Captured on this date or later."
-)
-@click.option(
-    "--to", "date_to", default="", metavar="DATE", help="Captured on this date or earlier."
-)
+@filter_options
+@date_options
 @click.option(
     "--sort",
     type=click.Choice([sort.value for sort in Sort]),

@@ -5,30 +5,19 @@ from typing import Any
 import click
 
 from nwx.cli.output import print_json
+from nwx.cli.question_options import date_options, filter_options
 from nwx.cli.restricted import open_for_reading
 from nwx.errors import UsageError
 from nwx.query.periods import Period
-from nwx.query.question import FILTERS, Question
+from nwx.query.question import Question
 from nwx.settings import Settings
 from nwx.values.csv_cells import csv_line
-
-
-def filter_options(function: click.decorators.FC) -> click.decorators.FC:
-    """Add the options that narrow a question down: filters and dates."""
-    for flag, name, words in (("--to", "date_to", "earlier"), ("--from", "date_from", "later")):
-        given = f"Captured on this date or {words}."
-        function = click.option(flag, name, default="", metavar="DATE", help=given)(function)
-    for name in reversed(FILTERS):
-        option = click.option(
-            f"--{name}", multiple=True, metavar="VALUE", help=f"Only this {name}; may be repeated."
-        )
-        function = option(function)
-    return function
 
 
 @click.command("trends")
 @click.argument("queries", nargs=-1, required=True, metavar="QUERY...")
 @filter_options
+@date_options
 @click.option(
     "--by",
     type=click.Choice([period.value for period in Period]),

@@ -9,6 +9,7 @@ import click
 
 from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar
+from nwx.cli.question_options import date_options
 from nwx.cli.restricted import open_for_reading
 from nwx.errors import SourceError, TimestampError, UsageError
 from nwx.model import STANDARD_INPUT
@@ -46,12 +47,7 @@ class _Options:
 @click.option(
     "--collection", multiple=True, metavar="NAME", help="Only captures of this collection."
 )
-@click.option(
-    "--from", "date_from", default="", metavar="DATE", help="Captured on this date or later."
-)
-@click.option(
-    "--to", "date_to", default="", metavar="DATE", help="Captured on this date or earlier."
-)
+@date_options
 @click.option("--title", default="", metavar="TEXT", help="Title of the WACZ.")
 @click.option("--description", default="", metavar="TEXT", help="Description of the WACZ.")
 @click.option("--text/--no-text", default=True, help="Include the text of the pages (default).")

@@ -5,8 +5,8 @@ from typing import Any
 import click
 
 from nwx.cli.output import print_json
+from nwx.cli.question_options import date_options, filter_options
 from nwx.cli.restricted import open_for_reading
-from nwx.cli.trends import filter_options
 from nwx.query.question import Question
 from nwx.settings import Settings
 
@@ -14,6 +14,7 @@ from nwx.settings import Settings
 @click.command("words")
 @click.argument("query", nargs=-1)
 @filter_options
+@date_options
 @click.option(
     "--limit", type=click.IntRange(1, 100), default=30, show_default=True, help="Words to list."
 )

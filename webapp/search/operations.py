@@ -8,14 +8,18 @@ from webapp.site.health import HealthAnswer
 from webapp.site.openapi import COUNT, ERRORS, NOT_FOUND, TEXT, Operation, Parameter
 
 _TEXTS = {"type": "array", "items": TEXT}
-_QUESTION = (
-    Parameter("q", "the query, in Lucene syntax; all documents without it"),
+FILTER_PARAMETERS = (
     *(
         Parameter(name, f"only documents whose {name} is one of these; may be repeated", _TEXTS)
         for name in FILTERS
     ),
     Parameter("from", "captured at or after this date: 2010, 2010-03, 2010-03-05 …"),
     Parameter("to", "captured at or before the end of this date"),
+)
+
+_QUESTION = (
+    Parameter("q", "the query, in Lucene syntax; all documents without it"),
+    *FILTER_PARAMETERS,
     Parameter("sort", "the order of the hits", {"enum": list(Sort), "default": "relevance"}),
     Parameter(
         "collapse", "what is folded into one hit", {"enum": list(Collapse), "default": "url"}

@@ -1,23 +1,10 @@
 """What programs can ask of queries over time and of distinctive words."""
 
 from nwx.query.periods import Period
-from nwx.query.question import FILTERS
 from nwx.searching.distinctive_words import MOST_WORDS, DistinctiveWords
 from nwx.searching.trends import MOST_QUERIES, Trends
+from webapp.search.operations import FILTER_PARAMETERS
 from webapp.site.openapi import COUNT, TEXT, Operation, Parameter
-
-_FILTERS = (
-    *(
-        Parameter(
-            name,
-            f"only documents whose {name} is one of these; may be repeated",
-            {"type": "array", "items": TEXT},
-        )
-        for name in FILTERS
-    ),
-    Parameter("from", "captured at or after this date: 2010, 2010-03, 2010-03-05 …"),
-    Parameter("to", "captured at or before the end of this date"),
-)
 
 TRENDS_PARAMETERS = (
     Parameter(
@@ -25,13 +12,13 @@ TRENDS_PARAMETERS = (
         f"a query, in Lucene syntax; up to {MOST_QUERIES}",
         {"type": "array", "items": TEXT, "maxItems": MOST_QUERIES},
     ),
-    *_FILTERS,
+    *FILTER_PARAMETERS,
     Parameter("by", "the unit of time", {"enum": list(Period), "default": "year"}),
 )
 
 WORDS_PARAMETERS = (
     Parameter("q", "the query, in Lucene syntax; all documents without it"),
-    *_FILTERS,
+    *FILTER_PARAMETERS,
     Parameter("limit", "the words to return", {**COUNT, "minimum": 1, "maximum": MOST_WORDS}),
 )
 
