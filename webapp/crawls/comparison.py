@@ -4,12 +4,10 @@ import threading
 from dataclasses import dataclass, field
 
 from cachetools import TTLCache
-from flask import Blueprint, Response, current_app, jsonify, render_template, request, url_for
+from flask import Blueprint, current_app, jsonify, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
-from nwx.charts import theme
-from nwx.charts.pictures import draw_picture
 from nwx.engine.base import Engine
 from nwx.errors import UsageError
 from nwx.steering.comparison.comparison import CollectionComparison, compare
@@ -26,8 +24,7 @@ from webapp.crawls.comparison_charts import (
     fault_kinds,
     score_labels,
 )
-from webapp.explore.chart_looks import chart_looks
-from webapp.explore.exports import FORMS
+from webapp.explore.asked_pictures import asked_picture
 from webapp.explore.page import extended, schemes
 from webapp.quality.labels import fault_label
 from webapp.quality.presence import checks_stamp
@@ -119,19 +116,11 @@ def numbers() -> ResponseReturnValue:
 @blueprint.get("/<chart>.<form>")
 def chart_picture(chart: str, form: str) -> ResponseReturnValue:
     """Return a chart of the page as a picture."""
-    if form not in FORMS:
-        raise NotFound(f"charts come as {' and '.join(FORMS)}, not as {form!r}")
-    scheme = parameters.text(request.args, "scheme", 10) or theme.SCHEMES[0]
-    if scheme not in theme.SCHEMES:
-        raise UsageError(f"scheme is {scheme!r}; choose one of {', '.join(theme.SCHEMES)}")
+    picture = asked_picture(form)
     found = comparison_charts(_complete()).get(chart)
     if found is None:
         raise NotFound(f"this comparison has no chart {chart!r}")
-    wanted, mimetype = FORMS[form]
-    looks = chart_looks(scheme, background=True)
-    response = Response(draw_picture(found.spec, looks, wanted), mimetype=mimetype)
-    response.headers["Content-Disposition"] = f'inline; filename="{chart}.{form}"'
-    return response
+    return picture.of_chart(found.spec, chart)
 
 
 def _complete() -> CollectionComparison:

@@ -7,15 +7,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from cachetools import TTLCache
-from flask import Blueprint, Response, render_template, request, url_for
+from flask import Blueprint, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
-from nwx.charts import theme
-from nwx.charts.pictures import draw_picture
 from nwx.engine.base import Engine
-from nwx.errors import TimestampError, UsageError
+from nwx.errors import TimestampError
 from nwx.quality.monitor.report import HostCounts, MonitorReport
 from nwx.quality.monitor.state import read_monitor
 from nwx.values.timestamps import parse_timestamp
@@ -32,8 +30,7 @@ from webapp.crawls.monitor_charts import (
     top_statuses,
     top_types,
 )
-from webapp.explore.chart_looks import chart_looks
-from webapp.explore.exports import FORMS
+from webapp.explore.asked_pictures import asked_picture
 from webapp.explore.page import schemes
 from webapp.site import parameters
 from webapp.site.context import engine, kept_of_engine
@@ -202,21 +199,12 @@ def monitored_or_404(name: str) -> MonitorReport:
 @blueprint.get("/<name>/monitor/<chart>.<form>")
 def chart_picture(name: str, chart: str, form: str) -> ResponseReturnValue:
     """Return a chart of a crawl as a picture."""
-    if form not in FORMS:
-        raise NotFound(f"charts come as {' and '.join(FORMS)}, not as {form!r}")
-    scheme = parameters.text(request.args, "scheme", 10) or theme.SCHEMES[0]
-    if scheme not in theme.SCHEMES:
-        raise UsageError(f"scheme is {scheme!r}; choose one of {', '.join(theme.SCHEMES)}")
+    asked = asked_picture(form)
     width = NARROW if parameters.text(request.args, "narrow", 1) else WIDE
     span = parameters.choice(request.args, "span", Span.DAY)
     if chart not in MONITOR_CHARTS:
         raise NotFound(f"a crawl has no chart {chart!r}; choose of {', '.join(MONITOR_CHARTS)}")
-    spec = monitor_chart(monitored_or_404(name), chart, span, width)
-    wanted, mimetype = FORMS[form]
-    looks = chart_looks(scheme, background=True)
-    response = Response(draw_picture(spec, looks, wanted), mimetype=mimetype)
-    response.headers["Content-Disposition"] = f'inline; filename="{chart}.{form}"'
-    return response
+    return asked.of_chart(monitor_chart(monitored_or_404(name), chart, span, width), chart)
 
 
 def _hosts(report: MonitorReport, name: str, title: str, order: _Order) -> ListedHosts:

@@ -8,24 +8,16 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
 from nwx.charts.columns import OTHERS
-from nwx.charts.pictures import PictureFormat
-from nwx.charts.theme import SCHEMES
-from nwx.errors import UsageError
 from nwx.facets.features import Feature, Features, features_json
 from nwx.values.csv_cells import csv_line
 from webapp.explore.answers import Grid, gather
+from webapp.explore.asked_pictures import asked_picture
 from webapp.explore.backend import ask, site_ranks
 from webapp.explore.charts import drawn
 from webapp.explore.labels import label_of
 from webapp.explore.view import ExplorerView, read_explorer_view
-from webapp.site import parameters
 
 blueprint = Blueprint("explore_exports", __name__, url_prefix="/explore")
-
-FORMS: dict[str, tuple[PictureFormat, str]] = {
-    "svg": ("svg", "image/svg+xml"),
-    "png": ("png", "image/png"),
-}
 
 
 @blueprint.get("/table.<suffix>")
@@ -39,27 +31,21 @@ def table(suffix: str) -> ResponseReturnValue:
         response = jsonify(_json(view, grid))
     else:
         response = Response(_csv(view, grid), mimetype="text/csv")
-    return _named(response, view, suffix)
+    response.headers["Content-Disposition"] = f'inline; filename="{_name(view)}.{suffix}"'
+    return response
 
 
 @blueprint.get("/chart.<form>")
 def picture(form: str) -> ResponseReturnValue:
     """Return the chart of a page as a picture."""
-    if form not in FORMS:
-        raise NotFound(f"charts come as {' and '.join(FORMS)}, not as {form!r}")
-    scheme = parameters.text(request.args, "scheme", 10) or SCHEMES[0]
-    if scheme not in SCHEMES:
-        raise UsageError(f"scheme is {scheme!r}; choose one of {', '.join(SCHEMES)}")
+    asked = asked_picture(form)
     view = read_explorer_view(request.args)
     chart = drawn(view, gather(view, ask, site_ranks(view)), label_of(view.other))
-    wanted, mimetype = FORMS[form]
-    return _named(Response(chart.picture(scheme, wanted), mimetype=mimetype), view, form)
+    return asked.answer(chart.picture(asked.scheme, asked.format), _name(view))
 
 
-def _named(response: Response, view: ExplorerView, suffix: str) -> Response:
-    name = "-".join((view.feature.value, "by", *view.by))
-    response.headers["Content-Disposition"] = f'inline; filename="{name}.{suffix}"'
-    return response
+def _name(view: ExplorerView) -> str:
+    return "-".join((view.feature.value, "by", *view.by))
 
 
 def _heads(view: ExplorerView) -> list[str]:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from flask import Blueprint, Response, render_template, request, url_for
+from flask import Blueprint, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext, lazy_gettext
 from werkzeug.exceptions import NotFound
@@ -14,8 +14,8 @@ from nwx.links.graphs.neighbourhood import Neighbourhood, neighbourhood
 from nwx.model import LinkCell
 from nwx.values.link_places import domain_of_host
 from nwx.values.urlkeys import urlkey
+from webapp.explore.asked_pictures import asked_picture
 from webapp.explore.chart_looks import chart_looks, with_words
-from webapp.explore.exports import FORMS
 from webapp.explore.page import extended, schemes
 from webapp.links.backend import GraphKey, LinkAnswers, link_answers
 from webapp.links.graph import DrawnGraph, documents_by_host, drawn_graph
@@ -73,19 +73,12 @@ def show_links() -> ResponseReturnValue:
 @blueprint.get("/graph.<form>")
 def graph_picture(form: str) -> ResponseReturnValue:
     """Return the graph as a picture."""
-    if form not in FORMS:
-        raise NotFound(f"graphs come as {' and '.join(FORMS)}, not as {form!r}")
-    scheme = parameters.text(request.args, "scheme", 10) or theme.SCHEMES[0]
-    if scheme not in theme.SCHEMES:
-        raise UsageError(f"scheme is {scheme!r}; choose one of {', '.join(theme.SCHEMES)}")
+    asked = asked_picture(form)
     answers = link_answers()
     if answers.links() is None:
         raise NotFound(gettext("the links of this archive were never inverted"))
-    wanted, mimetype = FORMS[form]
     drawn = _graph(answers, read_links_view(request.args))
-    response = Response(drawn.picture(scheme, wanted), mimetype=mimetype)
-    response.headers["Content-Disposition"] = f'inline; filename="links.{form}"'
-    return response
+    return asked.answer(drawn.picture(asked.scheme, asked.format), "links")
 
 
 def _graph(answers: LinkAnswers, view: LinksView) -> DrawnGraph:

@@ -8,11 +8,9 @@ from typing import Any
 from flask import Blueprint, Response, jsonify, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext, lazy_gettext
-from werkzeug.exceptions import NotFound
 
-from nwx.charts import specs, theme
+from nwx.charts import specs
 from nwx.charts.fields import Field, FieldKind, Spec, drawable
-from nwx.charts.pictures import draw_picture
 from nwx.errors import QueryError, UsageError
 from nwx.query.periods import Period
 from nwx.query.question import FILTERS
@@ -20,8 +18,8 @@ from nwx.searching.answers import answer_to_json
 from nwx.searching.distinctive_words import MOST_WORDS, distinctive_words, sizes
 from nwx.searching.trends import MOST_QUERIES, TREND_COLUMNS, PeriodCounts, Trends, trends
 from nwx.values.csv_cells import csv_line
+from webapp.explore.asked_pictures import asked_picture
 from webapp.explore.charts import PICTURE_WIDTH
-from webapp.explore.exports import FORMS
 from webapp.explore.page import extended, schemes
 from webapp.search.addresses import read_question
 from webapp.search.page import mark
@@ -123,17 +121,9 @@ def trends_file(form: str) -> ResponseReturnValue:
         headers = {"Content-Disposition": 'attachment; filename="trends.csv"'}
         lines = map(csv_line, (TREND_COLUMNS, *found.rows()))
         return Response("".join(lines), mimetype="text/csv", headers=headers)
-    if form not in FORMS:
-        raise NotFound(f"trends come as csv, {' and '.join(FORMS)}, not as {form!r}")
-    scheme = parameters.text(request.args, "scheme", 10) or theme.SCHEMES[0]
-    if scheme not in theme.SCHEMES:
-        raise UsageError(f"scheme is {scheme!r}; choose one of {', '.join(theme.SCHEMES)}")
-    spec = _chart(
-        _found(_queries()), parameters.choice(request.args, "show", TrendMeasure.CAPTURES)
-    )
-    wanted, mimetype = FORMS[form]
-    picture = draw_picture(spec, theme.config(scheme, background=True), wanted)
-    return Response(picture, mimetype=mimetype)
+    asked = asked_picture(form)
+    shown = parameters.choice(request.args, "show", TrendMeasure.CAPTURES)
+    return asked.of_chart(_chart(_found(_queries()), shown), "trends")
 
 
 def _chart(found: Trends, shown: TrendMeasure) -> Spec:
