@@ -38,7 +38,7 @@ install: .venv/installed
 dev: .venv/dev
 
 .venv/dev: .venv/installed
-	$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable '.[remote,browser]' --group dev
+	$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable '.[remote,browser,spark]' --group dev
 	touch $@
 
 test: dev browser elasticsearch crawlers lint
@@ -89,7 +89,7 @@ crawlers: dev
 lock: dev
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header \
-	  --extra remote --extra browser --group dev pyproject.toml --output-file requirements.lock
+	  --extra remote --extra browser --extra spark --group dev pyproject.toml --output-file requirements.lock
 
 audit: dev
 	$(BIN)/python -m pip install --quiet pip-audit

@@ -17,6 +17,7 @@ NwxError
 ├── WithheldError              what cannot be shown without showing what rules hide
 ├── CrawlerError               a crawler's queue that refuses what it is sent; knows the item
 │   └── CrawlerUnavailableError it is away, or busy: the same can be sent later
+├── JobError                   work on Spark that cannot start, or fails on a machine
 └── EngineError                an engine that cannot do what was asked
     ├── EngineUnavailableError it is away, or does not answer in time
     ├── EngineBusyError        another writer holds it
@@ -139,6 +140,10 @@ class CrawlerUnavailableError(CrawlerError):
     def __init__(self, message: str, retry_seconds: float = 0.0) -> None:
         super().__init__(message)
         self.retry_seconds = retry_seconds
+
+
+class JobError(NwxError):
+    """Work on Spark that cannot start, or that fails on a machine."""
 
 
 class EngineError(NwxError):

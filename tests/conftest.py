@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.elasticsearch.fixture import elasticsearch_url
+from tests.spark.fixture import spark
 
-__all__ = ["elasticsearch_url"]
+__all__ = ["elasticsearch_url", "spark"]
 
 SHARED_DATA = Path(__file__).parent.parent.parent / "shared" / "data"
 

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO, cast
 import zstandard
 from isal import isal_zlib
 
+from nwx.bulk.addresses import address_stream, is_address
 from nwx.cdx.cdxj import is_cdxj, parse_cdxj
 from nwx.cdx.layouts import LAYOUTS, LIST_LAYOUTS, Layout, parse_header
 from nwx.cdx.lines import CdxLine, parse_cdx, parse_listed
@@ -77,7 +78,7 @@ def read_cdx(
     layout: Layout | None = None,
     on_line: Callable[[int], None] = lambda size: None,
 ) -> Iterator[CdxLine]:
-    """Stream the lines of a file (`-`: standard input); broken ones go to `on_error`.
+    """Stream the lines of a file or address (`-`: standard input); broken ones go to `on_error`.
 
     `on_line` is called with the bytes of each line, broken ones too.
     Raises SourceError where the file cannot be read.
@@ -104,7 +105,7 @@ def lines_of(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def open_cdx(path: str) -> io.BufferedReader:
-    """Return the decompressed bytes of a file, or of standard input for `-`.
+    """Return the decompressed bytes of a file or address, or of standard input for `-`.
 
     Raises SourceError, also later when reading.
     """
@@ -120,9 +121,11 @@ def compression(path: str) -> str:
 
 def _opened(path: str) -> io.BufferedReader:
     try:
+        if is_address(path):
+            return io.BufferedReader(cast(io.RawIOBase, address_stream(path)), BUFFER_BYTES)
         return io.BufferedReader(Path(path).open("rb", buffering=0), BUFFER_BYTES)
     except OSError as error:
-        raise SourceError(f"{path} cannot be opened: {error.strerror}") from error
+        raise SourceError(f"{path} cannot be opened: {error.strerror or error}") from error
 
 
 def _compression(start: bytes) -> str:

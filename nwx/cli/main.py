@@ -63,6 +63,9 @@ GROUPS = {
         "cdx-load": "Load captures from CDX and CDXJ files, without text.",
         "zipnum": "Build, read, verify and repair ZipNum clusters.",
     },
+    "Cluster": {
+        "spark": "Do large work on Spark: here, or on a cluster.",
+    },
     "Crawl": {
         "crawls": "Keep crawl specifications, and show which links they score highest.",
         "compare": "Compare two collections, or a collection with a crawl specification.",

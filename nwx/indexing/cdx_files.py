@@ -137,6 +137,22 @@ def index_lines(
         errors.append(ReadError(source.name, None, "read", f"cannot be read: {error}"))
 
 
+def index_of(
+    source: ArchiveSource,
+    options: IndexOptions,
+    errors: list[ReadError],
+    note: Note = lambda done: None,
+) -> list[bytes]:
+    """Return the lines of a file with their newlines, in order if that is asked for."""
+    lines = [
+        line.encode("utf-8", "surrogateescape") + b"\n"
+        for line in index_lines(source, options, errors, note)
+    ]
+    if options.in_order:
+        lines.sort()
+    return lines
+
+
 def _ask(record: Record) -> None:
     """Ask for the payload digest of a record too long to be kept, where it tells none."""
     if record.kind != "request" and not record.fields.get(b"warc-payload-digest"):
@@ -200,13 +216,8 @@ def _index_one(
     options = work.options
     keep_memory()
     with rare_collections(), work.tally.noting(number) as note:
-        lines = [
-            line.encode("utf-8", "surrogateescape") + b"\n"
-            for line in index_lines(source, options, errors, note)
-        ]
+        lines = index_of(source, options, errors, note)
         note(source.size or 0)
-    if options.in_order:
-        lines.sort()
     if lines or not errors:
         with whole_file(target) as stream:
             stream.write(header_of(options.form) if work.header else b"")

@@ -8,10 +8,11 @@ from typing import BinaryIO
 
 from isal import isal_zlib
 
+from nwx.bulk.addresses import is_address
 from nwx.errors import FormatError, SourceError
 from nwx.model import STANDARD_INPUT, ReadError
 from nwx.values.digests import digest_of
-from nwx.warc.sources import ArchiveSource, is_address
+from nwx.warc.sources import ArchiveSource
 
 _CHUNK_BYTES = 1 << 20
 

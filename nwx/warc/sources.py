@@ -9,8 +9,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO
 
+from nwx.bulk.addresses import address_stream, is_address
 from nwx.errors import SourceError
 from nwx.model import STANDARD_INPUT, ReadError
 from nwx.warc.wacz import Places, WaczMember, open_member, wacz_members
@@ -18,7 +19,6 @@ from nwx.warc.wacz import Places, WaczMember, open_member, wacz_members
 LONGEST_NAME_BYTES = 400
 
 _ARCHIVE_NAME = re.compile(r"\.w?arc(?:\.(?:wat|wet))?(?:\.(?:gz|zst|zstd))?$|\.wacz$", re.I)
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _GLOB = re.compile(r"[*?\[]")
 
 
@@ -238,7 +238,7 @@ def open_path(path: str) -> BinaryIO:
     if path == STANDARD_INPUT:
         return sys.stdin.buffer
     if is_address(path):
-        return _open_address(path)
+        return address_stream(path)
     # a named pipe must not make this wait for a writer
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
@@ -252,23 +252,6 @@ def open_path(path: str) -> BinaryIO:
 def _check_regular(path: str, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise SourceError("it is no regular file; what comes as a stream is read as -")
-
-
-def is_address(path: str) -> bool:
-    """Tell whether something is an address (http, s3) and no path."""
-    return _ADDRESS.match(path) is not None
-
-
-def _open_address(address: str) -> BinaryIO:
-    try:
-        import fsspec
-    except ImportError as error:
-        raise SourceError(f"{address} needs fsspec; install nwx with the extra `remote`") from error
-    try:
-        handle: Any = fsspec.open(address, "rb").open()
-    except (ImportError, ValueError, RuntimeError) as error:
-        raise SourceError(f"{address} cannot be opened: {error}") from error
-    return cast("BinaryIO", handle)
 
 
 def _real(path: str) -> str:

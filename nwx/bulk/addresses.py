@@ -1,0 +1,29 @@
+"""What lies behind addresses (`http://…`, `s3://…`), as a stream of bytes, by fsspec."""
+
+import re
+from typing import Any, BinaryIO, cast
+
+from nwx.errors import SourceError
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+
+
+def is_address(path: str) -> bool:
+    """Tell whether something is an address (http, s3) and no path."""
+    return _ADDRESS.match(path) is not None
+
+
+def address_stream(address: str) -> BinaryIO:
+    """Return the bytes behind an address; the caller closes.
+
+    Raises SourceError or OSError where they cannot be had.
+    """
+    try:
+        import fsspec
+    except ImportError as error:
+        raise SourceError(f"{address} needs fsspec; install nwx with the extra `remote`") from error
+    try:
+        handle: Any = fsspec.open(address, "rb").open()
+    except (ImportError, ValueError, RuntimeError) as error:
+        raise SourceError(f"{address} cannot be opened: {error}") from error
+    return cast("BinaryIO", handle)

@@ -1,0 +1,37 @@
+"""nwx spark"""
+
+from importlib import import_module
+
+import click
+
+JOBS = {
+    "cdx": "Write an index of each archive file.",
+    "submit": "Run a job through spark-submit.",
+}
+"""The jobs, and what each does; the module of one is loaded when it is asked for."""
+
+
+class _Jobs(click.Group):
+    """Commands that are loaded when needed, so that each starts fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(JOBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in JOBS:
+            return None
+        found: click.Command = import_module(f"nwx.cli.spark.{cmd_name}").command
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Jobs"):
+            formatter.write_dl(list(JOBS.items()), col_max=12)
+
+
+@click.group("spark", cls=_Jobs)
+def command() -> None:
+    """Do large work on Spark: here, or on a cluster.
+
+    The results are those of the commands that work on one machine. Needs
+    the extra `spark` and Java 17 or newer.
+    """

@@ -1,0 +1,133 @@
+"""What all jobs have in common: where they run, what happens to output, and their report."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from nwx.cli.output import clean, counted, print_json
+from nwx.cli.progress import progress_bar
+from nwx.errors import UsageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from nwx.bulk.progress import ShowProgress
+    from nwx.jobs.output import OutputMode
+    from nwx.jobs.reports import JobReport
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+_ERRORS_SHOWN = 20
+_OVERWRITE = click.option("--overwrite", is_flag=True, help="Replace the output of an earlier job.")
+_RESUME = click.option("--resume", is_flag=True, help="Go on where an earlier job was stopped.")
+_RUN_OPTIONS = (
+    click.option(
+        "--master",
+        metavar="URL",
+        default="",
+        help="The cluster: yarn, spark://…, k8s://…, local[N].  [default: all cores of this"
+        " machine, or what spark-submit was told]",
+    ),
+    click.option(
+        "--conf", metavar="NAME=VALUE", multiple=True, help="A setting of Spark; may be repeated."
+    ),
+    click.option(
+        "--archives",
+        metavar="FILE#NAME",
+        default="",
+        help="A packed environment for executors, unpacked in their folder NAME.",
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Print the report as JSON."),
+    click.option("--quiet", is_flag=True, help="Show only errors."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JobOptions:
+    """The options of all jobs, as click names them."""
+
+    master: str
+    conf: tuple[str, ...]
+    archives: str
+    as_json: bool
+    quiet: bool
+    overwrite: bool = False
+    resume: bool = False
+
+    @property
+    def mode(self) -> "OutputMode":
+        """What happens to output that is there; raises UsageError where both are asked for."""
+        from nwx.jobs.output import OutputMode
+
+        if self.overwrite and self.resume:
+            raise UsageError("--overwrite and --resume: give one of the two")
+        if self.overwrite:
+            return OutputMode.OVERWRITE
+        return OutputMode.RESUME if self.resume else OutputMode.NEW
+
+
+def job_options(*, resume: bool = True) -> Callable[[_Command], _Command]:
+    """Give a command the options of all jobs; without `resume` it skips what is there by itself."""
+    options = (_OVERWRITE, *((_RESUME,) if resume else ()), *_RUN_OPTIONS)
+
+    def decorate(function: _Command) -> _Command:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def run_job(
+    name: str, asked: JobOptions, work: "Callable[[SparkSession, ShowProgress], JobReport]"
+) -> int:
+    """Run a job in a session, print its report, and return the exit code.
+
+    That is 1 where the output is not whole.
+    """
+    from nwx.jobs.session import SessionOptions, job_session
+
+    options = SessionOptions(asked.master, _conf(asked), f"nwx spark {name}")
+    with progress_bar(quiet=asked.quiet) as progress, job_session(options) as spark:
+        report = work(spark, progress)
+    _print(report, asked)
+    return 0 if report.is_whole else 1
+
+
+def _conf(asked: JobOptions) -> dict[str, str]:
+    conf: dict[str, str] = {}
+    for setting in asked.conf:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise UsageError(f"--conf {setting}: write NAME=VALUE")
+        conf[name.strip()] = value
+    if asked.archives:
+        _, _, folder = asked.archives.partition("#")
+        if not folder:
+            raise UsageError(f"--archives {asked.archives}: write FILE#NAME")
+        conf["spark.archives"] = asked.archives
+        conf.setdefault("spark.pyspark.python", f"./{folder}/bin/python")
+        conf.setdefault("spark.pyspark.driver.python", "python")
+    return conf
+
+
+def _print(report: "JobReport", asked: JobOptions) -> None:
+    for error in report.errors[:_ERRORS_SHOWN]:
+        place = "" if error.offset is None else f" at {error.offset}"
+        click.echo(clean(f"nwx: {error.file}{place}: {error.message} ({error.kind})"), err=True)
+    more = report.errors_total - min(len(report.errors), _ERRORS_SHOWN)
+    if more > 0:
+        click.echo(f"nwx: … and {counted(more, 'more error')}", err=True)
+    if asked.as_json:
+        print_json(report.as_json())
+    elif not asked.quiet:
+        counts = [f"{count:,} {noun}" for noun, count in report.counts.items() if count]
+        click.echo(", ".join([*counts, counted(report.errors_total, "error")]))
+    if not report.is_whole:
+        click.echo(
+            "nwx: the output is not whole, and has no _SUCCESS; mend what is named above, and "
+            "run the job again",
+            err=True,
+        )

@@ -1,0 +1,30 @@
+"""nwx spark submit"""
+
+import os
+from pathlib import Path
+
+import click
+
+from nwx.errors import UsageError
+
+_SCRIPT = Path(__file__).parent / "submitted.py"
+
+
+@click.command("submit", context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", metavar="[OPTIONS OF spark-submit] -- JOB ...", nargs=-1)
+def command(arguments: tuple[str, ...]) -> int:
+    """Run a job through spark-submit, which takes the options before --.
+
+    spark-submit is that of SPARK_HOME, else the one that came with PySpark.
+    """
+    from nwx.jobs.session import prepare_environment
+
+    if "--" not in arguments:
+        raise UsageError("write -- between the options of spark-submit and the job")
+    place = arguments.index("--")
+    options, job = arguments[:place], arguments[place + 1 :]
+    if not job:
+        raise UsageError("name a job behind --")
+    prepare_environment()
+    program = str(Path(os.environ["SPARK_HOME"]) / "bin" / "spark-submit")
+    os.execv(program, [program, *options, str(_SCRIPT), "spark", *job])

@@ -1,0 +1,173 @@
+"""What the jobs read: archive files, and pieces of files of CDX lines."""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nwx.bulk.addresses import is_address
+from nwx.cdx.files import compression
+from nwx.cdx.inputs import CdxInput, CdxSource, ReadTask, plan_tasks
+from nwx.cdx.layouts import Layout
+from nwx.errors import SourceError, UsageError
+from nwx.jobs.folders import fsspec_address
+from nwx.model import STANDARD_INPUT, ReadError
+from nwx.warc.sources import ArchiveSource, expand, is_archive_name
+
+_GLOB = re.compile(r"[*?\[]")
+_CDX_NAME = re.compile(r"\.cdxj?(?:\.(?:gz|zst|zstd))?$", re.I)
+_PARALLEL = 16
+"""Small inputs are cut so that so many tasks read them; large ones into pieces of 64 MiB."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveInputs:
+    """The archive files that a job reads, what cannot be read, and the folder above all of them."""
+
+    sources: tuple[ArchiveSource, ...]
+    errors: tuple[ReadError, ...]
+    base: str
+
+
+def archive_inputs(arguments: Sequence[str]) -> ArchiveInputs:
+    """Return the archive files that arguments name, as `nwx import` takes them.
+
+    Folders and globs may also be addresses of any file system that fsspec
+    knows. `base` is the folder named, or the one that all folders and files
+    named have in common. Raises UsageError where nothing is named, or
+    standard input.
+    """
+    if not arguments:
+        raise UsageError("there is nothing to read; name files or folders")
+    if STANDARD_INPUT in arguments:
+        raise UsageError("a job cannot read standard input (-); name files or @manifests")
+    sources: dict[tuple[str, str], ArchiveSource] = {}
+    errors: list[ReadError] = []
+    above: set[str] = set()
+    for argument in arguments:
+        for found in expand(_expanded(argument)):
+            if isinstance(found, ReadError):
+                errors.append(found)
+                continue
+            sources.setdefault((found.path, found.member), found)
+            above.add(_above(argument, found.path))
+    return ArchiveInputs(tuple(sources.values()), tuple(errors), _common(above))
+
+
+def _expanded(argument: str) -> Iterator[str]:
+    """Yield the addresses below one with a glob, or of a folder; other arguments as they are."""
+    if not is_address(argument) or argument.startswith(("http://", "https://")):
+        yield argument
+        return
+    address = fsspec_address(argument)
+    if is_archive_name(address) and not _GLOB.search(address):
+        yield address
+        return
+    yield from addresses_below(address, is_archive_name)
+
+
+def addresses_below(address: str, wanted: Callable[[str], bool]) -> list[str]:
+    """Return the addresses of the files that a glob or a folder on a file system names, sorted.
+
+    Only files whose names are `wanted` are taken of folders; raises
+    SourceError where there are none.
+    """
+    import fsspec
+
+    try:
+        system, path = fsspec.core.url_to_fs(fsspec_address(address))
+        if _GLOB.search(path):
+            found = [name for name in system.glob(path) if not system.isdir(name)]
+        else:
+            found = [name for name in system.find(path) if wanted(name)]
+    except (OSError, ValueError, RuntimeError, ImportError) as error:
+        raise SourceError(f"{address} cannot be read: {error}") from error
+    if not found:
+        raise SourceError(f"there is nothing to read in {address}")
+    return [str(system.unstrip_protocol(name)) for name in sorted(found)]
+
+
+def _above(argument: str, path: str) -> str:
+    """Return the folder that an argument names, or that what it names lies in."""
+    argument = fsspec_address(argument)
+    if found := _GLOB.search(argument):
+        argument = argument[: found.start()].rpartition("/")[0]
+    elif not is_address(argument):
+        argument = argument if Path(argument).is_dir() else str(Path(path).parent)
+    elif is_archive_name(argument) or not path.startswith(argument.rstrip("/") + "/"):
+        argument = path.rpartition("/")[0]
+    return absolute_place(argument)
+
+
+def absolute_place(place: str) -> str:
+    """Return a path or an address as it is found from any folder, links kept as they are."""
+    return fsspec_address(place) if is_address(place) else os.path.abspath(place)  # noqa: PTH100
+
+
+def _common(folders: Iterable[str]) -> str:
+    """Return the folder above all of these, "" where there is none."""
+    split = [folder.rstrip("/").split("/") for folder in folders]
+    if not split:
+        return ""
+    common = 0
+    for names in zip(*split, strict=False):
+        if len(set(names)) > 1:
+            break
+        common += 1
+    return "/".join(split[0][:common])
+
+
+def cdx_tasks(arguments: Sequence[str], layout: Layout | None = None) -> list[ReadTask]:
+    """Return the pieces of files of CDX lines that arguments name, to be read each by a task.
+
+    An argument is a file, a folder (all `.cdx` and `.cdxj` files below it),
+    a glob, an address of those, or `@` and a manifest. Small files share a
+    task; large ones are cut, unless they are compressed. Raises UsageError
+    where nothing is named, SourceError where something cannot be read.
+    """
+    if not arguments:
+        raise UsageError("there is nothing to read; name CDX files")
+    if STANDARD_INPUT in arguments:
+        raise UsageError("a job cannot read standard input (-); name files or @manifests")
+    paths = dict.fromkeys(path for each in arguments for path in _cdx_paths(each))
+    return plan_tasks([_input(path, layout) for path in paths], _PARALLEL)
+
+
+def _cdx_paths(argument: str) -> Iterator[str]:
+    if argument.startswith("@"):
+        try:
+            lines = Path(argument[1:]).read_text(encoding="utf-8").splitlines()
+        except OSError as error:
+            raise SourceError(f"the manifest {argument[1:]} cannot be read: {error}") from error
+        for line in lines:
+            if line.strip() and not line.startswith("#"):
+                yield from _cdx_paths(line.strip())
+        return
+    is_far = is_address(argument)
+    path = absolute_place(argument)
+    is_folder = not (is_cdx_name(path) if is_far else not Path(path).is_dir())
+    if is_folder or (_GLOB.search(path) and not Path(path).exists()):
+        found = addresses_below(path, is_cdx_name)
+        yield from found if is_far else (each.removeprefix("file://") for each in found)
+    else:
+        yield path
+
+
+def is_cdx_name(name: str) -> bool:
+    """Tell whether a file of this name is read where a folder is named."""
+    return _CDX_NAME.search(name) is not None
+
+
+def _input(path: str, layout: Layout | None) -> CdxInput:
+    kind = compression(path)
+    return CdxInput(CdxSource(path, layout), _size(path), bool(kind))
+
+
+def _size(path: str) -> int:
+    if not is_address(path):
+        return Path(path).stat().st_size
+    import fsspec
+
+    system, inner = fsspec.core.url_to_fs(path)
+    return int(system.size(inner) or 0)

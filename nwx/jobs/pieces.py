@@ -1,0 +1,168 @@
+"""How an executor does the pieces of work of a task; plain Python, without Spark.
+
+The first attempt reads in this process. Where that kills the process, Spark
+tries the task again, and each piece is then read in a process of its own:
+one that dies is reported as an error of its file, and the others go on.
+"""
+
+import json
+import mmap
+import os
+import signal
+import struct
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Generic, NoReturn, TypeVar
+
+import pyarrow as pa
+
+from nwx import __version__
+from nwx.bulk.tally import Note
+from nwx.errors import JobError, NwxError
+from nwx.jobs.reports import PieceReport, ReportFolder
+from nwx.model import ReadError
+
+PieceT = TypeVar("PieceT")
+
+Reader = Callable[[PieceT, PieceReport], Iterator[pa.RecordBatch]]
+"""Yields what one piece of work comes to; counts and errors go to its report."""
+
+_PAUSES = (1.0, 4.0)
+_POSITION = struct.Struct("q")
+_READER_FAILED, _SYSTEM_FAILED = 1, 2
+
+
+class UnreachableError(NwxError):
+    """A piece that cannot be read for now, as its file system does not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class PieceWork(Generic[PieceT]):
+    """What executors do with pieces of work, which are known by their numbers.
+
+    `name` gives the file of a piece as messages call it. What `is_far` is
+    read over the network, and tried again where its reader raises
+    UnreachableError.
+    """
+
+    read: Reader[PieceT]
+    name: Callable[[PieceT], str]
+    schema: pa.Schema
+    reports: ReportFolder
+    is_far: Callable[[PieceT], bool] = lambda piece: False
+    version: str = __version__
+
+
+def read_pieces(
+    numbers: Iterator[pa.RecordBatch],
+    pieces: Sequence[PieceT],
+    work: PieceWork[PieceT],
+    attempt: int,
+) -> Iterator[pa.RecordBatch]:
+    """Yield what the pieces with some numbers (the first column) come to.
+
+    `attempt` is how often the task was begun before. The report of a piece
+    is written when all of it was read. Raises JobError where another version
+    of nwx runs here than where the job was started, and where this machine
+    fails.
+    """
+    if work.version != __version__:
+        raise JobError(
+            f"the executors have nwx {__version__}, this command is {work.version}; "
+            "send its environment with --archives"
+        )
+    for batch in numbers:
+        for number in batch.column(0).to_pylist():
+            piece = pieces[number]
+            if attempt or work.is_far(piece):
+                yield from _spooled(number, piece, work, apart=attempt > 0)
+            else:
+                report = PieceReport()
+                yield from work.read(piece, report)
+                work.reports.write(number, report)
+
+
+def _spooled(
+    number: int, piece: PieceT, work: PieceWork[PieceT], *, apart: bool
+) -> Iterator[pa.RecordBatch]:
+    """Yield what a piece comes to when all of it was read, or nothing."""
+    with TemporaryDirectory(prefix="nwx-piece-") as folder:
+        path = Path(folder) / "batches"
+        read = _read_apart if apart else _read_again
+        work.reports.write(number, read(piece, work, path, PieceReport().note))
+        with pa.OSFile(str(path), "rb") as stream, pa.ipc.open_stream(stream) as batches:
+            yield from batches
+
+
+def _read_again(piece: PieceT, work: PieceWork[PieceT], path: Path, note: Note) -> PieceReport:
+    """Write the batches of a piece to a file; try again where it cannot be reached."""
+    for pause in (*_PAUSES, None):
+        report = PieceReport(note=note)
+        try:
+            _write_batches(work.read(piece, report), work.schema, path)
+        except UnreachableError as error:
+            failure = str(error)
+        else:
+            return report
+        if pause is not None:
+            time.sleep(pause)
+    _write_batches(iter(()), work.schema, path)
+    return _failed(work.name(piece), None, "read", failure)
+
+
+def _write_batches(batches: Iterator[pa.RecordBatch], schema: pa.Schema, path: Path) -> None:
+    with pa.OSFile(str(path), "wb") as stream, pa.ipc.new_stream(stream, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+def _read_apart(piece: PieceT, work: PieceWork[PieceT], path: Path, note: Note) -> PieceReport:
+    """Write the batches of a piece to a file, in a process of its own that may die of it."""
+    with mmap.mmap(-1, _POSITION.size) as shared:
+        child = os.fork()
+        if not child:
+            _work_as_child(piece, work, path, shared)
+        _, status = os.waitpid(child, 0)
+        (position,) = _POSITION.unpack_from(shared)
+    code = os.waitstatus_to_exitcode(status)
+    told = path.with_suffix(".json")
+    if code == 0:
+        return PieceReport.from_json(json.loads(told.read_bytes()))
+    if code == _SYSTEM_FAILED:
+        raise JobError(told.read_text())
+    _write_batches(iter(()), work.schema, path)
+    cause = f"crashed ({signal.Signals(-code).name})" if code < 0 else f"failed: {_told(told)}"
+    return _failed(
+        work.name(piece), position, "crash", f"its reader {cause}; nothing of it is used"
+    )
+
+
+def _work_as_child(
+    piece: PieceT, work: PieceWork[PieceT], path: Path, shared: mmap.mmap
+) -> NoReturn:
+    """Read a piece, tell what came of it, and end this process without any clean-up."""
+    told, code = path.with_suffix(".json"), _READER_FAILED
+    try:
+        report = _read_again(piece, work, path, lambda done: _POSITION.pack_into(shared, 0, done))
+        told.write_text(json.dumps(report.as_json()))
+        code = 0
+    finally:
+        error = sys.exc_info()[1]
+        if error is not None:
+            code = _SYSTEM_FAILED if isinstance(error, OSError) else _READER_FAILED
+            told.write_text(f"{type(error).__name__}: {error}")
+        os._exit(code)
+
+
+def _told(path: Path) -> str:
+    return path.read_text() if path.exists() else "no reason given"
+
+
+def _failed(file: str, offset: int | None, kind: str, message: str) -> PieceReport:
+    report = PieceReport()
+    report.add_errors([ReadError(file, offset, kind, message)])
+    return report

@@ -1,0 +1,115 @@
+"""What tasks of a job report, and the report of the job that is made of it.
+
+A task may run twice, where Spark tries it again or another executor does
+it too. So no counter of Spark is used: each piece of work writes a file of
+its own, named by its number, and what is written twice counts once.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from nwx.bulk.tally import Note
+from nwx.jobs.folders import JobFolder
+from nwx.model import ReadError
+
+ERRORS_LISTED = 1000
+"""So many errors a report of a job lists, and one of a piece; all are counted."""
+
+
+@dataclass(slots=True)
+class PieceReport:
+    """What came of one piece of work: counts by noun, errors, and values of the job's own.
+
+    `note` is told now and then how far the reader is, in bytes: where it
+    crashes, that is the place.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    errors: list[ReadError] = field(default_factory=list)
+    errors_total: int = 0
+    values: dict[str, Any] = field(default_factory=dict)
+    note: Note = lambda done: None
+
+    def add_errors(self, errors: Iterable[ReadError]) -> None:
+        """Count errors; the first ones are listed."""
+        for error in errors:
+            self.errors_total += 1
+            if len(self.errors) < ERRORS_LISTED:
+                self.errors.append(error)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report as JSON values."""
+        return {
+            "counts": dict(self.counts),
+            "errors": [asdict(each) for each in self.errors],
+            "errors_total": self.errors_total,
+            "values": self.values,
+        }
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> "PieceReport":
+        """Return a report from JSON values."""
+        errors = [ReadError(**each) for each in found["errors"]]
+        return cls(Counter(found["counts"]), errors, found["errors_total"], found["values"])
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFolder:
+    """The reports of pieces, by number, in a folder that executors and the driver reach."""
+
+    folder: JobFolder
+
+    def write(self, number: int, report: PieceReport) -> None:
+        """Keep the report of a piece; one of the same number is replaced."""
+        content = json.dumps(report.as_json()).encode()
+        self.folder.write(_name(number), content)
+
+    def read(self) -> dict[int, PieceReport]:
+        """Return all reports by number, in the order of numbers."""
+        names = [name for name in self.folder.names() if name.endswith(".json")]
+        read = (PieceReport.from_json(json.loads(self.folder.read(name))) for name in names)
+        return dict(sorted(zip((int(name[:-5]) for name in names), read, strict=True)))
+
+
+def _name(number: int) -> str:
+    return f"{number:09d}.json"
+
+
+@dataclass(slots=True)
+class JobReport:
+    """What came of a job: counts by noun, and what could not be read.
+
+    `is_whole` if everything asked for was read and written, damage inside
+    files aside; `_SUCCESS` is then in the output.
+    """
+
+    job: str
+    counts: Counter[str] = field(default_factory=Counter)
+    errors: list[ReadError] = field(default_factory=list)
+    errors_total: int = 0
+    is_whole: bool = True
+
+    def add(self, piece: PieceReport) -> None:
+        """Add what came of a piece of work."""
+        self.counts += piece.counts
+        self.errors_total += piece.errors_total
+        self.errors += piece.errors[: max(0, ERRORS_LISTED - len(self.errors))]
+
+    def add_errors(self, errors: Iterable[ReadError]) -> None:
+        """Add errors that belong to no piece of work."""
+        piece = PieceReport()
+        piece.add_errors(errors)
+        self.add(piece)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report as JSON values."""
+        return {
+            "job": self.job,
+            "is_whole": self.is_whole,
+            "counts": dict(self.counts),
+            "errors_total": self.errors_total,
+            "errors": [asdict(each) for each in self.errors],
+        }

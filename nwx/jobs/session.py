@@ -1,0 +1,180 @@
+"""The Spark session that a job runs in: one that is there, or one made for it."""
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nwx.errors import JobError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+OLDEST_JAVA = 17
+_LOCAL_MASTER = "local[*]"
+_ATTEMPTS = 4
+_LOCAL = re.compile(r"local(?:\[(\*|\d+)\])?")
+_DEFAULTS = {
+    "spark.log.level": "ERROR",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+}
+_LOCAL_DEFAULTS = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.ui.enabled": "false",
+}
+_JAVA_VERSION = re.compile(r'^JAVA_VERSION="(?:1\.)?(\d+)', re.MULTILINE)
+_PYTHON_ERROR = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception|Interrupt)): (.+)$", re.MULTILINE)
+_MISSING_MODULE = re.compile(r"No module named '([\w.]+)'")
+_VERSIONS = re.compile(r"different version: ([\d., ]*\d) than that in driver:? ([\d., ]*\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOptions:
+    """Where a job runs.
+
+    Without `master` that is the cluster that spark-submit was told, else
+    this machine. `conf` has settings of Spark by name.
+    """
+
+    master: str = ""
+    conf: Mapping[str, str] = field(default_factory=dict)
+    name: str = "nwx"
+
+
+@contextmanager
+def job_session(options: SessionOptions) -> Iterator["SparkSession"]:
+    """Give a Spark session: the active one, which stays, or a new one that is stopped in the end.
+
+    Raises JobError where Spark cannot start, and where it fails inside.
+    """
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise JobError("jobs need Spark; install nwx with the extra `spark`") from error
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        with spark_failures():
+            yield active
+        return
+    with spark_failures():
+        session = _started(options)
+        try:
+            yield session
+        finally:
+            session.stop()
+
+
+def _started(options: SessionOptions) -> "SparkSession":
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName(options.name)
+    for name, value in session_conf(options, submitted=is_submitted()).items():
+        builder = builder.config(name, value)
+    if not is_submitted():
+        prepare_environment()
+    return builder.getOrCreate()
+
+
+def is_submitted() -> bool:
+    """Tell whether this process was started by spark-submit, which has a cluster ready."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def session_conf(options: SessionOptions, *, submitted: bool) -> dict[str, str]:
+    """Return the settings of Spark for a session that is to be made.
+
+    A task of a local master is tried as often as one of a cluster, so that
+    a file that kills its reader does not end the job.
+    """
+    master = options.master or ("" if submitted else _LOCAL_MASTER)
+    if found := _LOCAL.fullmatch(master):
+        master = f"local[{found[1] or 1},{_ATTEMPTS}]"
+    is_local = master.startswith("local")
+    conf = {**_DEFAULTS, **(_LOCAL_DEFAULTS if is_local else {}), **options.conf}
+    return {**conf, "spark.master": master} if master else conf
+
+
+def prepare_environment() -> None:
+    """Set the variables that Spark reads, where they are not set: its folder, and this Python.
+
+    Raises JobError where no Java is new enough.
+    """
+    import pyspark
+
+    _check_java()
+    os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+
+
+def _check_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    if java is None or not Path(java).exists():
+        raise JobError(
+            f"Spark needs Java {OLDEST_JAVA} or newer, and there is none; "
+            "install one, or name it in JAVA_HOME"
+        )
+    version = java_version(Path(java).resolve().parent.parent)
+    if version and version < OLDEST_JAVA:
+        raise JobError(
+            f"Spark needs Java {OLDEST_JAVA} or newer, and {java} is Java {version}; "
+            "name a newer one in JAVA_HOME"
+        )
+
+
+def java_version(home: Path) -> int:
+    """Return the version of the Java in a folder, 0 where that cannot be told."""
+    try:
+        found = _JAVA_VERSION.search((home / "release").read_text(encoding="utf-8"))
+    except OSError:
+        return 0
+    return int(found[1]) if found else 0
+
+
+@contextmanager
+def spark_failures() -> Iterator[None]:
+    """Turn what Spark raises inside into a JobError that says what is wrong in a line."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise JobError(failure_message(str(error))) from error
+
+
+def failure_message(text: str) -> str:
+    """Return in a line why Spark failed; `text` is its message, often with traces of two languages.
+
+    Errors of executors reach the driver as text only.
+    """
+    if "[PYTHON_VERSION_MISMATCH]" in text:
+        return _version_message(text)
+    if missing := _MISSING_MODULE.search(text):
+        return (
+            f"the Python of the executors has no {missing[1]}; send this environment with "
+            "--archives, and name its Python with --conf spark.pyspark.python=…"
+        )
+    raised = _PYTHON_ERROR.findall(text)
+    if raised:
+        name, message = raised[-1]
+        return str(message) if name == "JobError" else f"{name}: {message}"
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return f"Spark failed: {lines[0] if lines else 'no reason given'}"
+
+
+def _version_message(text: str) -> str:
+    found = _VERSIONS.search(text.replace("(", "").replace(")", "").replace("'", ""))
+    told = f": {found[1]} there, {found[2]} here" if found else ""
+    return (
+        f"the executors run another version of Python than this command{told}; "
+        "name the same one with --conf spark.pyspark.python=…, or send this environment with "
+        "--archives"
+    )

@@ -1,0 +1,1 @@
+"""Jobs on a real Spark: two executors in processes of their own."""

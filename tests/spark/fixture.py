@@ -1,0 +1,39 @@
+"""The fixture `spark`."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from nwx.jobs.session import SessionOptions, job_session
+from tests.spark.java import find_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
+    """A session with two executors, processes of their own; it lasts as long as the tests.
+
+    Tests that take it are in the xdist group `spark`: it takes seconds to
+    start, and a few hundred MB. Readers that tests define travel by value
+    when they are nested in functions.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAVA_HOME", str(find_java()))
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+        conf = {
+            "spark.driver.host": "127.0.0.1",
+            "spark.executorEnv.PYTHONPATH": path,
+            "spark.local.dir": str(tmp_path_factory.mktemp("spark")),
+            "spark.sql.shuffle.partitions": "4",
+            "spark.ui.enabled": "false",
+        }
+        with job_session(SessionOptions("local-cluster[2,1,1024]", conf)) as session:
+            yield session
