@@ -10,7 +10,7 @@ import pytest
 from nwx.engine.access.rules import AccessRule, Action, Scope
 from nwx.engine.base import Engine
 from nwx.engine.elastic import ElasticEngine
-from nwx.engine.elastic.server import Server
+from nwx.engine.elastic.server import ElasticServer
 from nwx.engine.quality.quality_index import EVERY_SCORE, PlaybackScore
 from nwx.engine.spans import KeysAtTime
 from nwx.errors import EngineError, EngineFullError, EngineUnavailableError
@@ -117,7 +117,7 @@ def test_indices_that_are_not_there_are_no_empty_ones(elasticsearch_url: str, ca
 
 def test_a_full_disk_is_said(elasticsearch_url: str) -> None:
     settings = Settings(elasticsearch_url, ElasticSettings(prefix=f"nwx-test-{uuid.uuid4().hex}"))
-    server = Server(settings.engine, settings.elastic)
+    server = ElasticServer(settings.engine, settings.elastic)
     with ElasticEngine(settings.engine, settings.elastic) as engine:
         engine.create()
         engine.quality_index().put([SCORE])  # which makes an index that create leaves out

@@ -9,8 +9,8 @@ from random import Random
 import pytest
 
 from nwx.engine.base import Engine
-from nwx.engine.elastic import limits
 from nwx.engine.open import open_engine
+from nwx.engine.search_server import limits
 from nwx.model import Collapse, Sort
 from nwx.query.question import Question
 from nwx.query.tree import All, Bool, DateRange

@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 
-from nwx.engine.elastic.schema import FIRST, Schema
-from nwx.engine.elastic.server import Server
+from nwx.engine.elastic.server import ElasticServer
 from nwx.engine.embedded.documents.analyzer import tokens
+from nwx.engine.search_server.schema import FIRST, Schema
 from nwx.model import IndexName
 from nwx.settings import ElasticSettings, Settings
 from tests.conformance.engines.elastic import remove_indices
@@ -35,7 +35,7 @@ POOLS = (
 def elastic_tokens(elasticsearch_url: str) -> Iterator[Tokenize]:
     """What gives the tokens of many strings as the index of documents makes them."""
     settings = Settings(elasticsearch_url, ElasticSettings(prefix=f"nwx-test-{uuid.uuid4().hex}"))
-    server = Server(settings.engine, settings.elastic)
+    server = ElasticServer(settings.engine, settings.elastic)
     schema = Schema(server, settings.elastic)
     schema.create()
 

@@ -6,7 +6,7 @@ from nwx.access.restricted.engine import RestrictedEngine
 from nwx.engine.access.decisions import AccessRules
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
 from nwx.engine.base import Engine
-from nwx.engine.elastic import limits
+from nwx.engine.search_server import limits
 from nwx.errors import QueryError, UsageError
 from nwx.query.periods import Period
 from nwx.query.question import Question

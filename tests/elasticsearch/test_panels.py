@@ -12,8 +12,9 @@ import vl_convert
 
 from nwx.charts.panels import PANELS, Panel, PanelForm
 from nwx.engine.base import Engine
-from nwx.engine.elastic.server import Server
+from nwx.engine.elastic.server import ElasticServer
 from nwx.engine.open import open_engine
+from nwx.engine.search_server.server import Server
 from nwx.exports.kibana import saved_objects
 from nwx.facets.answers import FacetAnswers
 from nwx.facets.criteria import Criterion
@@ -46,7 +47,7 @@ class Archive:
 @pytest.fixture(scope="module")
 def archive(elasticsearch_url: str) -> Iterator[Archive]:
     settings = Settings(elasticsearch_url, ElasticSettings(prefix=f"nwx-k{uuid.uuid4().hex[:12]}"))
-    server = Server(settings.engine, settings.elastic)
+    server = ElasticServer(settings.engine, settings.elastic)
     prefix = settings.elastic.prefix
     try:
         with open_engine(settings) as engine:

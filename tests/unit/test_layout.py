@@ -24,7 +24,7 @@ SHARED_NAMES = {
 }
 """Public names that several modules define, with the reason."""
 
-ENGINES = ("nwx/engine/elastic/", "nwx/engine/embedded/")
+ENGINES = ("nwx/engine/search_server/", "nwx/engine/embedded/")
 """What plays the same part in both engines has the same name in both."""
 
 NOT_GERUNDS = {"digest_spelling", "gc_tuning", "missing"}
@@ -56,8 +56,9 @@ TESTED_ELSEWHERE = {
     "nwx/engine/access/purger.py": "tests/conformance/test_46_takedown.py",
     "nwx/engine/quality": "tests/conformance/test_37_quality.py",
     "nwx/engine/queue/crawl_queue.py": "tests/conformance/test_32_queue.py",
+    "nwx/engine/search_server": "tests/conformance",
     "nwx/engine/selection.py": "tests/conformance",
-    "nwx/engine/elastic": "tests/conformance",
+    "nwx/engine/elastic": "tests/unit/engine/search_server/test_server.py",
     "nwx/engine/embedded": "tests/conformance",
     "nwx/errors.py": "tests/unit",
     "nwx/searching/corrections.py": "tests/conformance/test_46_corrections.py",

@@ -11,10 +11,11 @@ import pytest
 
 from nwx.engine.base import Engine
 from nwx.engine.elastic import ElasticEngine
-from nwx.engine.elastic.bulk import BulkAction, send
-from nwx.engine.elastic.pages import ids_of_all, search_page
-from nwx.engine.elastic.server import Server, quoted
+from nwx.engine.elastic.server import ElasticServer
 from nwx.engine.open import open_engine
+from nwx.engine.search_server.bulk import BulkAction, send
+from nwx.engine.search_server.pages import ids_of_all, search_page
+from nwx.engine.search_server.server import Server, quoted
 from nwx.model import IndexName
 from nwx.settings import ElasticSettings, Settings
 
@@ -34,7 +35,7 @@ def new_archive(folder: Path, request: pytest.FixtureRequest) -> Iterator[Callab
 
 def remove_indices(settings: Settings) -> None:
     """Remove the indices of a prefix that a test made."""
-    server = Server(settings.engine, settings.elastic)
+    server = ElasticServer(settings.engine, settings.elastic)
     if names := list(server.request("GET", f"/{settings.elastic.prefix}-*")):
         server.request("DELETE", f"/{quoted(','.join(names))}")
     server.close()
@@ -60,7 +61,7 @@ def make_newer(engine: Engine) -> None:
 def _server(engine: Engine) -> tuple[Server, str]:
     assert isinstance(engine, ElasticEngine)
     prefix = engine._schema.name(IndexName.FACETS).removesuffix("-facets")
-    return Server(engine.address, ElasticSettings()), prefix
+    return ElasticServer(engine.address, ElasticSettings()), prefix
 
 
 def make_older(engine: Engine) -> None:

@@ -12,15 +12,6 @@ from nwx.engine.capture_index import CaptureIndex
 from nwx.engine.crawls.crawl_index import CrawlIndex
 from nwx.engine.dates_index import DatesBuilder, DatesIndex
 from nwx.engine.document_index import DocumentIndex
-from nwx.engine.elastic.access.index import ElasticAccessIndex
-from nwx.engine.elastic.crawls.index import ElasticCrawlIndex
-from nwx.engine.elastic.dates.builder import IndexBuilder
-from nwx.engine.elastic.engine import ElasticEngine
-from nwx.engine.elastic.facets.live import ElasticLiveSelection
-from nwx.engine.elastic.facets.store import ElasticFacetStore
-from nwx.engine.elastic.quality.index import ElasticQualityIndex
-from nwx.engine.elastic.queue.outbox import ElasticOutbox
-from nwx.engine.elastic.queue.queue import ElasticCrawlQueue
 from nwx.engine.embedded.access.index import EmbeddedAccessIndex
 from nwx.engine.embedded.crawls.index import EmbeddedCrawlIndex
 from nwx.engine.embedded.dates.folder import FolderBuilder
@@ -33,11 +24,20 @@ from nwx.engine.facet_store import BlobStore, FacetStore
 from nwx.engine.ledger import Ledger
 from nwx.engine.quality.quality_index import QualityIndex
 from nwx.engine.queue.crawl_queue import CrawlQueue, UpdateOutbox
+from nwx.engine.search_server.access.index import ElasticAccessIndex
+from nwx.engine.search_server.crawls.index import ElasticCrawlIndex
+from nwx.engine.search_server.dates.builder import IndexBuilder
+from nwx.engine.search_server.engine import SearchServerEngine
+from nwx.engine.search_server.facets.live import ElasticLiveSelection
+from nwx.engine.search_server.facets.store import ElasticFacetStore
+from nwx.engine.search_server.quality.index import ElasticQualityIndex
+from nwx.engine.search_server.queue.outbox import ElasticOutbox
+from nwx.engine.search_server.queue.queue import ElasticCrawlQueue
 from nwx.engine.selection import LiveSelection
 
 CAPABILITIES = (DocumentIndex, CaptureIndex, DatesIndex, Ledger)
 KEPT: dict[type[ABC], tuple[type, ...]] = {
-    base.Engine: (EmbeddedEngine, ElasticEngine),
+    base.Engine: (EmbeddedEngine, SearchServerEngine),
     FacetStore: (EmbeddedFacetStore, ElasticFacetStore),
     CrawlIndex: (EmbeddedCrawlIndex, ElasticCrawlIndex),
     QualityIndex: (EmbeddedQualityIndex, ElasticQualityIndex),

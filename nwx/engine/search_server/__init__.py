@@ -1,0 +1,1 @@
+"""An archive in the indices of a search server: what Elasticsearch and OpenSearch share."""

@@ -1,0 +1,94 @@
+"""Bulk writes: in pieces, repeated where the server is too busy, counted item by item."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nwx.engine.search_server.refusals import entry_refused, read_refusal
+from nwx.engine.search_server.server import BUSY_ATTEMPTS, Server, pause, to_json, to_lines
+from nwx.errors import EngineUnavailableError
+
+CHUNK_ITEMS = 1_000
+CHUNK_BYTES = 8 << 20
+_OUTCOMES = {200, 201, 404, 409}
+
+
+@dataclass(frozen=True, slots=True)
+class BulkAction:
+    """One line of a bulk request: `entry` is written, or deleted where it is None.
+
+    `control` are the parameters of versions, such as `if_seq_no`.
+    """
+
+    index: str
+    id: str
+    entry: dict[str, Any] | None
+    operation: str = "index"
+    control: tuple[tuple[str, Any], ...] = ()
+
+    def lines(self) -> bytes:
+        """Return the lines of the request."""
+        head = {self.operation: {"_index": self.index, "_id": self.id, **dict(self.control)}}
+        return to_lines([head]) if self.entry is None else to_lines([head, self.entry])
+
+
+def send(server: Server, actions: Iterable[BulkAction]) -> list[str]:
+    """Do all actions and return the outcome of each.
+
+    Outcomes are `created`, `updated`, `deleted`, `not_found`, and
+    `conflict` where the version on the server forbids it.
+    """
+    return [outcome for chunk in _chunks(actions) for outcome in _send_chunk(server, chunk)]
+
+
+Encoded = tuple[BulkAction, bytes]
+
+
+def _chunks(actions: Iterable[BulkAction]) -> Iterator[list[Encoded]]:
+    chunk: list[Encoded] = []
+    size = 0
+    for action in actions:
+        lines = action.lines()
+        if chunk and (len(chunk) >= CHUNK_ITEMS or size + len(lines) > CHUNK_BYTES):
+            yield chunk
+            chunk, size = [], 0
+        chunk.append((action, lines))
+        size += len(lines)
+    if chunk:
+        yield chunk
+
+
+def _send_chunk(server: Server, chunk: Sequence[Encoded]) -> list[str]:
+    outcomes = [""] * len(chunk)
+    open_items = list(range(len(chunk)))
+    for attempt in range(BUSY_ATTEMPTS):
+        if attempt:
+            pause(attempt)
+        body = b"".join(chunk[i][1] for i in open_items)
+        # An index that is missing must not be made by the server, without its mapping.
+        answer = server.request("POST", "/_bulk", body, params={"require_alias": "true"})
+        results = [next(iter(item.values())) for item in answer["items"]]
+        refused = []
+        for i, result in zip(open_items, results, strict=True):
+            outcomes[i] = _outcome(server, chunk[i][0], result)
+            if not outcomes[i]:
+                refused.append(i)
+        if not refused:
+            return outcomes
+        open_items = refused
+    raise EngineUnavailableError(
+        f"{server.place} is too busy: {len(open_items)} entries were refused {BUSY_ATTEMPTS} times"
+    )
+
+
+def _outcome(server: Server, action: BulkAction, result: dict[str, Any]) -> str:
+    """Return the outcome of an action, "" if it is to be repeated."""
+    status = result["status"]
+    if status in _OUTCOMES and ("error" not in result or status == 409):
+        return "conflict" if status == 409 else str(result["result"])
+    refusal = read_refusal(result, status)
+    if refusal.busy:
+        return ""
+    size = len(to_json(action.entry))
+    does_not = f"does not take {action.id[:200]!r} for {action.index} ({size} bytes)"
+    raise entry_refused(server.place, refusal, does_not)

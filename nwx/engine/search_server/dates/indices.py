@@ -1,0 +1,275 @@
+"""The dates indices of an archive beside its main one, by their names.
+
+What is attached stands in the mapping of the main index, so that it lies
+with the archive and whoever asks knows it.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+
+from cachetools import TTLCache
+
+from nwx import mappings
+from nwx.engine.dates_index import DatesBuilder, check_name, is_name
+from nwx.engine.entries import IndexEntry, dates_from_entry, merged_dates
+from nwx.engine.search_server.dates.builder import BUILDING, building
+from nwx.engine.search_server.dates.store import DatesStore
+from nwx.engine.search_server.documents.compile import EVERYTHING, Query
+from nwx.engine.search_server.pages import pages, search_page
+from nwx.engine.search_server.schema import NUMBER, OWN_FIELDS, Schema
+from nwx.engine.search_server.server import Body, Server, quoted
+from nwx.errors import EngineBusyError, EngineError, EngineVersionError, UsageError
+from nwx.model import MAIN_DATES, Dates, IndexName, NamedDates
+
+REMEMBERED_SECONDS = 1.0
+"""So long what is attached is not asked again; changes made here are known at once."""
+
+MANY: Query = {"range": {"count": {"gte": 2}}}
+"""The entries of the main index that know more than the document: one date is its own."""
+
+_ATTEMPTS = 5
+
+IndexAddresses = dict[str, str]
+
+
+class ElasticDatesIndices:
+    """What attaches, fills and lists the indices of an archive.
+
+    Those that it makes are called `<main>@<name>`; others are called as
+    they are.
+    """
+
+    def __init__(self, server: Server, schema: Schema) -> None:
+        self._server = server
+        self._schema = schema
+        self._main = schema.name(IndexName.DATES)
+        self._guard = threading.Lock()
+        self._remembered: TTLCache[str, IndexAddresses] = TTLCache(1, REMEMBERED_SECONDS)
+
+    def read(self, ids: Sequence[str]) -> dict[str, Dates]:
+        """Return the dates of ids, in all indices."""
+        parts = [self._index(self._main).read(ids)]
+        parts += [self._index(one).read(ids) for one in self._addresses().values()]
+        return merged_dates(parts)
+
+    def further(self) -> list[tuple[str, Query]]:
+        """Return the indices, each with the query of entries that may know more than documents."""
+        others = [(one, EVERYTHING) for one in self._addresses().values()]
+        return [(self._main, MANY), *others]
+
+    def others(self) -> list[str]:
+        """Return the indices that are attached."""
+        return list(self._addresses().values())
+
+    def _index(self, index: str) -> DatesStore:
+        return DatesStore(self._server, index)
+
+    def _addresses(self) -> IndexAddresses:
+        with self._guard:
+            found = self._remembered.get(self._main)
+        return self._remember(self._meta().get("attached", {})) if found is None else found
+
+    def _remember(self, addresses: IndexAddresses) -> IndexAddresses:
+        found = dict(sorted(addresses.items()))
+        with self._guard:
+            self._remembered[self._main] = found
+        return found
+
+    def _meta(self) -> Body:
+        path = f"/{quoted(self._main)}/_mapping"
+        answer = self._server.request("GET", path, params={"filter_path": "*.mappings._meta"})
+        for state in answer.values():
+            meta: Body = state["mappings"]["_meta"]
+            return meta
+        return {}
+
+    def _change(self, change: Callable[[IndexAddresses], None]) -> None:
+        """Change what is attached, again where another changed it at the same moment."""
+        for _ in range(_ATTEMPTS):
+            meta = self._meta()
+            wanted: IndexAddresses = dict(meta.get("attached", {}))
+            change(wanted)
+            path = f"/{quoted(self._main)}/_mapping"
+            self._server.request("PUT", path, {"_meta": meta | {"attached": wanted}})
+            if self._meta().get("attached") == wanted:
+                self._remember(wanted)
+                return
+        raise EngineBusyError(f"others keep changing what is attached to {self._main}; try again")
+
+    def listed(self) -> list[NamedDates]:
+        """Return all of them, the main one first."""
+        with self._guard:
+            self._remembered.clear()
+        attached = self._addresses()
+        names = sorted({*attached, *self._own_names()})
+        others = [self._named(name, attached.get(name), self._own(name)) for name in names]
+        return [self._measured(MAIN_DATES, self._main, attached=True), *others]
+
+    def _named(self, name: str, attached: str | None, own: str) -> NamedDates:
+        index = attached or own
+        try:
+            return self._measured(name, index, attached=attached is not None)
+        except EngineError as error:
+            return NamedDates(name, index, attached is not None, problem=str(error))
+
+    def _measured(self, name: str, index: str, *, attached: bool) -> NamedDates:
+        total = {"dates": {"sum": {"field": "count"}}}
+        body: Body = {"query": EVERYTHING, "size": 0, "track_total_hits": True, "aggs": total}
+        found = search_page(self._server, index, body)
+        return NamedDates(
+            name,
+            index,
+            attached,
+            entries=found["hits"]["total"]["value"],
+            dates=int(found["aggregations"]["dates"]["value"]),
+            bytes=self._schema.stored_bytes(index),
+        )
+
+    def _own(self, name: str) -> str:
+        return f"{self._main}@{name}"
+
+    def _own_names(self) -> Iterator[str]:
+        found = self._server.request("GET", f"/_alias/{quoted(self._own('*'))}")
+        for state in found.values():
+            for alias in state["aliases"]:
+                name = alias.removeprefix(self._own(""))
+                if not name.endswith(BUILDING):
+                    yield name
+
+    def attach(self, name: str, address: str) -> None:
+        """Attach an index, as `Engine.attach_dates` does."""
+        check_name(name)
+        index = address or self._own(name)
+        self._check(index)
+        self._change(partial(_attach, name, index))
+
+    def _check(self, index: str) -> None:
+        """Raise EngineError where an index is none of dates, or the main one."""
+        found = self._state(index)
+        if len(found) != 1:
+            raise EngineError(
+                f"there is no dates index {index!r} at {self._server.address}; "
+                f"build one with add-dates"
+            )
+        concrete, state = next(iter(found.items()))
+        if self._main in (concrete, *state["aliases"]):
+            raise EngineError(f"{index} is the archive's own, whose dates are joined anyway")
+        fields = state["mappings"].get("properties", {})
+        if not {"seen", NUMBER} <= set(fields):
+            raise EngineError(f"the index {index} at {self._server.address} holds no dates")
+        made = state["mappings"].get("_meta", {}).get("version", 0)
+        if made > mappings.version(IndexName.DATES):
+            raise EngineVersionError(
+                f"the dates index {index} was made by a newer version of nwx; update nwx"
+            )
+
+    def _state(self, index: str) -> Body:
+        return self._server.request(
+            "GET", f"/{quoted(index)}", params={"ignore_unavailable": "true"}
+        )
+
+    def detach(self, name: str) -> None:
+        """Detach an index, as `Engine.detach_dates` does."""
+        self._change(partial(_detach, name))
+
+    def drop(self, name: str) -> None:
+        """Detach and delete an index, as `Engine.drop_dates` does."""
+        check_name(name)
+        own = self._own(name)
+        with self._guard:
+            self._remembered.clear()
+        address = self._addresses().get(name, own)
+        if address != own:
+            raise EngineError(
+                f"the dates index {name!r} is {address}, which the archive did not make; "
+                f"detach it, and delete it on the server"
+            )
+        concrete = list(self._state(own))
+        if not concrete:
+            raise EngineError(f"the archive has no dates index {name!r}")
+        if name in self._addresses():
+            self.detach(name)
+        for index in concrete:
+            self._server.request("DELETE", f"/{quoted(index)}")
+
+    def made(self) -> list[str]:
+        """Return the names of the indices that the archive made, attached or not."""
+        return sorted(self._own_names())
+
+    def index_of(self, name: str) -> str:
+        """Return the index of a name that the archive made, the main one included."""
+        return self._main if name == MAIN_DATES else self._own(name)
+
+    def append(self, name: str, dates: Sequence[Dates]) -> int:
+        """Add dates to an index, which is made and attached where there is none."""
+        if name == MAIN_DATES:
+            return self._index(self._main).add(dates)
+        check_name(name)
+        index = self._addresses().get(name, self._own(name))
+        if index == self._own(name) and not self._state(index):
+            self._schema.create_dates(index)
+            self._change(partial(_attach, name, index))
+        return self._index(index).add(dates)
+
+    def scan(self, place: str) -> Iterator[Dates]:
+        """Stream the dates of one index, as `Engine.scan_dates` does."""
+        return map(dates_from_entry, self.entries(self._place(place)))
+
+    def entries(self, index: str, query: Query = EVERYTHING) -> Iterator[IndexEntry]:
+        """Stream the entries of an index in the order of their ids."""
+        body = {"query": query, "_source": {"excludes": OWN_FIELDS}}
+        for page in pages(self._server, index, body, [{"id": "asc"}]):
+            for hit in page:
+                yield hit["_source"]
+
+    def scanned(self) -> list[Iterator[IndexEntry]]:
+        """Return a stream of the entries of each index, the main one first."""
+        return [self.entries(one) for one in (self._main, *self._addresses().values())]
+
+    def refresh(self) -> None:
+        """Make all that was written to what is attached visible to searches."""
+        others = ",".join(self._addresses().values())
+        if others:
+            self._server.request("POST", f"/{quoted(others)}/_refresh")
+
+    def _place(self, place: str) -> str:
+        """Return the index of a name in the archive, or of that name on the server.
+
+        What is neither is a name that the archive may give to a new one.
+        """
+        if place == MAIN_DATES:
+            return self._main
+        if place in self._addresses():
+            return self._addresses()[place]
+        own = self._own(place)
+        is_own = is_name(place) and (self._state(own) or not self._state(place))
+        return own if is_own else place
+
+    @contextmanager
+    def build(self, place: str) -> Iterator[DatesBuilder]:
+        """Give what builds an index anew, as `Engine.build_dates` does."""
+        alias = self._place(place)
+        if alias == self._main:
+            raise UsageError(
+                "the archive's own dates cannot be built anew; build another index and attach it"
+            )
+        with building(self._server, self._schema, alias) as builder:
+            yield builder
+
+
+def _attach(name: str, index: str, addresses: IndexAddresses) -> None:
+    for known, place in addresses.items():
+        if place == index and known != name:
+            raise EngineError(f"{index} is attached already, as {known!r}")
+        if known == name and place != index:
+            raise EngineError(
+                f"another dates index is attached as {name!r} ({place}); detach it first"
+            )
+    addresses[name] = index
+
+
+def _detach(name: str, addresses: IndexAddresses) -> None:
+    if addresses.pop(name, None) is None:
+        raise EngineError(f"no dates index is attached as {name!r}")

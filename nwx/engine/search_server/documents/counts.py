@@ -1,0 +1,197 @@
+"""Facets of a result: aggregations, put right by the dates that documents do not know."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nwx.engine.search_server import limits
+from nwx.engine.search_server.dates.indices import MANY, ElasticDatesIndices
+from nwx.engine.search_server.documents.compile import EVERYTHING, Query
+from nwx.engine.search_server.documents.facet_filters import DATED_FACETS, DATED_VALUES
+from nwx.engine.search_server.documents.hidden_parts import (
+    NOTHING_HIDDEN,
+    HiddenParts,
+    numbers_queries,
+)
+from nwx.engine.search_server.pages import count_hits, numbers, numbers_and, search_page, within
+from nwx.engine.search_server.schema import COLLECTIONS, NUMBER, YEARS, Schema
+from nwx.engine.search_server.server import Body, Server
+from nwx.model import FacetValue, IndexName
+
+_ALL_DATES = {"collection": COLLECTIONS, "year": YEARS}
+
+_PARTS_AT_ONCE = 20
+
+Counts = dict[str, Counter[str]]
+_Part = tuple[str, str, Query]
+
+
+class FacetCounts:
+    """What reads the facets of a result."""
+
+    def __init__(self, server: Server, schema: Schema, dates: ElasticDatesIndices) -> None:
+        self._server = server
+        self._parallel = dates
+        self._documents = schema.name(IndexName.DOCUMENTS)
+        self._dates = schema.name(IndexName.DATES)
+
+    def read(
+        self,
+        facets: Sequence[str],
+        size: int,
+        aggregations: Body,
+        query: Query,
+        total: int,
+        hidden: HiddenParts = NOTHING_HIDDEN,
+    ) -> Mapping[str, tuple[FacetValue, ...]]:
+        """Return the facets that aggregations (`terms_of`) counted.
+
+        `query` is that of the documents which they count, `total` how many
+        those are. Years and collections look at all dates of a document that
+        are not hidden.
+        They look at its own date only where both the documents of the result
+        and the documents with several dates are more than limits.MAX_IDS, and
+        not at an index that is attached where both the documents of the
+        result and the entries of that index are.
+        """
+        counts = _read(facets, aggregations)
+        dated = [facet for facet in facets if facet in DATED_FACETS]
+        if dated and total:
+            own, every = self._with_many_dates(dated, query, total)
+            for facet in dated:
+                counts[facet].subtract(own[facet])
+                counts[facet].update(every[facet])
+            for facet, values in self._of_others(dated, query).items():
+                counts[facet].update(values)
+            for facet, values in self._lost(dated, query, total, hidden).items():
+                counts[facet].subtract(values)
+        return {facet: _values(facet, counts[facet], size) for facet in facets}
+
+    def _with_many_dates(
+        self, facets: Sequence[str], query: Query, total: int
+    ) -> tuple[Counts, Counts]:
+        """Count the documents of a query that have several dates: by their own, and by all."""
+        own = {name: _values_of(DATED_FACETS[name]) for name in facets}
+        every = {name: _values_of(_ALL_DATES[name]) for name in facets}
+        many = count_hits(self._server, self._dates, MANY)
+        if total <= many:
+            found = self._counted((self._documents, query), (self._dates, MANY), every, own)
+            return found[1], found[0]
+        return self._counted((self._dates, MANY), (self._documents, query), own, every)
+
+    def _of_others(self, facets: Sequence[str], query: Query) -> Counts:
+        """Count the values of documents that only indices beside the main one know."""
+        pairs: dict[str, set[tuple[int, Any]]] = {facet: set() for facet in facets}
+        for index in self._parallel.others():
+            among = numbers(self._server, self._documents, query)
+            query_there = EVERYTHING if among is None else within(EVERYTHING, among)
+            there = numbers(self._server, index, query_there)
+            if there is None:
+                continue
+            if among is None:
+                there = numbers(self._server, self._documents, within(query, there)) or []
+            for facet, found in self._pairs(index, there, facets).items():
+                pairs[facet] |= found
+        new = {number for found in pairs.values() for number, _ in found}
+        for facet, known in self._pairs(self._dates, list(new), facets).items():
+            pairs[facet] -= known
+        return {
+            facet: Counter(_label(facet, value) for _, value in found)
+            for facet, found in pairs.items()
+        }
+
+    def _lost(self, facets: Sequence[str], query: Query, total: int, hidden: HiddenParts) -> Counts:
+        """Count the values that only hidden dates of the documents of a query have."""
+        lost = [
+            (facet, value, some)
+            for facet in facets
+            for value, some in hidden.dates.lost_values(facet)
+        ]
+        counts: Counts = {facet: Counter() for facet in facets}
+        if not lost:
+            return counts
+        if total <= limits.SHORT_LIST:
+            among = numbers(self._server, self._documents, query) or []
+            for facet, value, some in lost:
+                counts[facet][value] = int(np.isin(some, among).sum())
+            return counts
+        parts = [
+            (facet, value, part)
+            for facet, value, some in lost
+            for part in numbers_queries(some.tolist())
+        ]
+        for begin in range(0, len(parts), _PARTS_AT_ONCE):
+            for (facet, value, _), count in self._each(
+                query, parts[begin : begin + _PARTS_AT_ONCE]
+            ):
+                counts[facet][value] += count
+        return counts
+
+    def _each(self, query: Query, parts: Sequence[_Part]) -> Iterator[tuple[_Part, int]]:
+        """Give parts with how many documents each finds of those of a query."""
+        filters = {"filters": {"filters": [part for _, _, part in parts]}}
+        body = {"query": query, "size": 0, "aggs": {"parts": filters}}
+        found = search_page(self._server, self._documents, body)["aggregations"]["parts"]
+        for part, bucket in zip(parts, found["buckets"], strict=True):
+            yield part, bucket["doc_count"]
+
+    def _pairs(
+        self, index: str, among: Sequence[int], facets: Sequence[str]
+    ) -> dict[str, set[tuple[int, Any]]]:
+        """Return the values that an index has for documents, each with the document's number."""
+        pairs: dict[str, set[tuple[int, Any]]] = {facet: set() for facet in facets}
+        wanted = [NUMBER, *(_ALL_DATES[facet] for facet in facets)]
+        for start in range(0, len(among), limits.PAGE):
+            query = within(EVERYTHING, among[start : start + limits.PAGE])
+            body = {"query": query, "size": limits.PAGE, "sort": ["_doc"], "_source": False}
+            found = search_page(self._server, index, body | {"docvalue_fields": wanted})
+            for fields in (hit["fields"] for hit in found["hits"]["hits"]):
+                for facet in facets:
+                    values = fields.get(_ALL_DATES[facet], ())
+                    pairs[facet].update((fields[NUMBER][0], value) for value in values)
+        return pairs
+
+    def _counted(
+        self, fewer: tuple[str, Query], more: tuple[str, Query], among: Body, again: Body
+    ) -> tuple[Counts, Counts]:
+        """Count what both sides have: by `among` on the one with more, by `again` on the other."""
+        nothing = Counts({name: Counter() for name in among})
+        some = numbers(self._server, *fewer)
+        if not some:
+            return nothing, nothing
+        both, first = numbers_and(self._server, more[0], within(more[1], some), among)
+        if not both:
+            return nothing, nothing
+        _, second = numbers_and(self._server, fewer[0], within(EVERYTHING, both), again)
+        return _read(among, first), _read(again, second)
+
+
+def _values_of(field: str) -> Body:
+    return {"terms": {"field": field, "size": DATED_VALUES}}
+
+
+def _read(facets: Iterable[str], aggregations: Body) -> Counts:
+    return {
+        facet: Counter(
+            {
+                _label(facet, bucket["key"]): bucket["doc_count"]
+                for bucket in aggregations.get(facet, {}).get("buckets", ())
+            }
+        )
+        for facet in facets
+    }
+
+
+def _label(facet: str, value: Any) -> str:
+    return f"{value:04}" if facet == "year" else str(value)
+
+
+def _values(facet: str, counts: Counter[str], size: int) -> tuple[FacetValue, ...]:
+    counts = +counts
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    if facet == "year":
+        ordered = sorted(counts.items())
+        size = len(ordered)
+    return tuple(FacetValue(value, number) for value, number in ordered[:size])

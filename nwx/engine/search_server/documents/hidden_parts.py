@@ -1,0 +1,122 @@
+"""What a viewer may not see, as parts of queries of the index of documents."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from nwx.engine.search_server import limits
+from nwx.engine.search_server.documents.compile import Query, digits_range
+from nwx.engine.search_server.documents.conditions import DateCondition, any_of
+from nwx.engine.search_server.documents.partly_hidden import Numbers, PartlyHiddenDates
+from nwx.engine.search_server.schema import NUMBER
+from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments, HiddenSpan
+
+_FIRST, _LAST = "0" * 14, "9" * 14
+_NO_DATES = PartlyHiddenDates(())
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenParts:
+    """The documents and dates that a search leaves out.
+
+    `rules` is what they were read from, `documents` the queries of the
+    documents of which nothing is shown, `dates` the documents of which some
+    dates are.
+    """
+
+    rules: HiddenDocuments = NONE_HIDDEN
+    documents: tuple[Query, ...] = ()
+    dates: PartlyHiddenDates = field(default=_NO_DATES)
+
+    def shown(self, query: Query) -> Query:
+        """Return the query of what is shown of the documents of a query."""
+        if not self.documents:
+            return query
+        return {"bool": {"must": [query], "must_not": list(self.documents)}}
+
+    def met(self, one: DateCondition, query: Query) -> Query:
+        """Return the query of what meets a condition by a date that is shown.
+
+        `query` is that of the documents that any date lets meet it.
+        """
+        return without(query, self.dates.unmet(one))
+
+    def own_shown(self, query: Query) -> Query:
+        """Return the query of what matches where a capture that its entry was made from is shown.
+
+        `query` asks for the place or the time of that capture.
+        """
+        return without(query, self.dates.own_hidden)
+
+    def wholly_shown(self, query: Query) -> Query:
+        """Return the query of the documents of a query of which all dates are shown."""
+        return without(query, self.dates.numbers)
+
+    def seen(self, id: str, dates: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+        """Give those of the dates of a document that are shown."""
+        hides = self.rules.hides_date
+        return (one for one in dates if not hides(id, *one))
+
+
+NOTHING_HIDDEN = HiddenParts()
+
+
+def without(query: Query, numbers: Numbers) -> Query:
+    """Return a query that finds none of the documents of these numbers."""
+    if not len(numbers):
+        return query
+    return {"bool": {"must": [query], "must_not": numbers_queries(numbers.tolist())}}
+
+
+def numbers_queries(numbers: Sequence[int]) -> list[Query]:
+    """Return queries of the documents of these numbers, however many they are."""
+    size = limits.MAX_IDS
+    return [
+        {"terms": {NUMBER: list(numbers[begin : begin + size])}}
+        for begin in range(0, len(numbers), size)
+    ]
+
+
+def hidden_queries(
+    documents: Sequence[int], spans: Sequence[HiddenSpan], kept: Sequence[int]
+) -> tuple[Query, ...]:
+    """Return the queries of the documents of which nothing is shown.
+
+    These are those of the numbers `documents`, and those whose own date lies
+    in one of the spans, but for those of the numbers `kept`.
+    """
+    queries = numbers_queries(documents)
+    if spans:
+        own: Query = {"bool": {"filter": [any_of(span_condition(one).own() for one in spans)]}}
+        if kept:
+            own["bool"]["must_not"] = numbers_queries(kept)
+        queries.append(own)
+    return tuple(queries)
+
+
+def span_condition(span: HiddenSpan) -> DateCondition:
+    """Return the condition that dates in a span meet; an end is "" where it reaches to all."""
+    low = span.first if span.first > _FIRST else ""
+    high = span.last if span.last < _LAST else ""
+    return DateCondition(((low, high),), (span.collection,) if span.collection else ())
+
+
+def mixed_entries(further: Query, spans: Sequence[HiddenSpan]) -> Query:
+    """Return the query of those of some entries of dates of which a part may lie in spans.
+
+    Entries whose dates all lie in spans of all collections are left out.
+    """
+    hidden = any_of(span_condition(one).dates() for one in spans)
+    shown = any_of(digits_range("dates", *gap) for gap in _gaps(spans))
+    return {"bool": {"filter": [further, hidden, shown]}}
+
+
+def _gaps(spans: Sequence[HiddenSpan]) -> Iterator[tuple[str, str]]:
+    """Give the times that no span of all collections covers, ends that spans have included."""
+    whole = sorted((one.first, one.last) for one in spans if not one.collection)
+    reached = ""
+    for first, last in whole:
+        if first > _FIRST and first >= reached:
+            yield reached, first
+        reached = max(reached, last)
+    if reached < _LAST:
+        yield reached, ""

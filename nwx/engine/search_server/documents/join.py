@@ -1,0 +1,274 @@
+"""The join of documents with their dates: conditions become sets of documents."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from nwx.engine.search_server import limits
+from nwx.engine.search_server.dates.indices import ElasticDatesIndices
+from nwx.engine.search_server.documents.compile import (
+    EVERYTHING,
+    NOTHING,
+    Query,
+    compile_node,
+    leaf_query,
+)
+from nwx.engine.search_server.documents.conditions import DateCondition, filter_condition
+from nwx.engine.search_server.documents.facet_filters import DATED_FACETS, FacetFilters
+from nwx.engine.search_server.documents.hidden_parts import NOTHING_HIDDEN, HiddenParts
+from nwx.engine.search_server.documents.id_lists import RememberedNumbers
+from nwx.engine.search_server.inlinks.linked_query import LinkedQuery
+from nwx.engine.search_server.pages import count_hits, numbers, pages, within
+from nwx.engine.search_server.schema import NUMBER, Schema
+from nwx.engine.search_server.server import Body, Server
+from nwx.model import IndexName
+from nwx.query.leaves import Leaf, date_ranges, field_type
+from nwx.query.question import DocumentQuery
+from nwx.query.tree import CAPTURE_FIELDS, DateRange
+
+NUMBERS_ONLY: Body = {"_source": False, "stored_fields": "_none_", "docvalue_fields": [NUMBER]}
+
+_Found = Mapping[DateCondition, Collection[int]]
+Lists = Mapping[DateCondition, frozenset[int]]
+_Joiner = Callable[[DateCondition, bool], Query]
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A question's query in the index of documents; not `whole` where it finds a part only.
+
+    `most` is a number of documents that it does not find more of, if known.
+    Where facets leave out their own filters, `apart` has those, `asked` is
+    the query without any of them, and `counted` the query of the documents
+    that a facet of dates counts.
+    """
+
+    query: Query
+    whole: bool = True
+    most: int | None = None
+    apart: FacetFilters | None = None
+    asked: Query = field(default_factory=dict)
+    counted: Mapping[str, Query] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Met:
+    """The documents that meet each condition; a question has at most `most`, if that is known."""
+
+    found: _Found
+    most: int | None = None
+
+
+class Join:
+    """What finds documents by conditions on all their dates."""
+
+    def __init__(self, server: Server, schema: Schema, dates: ElasticDatesIndices) -> None:
+        self._server = server
+        self._documents = schema.name(IndexName.DOCUMENTS)
+        self._dates = dates
+        self._remembered = RememberedNumbers(server)
+
+    def resolve(self, query: DocumentQuery, sort: list[Body], wanted: int) -> Resolved:
+        """Return the query of a question.
+
+        Of two sides the smaller is looked up: the entries of dates that meet
+        a condition, or the documents that meet all else. Where both are more
+        than limits.MAX_IDS, documents are walked in the order of `sort` until
+        `wanted` of them are found, and the query finds those only.
+        """
+        conditions = all_conditions(query)
+        known = self._lists(conditions)
+        met = self._meeting(query, conditions, known)
+        if met is not None:
+            return Resolved(joined_query(query, met.found), most=met.most)
+        return self._walk(query, superset_query(query, known), sort, wanted)
+
+    def resolve_apart(self, query: DocumentQuery, facets: Sequence[str]) -> Resolved | None:
+        """Return the query of a question, and that without the filters of some facets.
+
+        None where there are too many documents on both sides (see `resolve`).
+        """
+        broad = query
+        for facet in facets:
+            broad = broad.without(facet)
+        others = {one: query.without(one) for one in facets if one in DATED_FACETS}
+        conditions = _unique(map(all_conditions, (query, *others.values())))
+        met = self._meeting(broad, conditions, self._lists(conditions))
+        if met is None:
+            return None
+        found = met.found
+        apart = FacetFilters(
+            {one: _filter(one, query.filters[one]) for one in facets if one not in others},
+            _dates_query(query, found) if others else None,
+            {facet: _dates_query(one, found) for facet, one in others.items()},
+        )
+        return Resolved(
+            joined_query(query, found),
+            most=met.most,
+            apart=apart,
+            asked=joined_query(broad, found),
+            counted={facet: joined_query(one, found) for facet, one in others.items()},
+        )
+
+    def _meeting(
+        self, query: DocumentQuery, conditions: Sequence[DateCondition], known: Lists
+    ) -> "_Met | None":
+        """Return the documents that meet each condition, of a query's at least; None of too many.
+
+        `known` are the lists of documents that are short enough to be had.
+        """
+        longest = max(map(len, known.values()), default=0)
+        if len(known) < len(conditions) or longest > limits.SHORT_LIST:
+            few = self._candidates(query, {}, limits.SHORT_LIST)
+            if few is not None:
+                return _Met(self._among(conditions, few, known), len(few))
+        if len(known) == len(conditions):
+            return _Met(known)
+        candidates = self._candidates(query, known, limits.MAX_IDS)
+        if candidates is None:
+            return None
+        return _Met(self._among(conditions, candidates, known), len(candidates))
+
+    def _lists(self, conditions: Sequence[DateCondition]) -> Lists:
+        return {one: found for one in conditions if (found := self._found(one)) is not None}
+
+    def _candidates(self, query: DocumentQuery, known: _Found, most: int) -> list[int] | None:
+        """Return the documents that may be of a result, None of more than `most`."""
+        superset = superset_query(query, known)
+        if count_hits(self._server, self._documents, superset, most) > most:
+            return None
+        return numbers(self._server, self._documents, superset)
+
+    def walk(self, query: DocumentQuery, sort: list[Body]) -> Iterator[list[int]]:
+        """Stream the numbers of all documents of a question, in pages in the order of `sort`."""
+        conditions = all_conditions(query)
+        body = {"query": superset_query(query, {}), **NUMBERS_ONLY}
+        for page in pages(self._server, self._documents, body, sort, size=limits.PAGE):
+            here = [hit["fields"][NUMBER][0] for hit in page]
+            inside = within(joined_query(query, self._among(conditions, here, {})), here)
+            found = set(numbers(self._server, self._documents, inside) or ())
+            yield [number for number in here if number in found]
+
+    def _walk(
+        self, query: DocumentQuery, superset: Query, sort: list[Body], wanted: int
+    ) -> Resolved:
+        found: list[int] = []
+        for some in self.walk(query, sort):
+            found += some
+            if len(found) >= wanted:
+                break
+        return Resolved(within(superset, found[: limits.MAX_IDS]), whole=False)
+
+    def _among(
+        self, conditions: Sequence[DateCondition], some: Sequence[int], known: Lists
+    ) -> dict[DateCondition, Collection[int]]:
+        """Return which of some documents meet each condition."""
+        return {
+            one: known[one].intersection(some) if one in known else self._seen_among(one, some)
+            for one in conditions
+        }
+
+    def _seen_among(self, one: DateCondition, some: Sequence[int]) -> frozenset[int]:
+        return frozenset().union(
+            *(
+                numbers(self._server, index, within(one.seen(further), some)) or ()
+                for index, further in self._dates.further()
+            )
+        )
+
+    def _found(self, one: DateCondition) -> frozenset[int] | None:
+        """Return the documents that meet a condition in an index, None of too many."""
+        parts = []
+        for index, further in self._dates.further():
+            part = self._remembered.numbers(index, one.seen(further))
+            if part is None:
+                return None
+            parts.append(part)
+        found = parts[0] if len(parts) == 1 else frozenset().union(*parts)
+        return found if len(found) <= limits.MAX_IDS else None
+
+
+def all_conditions(query: DocumentQuery) -> list[DateCondition]:
+    """Return the conditions of a question: of its query, and of its filters and dates."""
+    conditions = [_condition(node) for node in date_ranges(query.tree)]
+    own = filter_condition(query)
+    return list(dict.fromkeys([*conditions, own] if own else conditions))
+
+
+def joined_query(query: DocumentQuery, found: _Found) -> Query:
+    """Return the query where the documents of each condition are known."""
+    return _query(query, lambda one, wanted: _joined(query, one, found[one]))
+
+
+def superset_query(query: DocumentQuery, known: _Found) -> Query:
+    """Return a query of at least the documents of a question: any date may do, or not do."""
+
+    def either(one: DateCondition, wanted: bool) -> Query:
+        if one in known:
+            return _joined(query, one, known[one])
+        return EVERYTHING if wanted else NOTHING
+
+    return _query(query, either)
+
+
+def _condition(node: DateRange) -> DateCondition:
+    return DateCondition(((node.low, node.high),))
+
+
+def _joined(query: DocumentQuery, one: DateCondition, found: Collection[int]) -> Query:
+    if not found:
+        return _hidden(query).met(one, one.own())
+    either = [one.own(), {"terms": {NUMBER: list(found)}}]
+    return _hidden(query).met(one, {"bool": {"should": either, "minimum_should_match": 1}})
+
+
+def _hidden(query: DocumentQuery) -> HiddenParts:
+    return query.hidden if isinstance(query, LinkedQuery) else NOTHING_HIDDEN
+
+
+def _query(query: DocumentQuery, join: _Joiner) -> Query:
+    compiled = _with_links(query, partial(_joined_leaf, query, join))
+    filters = [
+        _filter(field, values)
+        for field, values in query.filters.items()
+        if field not in DATED_FACETS
+    ]
+    own = filter_condition(query)
+    if own:
+        filters.append(join(own, True))
+    if filters:
+        compiled = {"bool": {"must": [compiled], "filter": filters}}
+    return _hidden(query).shown(compiled)
+
+
+def _with_links(query: DocumentQuery, join: Callable[[DateRange | Leaf, bool], Query]) -> Query:
+    compiled = compile_node(query.tree, join)
+    if not isinstance(query, LinkedQuery) or not query.found:
+        return compiled
+    return query.with_found(compiled, compile_node(query.rest, join))
+
+
+def _joined_leaf(
+    query: DocumentQuery, join: _Joiner, node: DateRange | Leaf, wanted: bool
+) -> Query:
+    if isinstance(node, DateRange):
+        return {"constant_score": {"filter": join(_condition(node), wanted)}}
+    if node.field in CAPTURE_FIELDS:
+        return _hidden(query).own_shown(leaf_query(node))
+    return query.leaves[node] if isinstance(query, LinkedQuery) else NOTHING
+
+
+def _dates_query(query: DocumentQuery, found: _Found) -> Query:
+    """Return the query of the documents that meet the filters on dates of a question."""
+    own = filter_condition(query)
+    return _joined(query, own, found[own]) if own else EVERYTHING
+
+
+def _unique(lists: Iterable[list[DateCondition]]) -> list[DateCondition]:
+    return list(dict.fromkeys(one for some in lists for one in some))
+
+
+def _filter(field: str, values: Sequence[str]) -> Query:
+    if field_type(field) == "integer":
+        return {"terms": {field: [int(value) for value in values]}}
+    return {"terms": {field: list(values)}}

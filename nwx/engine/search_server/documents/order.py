@@ -1,0 +1,217 @@
+"""Orders by date, where a document is as old and as new as all its dates say.
+
+A document's own date stands in its entry, further ones in indices of dates
+only. The first `wanted` by own date, and the first `wanted` of each index by
+its dates, hold between them the first `wanted` of all: no date of a document
+can put it behind the place that one of its dates gives it.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from nwx.engine.search_server import limits
+from nwx.engine.search_server.dates.indices import ElasticDatesIndices
+from nwx.engine.search_server.documents.compile import Query, digits_range
+from nwx.engine.search_server.documents.hidden_parts import NOTHING_HIDDEN, HiddenParts
+from nwx.engine.search_server.pages import numbers as numbers_of
+from nwx.engine.search_server.pages import pages, search_page, within
+from nwx.engine.search_server.schema import NUMBER
+from nwx.engine.search_server.server import Body, Server
+from nwx.model import Sort
+
+_DATED: Body = {
+    "_source": False,
+    "stored_fields": "_none_",
+    "docvalue_fields": [NUMBER, {"field": "dates", "format": "uuuuMMddHHmmss"}],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A document that may be among the first, the date it is ordered by, and what folds it."""
+
+    id: str
+    number: int
+    date: str
+    fold: int
+
+
+class DateOrder:
+    """Documents by their oldest or their newest date."""
+
+    def __init__(
+        self,
+        server: Server,
+        documents: str,
+        dates: ElasticDatesIndices,
+        sort: Sort,
+        hidden: HiddenParts = NOTHING_HIDDEN,
+    ) -> None:
+        self._server = server
+        self._documents = documents
+        self._further = dates.further()
+        self._newest = sort is Sort.NEWEST
+        self._hidden = hidden
+
+    def body(self, fold: str, wanted: int) -> Body:
+        """Return the part of a search that `first` goes on from."""
+        return {"size": max(wanted, limits.FEW), "sort": self.own_sort(), **_fields(fold)}
+
+    def own_sort(self) -> list[Body]:
+        """Return the sort by a document's own date."""
+        return [{"crawl_date": "desc" if self._newest else "asc"}, {"id": "asc"}]
+
+    def first(self, query: Query, fold: str, wanted: int, answer: Body) -> list[int]:
+        """Return the numbers of the first `wanted` documents, one of each fold."""
+        total = answer["hits"]["total"]["value"]
+        partly = list(self._partly_hidden(query, fold, wanted, total))
+        if partly:
+            query = self._hidden.wholly_shown(query)
+            body = {"query": query, "track_total_hits": True, **self.body(fold, wanted)}
+            answer = search_page(self._server, self._documents, body)
+        best = self._by_own_date(query, fold, wanted, answer)
+        candidates = {one.number: one for one in (*self._dated(best.candidates), *partly)}
+        if not best.complete:
+            for index, further in self._further:
+                among = Among(index, further, query, best.limit)
+                for one in self._by_dates_of(among, fold, wanted):
+                    known = candidates.get(one.number, one)
+                    candidates[one.number] = replace(one, date=self._first((one.date, known.date)))
+        return [one.number for one in self._folded(candidates.values())][:wanted]
+
+    def _partly_hidden(
+        self, query: Query, fold: str, wanted: int, total: int
+    ) -> Iterator[Candidate]:
+        """Give the first of the documents that have hidden dates, by those that are shown."""
+        numbers, dates = self._hidden.dates.in_order(newest=self._newest)
+        if len(numbers) and total <= limits.SHORT_LIST:
+            found = np.isin(numbers, numbers_of(self._server, self._documents, query) or [])
+            numbers, dates = numbers[found], dates[found]
+        folds: set[int] = set()
+        begin, size = 0, min(limits.STEP, limits.PAGE)
+        while begin < len(numbers) and len(folds) < wanted:
+            known = dict(
+                zip(
+                    numbers[begin : begin + size].tolist(),
+                    dates[begin : begin + size].tolist(),
+                    strict=True,
+                )
+            )
+            for one in self._of_numbers(query, fold, known):
+                folds.add(one.fold)
+                yield replace(one, date=f"{known[one.number]:014}")
+            begin, size = begin + size, limits.PAGE
+
+    def _of_numbers(self, query: Query, fold: str, numbers: Collection[int]) -> Iterator[Candidate]:
+        """Give those of the documents of some numbers that a query finds."""
+        body = {"query": within(query, list(numbers)), "size": limits.PAGE, **_fields(fold)}
+        for hit in search_page(self._server, self._documents, body)["hits"]["hits"]:
+            yield _candidate(hit, fold)
+
+    def _by_own_date(self, query: Query, fold: str, wanted: int, answer: Body) -> "_Best":
+        candidates = [_candidate(hit, fold) for hit in answer["hits"]["hits"]]
+        total = answer["hits"]["total"]["value"]
+        if total == len(candidates):
+            return _Best(candidates, complete=True)
+        body = {"query": query, **_fields(fold)}
+        folds = self._folded(candidates)
+        if len(folds) < wanted:
+            body |= {"sort": self.own_sort()}
+            folded = body | {"size": wanted, "collapse": {"field": fold}}
+            hits = search_page(self._server, self._documents, folded)["hits"]["hits"]
+            candidates += [_candidate(hit, fold) for hit in hits]
+            folds = self._folded(candidates)
+        if len(folds) >= wanted:
+            return _Best(candidates, limit=folds[wanted - 1].date)
+        if total <= limits.MAX_IDS:
+            every = pages(self._server, self._documents, body, self.own_sort(), size=limits.PAGE)
+            return _Best([_candidate(hit, fold) for page in every for hit in page], complete=True)
+        return _Best(candidates)
+
+    def _by_dates_of(self, among: "Among", fold: str, wanted: int) -> Iterator[Candidate]:
+        """Give the first of those that an index has dates of; none beyond the limit is needed."""
+        mode = {"order": "desc", "mode": "max"} if self._newest else {"order": "asc", "mode": "min"}
+        body = {"query": among.entries(newest=self._newest), **_DATED}
+        folds: set[int] = set()
+        sort = [{"dates": mode}, {"id": "asc"}]
+        for page in pages(self._server, among.index, body, sort, size=limits.STEP):
+            dates = self._dates_of(page)
+            asked = {"size": limits.PAGE, "sort": ["_doc"], **_fields(fold)}
+            asked["query"] = within(among.documents, list(dates))
+            hits = search_page(self._server, self._documents, asked)["hits"]["hits"]
+            for one in (_candidate(hit, fold) for hit in hits):
+                folds.add(one.fold)
+                yield replace(one, date=self._first((one.date, dates[one.number])))
+            if len(folds) >= wanted:
+                return
+
+    def _dated(self, candidates: list[Candidate]) -> Iterator[Candidate]:
+        """Give the candidates with all their dates looked at."""
+        for start in range(0, len(candidates), limits.PAGE):
+            chunk = candidates[start : start + limits.PAGE]
+            dates = {one.number: one.date for one in chunk}
+            for index, further in self._further:
+                query = within(further, list(dates))
+                body = {"query": query, "size": limits.PAGE, "sort": ["_doc"], **_DATED}
+                hits = search_page(self._server, index, body)["hits"]["hits"]
+                for number, date in self._dates_of(hits).items():
+                    dates[number] = self._first((date, dates[number]))
+            for one in chunk:
+                yield replace(one, date=dates[one.number])
+
+    def _dates_of(self, hits: list[Body]) -> dict[int, str]:
+        return {hit["fields"][NUMBER][0]: self._first(hit["fields"]["dates"]) for hit in hits}
+
+    def _first(self, dates: Iterable[str]) -> str:
+        return max(dates) if self._newest else min(dates)
+
+    def _folded(self, candidates: Iterable[Candidate]) -> list[Candidate]:
+        """Return the candidates in order, the first of each fold only."""
+        ordered = sorted(candidates, key=lambda one: one.id)
+        ordered.sort(key=lambda one: one.date, reverse=self._newest)
+        folds: dict[int, Candidate] = {}
+        for one in ordered:
+            folds.setdefault(one.fold, one)
+        return list(folds.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Among:
+    """The documents of a query that have an entry in an index, one with a date up to a limit."""
+
+    index: str
+    further: Query
+    documents: Query
+    limit: str
+
+    def entries(self, *, newest: bool) -> Query:
+        """Return the query of the entries."""
+        found = [self.further]
+        if self.limit:
+            span = (self.limit, "") if newest else ("", self.limit)
+            found.append(digits_range("dates", *span))
+        return {"bool": {"filter": found}}
+
+
+@dataclass(frozen=True, slots=True)
+class _Best:
+    """The first by own date: all there are, or those up to a date that is their limit."""
+
+    candidates: list[Candidate]
+    complete: bool = False
+    limit: str = ""
+
+
+def _fields(fold: str) -> Body:
+    return {
+        "_source": False,
+        "stored_fields": "_none_",
+        "docvalue_fields": list(dict.fromkeys(["id", NUMBER, "timestamp", fold])),
+    }
+
+
+def _candidate(hit: Body, fold: str) -> Candidate:
+    fields = hit["fields"]
+    return Candidate(fields["id"][0], fields[NUMBER][0], fields["timestamp"][0], fields[fold][0])

@@ -1,0 +1,114 @@
+"""The dates of documents of which a viewer sees some, and others not: kept as arrays."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from nwx.engine.search_server.documents.conditions import DateCondition
+from nwx.query.hidden import SeenDate
+
+Numbers = npt.NDArray[np.int64]
+_LAST = 99_999_999_999_999
+_YEAR = 10**10
+
+
+@dataclass(frozen=True, slots=True)
+class PartlyHidden:
+    """A document by its number, and its dates, those that are seen and those that are hidden.
+
+    `own_is_hidden` tells that the capture its entry was made from is.
+    """
+
+    number: int
+    visible: Sequence[SeenDate]
+    hidden: Sequence[SeenDate]
+    own_is_hidden: bool
+
+
+class _Rows:
+    """One row a date: the place of its document, its timestamp and its collection's code."""
+
+    def __init__(self, dates: Sequence[Sequence[SeenDate]], codes: dict[str, int]) -> None:
+        pairs = [pair for some in dates for pair in some]
+        self.places = np.repeat(
+            np.arange(len(dates)), np.fromiter(map(len, dates), np.int64, len(dates))
+        )
+        self.times = np.fromiter((int(time) for time, _ in pairs), np.int64, len(pairs))
+        self.collections = np.fromiter(
+            (codes.setdefault(name, len(codes)) for _, name in pairs), np.int64, len(pairs)
+        )
+
+    def meeting(self, one: DateCondition, codes: dict[str, int]) -> Numbers:
+        """Return the places of the documents that have a date which meets a condition."""
+        fits = np.ones(len(self.times), dtype=bool)
+        if one.spans is not None:
+            fits[:] = False
+            for low, high in one.spans:
+                fits |= (self.times >= int(low or 0)) & (self.times <= int(high or _LAST))
+        if one.collections:
+            wanted = [codes[name] for name in one.collections if name in codes]
+            fits &= np.isin(self.collections, wanted)
+        return np.unique(self.places[fits])
+
+
+class PartlyHiddenDates:
+    """The documents that are partly hidden, with their dates.
+
+    A condition that a hidden date meets, and no date that is seen, is not
+    met: `unmet` are those documents.
+    """
+
+    def __init__(self, documents: Iterable[PartlyHidden]) -> None:
+        known = sorted(documents, key=lambda one: one.number)
+        self.numbers: Numbers = np.array([one.number for one in known], dtype=np.int64)
+        own = np.array([one.own_is_hidden for one in known], dtype=bool)
+        self.own_hidden: Numbers = self.numbers[own] if len(known) else self.numbers
+        self._codes: dict[str, int] = {}
+        self._visible = _Rows([one.visible for one in known], self._codes)
+        self._hidden = _Rows([one.hidden for one in known], self._codes)
+
+    def unmet(self, one: DateCondition) -> Numbers:
+        """Return the numbers of the documents that only hidden dates let meet a condition."""
+        lost = self._hidden.meeting(one, self._codes)
+        return self.numbers[np.setdiff1d(lost, self._visible.meeting(one, self._codes))]
+
+    def lost_values(self, facet: str) -> Iterator[tuple[str, Numbers]]:
+        """Give each value of a facet of dates that only hidden dates have, and of which documents.
+
+        The facets are `year` and `collection`.
+        """
+        values: Callable[[_Rows], Numbers]
+        if facet == "year":
+            labels = None
+            values = _years
+        else:
+            labels = list(self._codes)
+            values = _collections
+        lost = _pairs(self._hidden.places, values(self._hidden))
+        kept = _pairs(self._visible.places, values(self._visible))
+        rest = np.array(sorted(lost - kept), dtype=np.int64).reshape(-1, 2)
+        for value in np.unique(rest[:, 1]).tolist():
+            label = f"{value:04}" if labels is None else labels[value]
+            yield label, self.numbers[rest[rest[:, 1] == value, 0]]
+
+    def in_order(self, *, newest: bool) -> tuple[Numbers, Numbers]:
+        """Return the documents by their newest or their oldest date that is seen, and those."""
+        dates = np.full(len(self.numbers), 0 if newest else _LAST, dtype=np.int64)
+        at = np.maximum.at if newest else np.minimum.at
+        at(dates, self._visible.places, self._visible.times)
+        order = np.argsort(-dates if newest else dates, kind="stable")
+        return self.numbers[order], dates[order]
+
+
+def _years(rows: _Rows) -> Numbers:
+    return rows.times // _YEAR
+
+
+def _collections(rows: _Rows) -> Numbers:
+    return rows.collections
+
+
+def _pairs(places: Numbers, values: Numbers) -> set[tuple[int, int]]:
+    return set(zip(places.tolist(), values.tolist(), strict=True))

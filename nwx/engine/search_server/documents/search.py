@@ -1,0 +1,396 @@
+"""Questions and their answers."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from nwx.engine.document_index import RESULT_WINDOW
+from nwx.engine.search_server.dates.indices import ElasticDatesIndices
+from nwx.engine.search_server.documents.compile import EVERYTHING, Query
+from nwx.engine.search_server.documents.conditions import DateCondition, filter_condition
+from nwx.engine.search_server.documents.counts import FacetCounts
+from nwx.engine.search_server.documents.facet_filters import flat, terms_of, total_without
+from nwx.engine.search_server.documents.hidden_parts import NOTHING_HIDDEN, HiddenParts
+from nwx.engine.search_server.documents.hidden_reader import HiddenReader
+from nwx.engine.search_server.documents.hits import SOURCE, Highlighting, to_hit
+from nwx.engine.search_server.documents.join import Join, Resolved, superset_query
+from nwx.engine.search_server.documents.order import DateOrder
+from nwx.engine.search_server.documents.trends import TrendCounts, TrendDates
+from nwx.engine.search_server.inlinks.linked_query import LinkedQuery
+from nwx.engine.search_server.inlinks.linked_search import (
+    LinkedSearch,
+    LinkedSearches,
+    RankedHit,
+    ranked_hits,
+    ranking_body,
+)
+from nwx.engine.search_server.inlinks.order import InlinkOrder
+from nwx.engine.search_server.pages import UNREAD, pages, search_page, within
+from nwx.engine.search_server.refusals import RefusedError
+from nwx.engine.search_server.schema import FOLD_SIMILAR, FOLD_URL, NUMBER, Schema
+from nwx.engine.search_server.server import Body, Server
+from nwx.errors import QueryError, WindowError
+from nwx.model import (
+    Collapse,
+    FacetValue,
+    Hit,
+    IndexName,
+    SearchResult,
+    Sort,
+    Total,
+)
+from nwx.query.periods import Period, TrendPoint
+from nwx.query.question import DocumentQuery, Question, facet_fields, resolve
+
+_FOLDS = {Collapse.URL: FOLD_URL, Collapse.SIMILAR: FOLD_SIMILAR, Collapse.NONE: NUMBER}
+# Equal scores by chance are in the order of the documents' own dates: further
+# ones are in another index. Where all scores are equal, all dates count.
+_RELEVANCE: list[Body] = [{"_score": "desc"}, {"crawl_date": "desc"}, {"id": "asc"}]
+_BY_ID: list[Body] = [{"id": "asc"}]
+_BAD_REQUEST = 400
+# An estimate, within a few of a thousand; above it nothing needs to be counted.
+_PRECISE = {"precision_threshold": 40_000}
+_SURELY_MORE = 1.05
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """The number of hits after folding, and of the documents folded into each."""
+
+    total: Total
+    versions: Mapping[int, int] = field(default_factory=dict)
+
+
+class Searching:
+    """What answers questions from the indices of documents and dates."""
+
+    def __init__(
+        self, server: Server, schema: Schema, dates: ElasticDatesIndices, links: LinkedSearches
+    ) -> None:
+        self._server = server
+        self._dates = dates
+        self._links = links
+        self._documents = schema.name(IndexName.DOCUMENTS)
+        self._join = Join(server, schema, dates)
+        self._trends = TrendCounts(server, schema, dates)
+        self._facets = FacetCounts(server, schema, dates)
+        self._hidden = HiddenReader(server, schema, dates)
+
+    def search(self, question: Question) -> SearchResult:
+        """Answer a question, as `Engine.search` does."""
+        if question.offset + question.limit > RESULT_WINDOW:
+            raise WindowError(
+                f"pages reach {RESULT_WINDOW} hits, {question.offset + question.limit} were asked "
+                f"for; ask a narrower question, or stream all hits (scroll)"
+            )
+        try:
+            return self._search(question)
+        except RefusedError as error:
+            if error.status == _BAD_REQUEST:
+                raise QueryError(f"elasticsearch cannot take this query: {error}") from error
+            raise
+
+    def _search(self, question: Question) -> SearchResult:
+        started = time.perf_counter()
+        facets = facet_fields(question)
+        links = self._linked(question)
+        query = links.query
+        by_date = _date_order(question, links)
+        order = self._date_order(by_date, query) if by_date else None
+        resolved = self._resolved(question, query, order.own_sort() if order else _RELEVANCE)
+        highlighting = Highlighting(query.tree)
+        answer = self._ask(question, resolved, highlighting, order, links)
+        hits = answer["hits"]["hits"]
+        parts: Mapping[int, RankedHit | None] = {}
+        if question.limit and (order or links.ranks):
+            page = self._page_scores(question, resolved.query, order, answer, links)
+            hits, parts = self._fetched(question, list(page), links, highlighting), page
+        folded = self._folded(question, resolved, answer, hits)
+        documents = Total(answer["hits"]["total"]["value"])
+        counted = self._facet_values(question, query, resolved, answer)
+        found = self._hits(hits, _FOLDS[question.collapse], folded, highlighting, query.hidden)
+        return SearchResult(
+            total=folded.total if resolved.whole else _at_least(folded.total),
+            documents=documents if resolved.whole else _at_least(documents),
+            hits=_with_link_parts(found, hits, parts, links),
+            facets={facet: counted[facet] for facet in facets},
+            took_ms=(time.perf_counter() - started) * 1000,
+        )
+
+    def _linked(self, question: Question) -> LinkedSearch:
+        """Return a question with what links add to it, and what is hidden leaves out."""
+        return self._links.search(resolve(question), self._hidden.read(question.hidden))
+
+    def _date_order(self, sort: Sort, query: LinkedQuery) -> DateOrder:
+        return DateOrder(self._server, self._documents, self._dates, sort, query.hidden)
+
+    def _resolved(self, question: Question, query: DocumentQuery, sort: list[Body]) -> Resolved:
+        apart = _filtered_facets(question, query)
+        found = self._join.resolve_apart(query, apart) if apart else None
+        return found or self._join.resolve(query, sort, question.offset + question.limit)
+
+    def _facet_values(
+        self, question: Question, query: LinkedQuery, resolved: Resolved, answer: Body
+    ) -> dict[str, tuple[FacetValue, ...]]:
+        """Return the facets, those that leave out their own filter too."""
+        apart = _filtered_facets(question, query)
+        found = flat(answer.get("aggregations", {}))
+        size, total = question.facet_size, answer["hits"]["total"]["value"]
+        read = partial(self._facets.read, hidden=query.hidden)
+        if resolved.apart is None:
+            usual = [facet for facet in facet_fields(question) if facet not in apart]
+            counted = dict(read(usual, size, found, resolved.query, total))
+            for facet in apart:
+                counted |= self._facet_without(query.without(facet), facet, size)
+            return counted
+        usual = [facet for facet in facet_fields(question) if facet not in resolved.counted]
+        counted = dict(read(usual, size, found, resolved.query, total))
+        for facet, counting in resolved.counted.items():
+            total = total_without(facet, answer["aggregations"])
+            counted |= read([facet], size, found, counting, total)
+        return counted
+
+    def _facet_without(
+        self, query: LinkedQuery, facet: str, size: int
+    ) -> Mapping[str, tuple[FacetValue, ...]]:
+        """Return a facet of other documents than those of the result, by a search of its own."""
+        resolved = self._join.resolve(query, _BY_ID, 0)
+        body: Body = {"query": resolved.query, "size": 0, "track_total_hits": True}
+        body["aggs"] = terms_of([facet], size)
+        answer = search_page(self._server, self._documents, body)
+        total = answer["hits"]["total"]["value"]
+        found = answer["aggregations"]
+        return self._facets.read([facet], size, found, resolved.query, total, query.hidden)
+
+    def _ask(
+        self,
+        question: Question,
+        resolved: Resolved,
+        highlighting: Highlighting,
+        order: DateOrder | None,
+        links: LinkedSearch,
+    ) -> Body:
+        """Return totals and facets, and the hits of the page, or what they are ordered from."""
+        fold = _FOLDS[question.collapse]
+        facets = facet_fields(question)
+        groups: Body = {}
+        if question.collapse is not Collapse.NONE:
+            groups = {"groups": {"cardinality": {"field": fold, **_PRECISE}}}
+            if _is_small(resolved):
+                groups = _count_of_values(fold)
+        body: Body = {"query": resolved.query, "size": 0, "track_total_hits": True}
+        if resolved.apart is None:
+            body["aggs"] = terms_of(facets, question.facet_size) | groups
+        else:
+            body["query"] = resolved.asked
+            body["post_filter"] = resolved.apart.post_filter()
+            body["aggs"] = resolved.apart.aggregations(facets, question.facet_size, groups)
+        if order and question.limit:
+            body |= order.body(fold, question.offset + question.limit)
+        elif question.limit:
+            if links.ranks:
+                body |= ranking_body(fold, question.offset + question.limit)
+            else:
+                body |= self._page(question, highlighting)
+                body |= {"from": question.offset, "size": question.limit}
+            body["sort"] = _RELEVANCE
+            if question.collapse is not Collapse.NONE:
+                body["collapse"] = {"field": fold}
+        return search_page(self._server, self._documents, body)
+
+    def _page(self, question: Question, highlighting: Highlighting) -> Body:
+        fields = list({NUMBER, _FOLDS[question.collapse]})
+        page: Body = {"_source": SOURCE, "docvalue_fields": fields}
+        if question.snippets:
+            page["highlight"] = highlighting.body()
+        return page
+
+    def _page_scores(
+        self,
+        question: Question,
+        query: Query,
+        order: DateOrder | None,
+        answer: Body,
+        links: LinkedSearch,
+    ) -> Mapping[int, RankedHit | None]:
+        """Return the numbers of the documents of a page in order, with score, target and factor."""
+        wanted = question.offset + question.limit
+        fold = _FOLDS[question.collapse]
+        if order is None:
+            ranked = ranked_hits(answer["hits"]["hits"], links)[question.offset : wanted]
+            return {one.number: one for one in ranked}
+        first = partial(order.first, query, fold, answer=answer)
+        if question.sort is Sort.INLINKS and links.table:
+            by_links = InlinkOrder(
+                self._server, self._documents, self._dates, links.table, links.query.hidden
+            )
+            total = answer["hits"]["total"]["value"]
+            numbers = by_links.first(query, fold, wanted, total, first)
+        else:
+            numbers = first(wanted)
+        return dict.fromkeys(numbers[question.offset :])
+
+    def _fetched(
+        self,
+        question: Question,
+        numbers: Sequence[int],
+        links: LinkedSearch,
+        highlighting: Highlighting,
+    ) -> list[Body]:
+        """Return the hits of some documents, scored by their own words."""
+        if not numbers:
+            return []
+        inside = {"terms": {NUMBER: list(numbers)}}
+        # They are known to be shown, and what is hidden may be long.
+        plain = replace(links.query, found=(), filters={}, hidden=NOTHING_HIDDEN)
+        words = superset_query(plain, {})
+        body: Body = {"query": {"bool": {"should": [words], "filter": [inside]}}}
+        body |= {"size": len(numbers), **self._page(question, highlighting)}
+        found = search_page(self._server, self._documents, body)["hits"]["hits"]
+        by_number = {hit["fields"][NUMBER][0]: hit for hit in found}
+        return [by_number[number] for number in numbers if number in by_number]
+
+    def _hits(
+        self,
+        hits: Sequence[Body],
+        fold: str,
+        folded: Folded,
+        highlighting: Highlighting,
+        hidden: HiddenParts,
+    ) -> tuple[Hit, ...]:
+        dates = self._dates.read([hit["_source"]["id"] for hit in hits])
+        return tuple(
+            to_hit(
+                hit,
+                dates,
+                hidden,
+                folded.versions.get(hit["fields"][fold][0], 1),
+                highlighting.pieces(hit),
+            )
+            for hit in hits
+        )
+
+    def _folded(
+        self, question: Question, resolved: Resolved, answer: Body, hits: Sequence[Body]
+    ) -> Folded:
+        """Count what is folded: all of it, and into each of the hits of a page."""
+        documents: int = answer["hits"]["total"]["value"]
+        if question.collapse is Collapse.NONE or documents == 0:
+            return Folded(Total(documents))
+        fold = _FOLDS[question.collapse]
+        counted = flat(answer["aggregations"])
+        known = counted["values"]["count"] if "values" in counted else None
+        if known == documents:
+            return Folded(Total(documents))  # nothing is folded
+        folds = {"terms": {fold: [hit["fields"][fold][0] for hit in hits]}}
+        if known is None and counted["groups"]["value"] > RESULT_WINDOW * _SURELY_MORE:
+            known = RESULT_WINDOW + 1
+        body: Body = {"query": resolved.query, "size": 0, "track_total_hits": False}
+        if known is not None:
+            body |= {"query": {"bool": {"must": [resolved.query], "filter": [folds]}}}
+        body["aggs"] = _versions(fold, folds) | (_count_of_values(fold) if known is None else {})
+        found = search_page(self._server, self._documents, body)["aggregations"]
+        total = found["values"]["count"] if known is None else known
+        return Folded(
+            Total(total) if total <= RESULT_WINDOW else Total(RESULT_WINDOW, "gte"),
+            {one["key"]: one["doc_count"] for one in found["hits"]["values"]["buckets"]},
+        )
+
+    def trend(self, question: Question, period: Period) -> list[TrendPoint]:
+        """Return when documents were captured, as `Engine.trend` does."""
+        try:
+            query = self._linked(question).query
+            wanted = TrendDates(period, filter_condition(query) or DateCondition(), query.hidden)
+            resolved = self._join.resolve(query, _BY_ID, 0)
+            if resolved.whole:
+                return self._trends.of_query(resolved.query, wanted)
+            return self._trends.of_lists(self._join.walk(query, _BY_ID), wanted)
+        except RefusedError as error:
+            if error.status == _BAD_REQUEST:
+                raise QueryError(f"elasticsearch cannot take this query: {error}") from error
+            raise
+
+    def scroll(self, question: Question) -> Iterator[Hit]:
+        """Stream every hit, as `Engine.scroll` does."""
+        try:
+            yield from self._scroll(question)
+        except RefusedError as error:
+            if error.status == _BAD_REQUEST:
+                raise QueryError(f"elasticsearch cannot take this query: {error}") from error
+            raise
+
+    def _scroll(self, question: Question) -> Iterator[Hit]:
+        query = self._linked(question).query
+        resolved = self._join.resolve(query, _BY_ID, 0)
+        if not resolved.whole:
+            for numbers in self._join.walk(query, _BY_ID):
+                yield from self._stream(within(EVERYTHING, numbers), query.hidden)
+        else:
+            yield from self._stream(resolved.query, query.hidden)
+
+    def _stream(self, query: Query, hidden: HiddenParts) -> Iterator[Hit]:
+        body = {"query": query, "_source": SOURCE, "track_scores": True}
+        for page in pages(self._server, self._documents, body, _BY_ID):
+            dates = self._dates.read([hit["_source"]["id"] for hit in page])
+            for hit in page:
+                yield to_hit(hit, dates, hidden)
+
+
+def _date_order(question: Question, links: LinkedSearch) -> Sort | None:
+    """Return the order by date of a question; equal scores, and equal inlinks, are newest first."""
+    if question.sort in (Sort.OLDEST, Sort.NEWEST):
+        return question.sort
+    is_ranked = question.sort is Sort.RELEVANCE and links.is_scored
+    return None if is_ranked else Sort.NEWEST
+
+
+def _with_link_parts(
+    found: Sequence[Hit],
+    hits: Sequence[Body],
+    parts: Mapping[int, RankedHit | None],
+    links: LinkedSearch,
+) -> tuple[Hit, ...]:
+    """Return hits with what links have to do with them; `hits` are scored by their own words."""
+    if not links.ranks:
+        return tuple(found)
+    targets = links.targets([hit["_source"].get("urlkey", "") for hit in hits])
+    given = []
+    for one, hit, target in zip(found, hits, targets, strict=True):
+        text = float(hit["_score"] or 0.0)
+        ranked = parts.get(hit["fields"][NUMBER][0])
+        by_links = links.found_by(target) if not text or not links.query.scored else None
+        if ranked is not None:
+            own = text if links.query.scored else 0.0
+            made_of = links.score_parts(target, own, ranked.factor)
+            one = replace(one, score=ranked.score, score_parts=made_of)
+        given.append(replace(one, found_by_links=by_links))
+    return tuple(given)
+
+
+def _filtered_facets(question: Question, query: DocumentQuery) -> list[str]:
+    """Return the facets that a filter is about."""
+    return [facet for facet in facet_fields(question) if query.filters_facet(facet)]
+
+
+def _is_small(resolved: Resolved) -> bool:
+    """Tell whether all folds of a result can be counted with the search itself."""
+    return resolved.most is not None and resolved.most <= RESULT_WINDOW
+
+
+def _at_least(total: Total) -> Total:
+    return Total(total.value, "gte")
+
+
+def _versions(field: str, folds: Query) -> Body:
+    """Return the aggregation that counts the documents of these values of a field."""
+    counted = {"terms": {"field": field, "size": max(len(folds["terms"][field]), 1)}}
+    return {"hits": {"filter": folds, "aggs": {"values": counted}}}
+
+
+def _count_of_values(field: str) -> Body:
+    """Return the aggregation that counts the values of a field, exactly up to RESULT_WINDOW."""
+    return {
+        UNREAD: {"terms": {"field": field, "size": RESULT_WINDOW + 1}},
+        "values": {"stats_bucket": {"buckets_path": f"{UNREAD}>_count"}},
+    }

@@ -1,0 +1,36 @@
+"""Words of the index that are spelled like another."""
+
+from nwx.engine.search_server.server import Body, Server, quoted
+from nwx.query.similar_words import most_edits, nearest_words
+from nwx.query.tree import DEFAULT_FIELDS
+
+_MOST_OPTIONS = 50
+
+
+def similar_words(server: Server, index: str, word: str, most: int) -> list[str]:
+    """Return words like another, as `Engine.similar_words` does.
+
+    The term suggester of the server looks them up in each text field.
+    """
+    asked = {
+        field: {
+            "text": word,
+            "term": {
+                "field": field,
+                "suggest_mode": "always",
+                "size": _MOST_OPTIONS,
+                "prefix_length": 1,
+                "max_edits": 2,
+                "min_word_length": 4,
+            },
+        }
+        for field in DEFAULT_FIELDS
+    }
+    body: Body = {"size": 0, "suggest": asked, "track_total_hits": False}
+    answer = server.request("POST", f"/{quoted(index)}/_search", body)
+    # Several words are several answers of one field.
+    found = [answer["suggest"][field] for field in asked]
+    if any(len(words) != 1 for words in found) or not most_edits(found[0][0]["text"]):
+        return []
+    options = [(one["text"], one["freq"]) for words in found for one in words[0]["options"]]
+    return nearest_words(found[0][0]["text"], options, most)

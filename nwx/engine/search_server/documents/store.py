@@ -1,0 +1,74 @@
+"""Documents on the server: of several captures the earliest wins, whoever comes first."""
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from nwx.engine.entries import IndexEntry, document_entry, document_from_entry
+from nwx.engine.search_server.bulk import BulkAction, send
+from nwx.engine.search_server.pages import entries_by_id
+from nwx.engine.search_server.schema import own_of_document
+from nwx.engine.search_server.server import Server
+from nwx.errors import EngineBusyError
+from nwx.model import Document
+
+_ATTEMPTS = 20
+_FORGETTING_SECONDS = 0.25
+
+
+class DocumentsIndex:
+    """The index of documents. The version of an entry is the precedence of its capture."""
+
+    def __init__(self, server: Server, index: str) -> None:
+        self._server = server
+        self._index = index
+
+    def known(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return the precedence of those that are there."""
+        found = entries_by_id(self._server, self._index, ids, "false")
+        return {id: entry["_version"] for id, entry in found.items()}
+
+    def read(self, ids: Sequence[str]) -> dict[str, Document]:
+        """Return the documents of these ids."""
+        found = entries_by_id(self._server, self._index, ids, "true")
+        return {id: document_from_entry(entry["_source"]) for id, entry in found.items()}
+
+    def write(self, documents: Iterable[Document], *, amends: bool = False) -> Counter[str]:
+        """Write documents and count the outcomes: created, updated, conflict (known).
+
+        Those that amend are written in the place of their equals too.
+        """
+        wanted = _first_of_each(documents)
+        counts: Counter[str] = Counter()
+        for _ in range(_ATTEMPTS):
+            outcomes = dict(
+                zip(wanted, send(self._server, self._actions(wanted, amends)), strict=True)
+            )
+            counts.update(outcomes.values())
+            refused = [id for id, outcome in outcomes.items() if outcome == "conflict"]
+            known = self.known(refused)
+            wanted = {id: wanted[id] for id in refused if id not in known}
+            if not wanted:
+                return counts
+            # Deleted a moment ago: the server has not yet forgotten their versions.
+            counts["conflict"] -= len(wanted)
+            time.sleep(_FORGETTING_SECONDS)
+        raise EngineBusyError(
+            f"others keep deleting {len(wanted)} documents at {self._server.address} "
+            f"while they are written; try again later"
+        )
+
+    def _actions(self, entries: dict[str, IndexEntry], amends: bool) -> Iterable[BulkAction]:
+        kind = "external_gte" if amends else "external"
+        for id, entry in entries.items():
+            version = (("version", entry["precedence"]), ("version_type", kind))
+            yield BulkAction(self._index, id, entry, control=version)
+
+
+def _first_of_each(documents: Iterable[Document]) -> dict[str, IndexEntry]:
+    best: dict[str, IndexEntry] = {}
+    for entry in map(document_entry, documents):
+        known = best.get(entry["id"])
+        if known is None or known["precedence"] < entry["precedence"]:
+            best[entry["id"]] = own_of_document(entry)
+    return best

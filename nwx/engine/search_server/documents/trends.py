@@ -1,0 +1,157 @@
+"""When the documents of a result were captured: their dates, counted by period on the server."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from nwx.engine.search_server import limits
+from nwx.engine.search_server.dates.indices import MANY, ElasticDatesIndices
+from nwx.engine.search_server.documents.compile import EVERYTHING, Query
+from nwx.engine.search_server.documents.conditions import DateCondition
+from nwx.engine.search_server.documents.hidden_parts import HiddenParts, span_condition
+from nwx.engine.search_server.pages import count_hits, numbers, pages, search_page, within
+from nwx.engine.search_server.schema import NUMBER, Schema, number_of
+from nwx.engine.search_server.server import Body, Server
+from nwx.engine.work import current_work
+from nwx.model import IndexName
+from nwx.query.periods import Period, TrendPoint
+
+_PART = 40_000
+"""So many documents a part of a large result has on average: well below limits.MAX_IDS."""
+
+_NUMBERS = 1 << 63
+_ONCE: Query = {"range": {"count": {"lte": 1}}}
+_FORMATS = {Period.YEAR: "uuuu", Period.MONTH: "uuuuMM"}
+
+
+@dataclass(slots=True)
+class _Sums:
+    captures: Counter[str] = field(default_factory=Counter)
+    documents: Counter[str] = field(default_factory=Counter)
+
+    def add(self, periods: Iterable[str]) -> None:
+        """Count a document that was captured in these periods, each as often as it is named."""
+        counts = Counter(periods)
+        self.captures.update(counts)
+        self.documents.update(counts.keys())
+
+    def points(self) -> list[TrendPoint]:
+        return [
+            TrendPoint(period, count, self.documents[period])
+            for period, count in sorted(self.captures.items())
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class TrendDates:
+    """Which dates of documents a trend counts, and by what period."""
+
+    period: Period
+    condition: DateCondition
+    hidden: HiddenParts
+
+    def of_one_date(self, query: Query) -> Query:
+        """Return the query of entries of a single date, of those that count."""
+        hidden = [span_condition(one).dates() for one in self.hidden.rules.spans]
+        return {"bool": {"filter": [self.condition.seen(query), _ONCE], "must_not": hidden}}
+
+    def counted(self, id: str, seen: Iterable[tuple[str, str]]) -> Iterator[str]:
+        """Give the periods of the dates of a document that count."""
+        spans, collections = self._spans(), self.condition.collections
+        for timestamp, collection in self.hidden.seen(id, seen):
+            in_span = spans is None or any(low <= timestamp <= high for low, high in spans)
+            if in_span and (not collections or collection in collections):
+                yield timestamp[: self.period.digits]
+
+    def _spans(self) -> list[list[str]] | None:
+        if self.condition.spans is None:
+            return None
+        return [[low or "0" * 14, high or "9" * 14] for low, high in self.condition.spans]
+
+
+class TrendCounts:
+    """What counts the dates of documents."""
+
+    def __init__(self, server: Server, schema: Schema, dates: ElasticDatesIndices) -> None:
+        self._server = server
+        self._parallel = dates
+        self._documents = schema.name(IndexName.DOCUMENTS)
+        self._dates = schema.name(IndexName.DATES)
+
+    def of_query(self, query: Query, wanted: TrendDates) -> list[TrendPoint]:
+        """Return the trend of the documents of a query of the index of documents."""
+        return self.of_lists(self._lists(query), wanted)
+
+    def of_lists(self, lists: Iterable[Sequence[int]], wanted: TrendDates) -> list[TrendPoint]:
+        """Return the trend of documents, given by their numbers in lists of limits.MAX_IDS."""
+        sums = _Sums()
+        alone = {number_of(id) for id in (*wanted.hidden.rules.apart, *wanted.hidden.rules.dates)}
+        for some in lists:
+            current_work().check()
+            singly = alone.intersection(some).union(self._known_elsewhere(some))
+            together = [number for number in some if number not in singly]
+            self._count_once(together, wanted, sums)
+            self._count_many(together, wanted, sums)
+            self._count_singly(sorted(singly), wanted, sums)
+        return sums.points()
+
+    def _lists(self, query: Query) -> Iterator[list[int]]:
+        """Stream the numbers of the documents of a query; those of many in parts of their range."""
+        parts = max(1, -(-count_hits(self._server, self._documents, query) // _PART))
+        ends = [part * _NUMBERS // parts for part in range(parts + 1)]
+        for low, high in pairwise(ends):
+            yield from self._between(query, low, high)
+
+    def _between(self, query: Query, low: int, high: int) -> Iterator[list[int]]:
+        """Stream the numbers from `low` to below `high` of the documents of a query."""
+        current_work().check()
+        part = {"range": {NUMBER: {"gte": low, "lte": high - 1}}}
+        inside = {"bool": {"must": [query], "filter": [part]}}
+        found = numbers(self._server, self._documents, inside)
+        if found is not None:
+            yield found
+            return
+        middle = (low + high) // 2
+        yield from self._between(query, low, middle)
+        yield from self._between(query, middle, high)
+
+    def _known_elsewhere(self, some: Sequence[int]) -> set[int]:
+        """Return those of documents that indices beside the main one know dates of."""
+        inside = within(EVERYTHING, some)
+        others = self._parallel.others() if some else ()
+        return {one for index in others for one in numbers(self._server, index, inside) or ()}
+
+    def _count_once(self, some: Sequence[int], wanted: TrendDates, sums: _Sums) -> None:
+        """Count those of documents that have a single date: the server does."""
+        unit = {"calendar_interval": wanted.period, "format": _FORMATS[wanted.period]}
+        by_period = {"date_histogram": {"field": "dates", "min_doc_count": 1, **unit}}
+        query = wanted.of_one_date(within(EVERYTHING, some))
+        body: Body = {"query": query, "size": 0, "track_total_hits": False}
+        found = search_page(self._server, self._dates, body | {"aggs": {"periods": by_period}})
+        counts = {
+            bucket["key_as_string"]: bucket["doc_count"]
+            for bucket in found["aggregations"]["periods"]["buckets"]
+        }
+        sums.captures.update(counts)
+        sums.documents.update(counts)
+
+    def _count_many(self, some: Sequence[int], wanted: TrendDates, sums: _Sums) -> None:
+        """Count those of documents that have several dates, all of which are read."""
+        body: Body = {"query": within(MANY, some), "_source": False}
+        body["docvalue_fields"] = ["id", "seen"]
+        for page in pages(self._server, self._dates, body, [{NUMBER: "asc"}], limits.PAGE):
+            current_work().check()
+            for fields in (hit["fields"] for hit in page):
+                pairs = (one.rpartition("/") for one in fields["seen"])
+                seen = [(timestamp, collection) for collection, _, timestamp in pairs]
+                sums.add(wanted.counted(fields["id"][0], seen))
+
+    def _count_singly(self, some: Sequence[int], wanted: TrendDates, sums: _Sums) -> None:
+        for start in range(0, len(some), limits.PAGE):
+            current_work().check()
+            inside = within(EVERYTHING, some[start : start + limits.PAGE])
+            body = {"query": inside, "size": limits.PAGE, "_source": ["id"], "sort": ["_doc"]}
+            hits = search_page(self._server, self._documents, body)["hits"]["hits"]
+            for id, dates in self._parallel.read([hit["_source"]["id"] for hit in hits]).items():
+                sums.add(wanted.counted(id, dates.seen))

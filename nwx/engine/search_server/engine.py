@@ -1,0 +1,377 @@
+"""An archive on a search server."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any
+
+from nwx.cdx.rows import CdxRow
+from nwx.engine.anchors.store import AnchorBlobs
+from nwx.engine.base import Engine, EngineTraits, StagedBatch, Staging, check_deletable
+from nwx.engine.dates_index import DatesBuilder
+from nwx.engine.entries import file_entry, file_from_entry, merged_entries
+from nwx.engine.inlinks.entries import inlink_entries
+from nwx.engine.search_server.access.index import ElasticAccessIndex
+from nwx.engine.search_server.bulk import BulkAction, send
+from nwx.engine.search_server.captures import cdx_rows, store, stored_since
+from nwx.engine.search_server.captures.by_digest import captures_by_digest
+from nwx.engine.search_server.captures.near import has_keys, near_captures
+from nwx.engine.search_server.captures.ranges import captures_between
+from nwx.engine.search_server.captures.statuses import lowest_statuses
+from nwx.engine.search_server.crawls.index import ElasticCrawlIndex
+from nwx.engine.search_server.dates.indices import ElasticDatesIndices
+from nwx.engine.search_server.dates.store import DatesStore
+from nwx.engine.search_server.documents.search import Searching
+from nwx.engine.search_server.documents.similar_words import similar_words
+from nwx.engine.search_server.documents.store import DocumentsIndex
+from nwx.engine.search_server.facets.store import ElasticFacetStore
+from nwx.engine.search_server.inlinks.index import ElasticInlinkIndex
+from nwx.engine.search_server.inlinks.linked_search import LinkedSearches
+from nwx.engine.search_server.pages import count_hits, pages
+from nwx.engine.search_server.pictures.index import ElasticPictureIndex
+from nwx.engine.search_server.purge.purger import ElasticPurger
+from nwx.engine.search_server.quality.index import ElasticQualityIndex
+from nwx.engine.search_server.queue.outbox import ElasticOutbox
+from nwx.engine.search_server.queue.queue import ElasticCrawlQueue
+from nwx.engine.search_server.queue.store import QueueStore
+from nwx.engine.search_server.schema import Schema
+from nwx.engine.search_server.server import Body, Server, quoted
+from nwx.engine.spans import CdxSpan, KeysAtTime
+from nwx.keys import document_key
+from nwx.model import (
+    MAIN_DATES,
+    Batch,
+    Capture,
+    Dates,
+    Document,
+    Hit,
+    IndexName,
+    IndexStats,
+    NamedDates,
+    SearchResult,
+    SourceFile,
+    Written,
+)
+from nwx.query.periods import Period, TrendPoint
+from nwx.query.question import Question
+from nwx.settings import ElasticSettings, RankingSettings
+
+_ANCHORS = "anchors"
+_KEPT_SECONDS = 1.0
+_EVERYTHING: Body = {"match_all": {}}
+_OF_ALL_VERSIONS = (
+    IndexName.DOCUMENTS,
+    IndexName.DATES,
+    IndexName.CAPTURES,
+    IndexName.FILES,
+)
+
+
+class SearchServerEngine(Engine):
+    """The indices `<prefix>-documents`, `-dates`, `-captures`, … of a server."""
+
+    traits = EngineTraits(
+        estimates=True, live_selections=True, transactional_load=False, is_local=False
+    )
+
+    def __init__(
+        self, server: Server, settings: ElasticSettings, ranking: RankingSettings | None = None
+    ) -> None:
+        self._server = server
+        self.address = self._server.address
+        self._schema = Schema(self._server, settings)
+        self._mark = ""
+        self._name = self._schema.name
+        self._documents = DocumentsIndex(self._server, self._name(IndexName.DOCUMENTS))
+        self._dates = DatesStore(self._server, self._name(IndexName.DATES))
+        self._parallel = ElasticDatesIndices(self._server, self._schema)
+        self._settings = settings
+        self._access = ElasticAccessIndex(self._server, self._schema, settings)
+        queue = QueueStore(self._server, self._schema)
+        self._queue, self._outbox = ElasticCrawlQueue(queue), ElasticOutbox(queue)
+        self._searching = Searching(
+            self._server,
+            self._schema,
+            self._parallel,
+            LinkedSearches(
+                self._server,
+                self._name(IndexName.DOCUMENTS),
+                AnchorBlobs(self._inlink_index(_ANCHORS), self.dates, _KEPT_SECONDS),
+                ranking or RankingSettings(),
+            ),
+        )
+
+    def create(self) -> None:
+        self._schema.create()
+
+    def write(self, batch: Batch) -> Written:
+        return self.write_staged(self.stage(batch))
+
+    def staging(self) -> Staging:
+        """Give what stores batches but for their ledger entries: many may write to a server."""
+        return _ServerStaging(self._stored)
+
+    def _stored(self, batch: Batch) -> Written:
+        # Dates come first: each document that can be found has its own among them.
+        dates = self._dates.add(_with_own_dates(batch))
+        documents = self._documents.write(batch.documents)
+        documents += self._documents.write(batch.amended, amends=True)
+        captures = store.add_captures(self._server, self._name(IndexName.CAPTURES), batch.captures)
+        return Written(documents["created"], documents["updated"], captures, dates)
+
+    def write_staged(self, staged: StagedBatch) -> Written:
+        self._put(
+            BulkAction(self._name(IndexName.FILES), entry["id"], entry)
+            for entry in map(file_entry, staged.files)
+        )
+        written: Written = staged.content
+        return written
+
+    def _put(self, actions: Iterable[BulkAction]) -> list[str]:
+        return send(self._server, actions)
+
+    def known(self, ids: Collection[str]) -> dict[str, int]:
+        """Return the precedence of those of the documents that the engine holds."""
+        return self._documents.known(list(dict.fromkeys(ids)))
+
+    def documents(self, ids: Sequence[str]) -> dict[str, Document]:
+        """Return the documents of these ids that the engine holds."""
+        return self._documents.read(list(dict.fromkeys(ids)))
+
+    def dates(self, ids: Sequence[str]) -> dict[str, Dates]:
+        """Return the dates of these document ids that the engine holds, in all indices."""
+        return self._parallel.read(list(dict.fromkeys(ids)))
+
+    def captures(self, urlkey: str, end: str | None = None) -> Iterator[Capture]:
+        """Stream captures in the order of urlkey, timestamp, file and offset."""
+        return captures_between(self._server, self._name(IndexName.CAPTURES), urlkey, end)
+
+    def captures_by_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
+        """Stream the captures that hold a payload of this digest, the newest first."""
+        return captures_by_digest(self._server, self._name(IndexName.CAPTURES), digest, urlkey)
+
+    def statuses(self, urlkeys: Sequence[str]) -> dict[str, int]:
+        """Return the lowest status code of the captures of each of these urlkeys that has any."""
+        return lowest_statuses(self._server, self._name(IndexName.CAPTURES), urlkeys)
+
+    def captures_near(self, asked: Sequence[KeysAtTime], most: int) -> list[list[Capture]]:
+        """Return for each of the questions the captures of its urlkeys, nearest in time first."""
+        return near_captures(self._server, self._name(IndexName.CAPTURES), asked, most)
+
+    def has_keys(self, starts: Sequence[str]) -> bool:
+        """Tell whether any capture has a urlkey that begins with one of these texts."""
+        return has_keys(self._server, self._name(IndexName.CAPTURES), starts)
+
+    def cdx_rows(self, span: CdxSpan) -> Iterator[CdxRow]:
+        """Stream the captures of a span as rows of a CDX, in its order."""
+        return cdx_rows.cdx_rows(self._server, self._name(IndexName.CAPTURES), span)
+
+    def cdx_marks(self, span: CdxSpan, every: int) -> Iterator[str]:
+        """Stream the places of the first of every so many captures of a span."""
+        span = replace(span, newest_first=False)
+        return cdx_rows.cdx_marks(self._server, self._name(IndexName.CAPTURES), span, every)
+
+    def collections(self) -> list[str]:
+        """Return the names of the collections that have had captures, in order."""
+        return cdx_rows.capture_collections(self._server, self._name(IndexName.CAPTURES))
+
+    def capture_mark(self) -> str:
+        """Return the mark behind all captures that are stored until now."""
+        if not self._schema.is_made(IndexName.CAPTURES):
+            return ""
+        index = self._name(IndexName.CAPTURES)
+        self._mark = stored_since.capture_mark(self._server, index, self._mark)
+        return self._mark
+
+    def captures_since(
+        self, mark: str, until: str = "", collection: str = ""
+    ) -> Iterator[tuple[Capture, str]]:
+        """Stream the captures stored after a mark, each with the mark behind it."""
+        name = self._name(IndexName.CAPTURES)
+        return stored_since.captures_since(self._server, name, mark, until, collection)
+
+    def load_captures(self, batches: Iterable[Sequence[Capture]]) -> int:
+        """Store captures without documents, visible when it returns; return how many were new."""
+        self._schema.create()
+        return store.load_captures(self._server, self._name(IndexName.CAPTURES), batches)
+
+    def unload_captures(self, ids: Iterable[str]) -> int:
+        """Delete captures by their ids, gone when it returns; return how many there were."""
+        return store.unload_captures(self._server, self._name(IndexName.CAPTURES), ids)
+
+    def append_dates(self, dates: Sequence[Dates], into: str = MAIN_DATES) -> int:
+        """Add to the dates known; return how many (timestamp, collection) pairs were new."""
+        if not self._schema.is_made(IndexName.DATES):
+            self._schema.create()
+        return self._parallel.append(into, dates)
+
+    def dates_indices(self) -> list[NamedDates]:
+        """Return the dates indices: the main one, then the others by name, attached or not."""
+        return self._parallel.listed()
+
+    def attach_dates(self, name: str, address: str = "") -> None:
+        """Join a dates index from now on; "" is the one that the archive has of that name."""
+        self._parallel.attach(name, address)
+
+    def detach_dates(self, name: str) -> None:
+        """Leave a dates index out from now on, and keep what it holds."""
+        self._parallel.detach(name)
+
+    def drop_dates(self, name: str) -> None:
+        """Detach and delete a dates index that the archive made."""
+        self._parallel.drop(name)
+
+    def scan_dates(self, place: str) -> Iterator[Dates]:
+        """Stream the dates of one index, by name or address, in the order of their ids."""
+        return self._parallel.scan(place)
+
+    def build_dates(self, place: str) -> AbstractContextManager[DatesBuilder]:
+        """Give what builds a dates index anew, by name or address; a new name is the archive's."""
+        return self._parallel.build(place)
+
+    def search(self, question: Question) -> SearchResult:
+        """Answer a question."""
+        self._schema.check()
+        return self._searching.search(question)
+
+    def scroll(self, question: Question) -> Iterator[Hit]:
+        """Stream every hit of a question, in no order, without snippets."""
+        self._schema.check()
+        return self._searching.scroll(question)
+
+    def trend(self, question: Question, period: Period) -> list[TrendPoint]:
+        """Return when the documents of a question were captured, by period."""
+        self._schema.check()
+        return self._searching.trend(question, period)
+
+    def similar_words(self, word: str, most: int) -> list[str]:
+        """Return words of documents that are spelled like a word, the likeliest first."""
+        self._schema.check()
+        return similar_words(self._server, self._name(IndexName.DOCUMENTS), word, most)
+
+    def count(self, index: IndexName) -> int:
+        if self._is_not_made_yet(index):
+            return 0
+        if index is IndexName.QUEUE:
+            return self._queue.counts().total
+        return count_hits(self._server, self._name(index), _EVERYTHING)
+
+    def _is_not_made_yet(self, index: IndexName) -> bool:
+        """Tell whether an archive of an older version lacks an index; others have them all."""
+        return index not in _OF_ALL_VERSIONS and not self._schema.is_made(index)
+
+    def scan(self, index: IndexName) -> Iterator[Mapping[str, Any]]:
+        if index is IndexName.DATES:
+            return merged_entries(self._parallel.scanned())
+        if self._is_not_made_yet(index):
+            return iter(())
+        if index is IndexName.QUEUE:
+            return self._queue.entries()
+        if index is IndexName.INLINKS:
+            return inlink_entries(self.inlink_index())
+        return self._parallel.entries(self._name(index))
+
+    def delete(self, index: IndexName, ids: Collection[str]) -> int:
+        check_deletable(index)
+        if index is IndexName.QUALITY:
+            return self.quality_index().remove(ids)
+        if index is IndexName.PICTURES:
+            return self.picture_index().remove(ids)
+        actions = (BulkAction(self._name(index), id, None, "delete") for id in dict.fromkeys(ids))
+        return self._put(actions).count("deleted")
+
+    def files(self) -> list[SourceFile]:
+        """Return the import ledger, by collection and name."""
+        name = self._name(IndexName.FILES)
+        # Whoever resumes an import must see what was written a moment ago.
+        self._server.request("POST", f"/{quoted(name)}/_refresh")
+        by_name = [{"collection": "asc"}, {"name": "asc"}, {"id": "asc"}]
+        found = pages(self._server, name, {"query": _EVERYTHING}, by_name)
+        return [file_from_entry(hit["_source"]) for page in found for hit in page]
+
+    def facet_store(self) -> ElasticFacetStore:
+        captures, facets = self._name(IndexName.CAPTURES), self._name(IndexName.FACETS)
+        return ElasticFacetStore(self._server, captures, facets, self._settings)
+
+    def crawl_index(self) -> ElasticCrawlIndex:
+        return ElasticCrawlIndex(self._server, self._schema)
+
+    def quality_index(self) -> ElasticQualityIndex:
+        return ElasticQualityIndex(self._server, self._schema, self._settings)
+
+    def access_index(self) -> ElasticAccessIndex:
+        return self._access
+
+    def picture_index(self) -> ElasticPictureIndex:
+        return ElasticPictureIndex(self._server, self._schema, self._settings)
+
+    def inlink_index(self) -> ElasticInlinkIndex:
+        return self._inlink_index()
+
+    def _inlink_index(self, copies: str = "") -> ElasticInlinkIndex:
+        """Return the inlinks, whose blobs are copied to a folder of this name within their own."""
+        return ElasticInlinkIndex(self._server, self._name, self._parallel, self._settings, copies)
+
+    def crawl_queue(self) -> ElasticCrawlQueue:
+        return self._queue
+
+    def outbox(self) -> ElasticOutbox:
+        return self._outbox
+
+    def purger(self) -> ElasticPurger:
+        return ElasticPurger(self._server, self._schema, self._parallel)
+
+    def stats(self) -> dict[IndexName, IndexStats]:
+        return {
+            index: IndexStats(0, 0)
+            if self._is_not_made_yet(index)
+            else IndexStats(self.count(index), self._schema.stored_bytes(self._name(index)))
+            for index in IndexName
+        }
+
+    def refresh(self) -> None:
+        # What was answered is safe on disk already: the server's log of operations is.
+        names = ",".join(self._name(index) for index in IndexName)
+        params = {"ignore_unavailable": "true"}
+        self._server.request("POST", f"/{quoted(names)}/_refresh", params=params)
+        self._parallel.refresh()
+
+    def close(self) -> None:
+        self._server.close()
+
+
+def _with_own_dates(batch: Batch) -> Iterator[Dates]:
+    yield from batch.dates
+    for document in (*batch.documents, *batch.amended):
+        capture = document.capture
+        yield Dates(
+            document_key(capture.url, capture.digest), ((capture.timestamp, capture.collection),)
+        )
+
+
+class _ServerStaging(Staging):
+    """What sends batches to the server at once; only their ledger entries are left to write."""
+
+    def __init__(self, store: Callable[[Batch], Written]) -> None:
+        self._store = store
+        self._files: list[SourceFile] = []
+        self._written: list[Written] = []
+
+    def add(self, batch: Batch) -> None:
+        self._written.append(self._store(batch))
+        self._files += batch.files
+
+    @property
+    def is_full(self) -> bool:
+        return True
+
+    def finish(self) -> StagedBatch:
+        files, written = tuple(self._files), self._written
+        self._files, self._written = [], []
+        total = Written(
+            sum(one.documents for one in written),
+            sum(one.replaced for one in written),
+            sum(one.captures for one in written),
+            sum(one.dates for one in written),
+        )
+        return StagedBatch(files, total)

@@ -1,0 +1,257 @@
+"""Links in searches on a server: queries of documents found by them, and the order they make."""
+
+import math
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from cachetools import LRUCache
+
+from nwx.engine.anchors.scores import (
+    FACTOR_WINDOW,
+    FoundTargets,
+    LinkRanking,
+    TargetSet,
+    counted_targets,
+)
+from nwx.engine.anchors.store import AnchorBlobs
+from nwx.engine.anchors.table import NO_TARGET, AnchorTable
+from nwx.engine.search_server.documents.compile import Query
+from nwx.engine.search_server.documents.hidden_parts import HiddenParts
+from nwx.engine.search_server.inlinks.linked_query import LinkedQuery, ScoredUrls, urls_query
+from nwx.engine.search_server.schema import NUMBER
+from nwx.engine.search_server.server import Body, Server, quoted
+from nwx.errors import QueryError
+from nwx.model import FoundByLinks, ScoreParts
+from nwx.query.inlinks import joined_leaves
+from nwx.query.leaves import Leaf, has_scores, text_leaves
+from nwx.query.question import DocumentQuery
+from nwx.query.tree import ANCHOR, Phrase, Term
+from nwx.settings import RankingSettings
+
+_MOST_URLS = 1_000_000
+_STEPS = 20
+"""Scores of anchors are told apart by one part in so many: each score is a clause of the query."""
+
+_KNOWN_TEXTS = 10_000
+
+
+class ServerWords:
+    """Words and folded texts as the analyzer of the server has them; threads may share it."""
+
+    def __init__(self, server: Server, index: str) -> None:
+        self._server = server
+        self._path = f"/{quoted(index)}/_analyze"
+        self._guard = threading.Lock()
+        self._known: LRUCache[str, tuple[str, ...]] = LRUCache(_KNOWN_TEXTS)
+
+    def read(self, texts: Sequence[str]) -> None:
+        """Ask for the words of several texts at once, of those that are not known."""
+        with self._guard:
+            new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        if not new:
+            return
+        found: dict[str, list[str]] = {text: [] for text in new}
+        ends = np.cumsum([_units(text) + 1 for text in new])
+        answer = self._server.request("POST", self._path, {"analyzer": "text", "text": new})
+        for token in answer["tokens"]:
+            text = new[int(np.searchsorted(ends, token["start_offset"], side="right"))]
+            found[text].append(token["token"])
+        with self._guard:
+            for text, words in found.items():
+                self._known[text] = tuple(words)
+
+    def tokens(self, text: str) -> Sequence[str]:
+        """Return the words of a text."""
+        self.read([text])
+        with self._guard:
+            return self._known[text]
+
+    def fold(self, text: str) -> str:
+        """Return a text as it is compared with words."""
+        words = self.tokens(text)
+        # Only signs stand between words, and no term has any.
+        return words[0] if len(words) == 1 else text.lower()
+
+
+def _units(text: str) -> int:
+    """Return the length of a text in units of UTF-16, by which the server counts."""
+    return len(text) + sum(character > "\uffff" for character in text)
+
+
+class LinkedSearches:
+    """What joins searches with the anchors of now; threads may share it."""
+
+    def __init__(self, server: Server, documents: str, blobs: AnchorBlobs,
+                 weights: RankingSettings) -> None:  # fmt: skip
+        self._blobs = blobs
+        self._weights = weights
+        self._words = ServerWords(server, documents)
+
+    def search(self, query: DocumentQuery, hidden: HiddenParts) -> "LinkedSearch":
+        """Return what links do in a search that leaves out what is hidden."""
+        table = self._blobs.table(hidden.rules)
+        ranking = None
+        if table is not None:
+            leaves = [leaf for leaf in text_leaves(query.tree) if isinstance(leaf, Term | Phrase)]
+            if self._weights.anchor_weight or any(leaf.field == ANCHOR for leaf in leaves):
+                wanted = [leaf.text for leaf in leaves if leaf.field in ("", ANCHOR)]
+                self._words.read(wanted)
+            ranking = LinkRanking(table, self._weights, self._words.tokens, self._words.fold)
+        return LinkedSearch(query, table, ranking, hidden, ranks=self._weights.are_set)
+
+
+@dataclass(frozen=True, slots=True)
+class RankedHit:
+    """A document of a result by its number, its score, and the factor in it."""
+
+    number: int
+    score: float
+    factor: float
+
+
+class LinkedSearch:
+    """What links do in one search; `query` is the question with what they find."""
+
+    def __init__(
+        self,
+        query: DocumentQuery,
+        table: AnchorTable | None,
+        ranking: LinkRanking | None,
+        hidden: HiddenParts,
+        *,
+        ranks: bool,
+    ) -> None:
+        self.table = table
+        self.ranks = ranks and table is not None
+        self._ranking = ranking
+        self._found = None if ranking is None else ranking.found(query.tree)
+        levels = {} if self._found is None else _levels(self._found)
+        self.is_scored = has_scores(query.tree) or bool(levels)
+        self._scores = {target: score for score, targets in levels.items() for target in targets}
+        self.query = LinkedQuery(
+            tree=query.tree,
+            filters=query.filters,
+            date_from=query.date_from,
+            date_to=query.date_to,
+            leaves={leaf: self._leaf_query(leaf) for leaf in joined_leaves(query.tree)},
+            found=tuple(
+                ScoredUrls(score, tuple(self._urlkeys(targets)))
+                for score, targets in sorted(levels.items())
+            ),
+            rest=query.tree if self._found is None else self._found.rest,
+            scored=has_scores(query.tree),
+            hidden=hidden,
+        )
+
+    def _urlkeys(self, targets: Sequence[int]) -> list[str]:
+        return [] if self.table is None else self.table.keys.take(targets)
+
+    def _leaf_query(self, leaf: Leaf) -> Query:
+        if self._ranking is not None:
+            found = self._ranking.leaf_targets(leaf)
+        elif leaf.field == ANCHOR:
+            found = TargetSet(np.zeros(0, dtype=np.int64))
+        else:
+            found = counted_targets(None, leaf)
+        query = self._targets_query(found)
+        return {"constant_score": {"filter": query}}
+
+    def _targets_query(self, found: TargetSet) -> Query:
+        size = 0 if self.table is None else self.table.size
+        if not found.unlinked:
+            return urls_query(self._some_urlkeys(found.targets.tolist()))
+        others = np.delete(np.arange(size), found.targets)
+        return {"bool": {"must_not": [urls_query(self._some_urlkeys(others.tolist()))]}}
+
+    def _some_urlkeys(self, targets: Sequence[int]) -> list[str]:
+        if len(targets) > _MOST_URLS:
+            raise QueryError(
+                f"{len(targets):,} linked URLs meet a part of this query, and {_MOST_URLS:,} can"
+                f" be looked up on Elasticsearch; ask for more inlinks, or rarer anchor texts"
+            )
+        return self._urlkeys(targets)
+
+    def factors(self, targets: Sequence[int]) -> list[float]:
+        """Return what scores are multiplied by, by targets."""
+        if self._ranking is None:
+            return [1.0] * len(targets)
+        found: list[float] = self._ranking.factors(np.array(targets, dtype=np.int64)).tolist()
+        return found
+
+    def targets(self, urlkeys: Sequence[str]) -> list[int]:
+        """Return the targets that urlkeys are, NO_TARGET of others."""
+        if self.table is None:
+            return [NO_TARGET] * len(urlkeys)
+        found: list[int] = self.table.targets(urlkeys).tolist()
+        return found
+
+    def score_parts(self, target: int, text: float, factor: float) -> ScoreParts:
+        """Return what the score of a hit is made of."""
+        domains = 0
+        if self._ranking is not None:
+            domains = int(self._ranking.domains(np.array([target], dtype=np.int64))[0])
+        return ScoreParts(text, self._scores.get(target, 0.0), factor, domains)
+
+    def found_by(self, target: int) -> FoundByLinks | None:
+        """Return the anchor text that a document was found by, None where it was not."""
+        if self._found is None or self._ranking is None or target not in self._scores:
+            return None
+        return self._ranking.found_by(target, self._found.words)
+
+
+def _levels(found: FoundTargets) -> Mapping[float, list[int]]:
+    """Return targets by their scores, which are rounded."""
+    levels: dict[float, list[int]] = {}
+    for target, score in zip(found.targets.tolist(), found.scores.tolist(), strict=True):
+        levels.setdefault(_rounded(score), []).append(target)
+    return levels
+
+
+def _rounded(score: float) -> float:
+    if score <= 0:
+        return 0.0
+    step = 1 + 1 / _STEPS
+    return float(step ** round(math.log(score, step)))
+
+
+def most_linked(table: AnchorTable, size: int) -> Iterator[list[int]]:
+    """Give targets in steps of so many, those with most linking pages first.
+
+    Targets with as many linking pages are in one step.
+    """
+    counts = table.counts("documents").astype(np.int64)
+    order = np.argsort(-counts, kind="stable")
+    begin = 0
+    while begin < len(order):
+        end = min(begin + size, len(order))
+        end = int(np.searchsorted(-counts[order], -counts[order[end - 1]], side="right"))
+        yield order[begin:end].tolist()
+        begin = end
+
+
+def ranking_body(fold: str, wanted: int) -> Body:
+    """Return the part of a search that `ranked_hits` goes on from."""
+    return {
+        "size": max(wanted, FACTOR_WINDOW),
+        "_source": False,
+        "stored_fields": "_none_",
+        "docvalue_fields": list(dict.fromkeys([NUMBER, fold, "urlkey"])),
+    }
+
+
+def ranked_hits(hits: Sequence[Body], links: LinkedSearch) -> list[RankedHit]:
+    """Return hits in the order of their scores with the factor of each, the first of them."""
+    window = hits[:FACTOR_WINDOW]
+    targets = links.targets([hit["fields"].get("urlkey", [""])[0] for hit in window])
+    ranked = [
+        RankedHit(hit["fields"][NUMBER][0], (hit["_score"] or 0.0) * factor, factor)
+        for hit, factor in zip(window, links.factors(targets), strict=True)
+    ]
+    ranked.sort(key=lambda one: -one.score)
+    further = (
+        RankedHit(hit["fields"][NUMBER][0], hit["_score"] or 0.0, 1.0)
+        for hit in hits[FACTOR_WINDOW:]
+    )
+    return [*ranked, *further]

@@ -1,0 +1,174 @@
+"""Whole results, page by page."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+from nwx.engine.search_server import limits
+from nwx.engine.search_server.refusals import NO_SHARD_YET, entry_refused, read_refusal
+from nwx.engine.search_server.schema import NUMBER
+from nwx.engine.search_server.server import Body, Server, pause, quoted, to_lines
+from nwx.errors import EngineError
+
+_PAGE = 1_000
+UNREAD = "unread"
+"""The name of aggregations that only others look at: their values are not sent."""
+
+_WITHOUT_UNREAD = f"-aggregations.{UNREAD},-aggregations.**.{UNREAD}"
+_KEEP_ALIVE = "5m"
+_OK = 200
+_ATTEMPTS, _LONGEST_PAUSE = 12, 4
+
+
+def entries_by_id(server: Server, index: str, ids: Sequence[str], source: str) -> dict[str, Body]:
+    """Return what the index holds of these ids, as fresh as the last write.
+
+    Values have `_id`, `_version`, `_seq_no`, `_primary_term` and `_source`.
+    `source` names the fields wanted: `false` for none, `true` for all.
+    """
+    found: dict[str, Body] = {}
+    for start in range(0, len(ids), _PAGE):
+        for entry in _entries(server, index, ids[start : start + _PAGE], source):
+            if entry["found"]:
+                found[entry["_id"]] = entry
+    return found
+
+
+def _entries(server: Server, index: str, ids: Sequence[str], source: str) -> list[Body]:
+    """Return what the server says of each id, asked again while the index is being made."""
+    key = "_source" if source in ("true", "false") else "_source_includes"
+    attempt = 0
+    while True:
+        answer = server.request(
+            "POST", f"/{quoted(index)}/_mget", {"ids": list(ids)}, params={key: source}
+        )
+        entries: list[Body] = answer["docs"]
+        failed = [read_refusal(entry, _OK) for entry in entries if "error" in entry]
+        if not failed:
+            return entries
+        attempt += 1
+        if NO_SHARD_YET not in failed[0].types or attempt == _ATTEMPTS:
+            raise entry_refused(server.place, failed[0], f"does not give an entry of {index}")
+        pause(min(attempt, _LONGEST_PAUSE))
+
+
+def ids_of_all(server: Server, index: str) -> list[str]:
+    """Return the ids of all entries of an index, as fresh as the last write."""
+    server.request("POST", f"/{quoted(index)}/_refresh")
+    body: Body = {"_source": False, "sort": ["_shard_doc"], "size": limits.PAGE}
+    body |= {"query": {"match_all": {}}, "track_total_hits": False}
+    return [hit["_id"] for page in _further_pages(server, index, body) for hit in page]
+
+
+def search_page(server: Server, index: str, body: Body) -> Body:
+    """Return the answer of one search; a search that not all shards answered is an error."""
+    return server.request(
+        "POST",
+        f"/{quoted(index)}/_search",
+        body,
+        params={"allow_partial_search_results": "false", "filter_path": _WITHOUT_UNREAD},
+    )
+
+
+def search_pages(server: Server, index: str, bodies: Sequence[Body]) -> list[list[Body]]:
+    """Return the entries found by each of several searches, by one request.
+
+    A search that not all shards answered is an error.
+    """
+    if not bodies:
+        return []
+    head = {"index": index, "allow_partial_search_results": False}
+    lines = to_lines(line for body in bodies for line in (head, body))
+    answer = server.request("POST", "/_msearch", lines)
+    for one in answer["responses"]:
+        if "error" in one:
+            refusal = read_refusal(one, int(one.get("status", _OK)))
+            raise entry_refused(server.place, refusal, f"does not search {index}")
+    return [[hit["_source"] for hit in one["hits"]["hits"]] for one in answer["responses"]]
+
+
+def count_hits(server: Server, index: str, query: Body, most: int | None = None) -> int:
+    """Return the exact number of entries that match; of more than `most` any such number."""
+    body: Body = {"query": query, "size": 0, "track_total_hits": True}
+    if most is not None:
+        body["terminate_after"] = most + 1
+    found: int = search_page(server, index, body)["hits"]["total"]["value"]
+    return found
+
+
+def numbers(server: Server, index: str, query: Body) -> list[int] | None:
+    """Return the numbers of the entries that match, None of more than limits.MAX_IDS.
+
+    The server keeps the answer until the index changes.
+    """
+    return numbers_and(server, index, query, {})[0]
+
+
+def numbers_and(
+    server: Server, index: str, query: Body, aggs: Body
+) -> tuple[list[int] | None, Body]:
+    """Return the numbers of the entries that match, as `numbers` does, and aggregations of them."""
+    most = limits.MAX_IDS
+    values = {"numbers": {"terms": {"field": NUMBER, "size": most}}}
+    read = ["hits.total.value", "aggregations.numbers.buckets.key"]
+    answer = server.request(
+        "POST",
+        f"/{quoted(index)}/_search",
+        {
+            "query": query,
+            "size": 0,
+            "track_total_hits": most + 1,
+            "terminate_after": most + 1,
+            "aggs": values | aggs,
+        },
+        params={
+            "allow_partial_search_results": "false",
+            "filter_path": ",".join(read + [f"aggregations.{name}.buckets" for name in aggs]),
+        },
+    )
+    if answer["hits"]["total"]["value"] > most:
+        return None, {}
+    found = answer.get("aggregations", {})
+    return [bucket["key"] for bucket in found.get("numbers", {}).get("buckets", ())], found
+
+
+def within(query: Body, numbers: Sequence[int]) -> Body:
+    """Return a query that finds among the entries of these numbers only."""
+    return {"bool": {"must": [query], "filter": [{"terms": {NUMBER: list(numbers)}}]}}
+
+
+def pages(
+    server: Server, index: str, body: Body, sort: list[Any], size: int = _PAGE
+) -> Iterator[list[Body]]:
+    """Stream the hits of a search in pages; `sort` must be total.
+
+    Where there is more than a page, the rest is of one point in time.
+    """
+    body = body | {"sort": sort, "size": size, "track_total_hits": False}
+    hits = search_page(server, index, body)["hits"]["hits"]
+    if hits:
+        yield hits
+    if len(hits) == size:
+        yield from _further_pages(server, index, body | {"search_after": hits[-1]["sort"]})
+
+
+def _further_pages(server: Server, index: str, body: Body) -> Iterator[list[Body]]:
+    answer = server.request("POST", f"/{quoted(index)}/_pit", params={"keep_alive": _KEEP_ALIVE})
+    pit = answer["id"]
+    try:
+        while True:
+            body |= {"pit": {"id": pit, "keep_alive": _KEEP_ALIVE}}
+            answer = server.request(
+                "POST", "/_search", body, params={"allow_partial_search_results": "false"}
+            )
+            pit = answer.get("pit_id", pit)
+            hits = answer["hits"]["hits"]
+            if hits:
+                yield hits
+            if len(hits) < body["size"]:
+                return
+            body |= {"search_after": hits[-1]["sort"]}
+    finally:
+        # It would end by itself: what went wrong before matters more than this.
+        with suppress(EngineError):
+            server.request("DELETE", "/_pit", {"id": pit})

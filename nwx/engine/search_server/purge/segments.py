@@ -1,0 +1,73 @@
+"""Segments of a server merged until they hold nothing of what was deleted.
+
+Elasticsearch keeps deleted entries for shards that may have to catch up, as
+long as its retention leases say; these are renewed every 30 seconds.
+"""
+
+import time
+from collections.abc import Iterable
+
+from nwx.engine.search_server.server import Server, quoted
+
+_PAUSE_SECONDS = 2.0
+_ALLOWED = "merge.policy.expunge_deletes_allowed"
+_MISSING = {"ignore_unavailable": "true"}
+
+
+def erase_deleted(server: Server, names: Iterable[str], wait_seconds: float) -> tuple[str, ...]:
+    """Merge the segments of indices that hold deleted entries, and empty their logs.
+
+    Returns the indices that still hold some after `wait_seconds`.
+    """
+    every = ",".join(names)
+    server.request("POST", f"/{quoted(every)}/_refresh", params=_MISSING)
+    left = _with_deleted(server, every)
+    if left:
+        _allow(server, left, 0)
+        try:
+            left = _merged(server, left, wait_seconds)
+        finally:
+            _allow(server, _with_settings(server, every), None)
+    _flush(server, every)
+    return tuple(left)
+
+
+def _merged(server: Server, names: list[str], wait_seconds: float) -> list[str]:
+    deadline = time.monotonic() + wait_seconds
+    while True:
+        some = ",".join(names)
+        _flush(server, some)
+        params = {"only_expunge_deletes": "true", **_MISSING}
+        server.request("POST", f"/{quoted(some)}/_forcemerge", params=params)
+        _flush(server, some)
+        server.request("POST", f"/{quoted(some)}/_refresh", params=_MISSING)
+        names = _with_deleted(server, some)
+        if not names or time.monotonic() >= deadline:
+            return names
+        time.sleep(_PAUSE_SECONDS)
+
+
+def _with_deleted(server: Server, names: str) -> list[str]:
+    """Return the indices, by their own names, that hold deleted entries in any copy."""
+    answer = server.request("GET", f"/{quoted(names)}/_stats/docs", params=_MISSING)
+    found = answer.get("indices", {})
+    return sorted(name for name, stats in found.items() if stats["total"]["docs"]["deleted"])
+
+
+def _with_settings(server: Server, names: str) -> list[str]:
+    """Return the indices whose segments are merged in another way than usual."""
+    path = f"/{quoted(names)}/_settings/index.{_ALLOWED}"
+    answer = server.request("GET", path, params=_MISSING)
+    return sorted(name for name, found in answer.items() if found["settings"])
+
+
+def _allow(server: Server, names: list[str], percent: int | None) -> None:
+    """Let the server merge segments with more than so many deleted entries, None as usual."""
+    if names:
+        body = {"index": {_ALLOWED: percent}}
+        server.request("PUT", f"/{quoted(','.join(names))}/_settings", body, params=_MISSING)
+
+
+def _flush(server: Server, names: str) -> None:
+    params = {"force": "true", "wait_if_ongoing": "true", **_MISSING}
+    server.request("POST", f"/{quoted(names)}/_flush", params=params)

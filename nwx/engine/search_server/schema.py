@@ -1,0 +1,233 @@
+"""The indices on the server: their names, settings and versions."""
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from nwx import mappings
+from nwx.engine.entries import IndexEntry
+from nwx.engine.migrations import pending_migrations
+from nwx.engine.search_server.migrations import MIGRATIONS
+from nwx.engine.search_server.refusals import INDEX_EXISTS, RefusedError
+from nwx.engine.search_server.server import Server, quoted
+from nwx.errors import EngineError, EngineVersionError
+from nwx.keys import document_id
+from nwx.model import IndexName
+from nwx.settings import ElasticSettings
+
+NUMBER = "num"
+"""A number that stands for the id: sets of numbers are looked up faster than sets of words."""
+
+FOLD_URL = "fold_url"
+"""A number that stands for the URL, by which hits are folded: URLs may be long."""
+
+FOLD_SIMILAR = "fold_similar"
+"""A number that stands for the signature, or for the id where there is none."""
+
+WRITTEN = "written"
+"""When an entry of crawls was written, in microseconds."""
+
+YEARS = "years"
+COLLECTIONS = "collections"
+
+BITS = "bits"
+"""The bits of the hash of a picture, each as a word."""
+
+_OWN_FIELDS: dict[IndexName, dict[str, Any]] = {
+    IndexName.DOCUMENTS: {name: {"type": "long"} for name in (NUMBER, FOLD_URL, FOLD_SIMILAR)},
+    IndexName.DATES: {
+        NUMBER: {"type": "long"},
+        YEARS: {"type": "integer"},
+        COLLECTIONS: {"type": "keyword", "ignore_above": 8_191},
+    },
+    IndexName.CRAWLS: {WRITTEN: {"type": "long"}},
+    IndexName.PICTURES: {BITS: {"type": "keyword"}},
+}
+OWN_FIELDS = sorted({name for fields in _OWN_FIELDS.values() for name in fields})
+"""Fields of this engine alone, worked out from those of the mappings."""
+
+LAZY_INDICES = frozenset(
+    {
+        *(IndexName.ACCESS, IndexName.CRAWLS, IndexName.PICTURES),
+        *(IndexName.QUALITY, IndexName.QUEUE),
+    }
+)
+"""Indices that are made when they are first written to, not with the archive."""
+
+FIRST = "000001"
+_LONGEST_KEYWORD = 8_191  # characters, of 4 bytes at most: Lucene's limit is 32,766 bytes
+_PREFIX = re.compile(r"[a-z0-9][a-z0-9_.-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class _MadeIndex:
+    """An index on the server: its name behind the alias, what its mapping notes, its fields."""
+
+    name: str
+    meta: dict[str, Any]
+    fields: frozenset[str]
+
+    @property
+    def version(self) -> int:
+        """The version of its mapping, 0 where none is noted."""
+        return int(self.meta.get("version", 0))
+
+
+class Schema:
+    """The indices of an archive; each is an alias, so that a rebuilt one is swapped in whole."""
+
+    def __init__(self, server: Server, settings: ElasticSettings) -> None:
+        if not _PREFIX.fullmatch(settings.prefix):
+            raise EngineError(
+                f"{settings.prefix!r} is no prefix for indices; "
+                f"use lower-case letters, digits, '-', '_' and '.'"
+            )
+        self._server = server
+        self._settings = settings
+        self._is_checked = False
+
+    def name(self, index: IndexName) -> str:
+        """Return the alias of an index."""
+        return f"{self._settings.prefix}-{index}"
+
+    def is_made(self, index: IndexName) -> bool:
+        """Tell whether an index is there."""
+        path = f"/{quoted(self.name(index))}"
+        return bool(self._server.request("GET", path, params={"ignore_unavailable": "true"}))
+
+    def create(self) -> None:
+        """Make the indices that are missing, and bring those of an older version forward.
+
+        Raises EngineVersionError where one was made by a newer version of nwx.
+        """
+        found = self._checked()
+        for index, made in found.items():
+            if made.version < mappings.version(index):
+                self._bring_forward(index, made)
+        missing = [index for index in IndexName if index not in found and index not in LAZY_INDICES]
+        with ThreadPoolExecutor(len(IndexName)) as pool:  # the server makes several at once
+            list(pool.map(self._create, missing))
+        self._is_checked = True
+
+    def check(self) -> None:
+        """Raise EngineVersionError where an index was made by a newer version; asks once."""
+        if not self._is_checked:
+            self._checked()
+            self._is_checked = True
+
+    def _checked(self) -> "dict[IndexName, _MadeIndex]":
+        found = self._made()
+        for index, made in found.items():
+            if made.version > mappings.version(index):
+                raise EngineVersionError(
+                    f"the index {self.name(index)} at {self._server.address} was made by a newer "
+                    f"version of nwx (version {made.version}, here {mappings.version(index)}); "
+                    f"update nwx"
+                )
+        return found
+
+    def _bring_forward(self, index: IndexName, made: "_MadeIndex") -> None:
+        for migration in pending_migrations(MIGRATIONS.get(index, ()), made.version):
+            migration.apply((self._server, made.name))
+        known = index_body(index, self._settings)["mappings"]["properties"]
+        mapping = {
+            "properties": {name: known[name] for name in known if name not in made.fields},
+            "_meta": {**made.meta, "version": mappings.version(index)},
+        }
+        self._server.request("PUT", f"/{quoted(made.name)}/_mapping", mapping)
+
+    def stored_bytes(self, name: str) -> int | None:
+        """Return the bytes that an index takes, None where the server does not tell."""
+        answer = self._server.request("GET", f"/{quoted(name)}/_stats/store")
+        store = answer["_all"]["primaries"].get("store")
+        return None if store is None else int(store["size_in_bytes"])
+
+    def _made(self) -> "dict[IndexName, _MadeIndex]":
+        names = {self.name(index): index for index in IndexName}
+        answer = self._server.request(
+            "GET", f"/{quoted(','.join(names))}", params={"ignore_unavailable": "true"}
+        )
+        found = {}
+        for concrete, state in answer.items():
+            mapping = state["mappings"]
+            fields = frozenset(mapping.get("properties", ()))
+            made = _MadeIndex(concrete, mapping.get("_meta", {}), fields)
+            for alias in (concrete, *state.get("aliases", {})):
+                if alias in names:
+                    found[names[alias]] = made
+        return found
+
+    def _create(self, index: IndexName) -> None:
+        name = self.name(index)
+        self._create_as(index, name, f"{name}-{FIRST}")
+
+    def create_lazily(self, index: IndexName) -> None:
+        """Make an index that `create` leaves out, and the others where they are missing."""
+        self.create()
+        self._create(index)
+
+    def create_dates(self, alias: str, name: str = "") -> str:
+        """Make another index of dates; return its name, "" is the first of its alias."""
+        name = name or f"{alias}-{FIRST}"
+        self._create_as(IndexName.DATES, alias, name)
+        return name
+
+    def _create_as(self, index: IndexName, alias: str, name: str) -> None:
+        body = index_body(index, self._settings) | {"aliases": {alias: {"is_write_index": True}}}
+        try:
+            self._server.request("PUT", f"/{quoted(name)}", body)
+        except RefusedError as error:
+            # another process may be making it at the same moment
+            if INDEX_EXISTS not in error.types:
+                raise
+
+
+def index_body(index: IndexName, settings: ElasticSettings) -> dict[str, Any]:
+    """Return what an index is made with: its mapping, shards, replicas and our limits."""
+    source = mappings.mapping(index)
+    limits: dict[str, Any] = {
+        "number_of_shards": settings.shards,
+        "number_of_replicas": settings.replicas,
+    }
+    fields = {name: _bounded(field) for name, field in mappings.properties(index).items()}
+    if index in (IndexName.DOCUMENTS, IndexName.CRAWLS):
+        # A deleted entry may come back at once: its version must not be remembered.
+        limits["gc_deletes"] = "0s"
+    return {
+        "settings": source.get("settings", {}) | {"index": limits},
+        "mappings": source["mappings"] | {"properties": fields | _OWN_FIELDS.get(index, {})},
+    }
+
+
+def _bounded(field: dict[str, Any]) -> dict[str, Any]:
+    """Return a field that takes values of any length: one too long to index is only kept."""
+    if field["type"] == "keyword":
+        return {"ignore_above": _LONGEST_KEYWORD} | field
+    return field
+
+
+def own_of_document(entry: IndexEntry) -> IndexEntry:
+    """Return an entry of documents with this engine's fields."""
+    number = number_of(entry["id"])
+    return entry | {
+        NUMBER: number,
+        FOLD_URL: number_of(document_id(entry.get("url", ""))),
+        FOLD_SIMILAR: number_of(document_id(entry["signature"]))
+        if entry.get("signature")
+        else number,
+    }
+
+
+def own_of_dates(entry: IndexEntry) -> IndexEntry:
+    """Return an entry of dates with this engine's fields."""
+    return entry | {
+        NUMBER: number_of(entry["id"]),
+        YEARS: sorted({int(date[:4]) for date in entry["dates"]}),
+        COLLECTIONS: sorted({seen.rpartition("/")[0] for seen in entry["seen"]}),
+    }
+
+
+def number_of(id: str) -> int:
+    """Return the number that stands for an id: 63 bits of it."""
+    return int(id[:16], 16) >> 1

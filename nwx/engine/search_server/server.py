@@ -1,0 +1,122 @@
+"""A connection to a search server whose failures are errors of nwx."""
+
+import json
+import random
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+from urllib.parse import quote
+
+import msgspec
+
+from nwx.engine.search_server.addresses import without_secrets
+from nwx.engine.search_server.refusals import ServerBusyError
+from nwx.engine.work import Work, current_work
+from nwx.settings import ElasticSettings
+
+Body = dict[str, Any]
+
+BUSY_ATTEMPTS = 8
+"""How often a request is made that the server is too busy for."""
+
+_LEAST_SECONDS = 0.01
+
+
+class Server(ABC):
+    """A search server at an address; `address` is without user and password.
+
+    `place` names it in messages. Each product has its client in a class of
+    its own, which performs one request.
+    """
+
+    product: ClassVar[str]
+    """What the server is, as its makers spell it."""
+
+    def __init__(self, address: str, settings: ElasticSettings) -> None:
+        self.address = without_secrets(address)
+        self.place = f"{self.product.lower()} at {self.address}"
+        self.timeout_seconds = settings.timeout_seconds
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: Body | bytes | None = None,
+        params: Mapping[str, Any] | None = None,
+    ) -> Body:
+        """Return the answer to a request, which is repeated while the server is too busy.
+
+        Bytes as a body are newline-delimited JSON. Raises RefusedError for
+        what the server refuses, other EngineErrors when it is away, too slow,
+        full, or does not let us in.
+        """
+        for attempt in range(BUSY_ATTEMPTS - 1):
+            try:
+                return self._request(method, path, body, params)
+            except ServerBusyError:
+                pause(attempt)
+        return self._request(method, path, body, params)
+
+    def _request(
+        self, method: str, path: str, body: Body | bytes | None, params: Mapping[str, Any] | None
+    ) -> Body:
+        kind = "x-ndjson" if isinstance(body, bytes) else "json"
+        data = body if body is None or isinstance(body, bytes) else to_json(body)
+        work = current_work()
+        work.check()
+        return self.perform(method, path, data, kind, params, self._seconds(work))
+
+    def _seconds(self, work: Work) -> float:
+        """Return how long to wait for an answer.
+
+        A search whose connection is closed is cancelled by the server.
+        """
+        remaining = work.remaining_seconds()
+        if remaining is None or remaining >= self.timeout_seconds:
+            return self.timeout_seconds
+        return max(remaining, _LEAST_SECONDS)
+
+    @abstractmethod
+    def perform(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        kind: str,
+        params: Mapping[str, Any] | None,
+        seconds: float,
+    ) -> Body:
+        """Return the answer to one request; the vendor's errors become those of nwx.
+
+        `kind` is the content type of the body behind `application/`. Raises
+        ServerBusyError when the same request may be taken later.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the connections."""
+
+
+def pause(attempt: int) -> None:
+    """Wait before the next attempt: twice as long each time, and not all at once."""
+    time.sleep(min(0.1 * 2**attempt, 10) * random.uniform(0.5, 1.0))
+
+
+def to_json(body: object) -> bytes:
+    """Return JSON that every server takes: what UTF-8 cannot hold becomes a question mark."""
+    try:
+        return msgspec.json.encode(body)
+    except UnicodeEncodeError:
+        text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+        return text.encode("utf-8", "replace")
+
+
+def to_lines(bodies: Iterable[object]) -> bytes:
+    """Return newline-delimited JSON."""
+    return b"".join(to_json(body) + b"\n" for body in bodies)
+
+
+def quoted(name: str) -> str:
+    """Return a name as a part of a path."""
+    return quote(name, safe="-_,.*")
