@@ -210,19 +210,30 @@ def _print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None
 @_JSON
 @click.pass_obj
 def remove_rules(settings: Settings, ids: Sequence[str], as_json: bool) -> None:
-    """Remove rules by their ids, as `nwx access list` prints them; the log keeps them."""
+    """Remove rules by their ids, as `nwx access list` prints them; the log keeps them.
+
+    A warning tells which of them kept purged captures out of imports.
+    """
     with _opened(settings) as engine:
         access = engine.access_index()
-        unknown = set(ids) - {rule.id for rule in access.rules().rules}
+        known = {rule.id: rule for rule in access.rules().rules}
+        unknown = set(ids) - known.keys()
         if unknown:
             raise UsageError(
                 f"there is no access rule {min(unknown)!r}; `nwx access list` lists them"
             )
         removed = access.remove(ids, command_user())
+    purged = sorted(id for id in set(ids) if known[id].purged)
     if as_json:
-        print_json({"removed": removed})
+        print_json({"removed": removed, "purged": purged})
     else:
         click.echo(f"{counted(removed, 'rule')} removed")
+    for id in purged:
+        click.echo(
+            f"nwx: rule {id} kept captures out that were purged; the next import of their files"
+            " brings them back, for everybody to see",
+            err=True,
+        )
 
 
 @command.command("test")

@@ -89,7 +89,7 @@ def _purged(
 def _as_json(rule: "AccessRule", report: "PurgeReport | None") -> dict[str, Any]:
     from nwx.engine.access.entries import rule_entry
 
-    return {"rule": rule_entry(rule), "purge": asdict(report) if report else None}
+    return {"rule": rule_entry(rule) | {"id": rule.id}, "purge": asdict(report) if report else None}
 
 
 def _words(rule: "AccessRule", report: "PurgeReport | None") -> str:
@@ -104,6 +104,7 @@ def _words(rule: "AccessRule", report: "PurgeReport | None") -> str:
         (report.checks, "playback check"),
         (report.pictures, "picture"),
         (report.graphs, "triple graph"),
+        (report.specifications, "crawl specification changed"),
     )
     words = [counted(number, noun) for number, noun in removed if number]
     lines.append(f"purged: {', '.join(words) or 'nothing (more)'} in {report.seconds:.1f} s")
@@ -131,6 +132,13 @@ def _warn(report: "PurgeReport") -> None:
         click.echo(
             f"nwx: deleted entries could not be erased from {', '.join(report.left)},"
             " which others read or write; run the same command again",
+            err=True,
+        )
+    if report.naming:
+        named = clean(", ".join(report.naming))
+        click.echo(
+            f"nwx: crawl specifications still name what was purged: {named};"
+            " save them without it, or remove the crawl (`nwx crawls remove`)",
             err=True,
         )
     for address in report.elsewhere:

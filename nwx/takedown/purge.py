@@ -23,6 +23,7 @@ from nwx.takedown.ledger_counts import LedgerCounts
 from nwx.takedown.page_graphs import page_of, remove_graphs
 from nwx.takedown.record_places import RecordPlace, keep_places, kept_places, record_place
 from nwx.takedown.scope_captures import ScopeCaptures
+from nwx.takedown.specifications import remove_seeds
 
 _T = TypeVar("_T")
 
@@ -42,7 +43,8 @@ class PurgeReport:
     that were built anew. `records` hold the captures still, in the archive
     files, those of earlier purges of the rule included. `left` are files or
     indices of the archive whose deleted entries could not be erased yet,
-    and `elsewhere` dates indices of other archives that have dates of these
+    `naming` saved crawl specifications that name purged URLs in other places
+    than their seeds, and `elsewhere` dates indices of other archives that have dates of these
     captures.
     """
 
@@ -54,9 +56,11 @@ class PurgeReport:
     checks: int = 0
     pictures: int = 0
     graphs: int = 0
+    specifications: int = 0
     rebuilt: tuple[str, ...] = ()
     records: tuple[RecordPlace, ...] = ()
     left: tuple[str, ...] = ()
+    naming: tuple[str, ...] = ()
     elsewhere: tuple[str, ...] = ()
     seconds: float = 0.0
 
@@ -190,12 +194,17 @@ class Purge:
         found, report = self._found, self._report
         if not found.places and not found.documents:
             return
+        seeds = remove_seeds(self._engine.crawl_index(), self._purger, self._is_gone)
+        report.specifications, report.naming = seeds.changed, seeds.naming
         report.scores = self._purger.remove_scores(found.documents, found.urls)
         self._purger.forget_pages(found.urls)
         pictures = self._engine.picture_index()
         if pictures.is_made():
             report.pictures = pictures.remove(found.documents)
         report.graphs = remove_graphs(self._engine, self._settings, found.pages)
+
+    def _is_gone(self, url: str) -> bool:
+        return url in self._found.urls or self._scope.has_url(url)
 
     def _remove_captures(self) -> None:
         places = self._found.places

@@ -1,6 +1,7 @@
 """The captures, dates and documents that an access rule is about."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from nwx.engine.access.dated_keys import purged_seen
 from nwx.engine.access.decisions import AccessRules
@@ -8,9 +9,23 @@ from nwx.engine.access.matches import reached_keys
 from nwx.engine.access.rules import AccessRule, Scope
 from nwx.engine.access.subjects import SUBJECT_STARTS
 from nwx.engine.base import Engine
+from nwx.errors import UrlError
 from nwx.model import MAIN_DATES, Capture, Dates
+from nwx.values.urlkeys import urlkey
 
 _BEHIND = chr(0x10FFFF)
+
+
+@dataclass(frozen=True, slots=True)
+class _AnyCapture:
+    """A capture of a URL that may never have been made, to be asked about."""
+
+    urlkey: str
+    url: str
+    digest: str = ""
+    collection: str = ""
+    source_file: str = ""
+    timestamp: str = ""
 
 
 class ScopeCaptures:
@@ -30,6 +45,15 @@ class ScopeCaptures:
     def has(self, capture: Capture) -> bool:
         """Tell whether a capture is in the scope."""
         return self._rules.purges(capture)
+
+    def has_url(self, url: str) -> bool:
+        """Tell whether all captures of a URL are in the scope, whether there are any or not."""
+        if self._scope.digest or not self.has_whole_documents:
+            return False
+        try:
+            return self._rules.purges(_AnyCapture(urlkey(url), url))
+        except UrlError:
+            return False
 
     def captures(self) -> Iterator[Capture]:
         """Stream the captures of the scope, each once."""

@@ -96,3 +96,17 @@ def test_the_command_ends_with_an_error_in_words(nwx: Nwx) -> None:
     assert nwx("access", "import", "-", stdin=ACLJ + b"no rule\n", code=1).err.startswith(
         "standard input, line 3: "
     )
+
+
+def test_removing_a_rule_that_purges_warns(here: Nwx) -> None:
+    rule = here("takedown", URL, "--purge", "--json").json["rule"]
+    removed = here("access", "remove", rule["id"])
+    assert removed.out == "1 rule removed\n"
+    assert f"rule {rule['id']} kept captures out that were purged" in removed.err
+    rule = here("takedown", URL, "--purge", "--json").json["rule"]
+    assert here("access", "remove", rule["id"], "--json").json == {
+        "removed": 1,
+        "purged": [rule["id"]],
+    }
+    rule = here("takedown", URL, "--json").json["rule"]
+    assert here("access", "remove", rule["id"]).err == ""

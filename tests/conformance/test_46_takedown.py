@@ -22,6 +22,7 @@ from nwx.links.archive_links import ArchiveLinks
 from nwx.links.build import InlinkBuildOptions, invert_links
 from nwx.model import Batch, Document, IndexName, Link
 from nwx.query.tree import Term
+from nwx.steering.specifications.files import read_specification
 from nwx.takedown.purge import Purge, PurgeReport
 from nwx.takedown.targets import takedown_rule, takedown_scope
 from tests.conformance.archive import also, batch, capture, page, settings_of
@@ -91,6 +92,7 @@ def fill(engine: Engine, reopen: Opener) -> None:
     )
     engine.crawl_index().put_scores([score])
     engine.crawl_queue().put([UrlUpdate("http://example.net/", 0.5, via=URL)])
+    fill_crawls(engine)
     fill_pictures(engine, shown)
     for kept in (ASIDE.encode() * 1_000, b""):  # as a document is kept aside for a while
         engine.access_index().put_state("kept aside", kept)
@@ -99,6 +101,22 @@ def fill(engine: Engine, reopen: Opener) -> None:
     visible_anchors_folder(engine).mkdir(parents=True, exist_ok=True)
     (visible_anchors_folder(engine) / "1-anchors").write_text(PHRASE, encoding="utf-8")
     engine.refresh()
+
+
+def fill_crawls(engine: Engine) -> None:
+    """Save specifications with the page as a seed, and updates that wait to be sent."""
+    crawls, fine = engine.crawl_index(), 'name = "other"\nseeds = ["http://fine.example/"] # as is'
+    texts = {
+        "votes": f'name = "votes"\nseeds = ["{URL}", "{OTHER}"] # not {PHRASE}',
+        "news": f'{{"name": "news", "seeds": ["{URL}?never=captured"]}}',
+        "other": fine,
+    }
+    for name, text in texts.items():
+        crawls.save_specification(name, "v1", text)
+    crawls.save_specification("votes", "v2", f'name = "votes"\nseeds = ["{OTHER}"]')
+    outbox = engine.outbox()
+    outbox.add([UrlUpdate("http://a.example/", 0.4, via=URL), UrlUpdate(URL, 0.5)], "http://q/")
+    outbox.add([UrlUpdate("http://b.example/", 0.4, via=OTHER)], "http://q/")
 
 
 def visible_anchors_folder(engine: Engine) -> Path:
@@ -144,6 +162,7 @@ def test_nothing_of_a_purged_page_is_left_in_the_files(
     report = purge(engine, open_archive, f"http://{PHRASE}.example.com/*", 60.0)
     assert (report.captures, report.documents, report.dates) == (1, 1, 3)
     assert (report.scores, report.checks, report.pictures) == (2, 1, 1)
+    assert (report.specifications, report.naming) == (2, ())
     assert report.rebuilt == ("facets", "inlinks")
     assert report.left == ()
     assert [one.file for one in report.records] == ["a.warc.gz"]
@@ -154,6 +173,29 @@ def test_nothing_of_a_purged_page_is_left_in_the_files(
     assert ArchiveLinks(engine).is_current()
     assert not list(visible_anchors_folder(engine).iterdir())
     assert [one.url for one in engine.crawl_queue().lease(2)] == ["http://example.net/"]
+    crawls = engine.crawl_index()
+    seeds = [read_specification(one.text, "").seeds for one in crawls.versions("votes")]
+    assert seeds == [(OTHER,), (OTHER,)]
+    assert [one.text.endswith("# as is") for one in crawls.specifications()] == [False, True, False]
+    waiting = [one.update for one in engine.outbox().pending("http://q/", 9)]
+    assert [(one.url, one.via) for one in waiting] == [
+        ("http://a.example/", ""),
+        ("http://b.example/", OTHER),
+    ]
+
+
+def test_rules_of_specifications_that_name_a_purged_url_are_reported(
+    engine: Engine, open_archive: Opener
+) -> None:
+    engine.write(batch([page(OTHER, "2010", "text")]))
+    engine.refresh()
+    text = f'name = "votes"\n[[rules]]\naction = "blacklist"\nexpressions = ["^{OTHER}"]\n'
+    engine.crawl_index().save_specification("votes", "v1", text)
+    engine.outbox().add([UrlUpdate(OTHER, None)], "http://q/")
+    report = purge(engine, open_archive, OTHER)
+    assert (report.specifications, report.naming) == (0, ("votes (number 1)",))
+    assert [one.text for one in engine.crawl_index().specifications()] == [text]
+    assert [one.update.url for one in engine.outbox().pending("http://q/", 9)] == [OTHER]
 
 
 def with_captures(engine: Engine) -> Document:

@@ -98,8 +98,11 @@ ROUTES: Mapping[str, Sequence[str]] = {
         "/replay-step?url={url}&timestamp={time}&to=next",
         "/replay-step?url={url}&timestamp=20300101000000&to=previous",
     ],
-    "records.show": ["/documents/{id}/records/{record}", "/documents/{home_id}/records/{record}"],
-    "records.payload": ["/documents/{id}/records/{record}/payload"],
+    "records.show": [
+        "/documents/{id}/records/{time}/{record}",
+        "/documents/{home_id}/records/{time}/{record}",
+    ],
+    "records.payload": ["/documents/{id}/records/{time}/{record}/payload"],
     "playback.refusal": ["/replay-refusal?url={url}"],
     "playback.play": ["/replay/{time}/{raw_url}", "/replay/*/{raw_url}"],
     "cdx.all_captures": [

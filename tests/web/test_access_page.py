@@ -13,6 +13,7 @@ from nwx.accounts.user_options import user_options
 from nwx.engine.access.rules import AccessRule, Action, Role, Scope
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
+from nwx.takedown.targets import takedown_rule, takedown_scope
 from nwx.values.urlkeys import urlkey
 from tests.web.addresses import FIRST
 from tests.web.archive import HOME, batch
@@ -227,3 +228,13 @@ def test_a_part_of_the_captures_is_marked_as_such(client: FlaskClient, archive: 
     archive.access_index().put([AccessRule("", Action.EXCLUDE, scope, reason="x")], "ada")
     shown = client.get(f"/documents/{FIRST}").text
     assert f"1 of {len(seen)} captures hidden from readers" in shown
+
+
+def test_removing_a_rule_that_purges_warns(client: FlaskClient, archive: Engine) -> None:
+    scope = takedown_scope(archive, "http://rule.example/gone")
+    rule = takedown_rule(archive, scope, "a court's order", purged=True)
+    sent = {"csrf_token": _token(client), "id": rule.id}
+    answer = client.post(f"{PAGE}/remove", data=sent, follow_redirects=True)
+    alerts = [each.text for each in Page(answer.text).all("p", role="alert")]
+    assert any("next import of their files brings them back" in text for text in alerts)
+    assert archive.access_index().rules().rules == ()

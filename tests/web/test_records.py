@@ -9,6 +9,8 @@ from tests.web.addresses import FIRST
 from tests.web.archive import HOME
 from webapp.search.citations import cite
 
+TIME = "20100101000000"
+
 
 def test_the_query_is_carried_to_the_document_and_back(client: FlaskClient) -> None:
     results = client.get("/search?q=quarry&year=2010").text
@@ -38,13 +40,15 @@ def test_a_citation_takes_hostile_texts() -> None:
 
 
 def test_unknown_records_are_not_found(client: FlaskClient) -> None:
-    assert client.get(f"/documents/{FIRST}/records/{'0' * 32}").status_code == 404
-    assert client.get(f"/documents/{'0' * 32}/records/{'0' * 32}/payload").status_code == 404
+    assert client.get(f"/documents/{FIRST}/records/{TIME}/{'0' * 32}").status_code == 404
+    for time in ("20109999999999", "2010abcdefghij"):
+        assert client.get(f"/documents/{FIRST}/records/{time}/{'0' * 32}").status_code == 404
+    assert client.get(f"/documents/{'0' * 32}/records/{TIME}/{'0' * 32}/payload").status_code == 404
 
 
 def test_records_that_cannot_be_read_are_not_found(client: FlaskClient) -> None:
     page = client.get(f"/documents/{FIRST}").text
-    found = re.search(rf'href="(/documents/{FIRST}/records/[0-9a-f]{{32}})"', page)
+    found = re.search(rf'href="(/documents/{FIRST}/records/[0-9]{{14}}/[0-9a-f]{{32}})"', page)
     assert found
     for address in (found[1], f"{found[1]}/payload"):
         answer = client.get(address)

@@ -79,8 +79,11 @@ def add_rule() -> ResponseReturnValue:
 @needs_role(Role.ADMINISTRATOR)
 def remove_rule() -> ResponseReturnValue:
     """Remove a rule; the log keeps it."""
-    removed = _access().remove([parameters.text(request.form, "id", _ID_CHARACTERS)], viewer().user)
-    return redirect(url_for(".show", removed=removed, _anchor="rules"), code=303)
+    id = parameters.text(request.form, "id", _ID_CHARACTERS)
+    purged = any(rule.id == id and rule.purged for rule in _access().rules().rules)
+    removed = _access().remove([id], viewer().user)
+    kept_out = 1 if removed and purged else None
+    return redirect(url_for(".show", removed=removed, kept_out=kept_out, _anchor="rules"), code=303)
 
 
 @blueprint.get("/log")
@@ -125,6 +128,7 @@ def _page(shown: _Shown, status: int = 200) -> Response:
             actions=ACTION_LABELS,
             saved=parameters.text(request.args, "saved", _ID_CHARACTERS),
             removed=parameters.text(request.args, "removed", _ID_CHARACTERS),
+            kept_out="kept_out" in request.args,
             scope_words=scope_words,
         ),
         status,

@@ -1,6 +1,7 @@
 """A stored record of a document: its WARC and HTTP headers, and its payload to download."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, unquote, urlsplit
 
@@ -9,11 +10,13 @@ from flask.typing import ResponseReturnValue
 from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
-from nwx.errors import FormatError, SourceError
+from nwx.engine.spans import KeysAtTime
+from nwx.errors import FormatError, SourceError, TimestampError
 from nwx.keys import capture_id, document_id, holds
 from nwx.model import Capture
 from nwx.quality.stored_blocks import StoredBlock, block_of_capture
 from nwx.values.http import NO_HEAD, HttpHead, decode_body, response_head
+from nwx.values.timestamps import parse_timestamp
 from webapp.pictures.backend import pictures
 from webapp.site.context import document_or_404, engine
 
@@ -22,9 +25,10 @@ blueprint = Blueprint("records", __name__, url_prefix="/documents")
 MOST_PAYLOAD_BYTES = 256 << 20
 """The longest record that is shown or downloaded."""
 
+_AT_ONCE, _MOST_AT_ONCE = 50, 5_000
 _MOST_HEAD_CHARACTERS = 64_000
 _DOCUMENT = "<string(length=32):id>"
-_RECORD = "<string(length=32):record>"
+_RECORD = "<string(length=14):timestamp>/<string(length=32):record>"
 _NAME = re.compile(r"[^\w.-]+")
 _MOST_NAME = 100
 
@@ -39,9 +43,9 @@ class _Heads:
 
 
 @blueprint.get(f"/{_DOCUMENT}/records/{_RECORD}")
-def show(id: str, record: str) -> ResponseReturnValue:
+def show(id: str, timestamp: str, record: str) -> ResponseReturnValue:
     """Show the headers of a record that holds a document."""
-    found = _capture_or_404(id, record)
+    found = _capture_or_404(id, timestamp, record)
     stored = _stored(found)
     head = _http(stored)
     heads = _Heads(
@@ -55,14 +59,14 @@ def show(id: str, record: str) -> ResponseReturnValue:
         document=document_or_404(id),
         capture=found,
         heads=heads,
-        payload=url_for(".payload", id=id, record=record),
+        payload=url_for(".payload", id=id, timestamp=timestamp, record=record),
     )
 
 
 @blueprint.get(f"/{_DOCUMENT}/records/{_RECORD}/payload")
-def payload(id: str, record: str) -> Response:
+def payload(id: str, timestamp: str, record: str) -> Response:
     """Return the payload of a record as a file: never as a page of this site."""
-    found = _capture_or_404(id, record)
+    found = _capture_or_404(id, timestamp, record)
     stored = _stored(found)
     head = _http(stored)
     decoded = decode_body(head, memoryview(stored.block)[head.size :], MOST_PAYLOAD_BYTES)
@@ -86,13 +90,29 @@ def record_id(capture: Capture) -> str:
     )
 
 
-def _capture_or_404(id: str, record: str) -> Capture:
-    """Return a visible capture of a document, by its id."""
+def _capture_or_404(id: str, timestamp: str, record: str) -> Capture:
+    """Return a visible capture of a document, by its moment and id."""
     document = document_or_404(id)
-    for one in engine().captures(document.capture.urlkey):
+    for one in _captures_at(document.capture.urlkey, timestamp):
         if record_id(one) == record and holds(one, id):
             return one
     raise NotFound(gettext("this document has no such record"))
+
+
+def _captures_at(urlkey: str, timestamp: str) -> Sequence[Capture]:
+    """Return the captures of a urlkey at a moment, however often it was captured at others."""
+    try:
+        parse_timestamp(timestamp)
+    except TimestampError:
+        return ()
+    most = _AT_ONCE
+    while most <= _MOST_AT_ONCE:
+        (near,) = engine().captures_near([KeysAtTime((urlkey,), timestamp)], most)
+        found = [one for one in near if one.timestamp == timestamp]
+        if len(found) < most:
+            return found  # those of the moment are the nearest
+        most *= 10
+    return [one for one in engine().captures(urlkey) if one.timestamp == timestamp]
 
 
 def _stored(capture: Capture) -> StoredBlock:

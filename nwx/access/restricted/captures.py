@@ -11,6 +11,7 @@ from nwx.errors import EngineError
 from nwx.model import Capture
 
 _BEHIND = chr(0x10FFFF)
+_MORE_NEAR, _MOST_NEAR = 8, 8_000
 
 
 class RestrictedCaptures:
@@ -47,9 +48,19 @@ class RestrictedCaptures:
         answers = self._engine.captures_near(asked, most)
         for place, (question, found) in enumerate(zip(asked, answers, strict=True)):
             if any(map(self._decisions.hides, found)):
-                captures = (one for key in question.urlkeys for one in self.captures(key))
-                answers[place] = nearest_captures(captures, question.timestamp, most)
+                answers[place] = self._visible_near(question, most)
         return answers
+
+    def _visible_near(self, question: KeysAtTime, most: int) -> list[Capture]:
+        """Return the nearest that are visible where one of the nearest is not."""
+        wanted = most
+        while (wanted := wanted * _MORE_NEAR) <= _MOST_NEAR:
+            (near,) = self._engine.captures_near([question], wanted)
+            visible = [one for one in near if not self._decisions.hides(one)]
+            if len(visible) >= most or len(near) < wanted:
+                return visible[:most]
+        captures = (one for key in question.urlkeys for one in self.captures(key))
+        return nearest_captures(captures, question.timestamp, most)
 
     def has_keys(self, starts: Sequence[str]) -> bool:
         """Tell whether any visible capture has a urlkey that begins with one of these texts."""

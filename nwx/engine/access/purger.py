@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 
+from nwx.engine.crawls.crawl_index import StoredSpecification
 from nwx.model import Dates
 
 
@@ -33,8 +34,16 @@ class Purger(ABC):
         """
 
     @abstractmethod
+    def replace_specification(self, stored: StoredSpecification) -> None:
+        """Store a crawl specification in the place of that of its name and number."""
+
+    @abstractmethod
     def forget_pages(self, urls: Collection[str]) -> int:
-        """Forget in the crawler's queue which URLs were found on these pages; return how many."""
+        """Forget in the crawler's queue and in the outbox which URLs were found on these pages.
+
+        Updates in the outbox that would have these pages fetched again are
+        removed. Returns how many entries of both were changed.
+        """
 
     @abstractmethod
     def erase(self, wait_seconds: float) -> tuple[str, ...]:

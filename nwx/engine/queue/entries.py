@@ -178,6 +178,16 @@ def _updated_blacklisted(entry: QueueEntry, update: UrlUpdate) -> tuple[QueueEnt
     return changed, PutOutcome.CHANGED
 
 
+def without_pages(update: UrlUpdate, urls: Collection[str]) -> UrlUpdate | None:
+    """Return what an update is once these pages were purged, None where nothing is left of it.
+
+    One that blacklists such a page stays, as it keeps crawlers from it.
+    """
+    if update.url in urls and (update.priority is not None or update.lifted):
+        return None
+    return update._replace(via="") if update.via in urls else update
+
+
 _STORED = tuple(one.name for one in fields(QueueEntry))
 
 

@@ -89,6 +89,14 @@ class EmbeddedCrawlIndex(CrawlIndex):
             )
             return saved
 
+    def replace_specification(self, stored: StoredSpecification) -> None:
+        """Store a specification in the place of that of its name and number."""
+        with self._writing() as db:
+            db.execute(
+                "UPDATE specifications SET text = ?, version = ? WHERE name = ? AND number = ?",
+                (stored.text, stored.version, stored.name, stored.number),
+            )
+
     def remove_specification(self, name: str) -> bool:
         if not self._path.exists():
             return False

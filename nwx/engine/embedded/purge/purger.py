@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from nwx.engine.access.purger import Purger
+from nwx.engine.crawls.crawl_index import StoredSpecification
 from nwx.engine.embedded.dates.indices import EmbeddedDatesIndices
 from nwx.engine.embedded.purge.sqlite_files import Opening, erased
 from nwx.engine.embedded.separate_indices import SeparateIndices
@@ -33,7 +34,11 @@ class EmbeddedPurger(Purger):
         return self._separate.crawl_index().remove_documents(document_ids, urls)
 
     def forget_pages(self, urls: Collection[str]) -> int:
-        return self._separate.crawl_queue().forget_pages(urls)
+        forgotten = self._separate.crawl_queue().forget_pages(urls)
+        return forgotten + self._separate.outbox().forget_pages(urls)
+
+    def replace_specification(self, stored: StoredSpecification) -> None:
+        self._separate.crawl_index().replace_specification(stored)
 
     def erase(self, wait_seconds: float) -> tuple[str, ...]:
         return tuple(self._left(wait_seconds))

@@ -1,12 +1,13 @@
 """An outbox in SQLite."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
 from nwx.engine.embedded.queue.database import QueueDatabase
 from nwx.engine.queue.crawl_queue import OutboxEntry, UpdateOutbox, UrlUpdate
+from nwx.engine.queue.entries import without_pages
 
 _SENDER_BYTES = 12
 
@@ -26,7 +27,7 @@ class EmbeddedOutbox(UpdateOutbox):
         return str(row[0])
 
     def add(self, updates: Sequence[UrlUpdate], queue: str) -> None:
-        rows = [(queue, msgspec.json.encode(update).decode()) for update in updates]
+        rows = [(queue, _content(update)) for update in updates]
         with self._database.writing() as db:
             db.executemany("INSERT INTO outbox (queue, content) VALUES (?, ?)", rows)
 
@@ -44,12 +45,33 @@ class EmbeddedOutbox(UpdateOutbox):
         with self._database.writing() as db:
             db.execute("DELETE FROM outbox WHERE queue = ? AND num <= ?", (queue, up_to))
 
+    def forget_pages(self, urls: Collection[str]) -> int:
+        """Forget what updates tell of purged pages; return how many were changed or removed."""
+        with self._database.reading() as db:
+            rows = db.execute("SELECT num, content FROM outbox").fetchall() if db else ()
+        changed = []
+        for num, content in rows:
+            update = _update(content)
+            if (kept := without_pages(update, urls)) != update:
+                changed.append((num, kept))
+        if changed:
+            with self._database.writing() as db:
+                gone = [(num,) for num, kept in changed if kept is None]
+                db.executemany("DELETE FROM outbox WHERE num = ?", gone)
+                texts = [(_content(kept), num) for num, kept in changed if kept is not None]
+                db.executemany("UPDATE outbox SET content = ? WHERE num = ?", texts)
+        return len(changed)
+
     def queues(self) -> dict[str, int]:
         with self._database.reading() as db:
             if db is None:
                 return {}
             rows = db.execute("SELECT queue, count(*) FROM outbox GROUP BY queue ORDER BY queue")
             return dict(rows.fetchall())
+
+
+def _content(update: UrlUpdate) -> str:
+    return msgspec.json.encode(update).decode()
 
 
 def _update(content: str) -> UrlUpdate:

@@ -3,11 +3,15 @@
 from collections.abc import Collection, Iterator, Sequence
 
 from nwx.engine.access.purger import Purger
+from nwx.engine.crawls.crawl_index import StoredSpecification
+from nwx.engine.crawls.entries import specification_entry
 from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.dates.indices import ElasticDatesIndices
 from nwx.engine.search_server.dates.store import DatesStore
 from nwx.engine.search_server.pages import pages
 from nwx.engine.search_server.purge.segments import erase_deleted
+from nwx.engine.search_server.queue.outbox import ElasticOutbox
+from nwx.engine.search_server.queue.store import QueueStore
 from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Body, Server, quoted
 from nwx.model import Dates, IndexName
@@ -58,12 +62,19 @@ class ElasticPurger(Purger):
         for page in pages(self._server, index, body, _BY_ID):
             yield from (hit["_id"] for hit in page if hit["_source"].get("via") in urls)
 
+    def replace_specification(self, stored: StoredSpecification) -> None:
+        entry = specification_entry(stored)
+        index = self._schema.name(IndexName.CRAWLS)
+        send(self._server, [BulkAction(index, entry["id"], entry)])
+
     def forget_pages(self, urls: Collection[str]) -> int:
         index = self._schema.name(IndexName.QUEUE)
         if not self._schema.is_made(IndexName.QUEUE):
             return 0
         self._server.request("POST", f"/{quoted(index)}/_refresh")
-        return send(self._server, self._without_page(index, urls)).count("updated")
+        changed = send(self._server, self._without_page(index, urls)).count("updated")
+        outbox = ElasticOutbox(QueueStore(self._server, self._schema))
+        return changed + outbox.forget_pages(urls)
 
     def _without_page(self, index: str, urls: Collection[str]) -> Iterator[BulkAction]:
         body: Body = {"query": {"match_all": {}}, "seq_no_primary_term": True}

@@ -1,12 +1,14 @@
 """An outbox on a server."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
+from nwx.engine.entries import IndexEntry
 from nwx.engine.queue.crawl_queue import OutboxEntry, UpdateOutbox, UrlUpdate
-from nwx.engine.search_server.queue.store import GrowingNumbers, QueueStore, term
+from nwx.engine.queue.entries import without_pages
+from nwx.engine.search_server.queue.store import GrowingNumbers, QueueStore, StoredEntry, term
 from nwx.engine.search_server.server import Body
 
 UPDATE_KIND, _SENDER = "update", "sender"
@@ -44,7 +46,7 @@ class ElasticOutbox(UpdateOutbox):
         entries = {}
         for number, update in zip(self._numbers.take(len(updates)), updates, strict=True):
             id = f"update {number:020} {secrets.token_hex(_RANDOM_BYTES)}"
-            content = msgspec.json.encode(update).decode()
+            content = _content(update)
             entries[id] = {
                 "id": id,
                 "kind": UPDATE_KIND,
@@ -73,6 +75,23 @@ class ElasticOutbox(UpdateOutbox):
         self._store.delete([id for number, id in known if number <= up_to])
         self._pending[queue] = [(number, id) for number, id in known if number > up_to]
 
+    def forget_pages(self, urls: Collection[str]) -> int:
+        """Forget what updates tell of purged pages; return how many were changed or removed."""
+        changed: dict[str, IndexEntry] = {}
+        known: dict[str, StoredEntry] = {}
+        gone: list[str] = []
+        for hit in self._store.stream([term("kind", UPDATE_KIND)], [{"id": "asc"}]):
+            update = _update(hit["_source"]["content"]["update"])
+            kept = without_pages(update, urls)
+            if kept is None:
+                gone.append(hit["_id"])
+            elif kept != update:
+                known[hit["_id"]] = StoredEntry.of_hit(hit)
+                changed[hit["_id"]] = hit["_source"] | {"content": {"update": _content(kept)}}
+        self._store.write(changed, known)  # one that was sent meanwhile is gone
+        self._store.delete(gone)
+        return len(changed) + len(gone)
+
     def queues(self) -> dict[str, int]:
         if not self._store.refresh():
             return {}
@@ -80,6 +99,10 @@ class ElasticOutbox(UpdateOutbox):
         body: Body = {"query": term("kind", UPDATE_KIND), "size": 0, "aggs": {"queues": by_queue}}
         found = self._store.search(body)["aggregations"]["queues"]["buckets"]
         return {one["key"]: one["doc_count"] for one in sorted(found, key=lambda one: one["key"])}
+
+
+def _content(update: UrlUpdate) -> str:
+    return msgspec.json.encode(update).decode()
 
 
 def _update(content: str) -> UrlUpdate:

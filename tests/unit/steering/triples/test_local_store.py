@@ -63,6 +63,23 @@ def test_copies_for_readers_do_not_pile_up(tmp_path: Path) -> None:
     assert store.version() == version
 
 
+def test_no_file_holds_what_was_erased(tmp_path: Path) -> None:
+    store, planted = LocalTripleStore(tmp_path / "t"), b"qzxkplanted"
+    with store.writer() as writer:
+        writer.put([graph("gone.example", planted.decode()), graph("b.example", "2")])
+    with store.writer() as writer:
+        assert _holding(tmp_path, planted)
+        assert writer.erase([graph("gone.example").name]) == 1
+        assert _holding(tmp_path, planted) == []
+        assert count(store) == 1
+    assert _holding(tmp_path, planted) == []
+    assert count(store) == 1
+
+
+def _holding(folder: Path, text: bytes) -> list[Path]:
+    return [each for each in folder.rglob("*") if each.is_file() and text in each.read_bytes()]
+
+
 def test_a_store_that_is_broken_is_an_error(tmp_path: Path) -> None:
     store = LocalTripleStore(tmp_path / "t")
     with store.writer() as writer:

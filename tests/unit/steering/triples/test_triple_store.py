@@ -45,6 +45,21 @@ def test_storing_again_changes_nothing_and_other_content_replaces(store: TripleS
     assert values(store, f"GRAPH {first.name} {{ ?s <urn:p> ?o }}") == ["2", "4"]
 
 
+def test_graphs_are_erased_and_others_stay(store: TripleStore) -> None:
+    gone, kept = graph("a.example", "1", "2"), graph("b.example", "3")
+    with store.writer() as writer:
+        writer.put([gone, kept])
+        assert writer.erase([gone.name, graph("never.example").name]) == 1
+        assert writer.held([gone.name, kept.name]) == {kept.name}
+        assert writer.erase([gone.name]) == writer.erase([]) == 0
+        assert writer.put([graph("c.example", "4")]) > 0
+    assert values(store) == ["3", "4"]
+    assert values(store, f"GRAPH {gone.name} {{ ?s ?p ?o }}") == []
+    output = io.BytesIO()
+    store.export(output)
+    assert b"a.example" not in output.getvalue()
+
+
 def test_every_fact_has_its_source_and_date(store: TripleStore) -> None:
     with store.writer() as writer:
         writer.put([graph("a.example", "1")])
