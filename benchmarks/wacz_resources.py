@@ -1,108 +1,223 @@
 """Do pages play from a WACZ with their resources as they play from their archive?
 
-Pages of an archive are packed with `nwx wacz --with-resources` and, for
-comparison, without; each WACZ is imported into an archive of its own. A
-browser opens each page in the playback of all three, and counts the URLs
-that were answered with success.
+Pages of an archive are opened in its playback, and the URLs noted that were
+answered with success. Then the pages are packed with `nwx wacz
+--with-resources` and, for comparison, without; each WACZ is imported into an
+archive of its own, and the pages are opened in its playback. As pages in one
+WACZ share resources, each page is looked at alone too: of the captures that
+played, how many would be in a WACZ of this page only?
 
     python -m benchmarks.wacz_resources FOLDER FILE... --pages 20
+    python -m benchmarks.wacz_resources FOLDER FILE... --tabs 4         all pages
 """
 
 import argparse
+import asyncio
 import random
 import subprocess
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 
-from playwright.sync_api import Browser, Error, Response, sync_playwright
+from playwright.async_api import Browser, Error, Response, async_playwright
 
 from benchmarks.playback_checks import served
+from nwx.engine.base import Engine
 from nwx.engine.entries import capture_from_entry
 from nwx.engine.open import open_engine
-from nwx.model import IndexName
+from nwx.errors import UrlError
+from nwx.exports.page_needs import PageNeeds, original_of
+from nwx.model import Capture, IndexName
 from nwx.page_places import page_places
 from nwx.settings import Settings
+from nwx.values.urlkeys import urlkey
 from tests.cli.conftest import COMMAND, environment
 from tests.web.chromium import ARGUMENTS, find_browser
 
 _LOWEST_ERROR = 400
 _SECONDS = 10
 _SEED = 7
+_TRIES = 3
+_OFFLINE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"
+_MEMENTO = "%a, %d %b %Y %H:%M:%S GMT"
 
 PageUrl = tuple[str, str]
+Played = dict[str, str]
+"""Archived URLs that were answered with success, and the timestamps of the captures."""
 
 
 def chosen_pages(archive: Path, count: int) -> list[PageUrl]:
-    """Return URL and timestamp of some pages, the same each time."""
+    """Return URL and timestamp of some pages, the same each time; of all with a count of 0."""
     with open_engine(Settings(str(archive)), read_only=True) as engine:
         captures = map(capture_from_entry, engine.scan(IndexName.CAPTURES))
         pages = sorted({(one.url, one.timestamp) for one in page_places(captures)})
-    return random.Random(_SEED).sample(pages, min(count, len(pages)))
+    return random.Random(_SEED).sample(pages, min(count or len(pages), len(pages)))
 
 
 def nwx(archive: Path, *arguments: object) -> None:
-    """Run a command on an archive."""
-    subprocess.run(
-        [COMMAND, *map(str, arguments)], env=environment(archive), check=True, capture_output=True
+    """Run a command on an archive; some files of real archives are damaged."""
+    command = [COMMAND, *map(str, arguments)]
+    done = subprocess.run(command, env=environment(archive), check=False, capture_output=True)
+    if not archive.exists():
+        raise SystemExit(done.stderr.decode())
+
+
+class Player:
+    """Opens pages in playback, some at a time, and notes what was answered with success."""
+
+    def __init__(self, browser: Browser, address: str, tabs: int) -> None:
+        self._browser, self._address = browser, address
+        self._free = asyncio.Semaphore(tabs)
+
+    async def played(self, pages: Sequence[PageUrl]) -> list[Played]:
+        """Return for each page what its playback answered with success."""
+        return await asyncio.gather(*(self._page(url, timestamp) for url, timestamp in pages))
+
+    async def _page(self, url: str, timestamp: str) -> Played:
+        found: Played = {}
+
+        def note(response: Response) -> None:
+            if response.status < _LOWEST_ERROR and "/replay/" in response.url:
+                moment = response.headers.get("memento-datetime", "")
+                when = datetime.strptime(moment, _MEMENTO) if moment else None
+                archived = response.url.partition("/replay/")[2].partition("/")[2]
+                found[archived] = f"{when:%Y%m%d%H%M%S}" if when else ""
+
+        async with self._free:
+            page = await self._browser.new_page()
+            page.on("response", note)
+            try:
+                address = f"{self._address}/replay/{timestamp}mp_/{url}"
+                await page.goto(address, timeout=_SECONDS * 1_000)
+                await page.wait_for_load_state("networkidle", timeout=_SECONDS * 1_000)
+            except Error as error:
+                print("  ", url[:100], str(error).split("\n")[0][:100], flush=True)
+            await page.close()
+        return found
+
+
+async def played(archive: Path, pages: Sequence[PageUrl], tabs: int) -> list[Played]:
+    """Return for each page what the playback of an archive answered with success."""
+    with served(archive) as (address, _):
+        async with async_playwright() as playwright:
+            browser = await playwright.chromium.launch(
+                executable_path=find_browser(), args=[*ARGUMENTS, _OFFLINE]
+            )
+            found = await Player(browser, address, tabs).played(pages)
+            await browser.close()
+    return found
+
+
+def played_again(
+    archive: Path, pages: Sequence[PageUrl], whole: Sequence[Played], tabs: int
+) -> list[set[str]]:
+    """Return what pages lack in an archive after so many tries: not all they load is the same."""
+    lacking = [set(one) for one in whole]
+    for _ in range(_TRIES):
+        left = [at for at, urls in enumerate(lacking) if urls]
+        some = asyncio.run(played(archive, [pages[at] for at in left], tabs))
+        for at, found in zip(left, some, strict=True):
+            lacking[at] -= found.keys()
+    return lacking
+
+
+def needed_alone(engine: Engine, page: PageUrl) -> Iterator[Capture]:
+    """Yield what a WACZ of one page would hold."""
+    url, timestamp = page
+    own = [one for one in engine.captures(urlkey(url)) if one.timestamp == timestamp]
+    yield from own
+    for one in own:
+        if one.record_type == "revisit":
+            yield from original_of(engine, one)
+    yield from PageNeeds(engine).of(own)
+
+
+def lacking_alone(
+    archive: Path, pages: Sequence[PageUrl], whole: Sequence[Played]
+) -> list[set[str]]:
+    """Return the URLs that played and that a WACZ of their page alone would lack."""
+    with open_engine(Settings(str(archive)), read_only=True) as engine:
+        return [
+            _not_held(engine, page, one) if one else set()
+            for page, one in zip(pages, whole, strict=True)
+        ]
+
+
+def _not_held(engine: Engine, page: PageUrl, whole: Played) -> set[str]:
+    needed = list(needed_alone(engine, page))
+    keys = {one.urlkey for one in needed}
+    # Playback takes files with another query where there is none with its own.
+    files = {(one.url.partition("?")[0], one.timestamp) for one in needed}
+    return {
+        url
+        for url, timestamp in whole.items()
+        if (url.partition("?")[0], timestamp) not in files and not _is_of(url, keys)
+    }
+
+
+def _is_of(url: str, keys: set[str]) -> bool:
+    try:
+        return urlkey(url) in keys
+    except UrlError:
+        return False
+
+
+def packed(archive: Path, folder: Path, name: str, *options: str) -> Path:
+    """Return an archive with a WACZ of the chosen pages."""
+    file = folder / f"{name}.wacz"
+    nwx(archive, "wacz", file, "--urls", folder / "urls", *options, "--quiet")
+    nwx(folder / name, "import", file, "--quiet")
+    print(f"{name}: {file.stat().st_size >> 10:,} KiB", flush=True)
+    return folder / name
+
+
+def show(
+    name: str, pages: Sequence[PageUrl], whole: Sequence[Played], lack: list[set[str]]
+) -> None:
+    """Print how much plays, and what does not."""
+    total, missing = sum(map(len, whole)), sum(map(len, lack))
+    print(
+        f"{name}: {total - missing:,} of {total:,} URLs,"
+        f" {sum(not one for one in lack)} of {len(pages)} pages as in the archive"
     )
 
 
-def played(archive: Path, pages: Sequence[PageUrl], browser: Browser) -> list[set[str]]:
-    """Return for each page the archived URLs that its playback answered with success."""
-    found = []
-    with served(archive) as (address, _):
-        for url, timestamp in pages:
-            urls: set[str] = set()
-
-            def note(response: Response, urls: set[str] = urls) -> None:
-                if response.status < _LOWEST_ERROR and "/replay/" in response.url:
-                    urls.add(response.url.partition("/replay/")[2].partition("/")[2])
-
-            page = browser.new_page()
-            page.on("response", note)
-            try:
-                page.goto(f"{address}/replay/{timestamp}mp_/{url}", timeout=_SECONDS * 1_000)
-                page.wait_for_load_state("networkidle", timeout=_SECONDS * 1_000)
-            except Error as error:
-                print("  ", url, str(error).split("\n")[0])
-            page.close()
-            found.append(urls)
-    return found
+def show_missing(pages: Sequence[PageUrl], lack: Sequence[set[str]]) -> None:
+    """Print the URLs that are lacking, and how many pages lack each."""
+    count = Counter(url for urls in lack for url in urls)
+    page = {url: of for of, urls in zip(pages, lack, strict=True) for url in urls}
+    for url, pages_of_it in count.most_common():
+        print(f"   {pages_of_it:4} lack {url[:160]}   {' '.join(page[url][::-1])[:120]}")
 
 
 def main() -> None:
     """Print how many resources play from each."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("files", nargs="+", type=Path)
-    parser.add_argument("--pages", type=int, default=20)
-    arguments = parser.parse_args()
-    folder: Path = arguments.folder
+    parser.add_argument("files", nargs="*", type=Path)
+    parser.add_argument("--pages", type=int, default=0, help="so many, by chance; 0 for all")
+    parser.add_argument("--tabs", type=int, default=2)
+    parser.add_argument("--without", action="store_true", help="also a WACZ without resources")
+    asked = parser.parse_args()
+    folder: Path = asked.folder
     archive = folder / "archive"
-    nwx(archive, "import", *arguments.files, "--quiet")
-    pages = chosen_pages(archive, arguments.pages)
+    if asked.files:
+        nwx(archive, "import", *asked.files, "--quiet")
+    pages = chosen_pages(archive, asked.pages)
     (folder / "urls").write_text("".join(f"{url}\n" for url, _ in pages), encoding="utf-8")
-    others = {}
-    for name, options in (("with", ["--with-resources"]), ("without", [])):
-        packed = folder / f"{name}.wacz"
-        nwx(archive, "wacz", packed, "--urls", folder / "urls", *options, "--quiet")
-        others[name] = folder / name
-        nwx(others[name], "import", packed, "--quiet")
-        print(f"{name} resources: {packed.stat().st_size >> 10:,} KiB")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_browser(), args=list(ARGUMENTS))
-        whole = played(archive, pages, browser)
-        for name, place in others.items():
-            found = played(place, pages, browser)
-            lacking = [one - other for one, other in zip(whole, found, strict=True)]
-            print(
-                f"{name} resources: {sum(map(len, found)):,} of {sum(map(len, whole)):,} URLs play,"
-                f" {sum(not one for one in lacking)} of {len(pages)} pages as in the archive"
-            )
-            for urls in lacking if name == "with" else ():
-                for url in sorted(urls):
-                    print("   lacks", url[:200])
-        browser.close()
+    whole = asyncio.run(played(archive, pages, asked.tabs))
+    print(f"archive: {sum(map(len, whole)):,} URLs of {len(pages)} pages play", flush=True)
+    alone = lacking_alone(archive, pages, whole)
+    show("WACZ of each page alone holds", pages, whole, alone)
+    show_missing(pages, alone)
+    options = {"with": ["--with-resources"]} | ({"without": []} if asked.without else {})
+    for name, given in options.items():
+        place = packed(archive, folder, name, *given)
+        lack = played_again(place, pages, whole, asked.tabs)
+        show(f"WACZ {name} resources plays", pages, whole, lack)
+        if name == "with":
+            show_missing(pages, lack)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,11 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 from urllib.parse import urljoin
+
+from cachetools import LRUCache
 
 from nwx.engine.base import Engine
 from nwx.engine.file_places import FilePlaces
@@ -22,16 +24,23 @@ from nwx.quality.renders.page_information import page_info
 from nwx.quality.renders.stored_renders import read_render
 from nwx.values.link_kinds import EMBEDDED, present_kind
 from nwx.values.render_names import RenderKind
+from nwx.values.timestamps import seconds_between
 from nwx.values.urlkeys import urlkey
 
 _PAGES_AT_ONCE = 20
 _DEPTH = 8
 _NEAR = 12
 _LIKE = 50
+_LOOKED_AT = 1_000
+_PATHS_KEPT = 200
+_DAY = 86_400
 _SCRIPT_BYTES = 4 << 20
 _REVISIT = "revisit"
 _PAGE_TYPES = frozenset(("html", "", "other", "unknown"))
 _LOADS_MORE = frozenset(("html", "style", "script"))
+_PARTS = frozenset(("style", "script"))
+"""What a server puts together as a query asks: scripts ask it for other parts of it."""
+
 _QUOTED = re.compile(
     rb"""["'`(]((?:https?:)?/{0,2}[^"'`()\s<>\\{}$]{1,500}?\.(?:m?js|css|json|png|jpe?g|gif|svg|webp"""
     rb"""|avif|ico|woff2?|ttf|otf|eot|mp4|webm|mp3|ogg|vtt|wasm|html?|xml|txt)"""
@@ -53,11 +62,14 @@ class PageNeeds:
 
     That is what pages, frames and style sheets embed, what scripts name, and
     what a browser was seen to load where the crawl tells; redirects are
-    followed, and with a revisit comes the capture that holds its payload.
+    followed, and with a revisit comes the capture that holds its payload. With
+    a script, style sheet or JSON that has a query come those of the same path
+    of the same day: scripts ask for such parts by queries that they make.
     """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._of_paths: LRUCache[str, list[Capture]] = LRUCache(_PATHS_KEPT)
         self._places = FilePlaces(engine)
         self._has_renders = has_renders(engine)
 
@@ -83,7 +95,7 @@ class PageNeeds:
                 return
             loading = []
             for (key, moment), near in self._near(list(asked)):
-                for capture in self._played(near):
+                for capture in chain(self._played(near), self._parts(near, moment)):
                     yield capture
                     loading.append(_Loading(capture, moment, asked[key, moment]))
 
@@ -144,11 +156,23 @@ class PageNeeds:
 
     def _like(self, key: str, moment: str) -> list[Capture]:
         """Return captures that differ in the query only: playback takes these at need."""
-        start, query, _ = key.partition("?")
-        if not query:
-            return []
-        some = list(islice(self._engine.captures(f"{start}?", f"{start}@"), _LIKE))
-        return nearest_captures(some, moment, _NEAR)
+        return nearest_captures(self._of_path(key), moment, _NEAR) if "?" in key else []
+
+    def _of_path(self, key: str) -> list[Capture]:
+        """Return the captures that differ from a urlkey in the query only."""
+        start = key.partition("?")[0]
+        if start not in self._of_paths:
+            found = self._engine.captures(f"{start}?", f"{start}@")
+            self._of_paths[start] = list(islice(found, _LOOKED_AT))
+        return self._of_paths[start]
+
+    def _parts(self, near: Sequence[Capture], moment: str) -> Iterator[Capture]:
+        """Yield captures of the same path and day as a script, style sheet or JSON with a query."""
+        if not near or near[0].content_type_norm not in _PARTS or "?" not in near[0].urlkey:
+            return
+        for one in nearest_captures(self._of_path(near[0].urlkey), moment, _LIKE):
+            if seconds_between(one.timestamp, moment) <= _DAY:
+                yield from self._played((one,))
 
     def _played(self, near: Sequence[Capture]) -> Iterator[Capture]:
         """Yield the nearest capture, the nearest that succeeded, and what holds their payload."""

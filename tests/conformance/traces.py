@@ -44,6 +44,7 @@ ROUTES: Mapping[str, Sequence[str]] = {
         "/export/results.csv?q=",
         "/export/results.csv?q=host:{host}",
     ],
+    "exports.packing": ["/export/packing.wacz?q=host:{host}"],
     "documents.show": ["/documents/{id}", "/documents/{id}?q=quarry"],
     "documents.diff": ["/documents/{id}/diff/{home_id}"],
     "documents.compare": ["/documents/compare?old={id}&new={home_id}"],

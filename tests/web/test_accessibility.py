@@ -1,14 +1,13 @@
 """Pages for everybody: the rules of axe-core in all modes, no overflow at 320 px, few stops."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
-from axe_playwright_python.base import AXE_FILE_PATH
 from playwright.sync_api import Browser, Page
 
 from tests.web.addresses import ERRORS, PAGES
 from tests.web.archive import HOME
+from tests.web.axe import COLOURS, NARROW, WIDE, check_modes, faults, load_axe
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -32,59 +31,28 @@ ADDRESSES = {
     "searches": "/searches",
     "pictures": "/pictures",
 }
-WIDE = {"width": 1200, "height": 900}
-NARROW = {"width": 320, "height": 640}
-TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 MOST_STOPS = 10
-
-FAULTS = """async (options) => {
-  const found = await axe.run(document, options);
-  return found.violations.map((one) => `${one.id}: ${one.nodes.length} of ${one.help}: `
-    + one.nodes.slice(0, 4).map((node) => node.html.slice(0, 160)).join(" | "));
-}"""
-ALL_RULES = {"runOnly": {"type": "tag", "values": TAGS}, "resultTypes": ["violations"]}
-COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast"]}, "resultTypes": ["violations"]}
-
-WIDER = """() => {
-  const room = document.documentElement.clientWidth;
-  if (document.documentElement.scrollWidth <= room) return [];
-  return [...document.body.querySelectorAll("*")]
-    .filter((one) => one.getBoundingClientRect().right > room + 1)
-    .map((one) => one.outerHTML.slice(0, 120));
-}"""
 
 
 @pytest.fixture(scope="module")
 def page(browser: Browser) -> Iterator[Page]:
-    context = browser.new_context(viewport=WIDE, color_scheme="light")  # type: ignore[arg-type]
-    context.add_init_script(path=AXE_FILE_PATH)
-    page = context.new_page()
-    yield page
+    context = browser.new_context(viewport=WIDE, color_scheme="light")
+    load_axe(context)
+    yield context.new_page()
     context.close()
-
-
-def _faults(page: Page, options: dict[str, Any]) -> list[str]:
-    return list(page.evaluate(FAULTS, options))
 
 
 @pytest.mark.parametrize("name", ADDRESSES)
 def test_axe_finds_nothing_in_any_mode(page: Page, server: str, name: str) -> None:
-    page.set_viewport_size(WIDE)  # type: ignore[arg-type]
-    page.emulate_media(color_scheme="light")
     page.goto(server + ADDRESSES[name])
-    assert _faults(page, ALL_RULES) == [], "light"
-    page.emulate_media(color_scheme="dark")
-    assert _faults(page, COLOURS) == [], "dark"
-    page.set_viewport_size(NARROW)  # type: ignore[arg-type]
-    assert _faults(page, ALL_RULES) == [], "320 px"
-    assert page.evaluate(WIDER) == [], "wider than 320 px"
+    check_modes(page)
 
 
 def test_a_text_that_does_not_stand_out_is_noticed(page: Page, server: str) -> None:
     page.emulate_media(color_scheme="light")
     page.goto(f"{server}/help")
     page.locator("h1").evaluate("e => e.style.color = '#999'")
-    (fault,) = _faults(page, COLOURS)
+    (fault,) = faults(page, COLOURS)
     assert fault.startswith("color-contrast: 1 of")
 
 
@@ -102,14 +70,14 @@ def _tab_to(page: Page, selector: str, most: int) -> int:
 
 
 def test_the_first_result_is_a_few_stops_away(page: Page, server: str) -> None:
-    page.set_viewport_size(WIDE)  # type: ignore[arg-type]
+    page.set_viewport_size(WIDE)
     page.goto(f"{server}/search?q=quarry")
     assert _tab_to(page, ".hit-title a", MOST_STOPS) <= MOST_STOPS
     assert page.locator(".hit-title a").first.evaluate("e => e === document.activeElement")
 
 
 def test_a_row_of_captures_is_a_card_on_a_phone(page: Page, server: str) -> None:
-    page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+    page.set_viewport_size(NARROW)
     page.goto(server + ADDRESSES["explore captures"])
     cells = page.locator(".cards tbody tr").first.locator("td")
     boxes = [box for box in (cell.bounding_box() for cell in cells.all()) if box]
@@ -120,7 +88,7 @@ def test_a_row_of_captures_is_a_card_on_a_phone(page: Page, server: str) -> None
 
 @pytest.mark.parametrize("name", ["results", "document", "explore", "quality"])
 def test_pages_can_be_written_from_right_to_left(page: Page, server: str, name: str) -> None:
-    page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+    page.set_viewport_size(NARROW)
     page.goto(server + ADDRESSES[name])
     page.evaluate("document.documentElement.dir = 'rtl'")
     assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]

@@ -3,17 +3,34 @@
 from dataclasses import replace
 from itertools import chain, islice
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
 from nwx.exports.results import RESULT_FORMATS, all_hits, checked_fields
-from webapp.search.addresses import read_page
-from webapp.search.packed_results import PACKED_FORMATS, packed_results
+from webapp.search.addresses import SearchAddresses, read_page
+from webapp.search.packed_results import PACKED_FORMATS, packed_results, packing_page
 from webapp.site.context import engine, preferences
 from webapp.site.question_limits import Export, answer_search
 
 blueprint = Blueprint("exports", __name__, url_prefix="/export")
+
+
+@blueprint.get("/packing.<suffix>")
+def packing(suffix: str) -> ResponseReturnValue:
+    """Pack the records of results, and show how far that is."""
+    if suffix not in PACKED_FORMATS:
+        raise NotFound(f"records are packed as {', '.join(PACKED_FORMATS)}, not as {suffix!r}")
+    shown = preferences()
+    question = read_page(request.args, shown)
+    to = SearchAddresses(url_for("search.results"), question, shown)
+    return packing_page(
+        suffix,
+        question,
+        page=to.export(url_for(".packing", suffix=suffix)),
+        download=to.export(url_for(".results", suffix=suffix)),
+        results=to.page(1),
+    )
 
 
 @blueprint.get("/results.<suffix>", endpoint="results")

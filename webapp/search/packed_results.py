@@ -1,24 +1,22 @@
 """The records of results as one file, which a download that broke off goes on from."""
 
-import fcntl
 import hashlib
 import json
-import os
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from flask import Response, send_file
+from flask import Response, render_template, request, send_file
 
+from nwx.bulk.progress import ShowProgress
 from nwx.engine.base import Engine
-from nwx.errors import EngineBusyError, UsageError
+from nwx.errors import UsageError
 from nwx.exports import PackOptions, WaczSelection, pack, pack_warc
 from nwx.model import Collapse
 from nwx.query.dates import date_span
 from nwx.query.question import Question
 from nwx.settings import cache_folder
+from webapp.search.packed_files import Pack, PackedFile
 from webapp.site.context import engine, unrestricted_engine
 from webapp.site.question_limits import Export, answer_search
 from webapp.site.viewer import viewer
@@ -26,17 +24,20 @@ from webapp.site.viewer import viewer
 MOST_DOCUMENTS = 2_000
 """Results of more documents are packed by `nwx wacz` and `nwx export results` only."""
 
-_KEPT_SECONDS = 6 * 3_600
 _FOLDER = "exports"
+_RELOAD_SECONDS = 2
+_DIGEST_BYTES = 16
 
-Pack = Callable[[Engine, WaczSelection, Path], object]
-
-
-def _pack_wacz(archive: Engine, selection: WaczSelection, out: Path) -> object:
-    return pack(archive, selection, out, PackOptions(title=selection.query))
+PackSelection = Callable[[Engine, WaczSelection, Path, ShowProgress], object]
 
 
-PACKED_FORMATS: dict[str, tuple[str, Pack]] = {
+def _pack_wacz(
+    archive: Engine, selection: WaczSelection, out: Path, progress: ShowProgress
+) -> object:
+    return pack(archive, selection, out, PackOptions(title=selection.query), progress)
+
+
+PACKED_FORMATS: dict[str, tuple[str, PackSelection]] = {
     "warc.gz": ("application/gzip", pack_warc),
     "wacz": ("application/wacz", _pack_wacz),
 }
@@ -50,7 +51,46 @@ def packed_results(suffix: str, question: Question) -> Response:
     to whom the same is shown. Raises UsageError for too many results, and
     EngineBusyError while it is being made for somebody else.
     """
-    mimetype, write = PACKED_FORMATS[suffix]
+    file, pack_file = _file(suffix, question)
+    path = file.there()
+    if path is None:
+        export = Export()
+        try:
+            path = file.made(pack_file)
+        finally:
+            export.end()
+    return send_file(
+        path,
+        mimetype=PACKED_FORMATS[suffix][0],
+        as_attachment=True,
+        download_name=f"results.{suffix}",
+        conditional=True,
+        etag=path.stem,
+    )
+
+
+def packing_page(suffix: str, question: Question, **addresses: str) -> str:
+    """Return the page that packs the records of results, and shows how far that is.
+
+    `addresses` are those of the page itself, of the file (`download`) and
+    of the results. Raises as `packed_results` does.
+    """
+    file, pack_file = _file(suffix, question)
+    state = file.state()
+    if not state.is_ready and (not state.failure or "again" in request.args):
+        file.start(pack_file, Export)
+        state = file.state()
+    return render_template(
+        "packing.html",
+        suffix=suffix,
+        state=state,
+        addresses=addresses,
+        reload_seconds=_RELOAD_SECONDS,
+    )
+
+
+def _file(suffix: str, question: Question) -> tuple[PackedFile, Pack]:
+    """Return the file for a question, and what packs it."""
     archive = engine()
     every = Question(
         question.query,
@@ -61,22 +101,22 @@ def packed_results(suffix: str, question: Question) -> Response:
         limit=0,
         snippets=False,
     )
-    found = answer_search(lambda: archive.search(every)).documents.value
+    selection = _selection(every, with_resources=suffix == "wacz")
+    whole = unrestricted_engine()
+    mark = _digest(whole.capture_mark())
+    file = PackedFile(cache_folder() / _FOLDER, _key(whole, selection), mark, suffix)
+    if not file.there():
+        _check_number(answer_search(lambda: archive.search(every)).documents.value)
+    write = PACKED_FORMATS[suffix][1]
+    return file, lambda path, progress: write(archive, selection, path, progress)
+
+
+def _check_number(found: int) -> None:
     if found > MOST_DOCUMENTS:
         raise UsageError(
             f"these results have {found:,} versions of pages, and {MOST_DOCUMENTS:,} can be packed"
             f" here; narrow the search, or use `nwx wacz` or `nwx export results`"
         )
-    path = _made(suffix, _selection(every, with_resources=suffix == "wacz"), archive, write)
-    name = f"results.{suffix}"
-    return send_file(
-        path,
-        mimetype=mimetype,
-        as_attachment=True,
-        download_name=name,
-        conditional=True,
-        etag=path.stem,
-    )
 
 
 def _selection(question: Question, *, with_resources: bool) -> WaczSelection:
@@ -94,49 +134,14 @@ def _selection(question: Question, *, with_resources: bool) -> WaczSelection:
     )
 
 
-def _made(suffix: str, selection: WaczSelection, archive: Engine, write: Pack) -> Path:
-    folder = cache_folder() / _FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{_key(selection)}.{suffix}"
-    _remove_old(folder)
-    if path.exists():
-        return path
-    export = Export()
-    try:
-        with _alone(path):
-            if not path.exists():
-                write(archive, selection, path)
-    finally:
-        export.end()
-    return path
-
-
-def _key(selection: WaczSelection) -> str:
-    """Return what differs where another file would be made: of another state, for others."""
-    whole = unrestricted_engine()
+def _key(whole: Engine, selection: WaczSelection) -> str:
+    """Return what differs where another file would be made: of other results, for others."""
     decisions = whole.access_index().rules().for_viewer(viewer())
-    about = [whole.address, decisions.key, whole.capture_mark(), asdict(selection)]
+    return _digest([whole.address, decisions.key, asdict(selection)])
+
+
+def _digest(about: object) -> str:
     text = json.dumps(about, sort_keys=True, default=list)
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-
-
-def _remove_old(folder: Path) -> None:
-    oldest = time.time() - _KEPT_SECONDS
-    for path in folder.iterdir():
-        if path.is_file() and path.stat().st_mtime < oldest:
-            path.unlink(missing_ok=True)
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Let nobody else make a file meanwhile."""
-    handle = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(handle)
-        raise EngineBusyError("this export is being made already; try again soon") from error
-    try:
-        yield
-    finally:
-        os.close(handle)
+    return hashlib.blake2b(
+        text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES
+    ).hexdigest()

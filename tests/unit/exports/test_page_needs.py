@@ -55,3 +55,27 @@ def test_what_a_page_needs_comes_along(engine: Engine, tmp_path: Path) -> None:
     assert found(out) == expected | {("http://a.example/image.png", "20140101000000")}
     packed(engine, out, WaczSelection("quarry"))
     assert found(out) == {(PAGE, NEW)}
+
+
+def test_parts_that_a_script_asks_for_by_a_query_come_along(engine: Engine, tmp_path: Path) -> None:
+    html = b"<p>quarry</p><script src='/load.php?part=start'></script><img src='/draw.php?of=1'>"
+    scripts = [
+        Page(f"http://a.example/load.php?part={part}", when, b"1", content_type="text/javascript")
+        for part, when in (("start", NEW), ("menu", "20150101120000"), ("old", OLD))
+    ]
+    images = [
+        Page(f"http://a.example/draw.php?of={number}", NEW, b"image", content_type="image/png")
+        for number in (1, 2)
+    ]
+    load(
+        engine,
+        tmp_path,
+        write_warc(tmp_path / "a.warc.gz", [Page(PAGE, NEW, html), *scripts, *images]),
+    )
+    out = tmp_path / "out.wacz"
+    packed(engine, out, WaczSelection("quarry", with_resources=True))
+    assert {url.rpartition("=")[2] for url, _ in found(out) - {(PAGE, NEW)}} == {
+        "start",
+        "menu",
+        "1",
+    }
