@@ -19,7 +19,7 @@ from nwx.jobs.frames import piece_frame
 from nwx.jobs.inputs import ArchiveInputs
 from nwx.jobs.output import OutputMode, open_output
 from nwx.jobs.pieces import PieceWork, UnreachableError
-from nwx.jobs.reports import JobReport, PieceReport
+from nwx.jobs.reports import UNREAD, JobReport, PieceReport
 from nwx.jobs.stages import shown_stages
 from nwx.model import ReadError
 from nwx.warc.sources import ArchiveSource
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _EXTENSION = re.compile(r"\.(?:w?arc(?:\.(?:wat|wet))?)(?:\.(?:gz|zst|zstd))?$", re.I)
-_UNREAD = frozenset(("read", "crash"))
 _NOTHING = pa.schema([("number", pa.int64())])
 
 
@@ -56,7 +55,7 @@ class IndexWriter:
         keep_memory()
         with rare_collections():
             lines = index_of(index.source, self.options, errors, report.note)
-        unread = [error for error in errors if error.kind in _UNREAD]
+        unread = [error for error in errors if error.kind in UNREAD]
         if unread and _is_far(index):
             raise UnreachableError(unread[0].message)
         report.add_errors(errors)
@@ -100,8 +99,6 @@ def index_archives(
         piece_frame(spark, to_do, work).count()
     for piece in output.reports.read().values():
         report.add(piece)
-        report.is_whole &= not any(error.kind in _UNREAD for error in piece.errors)
-    report.is_whole &= not inputs.errors
     output.finish(report)
     return report
 

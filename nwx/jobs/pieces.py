@@ -8,6 +8,7 @@ one that dies is reported as an error of its file, and the others go on.
 import json
 import mmap
 import os
+import resource
 import signal
 import struct
 import sys
@@ -147,6 +148,7 @@ def _work_as_child(
     """Read a piece, tell what came of it, and end this process without any clean-up."""
     told, code = path.with_suffix(".json"), _READER_FAILED
     try:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         report = _read_again(piece, work, path, lambda done: _POSITION.pack_into(shared, 0, done))
         told.write_text(json.dumps(report.as_json()))
         code = 0

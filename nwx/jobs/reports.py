@@ -18,6 +18,9 @@ from nwx.model import ReadError
 ERRORS_LISTED = 1000
 """So many errors a report of a job lists, and one of a piece; all are counted."""
 
+UNREAD = frozenset(("crash", "missing", "open", "read"))
+"""The kinds of errors of what could not be read, for which an output is not whole."""
+
 
 @dataclass(slots=True)
 class PieceReport:
@@ -83,7 +86,8 @@ class JobReport:
     """What came of a job: counts by noun, and what could not be read.
 
     `is_whole` if everything asked for was read and written, damage inside
-    files aside; `_SUCCESS` is then in the output.
+    files aside; `_SUCCESS` is then in the output. `warnings` are of output
+    that is whole, and may not be what is wanted.
     """
 
     job: str
@@ -91,9 +95,11 @@ class JobReport:
     errors: list[ReadError] = field(default_factory=list)
     errors_total: int = 0
     is_whole: bool = True
+    warnings: list[str] = field(default_factory=list)
 
     def add(self, piece: PieceReport) -> None:
-        """Add what came of a piece of work."""
+        """Add what came of a piece of work; the job is not whole where it could not be read."""
+        self.is_whole &= not any(error.kind in UNREAD for error in piece.errors)
         self.counts += piece.counts
         self.errors_total += piece.errors_total
         self.errors += piece.errors[: max(0, ERRORS_LISTED - len(self.errors))]
@@ -110,6 +116,7 @@ class JobReport:
             "job": self.job,
             "is_whole": self.is_whole,
             "counts": dict(self.counts),
+            "warnings": self.warnings,
             "errors_total": self.errors_total,
             "errors": [asdict(each) for each in self.errors],
         }

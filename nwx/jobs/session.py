@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from nwx.errors import JobError
@@ -21,6 +22,7 @@ _ATTEMPTS = 4
 _LOCAL = re.compile(r"local(?:\[(\*|\d+)\])?")
 _DEFAULTS = {
     "spark.log.level": "ERROR",
+    "spark.sql.execution.arrow.maxBytesPerBatch": "64m",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
 }
@@ -77,9 +79,35 @@ def _started(options: SessionOptions) -> "SparkSession":
     builder = SparkSession.builder.appName(options.name)
     for name, value in session_conf(options, submitted=is_submitted()).items():
         builder = builder.config(name, value)
-    if not is_submitted():
-        prepare_environment()
-    return builder.getOrCreate()
+    if is_submitted():
+        return builder.getOrCreate()
+    prepare_environment()
+    if "spark.log.level" in options.conf:
+        return builder.getOrCreate()
+    with _quiet_start():
+        return builder.getOrCreate()
+
+
+@contextmanager
+def _quiet_start() -> Iterator[None]:
+    """Keep what a new JVM says from standard error; its errors reach this process.
+
+    Where it does not start, the last of it is in the JobError.
+    """
+    from pyspark.errors import PySparkException
+
+    with TemporaryFile() as log:
+        before = os.dup(2)
+        os.dup2(log.fileno(), 2)
+        try:
+            yield
+        except PySparkException as error:
+            log.seek(0)
+            said = log.read().decode("utf-8", "replace").strip().splitlines()
+            raise JobError(f"Spark does not start: {said[-1] if said else error}") from error
+        finally:
+            os.dup2(before, 2)
+            os.close(before)
 
 
 def is_submitted() -> bool:

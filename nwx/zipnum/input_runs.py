@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from nwx.bulk.addresses import is_address
 from nwx.bulk.pool import keep_memory
 from nwx.bulk.sorted_merge import LineBatch
 from nwx.bulk.sorted_runs import ExternalSort, SortedRun
@@ -81,16 +82,17 @@ def _made(folder: Path, task: ReadTask, memory_bytes: int) -> TaskRuns:
     for piece in task.pieces:
         reading = FileReading(piece.source.shown)
         made.readings.append(reading)
-        for lines, size in _clean(piece, reading):
+        for lines, size in clean_lines(piece, reading):
             sort.add(lines, size)
     made.runs = sort.finish()
     return made
 
 
-def _clean(piece: FilePiece, reading: FileReading) -> Iterator[tuple[LineBatch, int]]:
+def clean_lines(piece: FilePiece, reading: FileReading) -> Iterator[tuple[LineBatch, int]]:
     """Yield the lines of a piece that can stand in an index, and how many bytes they were.
 
-    Where the file cannot be read on, that is noted, and the piece ends.
+    Where the file is damaged, that is noted, and the piece ends. Raises
+    SourceError where it cannot be opened, or an address does not answer.
     """
     with open_cdx(piece.source.path) as stream:
         for block in _readable(raw_blocks(stream, piece, by_run=False), reading):
@@ -114,6 +116,8 @@ def _readable(blocks: Iterator[bytes], reading: FileReading) -> Iterator[bytes]:
     try:
         yield from blocks
     except SourceError as error:
+        if is_address(reading.file) and isinstance(error.__cause__, OSError):
+            raise
         reading.damage = str(error)
 
 

@@ -8,7 +8,7 @@ leaves a note of what is still to do; the next one does that first.
 import fcntl
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
@@ -150,14 +150,22 @@ def _finish(folder: Path) -> dict[str, Any]:
 
 
 def _write_index(work: Path, parts: Sequence[str]) -> None:
-    """Write the index of all parts, with the number of each of its lines."""
-    numbers = count(1)
     with whole_file(work / f"{STEM}.idx") as stream:
-        for part in parts:
-            with (work / part).open("rb") as index:
-                for line in index:
-                    block = parse_index_line(line.rstrip(b"\n"))
-                    stream.write(format_index_line(replace(block, lineno=next(numbers))))
+        stream.writelines(numbered_lines(map(_part_lines, (work / part for part in parts))))
+
+
+def _part_lines(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as index:
+        yield from index
+
+
+def numbered_lines(parts: Iterable[Iterable[bytes]]) -> Iterator[bytes]:
+    """Yield the lines of the indices of all parts, with the number of each in the whole index."""
+    numbers = count(1)
+    for part in parts:
+        for line in part:
+            block = parse_index_line(line.rstrip(b"\n"))
+            yield format_index_line(replace(block, lineno=next(numbers)))
 
 
 def _move(path: Path, target: Path) -> None:

@@ -6,6 +6,8 @@ import click
 
 JOBS = {
     "cdx": "Write an index of each archive file.",
+    "splits": "Write split points for ZipNum clusters.",
+    "zipnum": "Build a ZipNum cluster from CDX files.",
     "submit": "Run a job through spark-submit.",
 }
 """The jobs, and what each does; the module of one is loaded when it is asked for."""

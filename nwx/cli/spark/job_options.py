@@ -92,8 +92,7 @@ def run_job(
     options = SessionOptions(asked.master, _conf(asked), f"nwx spark {name}")
     with progress_bar(quiet=asked.quiet) as progress, job_session(options) as spark:
         report = work(spark, progress)
-    _print(report, asked)
-    return 0 if report.is_whole else 1
+    return print_job(report, asked)
 
 
 def _conf(asked: JobOptions) -> dict[str, str]:
@@ -113,13 +112,16 @@ def _conf(asked: JobOptions) -> dict[str, str]:
     return conf
 
 
-def _print(report: "JobReport", asked: JobOptions) -> None:
+def print_job(report: "JobReport", asked: JobOptions) -> int:
+    """Print the report of a job, and return the exit code."""
     for error in report.errors[:_ERRORS_SHOWN]:
         place = "" if error.offset is None else f" at {error.offset}"
         click.echo(clean(f"nwx: {error.file}{place}: {error.message} ({error.kind})"), err=True)
     more = report.errors_total - min(len(report.errors), _ERRORS_SHOWN)
     if more > 0:
         click.echo(f"nwx: … and {counted(more, 'more error')}", err=True)
+    for warning in report.warnings:
+        click.echo(clean(f"nwx: {warning}"), err=True)
     if asked.as_json:
         print_json(report.as_json())
     elif not asked.quiet:
@@ -131,3 +133,4 @@ def _print(report: "JobReport", asked: JobOptions) -> None:
             "run the job again",
             err=True,
         )
+    return 0 if report.is_whole else 1

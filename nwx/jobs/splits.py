@@ -1,0 +1,109 @@
+"""The job `splits`: where an index is cut into shards, by a sample of its lines.
+
+The sample is that of a reservoir whose lots are hashes of the lines: the
+same lines give the same sample, however many executors read them and in
+whatever pieces. Equal lines have one lot, as an index has them once.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from heapq import nsmallest
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from nwx.bulk.progress import ShowProgress, no_progress
+from nwx.cdx.inputs import ReadTask
+from nwx.cdx.zipnum_index import block_key
+from nwx.jobs.cdx_lines import add_readings, task_is_far, task_lines, task_name
+from nwx.jobs.frames import piece_frame
+from nwx.jobs.pieces import PieceWork
+from nwx.jobs.reports import JobReport, PieceReport, ReportFolder
+from nwx.jobs.stages import shown_stages
+from nwx.zipnum.cluster import open_cluster
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SAMPLED_A_SHARD = 1_000
+"""So many lines are sampled for each shard: its size is then right to 3 %."""
+
+_LEAST_SAMPLE = 10_000
+_LOT_BYTES = 8
+SAMPLE_SCHEMA = pa.schema([("lot", pa.binary()), ("key", pa.binary())])
+
+
+def sample_size(shards: int, asked: int | None = None) -> int:
+    """Return how many lines are sampled for so many shards, unless that is asked for."""
+    return asked or max(_LEAST_SAMPLE, SAMPLED_A_SHARD * shards)
+
+
+@dataclass(frozen=True, slots=True)
+class LineSampler:
+    """Yields the sample of a task: the `size` lines with the lowest lots."""
+
+    size: int
+
+    def __call__(self, task: ReadTask, report: PieceReport) -> Iterator[pa.RecordBatch]:
+        """Yield lots with the keys of their lines."""
+        kept: dict[bytes, bytes] = {}
+        limit = b"\xff" * (_LOT_BYTES + 1)
+        for lines in task_lines(task, report):
+            report.counts["lines"] += len(lines)
+            for line in lines:
+                lot = blake2b(line, digest_size=_LOT_BYTES).digest()
+                if lot < limit:
+                    kept[lot] = block_key(line)
+            if len(kept) > 2 * self.size:
+                kept = dict(nsmallest(self.size, kept.items()))
+                limit = max(kept)
+        sample = nsmallest(self.size, kept.items())
+        yield pa.RecordBatch.from_arrays(
+            [pa.array(column, pa.binary()) for column in zip(*sample, strict=True)] or [[], []],
+            schema=SAMPLE_SCHEMA,
+        )
+
+
+def sampled_splits(
+    spark: "SparkSession",
+    tasks: Sequence[ReadTask],
+    shards: int,
+    reports: ReportFolder,
+    report: JobReport,
+    *,
+    sample: int | None = None,
+    progress: ShowProgress = no_progress,
+) -> list[bytes]:
+    """Return the starts of all shards but the first, so that all have about as many lines.
+
+    What cannot be read goes to the report. Fewer than asked for where the
+    sample has too few different keys.
+    """
+    size = sample_size(shards, sample)
+    work = PieceWork(LineSampler(size), task_name, SAMPLE_SCHEMA, reports, task_is_far)
+    with shown_stages(spark, "sampling", progress):
+        frame = piece_frame(spark, tasks, work).dropDuplicates(["lot"])
+        rows = frame.orderBy("lot").limit(size).collect()
+    add_readings(report, tasks, reports.read())
+    return even_splits([bytes(row["key"]) for row in rows], shards)
+
+
+def even_splits(keys: Iterable[bytes], shards: int) -> list[bytes]:
+    """Return keys that cut sampled ones into parts of the same size, each behind the one before."""
+    ordered = sorted(keys)
+    points: list[bytes] = []
+    for number in range(1, shards):
+        place = number * len(ordered) // shards
+        if ordered and ordered[0] < ordered[place] and (not points or points[-1] < ordered[place]):
+            points.append(ordered[place])
+    return points
+
+
+def cluster_splits(place: str, shards: int) -> list[bytes]:
+    """Return split points by the blocks of a cluster that is there: its folder, index or address.
+
+    Raises SourceError or FormatError where it cannot be read.
+    """
+    with open_cluster(place) as cluster:
+        return even_splits([block.key for block in cluster.blocks()], shards)

@@ -1,0 +1,21 @@
+"""Where the tests of jobs keep what a piece of work does."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from nwx.jobs.folders import JobFolder
+from nwx.jobs.pieces import PieceT, PieceWork, Reader, read_pieces
+from nwx.jobs.reports import PieceReport, ReportFolder
+
+
+def read_all(
+    reader: Reader[PieceT], pieces: Sequence[PieceT], schema: pa.Schema, folder: Path
+) -> tuple[list[dict[str, object]], dict[int, PieceReport]]:
+    """Return the rows and the reports of pieces, as one executor makes them."""
+    reports = ReportFolder(JobFolder(str(folder)))
+    numbers = pa.RecordBatch.from_pydict({"id": list(range(len(pieces)))})
+    work = PieceWork(reader, str, schema, reports)
+    batches: Iterable[pa.RecordBatch] = read_pieces(iter([numbers]), pieces, work, 0)
+    return [row for batch in batches for row in batch.to_pylist()], reports.read()

@@ -1,0 +1,94 @@
+"""What jobs read."""
+
+import gzip
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from nwx.errors import SourceError, UsageError
+from nwx.jobs.inputs import archive_inputs, cdx_tasks, is_cdx_name
+from tests.warcs import many_pages, write_warc
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder of three archive files, two of them further down."""
+    for name in ("a.warc.gz", "x/b.warc.gz", "x/y/c.warc.gz"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        write_warc(tmp_path / name, many_pages(1))
+    return tmp_path
+
+
+def _names(*arguments: object) -> list[str]:
+    return [source.name for source in archive_inputs([*map(str, arguments)]).sources]
+
+
+def test_folders_globs_files_and_manifests(folder: Path) -> None:
+    everything = ["a.warc.gz", "b.warc.gz", "c.warc.gz"]
+    assert _names(folder) == everything
+    assert _names(folder / "**/*.gz", folder / "a.warc.gz") == everything
+    (folder / "list").write_text("a.warc.gz\nx/b.warc.gz\ngone.warc\n")
+    found = archive_inputs([f"@{folder}/list"])
+    assert [source.name for source in found.sources] == everything[:2]
+    assert [error.kind for error in found.errors] == ["missing"]
+
+
+def test_the_base_is_what_all_have_in_common(folder: Path) -> None:
+    def base(*names: str) -> str:
+        return archive_inputs([str(folder / name) for name in names]).base
+
+    assert base("") == str(folder)
+    assert base("x") == base("x/*/*.gz", "x/b.warc.gz") == str(folder / "x")
+    assert base("x/y/c.warc.gz") == str(folder / "x" / "y")
+    assert base("x/y", "a.warc.gz") == str(folder)
+    assert archive_inputs([str(folder / "none.warc")]).base == ""
+
+
+def test_folders_and_globs_of_other_file_systems(folder: Path) -> None:
+    place = f"memory://{folder}"
+    for name in ("x/a.warc.gz", "x/y/b.warc.gz", "x/notes.txt", "x/c.cdx", "x/d.cdx"):
+        with fsspec.open(f"{place}/{name}", "wb") as stream:
+            stream.write(b"com,a)/ 20200101000000 x\n")
+    found = archive_inputs([f"{place}/x"])
+    assert [source.name for source in found.sources] == ["a.warc.gz", "b.warc.gz"]
+    assert found.base == f"{place}/x"
+    assert archive_inputs([f"{place}/x/*.gz"]).sources == found.sources[:1]
+    (task,) = cdx_tasks([f"{place}/x"])
+    assert [piece.source.path for piece in task.pieces] == [f"{place}/x/c.cdx", f"{place}/x/d.cdx"]
+    with pytest.raises(SourceError, match="there is nothing to read in memory:"):
+        archive_inputs([f"{place}/none"])
+
+
+def test_files_of_lines(tmp_path: Path) -> None:
+    (tmp_path / "a.cdx").write_bytes(b"x\n" * 9_000_000)
+    (tmp_path / "b.cdxj.gz").write_bytes(gzip.compress(b"x\n"))
+    (tmp_path / "c.txt").write_bytes(b"x\n")
+    tasks = cdx_tasks([str(tmp_path)])
+    assert [task.number for task in tasks] == [0, 1, 2]
+    pieces = [piece for task in tasks for piece in task.pieces]
+    assert [(Path(each.source.path).name, each.end) for each in pieces] == [
+        ("a.cdx", 8 << 20),
+        ("a.cdx", 16 << 20),
+        ("a.cdx", 18_000_000),
+        ("b.cdxj.gz", None),
+    ]
+    (tmp_path / "list").write_text(f"# lines\n{tmp_path}/c.txt\n")
+    (task,) = cdx_tasks([f"@{tmp_path}/list"])
+    assert task.pieces[0].source.path == str(tmp_path / "c.txt")
+    with pytest.raises(SourceError, match=r"none\.cdx cannot be opened"):
+        cdx_tasks([str(tmp_path / "none.cdx")])
+    with pytest.raises(SourceError, match="the manifest none cannot be read"):
+        cdx_tasks(["@none"])
+    assert (
+        is_cdx_name("a.cdx") and is_cdx_name("s3://a/b.CDXJ.zst") and not is_cdx_name("a.cdx.md5")
+    )
+
+
+@pytest.mark.parametrize("read", [archive_inputs, cdx_tasks])
+def test_nothing_and_standard_input_are_refused(read: object) -> None:
+    assert callable(read)
+    with pytest.raises(UsageError, match="there is nothing to read"):
+        read([])
+    with pytest.raises(UsageError, match="cannot read standard input"):
+        read(["-"])

@@ -1,0 +1,48 @@
+"""The output of a job says of which job it is, and whether it is whole."""
+
+from pathlib import Path
+
+import pytest
+
+from nwx.errors import UsageError
+from nwx.jobs.output import SUCCESS, OutputMode, open_output
+from nwx.jobs.reports import JobReport
+
+
+def _made(place: Path, **plan: object) -> None:
+    output = open_output(str(place), "cdx", plan)
+    output.folder.write("a.cdx", b"x")
+    output.work.write("half", b"x")
+    output.finish(JobReport("cdx"))
+
+
+def test_output_is_marked_when_it_is_whole(tmp_path: Path) -> None:
+    _made(tmp_path / "out")
+    names = sorted(path.name for path in (tmp_path / "out").rglob("*"))
+    assert names == [SUCCESS, "_nwx-job.json", "_report.json", "a.cdx"]
+    output = open_output(str(tmp_path / "out"), "cdx", {}, OutputMode.RESUME)
+    assert not output.folder.exists(SUCCESS)
+    assert output.folder.exists("a.cdx")
+    output.finish(JobReport("cdx", is_whole=False))
+    assert not output.folder.exists(SUCCESS)
+
+
+def test_what_is_there_is_refused_resumed_or_replaced(tmp_path: Path) -> None:
+    place = str(tmp_path / "out")
+    _made(Path(place), form="cdx11")
+    with pytest.raises(UsageError, match="is there already; --resume goes on with it"):
+        open_output(place, "cdx", {"form": "cdx11"})
+    with pytest.raises(UsageError, match="made with another value of form"):
+        open_output(place, "cdx", {"form": "cdxj"}, OutputMode.RESUME)
+    with pytest.raises(UsageError, match="made by the job cdx, not zipnum"):
+        open_output(place, "zipnum", {}, OutputMode.RESUME)
+    output = open_output(place, "zipnum", {}, OutputMode.OVERWRITE)
+    assert output.folder.names() == ["_nwx-job.json"]
+
+
+@pytest.mark.parametrize("mode", OutputMode)
+def test_a_folder_of_others_is_never_touched(tmp_path: Path, mode: OutputMode) -> None:
+    (tmp_path / "mine").write_text("x")
+    with pytest.raises(UsageError, match="something that no job wrote"):
+        open_output(str(tmp_path), "cdx", {}, mode)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]

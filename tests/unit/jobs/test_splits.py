@@ -1,0 +1,67 @@
+"""Split points by a sample that is the same however the input is cut."""
+
+from pathlib import Path
+
+from nwx.jobs.inputs import cdx_tasks
+from nwx.jobs.splits import (
+    SAMPLE_SCHEMA,
+    SAMPLED_A_SHARD,
+    LineSampler,
+    cluster_splits,
+    even_splits,
+    sample_size,
+)
+from tests.unit.jobs.making import read_all
+from tests.unit.zipnum.making import cdxj_lines, write_cluster
+
+
+def _sample(folder: Path, parts: int, size: int) -> list[tuple[bytes, bytes]]:
+    """Return the sample of lines that are in so many files."""
+    lines = cdxj_lines(2_000)
+    inner = folder / f"{parts}"
+    inner.mkdir()
+    paths = [inner / f"{number}.cdxj" for number in range(parts)]
+    for number, path in enumerate(paths):
+        path.write_bytes(b"\n".join([*lines[number::parts], lines[0], b""]))
+    tasks = [task for path in paths for task in cdx_tasks([str(path)])]
+    rows, reports = read_all(LineSampler(size), tasks, SAMPLE_SCHEMA, inner / "reports")
+    assert sum(each.counts["lines"] for each in reports.values()) == len(lines) + parts
+    lots = {(row["lot"], row["key"]) for row in rows}
+    return sorted(lots)[:size]  # type: ignore[arg-type,return-value,type-var]
+
+
+def test_the_sample_does_not_depend_on_the_files(tmp_path: Path) -> None:
+    sample = _sample(tmp_path, 1, 50)
+    assert len(sample) == 50
+    assert _sample(tmp_path, 3, 50) == sample
+    assert len(_sample(tmp_path, 2, 10_000)) == 2_000
+
+
+def test_a_task_without_lines_has_no_sample(tmp_path: Path) -> None:
+    (tmp_path / "a.cdx").write_bytes(b"bad\n")
+    rows, _ = read_all(
+        LineSampler(5), cdx_tasks([str(tmp_path)]), SAMPLE_SCHEMA, tmp_path / "reports"
+    )
+    assert rows == []
+
+
+def test_shards_are_even() -> None:
+    keys = [b"%03d" % number for number in range(100)]
+    assert even_splits(reversed(keys), 4) == [b"025", b"050", b"075"]
+    assert even_splits(keys, 1) == even_splits([], 3) == []
+    assert even_splits([b"a"] * 99 + [b"b"], 3) == []
+    assert even_splits([b"a", *[b"b"] * 99], 3) == [b"b"]
+
+
+def test_a_cluster_gives_split_points(tmp_path: Path) -> None:
+    lines = cdxj_lines(400)
+    write_cluster(tmp_path, lines, 10)
+    points = cluster_splits(str(tmp_path), 4)
+    assert len(points) == 3
+    assert all(any(line.startswith(point + b" ") for line in lines) for point in points)
+
+
+def test_the_sample_grows_with_the_shards() -> None:
+    assert sample_size(2) == 10_000
+    assert sample_size(100) == 100 * SAMPLED_A_SHARD
+    assert sample_size(100, 7) == 7
