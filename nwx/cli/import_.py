@@ -93,6 +93,15 @@ _ERRORS_SHOWN = 10
     help="Time limit for extracting the text of one document, in seconds.",
 )
 @click.option(
+    "--lease",
+    "lease_seconds",
+    type=click.FloatRange(1),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Let others take files over when this import shows no sign of life for so long.",
+)
+@click.option(
     "--external",
     multiple=True,
     type=click.Path(exists=True, file_okay=False),
@@ -126,6 +135,10 @@ def command(
     s3 addresses, @manifests (one name a line), or - for standard input. A file
     that the archive already holds is skipped; an interrupted import of a file
     is resumed where it stopped.
+
+    Imports that run at the same time into one server, on any machines, share
+    the files that they have in common: each file is read by one of them, and by
+    another where that one dies. Each ends when all its files are done.
 
     A capture with a known URL and digest adds only a date. LIST names captures
     to leave out, one `date digest url` or `url digest date` a line.

@@ -1,7 +1,7 @@
 """Importing files with several readers and one writer."""
 
 import time
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -16,13 +16,18 @@ from nwx.bulk.gc_tuning import rare_collections
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.resources import temporary_folder
 from nwx.bulk.retries import retry_unavailable
-from nwx.engine.base import Engine
+from nwx.engine.base import Engine, StagedBatch
 from nwx.engine.entries import file_id
-from nwx.errors import NwxError, SourceError
+from nwx.errors import EngineUnavailableError, NwxError
 from nwx.importing.file_errors import error_entries, outdated_entries, with_error, with_errors
+from nwx.importing.file_queue.holder import own_holder
+from nwx.importing.file_queue.job import Job
+from nwx.importing.file_queue.queue import FileQueue
+from nwx.importing.file_queue.shared_queue import LeaseTerms, SharedFileQueue
+from nwx.importing.file_queue.standard_input import spooled
 from nwx.importing.messages import Delivery, FilePart, Verdict
 from nwx.importing.options import ImportOptions
-from nwx.importing.readers import Job, Reader
+from nwx.importing.readers import Reader
 from nwx.importing.report import ImportReport, Outcome
 from nwx.importing.separate_documents import Separated, Write
 from nwx.importing.tally import ImportTally
@@ -103,12 +108,23 @@ class _Run:
         self._engine, self._settings, self._options = engine, settings, options
         self._stopping, self._folder = stopping, folder
         self._began = time.monotonic()
-        self._waiting: deque[Job] = deque()
         self._namesakes: defaultdict[str, list[ArchiveSource]] = defaultdict(list)
         self._idle: list[Reader] = []
         self._busy: list[Reader] = []
         self._started = 0
         self._tally = ImportTally()
+        self._queue = self._new_queue()
+
+    def _new_queue(self) -> FileQueue:
+        """Return the queue of this import: shared where others may import at the same time."""
+        claims, options = self._engine.claims(), self._options
+        if claims is None:
+            return FileQueue(lambda files: self._stored_files(files))
+        terms = LeaseTerms(own_holder(), options.lease_seconds)
+        return SharedFileQueue(claims, options.collection, terms, self._retried)
+
+    def _stored_files(self, files: Sequence[SourceFile]) -> None:
+        self._retried(partial(self._engine.write, Batch(files=tuple(files))))
 
     def take(self, sources: Iterable[ArchiveSource | ReadError]) -> None:
         """Line the files up, the largest first so that none is left over at the end."""
@@ -128,14 +144,17 @@ class _Run:
                 found[source.name] = source
         self._keep_errors(errors, found.values(), ledger)
         queue = sorted(found.values(), key=lambda source: -(source.size or 0))
-        self._waiting.extend(
+        jobs = [
             Job(source, source.path, ledger.get(source.name))
             if source.path != STANDARD_INPUT
-            else Job(self._spooled(source), source.path, ledger.get(source.name))
+            else Job(
+                spooled(source, self._folder, self._stopping), source.path, ledger.get(source.name)
+            )
             for source in queue
-        )
+        ]
+        self._queue.add(jobs)
         self._tally.excluded_before = sum(
-            job.entry.counts.get(EXCLUDED, 0) for job in self._waiting if job.entry
+            job.entry.counts.get(EXCLUDED, 0) for job in jobs if job.entry
         )
         others = [source for sources in self._namesakes.values() for source in sources]
         self._tally.expect([*queue, *others])
@@ -151,26 +170,16 @@ class _Run:
         outdated = outdated_entries(ledger, sources, entries)
         ids = [file_id(entry.collection, entry.name) for entry in outdated]
         if entries:
-            self._retried(partial(self._engine.write, Batch(files=tuple(entries))))
+            self._stored_files(entries)
         if ids:
             self._retried(partial(self._engine.delete, IndexName.FILES, ids))
         self._tally.note(errors)
 
-    def _spooled(self, source: ArchiveSource) -> ArchiveSource:
-        """Return standard input as a file: readable by another process, and twice."""
-        copy = self._folder / "stdin"
-        try:
-            with source.open() as theirs, copy.open("wb") as ours:
-                while not self._stopping() and (chunk := theirs.read(1 << 20)):
-                    ours.write(chunk)
-        except OSError as error:
-            raise SourceError(f"standard input cannot be kept in {copy}: {error}") from error
-        return replace(source, path=str(copy), size=copy.stat().st_size)
-
     def work(self, progress: ShowProgress) -> None:
         """Import all files, or as far as `stopping` allows."""
         shown = self._began
-        while (self._waiting or self._busy) and not self._stopping():
+        while (self._queue or self._busy) and not self._stopping():
+            self._share()
             self._hand_out()
             for connection in wait([r.connection for r in self._busy], _LOOK_SECONDS):
                 self._listen(next(r for r in self._busy if r.connection is connection))
@@ -183,28 +192,48 @@ class _Run:
             self._tally.outcomes[Outcome.PARTIAL] += sum(len(r.jobs) for r in self._busy)
         progress(self._progress())
 
+    def _share(self) -> None:
+        """Keep the files of this import, and leave those that are another's."""
+        self._queue.keep()
+        for job in self._queue.lost():
+            self._drop(job)
+        for job in self._queue.done_by_others():
+            self._close(job, Verdict(Outcome.BY_OTHERS))
+
+    def _drop(self, job: Job) -> None:
+        """Read no more of a file that another importer has taken over."""
+        for reader in self._busy:
+            if job in reader.jobs.values():
+                self._busy.remove(reader)
+                reader.end()
+                self._queue.put_back([one for one in reader.jobs.values() if one is not job])
+                return
+
     def _hand_out(self) -> None:
         for reader in filter(attrgetter("is_waiting"), self._busy):
-            with suppress(BrokenPipeError, ConnectionResetError):  # its death is noticed later
-                if self._waiting and reader.has_room:
-                    self._give(reader)
+            job = self._queue.take() if reader.has_room else None
+            try:
+                if job:
+                    self._give(reader, job)
                 else:
                     reader.deliver()
-        while self._waiting and len(self._busy) < self._options.processes:
+            except (BrokenPipeError, ConnectionResetError):  # its death is noticed later
+                self._queue.put_back([job] if job else [])
+        while len(self._busy) < self._options.processes and (job := self._queue.take()):
             try:
                 reader = self._free_reader()
-                self._give(reader)
+                self._give(reader, job)
             except (OSError, EOFError) as error:
+                self._queue.put_back([job])
                 # The server of processes is gone, as when the whole group is told to end.
                 if self._stopping():
                     return
                 raise NwxError(f"no process can be started to read files: {error}") from error
             self._busy.append(reader)
 
-    def _give(self, reader: Reader) -> None:
+    def _give(self, reader: Reader, job: Job) -> None:
         told = self._on_documents is not None
-        reader.read(self._waiting[0], staged=self._staged, with_pages=told)
-        self._waiting.popleft()
+        reader.read(job, staged=self._staged, with_pages=told)
 
     def _free_reader(self) -> Reader:
         while self._idle:
@@ -237,18 +266,29 @@ class _Run:
         """Write what a reader delivers, and count it."""
         staged, documents = delivery.staged, 0
         if staged is not None:
-            documents = self._retried(partial(self._engine.write_staged, staged)).documents
+            documents = self._stored_stage(staged)
         for number, message in delivery.messages:
             job = reader.jobs[number]
             if isinstance(message, Verdict):
                 reader.has_delivered(number)
-                self._count_late_errors(job)
-                self._close(job, message)
+                if not self._queue.has_lost(job):
+                    self._count_late_errors(job)
+                    self._close(job, message)
             else:
                 if staged is None:
                     message, documents = self._write(job, message)
                 self._take_part(job, message, documents)
                 documents = 0
+
+    def _stored_stage(self, staged: StagedBatch) -> int:
+        """Write what a reader has staged; return how many of its documents are new."""
+        files = staged.files
+        if self._queue.is_shared:
+            staged = replace(staged, files=())
+        documents = self._retried(partial(self._engine.write_staged, staged)).documents
+        if self._queue.is_shared:
+            self._queue.record(files)
+        return documents
 
     def _write(self, job: Job, part: FilePart) -> tuple[FilePart, int]:
         """Write what was not staged; return it with its late errors, and how many are new."""
@@ -270,7 +310,13 @@ class _Run:
 
     def _stored(self, batch: Batch) -> int:
         """Write a batch; return how many of its documents are new."""
-        return sum(self._retried(write).documents for write in self._writes(batch))
+        files = batch.files
+        if self._queue.is_shared:
+            batch = replace(batch, files=())
+        documents = sum(self._retried(write).documents for write in self._writes(batch))
+        if self._queue.is_shared:
+            self._queue.record(files)
+        return documents
 
     def _with_late(self, job: Job, part: FilePart) -> FilePart:
         """Write the late outlinks of a part; return it with the errors among them."""
@@ -298,14 +344,15 @@ class _Run:
         """Count what the process that read a file could not know in its ledger entry."""
         if job.entry and job.late_errors:
             job.entry = with_errors(job.entry, job.late_errors)
-            self._retried(partial(self._engine.write, Batch(files=(job.entry,))))
+            self._queue.record((job.entry,))
             job.late_errors = 0
 
     def _close(self, job: Job, verdict: Verdict) -> None:
+        self._queue.done(job)
         self._tally.close(job.source, verdict)
         if namesakes := self._namesakes.get(job.source.name):
             source = namesakes.pop(0)
-            self._waiting.append(Job(source, source.path, job.entry))
+            self._queue.add([Job(source, source.path, job.entry)])
 
     def _requeue(self, reader: Reader) -> None:
         """Go on after the death of a worker, without the record that it died of."""
@@ -322,7 +369,7 @@ class _Run:
                 left.append(job)
             else:
                 self._abandon(job, cause)
-        self._waiting.extendleft(reversed(left))
+        self._queue.put_back(left)
 
     def _abandon(self, job: Job, cause: str) -> None:
         """Leave a file whose reading ends processes, and note how far it was read."""
@@ -330,13 +377,15 @@ class _Run:
         error = ReadError(job.source.name, done_to, "crash", f"reading {cause} after this place")
         new = SourceFile(self._options.collection, job.source.name, job.path, job.source.size, "")
         job.entry = with_error(job.entry, new)
-        self._retried(partial(self._engine.write, Batch(files=(job.entry,))))
+        self._queue.record((job.entry,))
         self._close(job, Verdict(Outcome.PARTIAL, (error,)))
 
     def end_workers(self) -> None:
         """End all processes at once; what they had not handed over is read again next time."""
         for reader in (*self._busy, *self._idle):
             reader.end()
+        with suppress(EngineUnavailableError):  # then others wait until the claims are old
+            self._queue.end()
 
     def _progress(self) -> WorkProgress:
         reading = sum(reader.position for reader in self._busy)
@@ -344,5 +393,5 @@ class _Run:
 
     def report(self) -> ImportReport:
         """Return what was done."""
-        left = bool(self._waiting or self._busy)
+        left = bool(self._queue or self._busy)
         return self._tally.report(left, time.monotonic() - self._began)

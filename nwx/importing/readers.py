@@ -3,48 +3,16 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nwx.importing.messages import FileTask
+from nwx.importing.file_queue.job import Job
 from nwx.importing.options import ImportOptions
 from nwx.importing.worker_process import Worker
-from nwx.model import SourceFile
 from nwx.settings import Settings
-from nwx.warc.sources import ArchiveSource
 
 if TYPE_CHECKING:
     from nwx.dedup.exclusion_lists import ListFiles
 
 UNDELIVERED_BYTES = 64 << 20
 """A worker that has read files of so many bytes delivers before it is given another."""
-
-
-class Job:
-    """A file on its way: its task, as it stands after the last part written.
-
-    `deaths` counts the workers that died outside of an extraction before they delivered more of it.
-    """
-
-    def __init__(self, source: ArchiveSource, path: str, entry: SourceFile | None) -> None:
-        self.source, self.path, self.entry = source, path, entry
-        self.without_text: dict[int, str] = {}
-        self.deaths = self.late_errors = 0
-
-    @property
-    def size(self) -> int:
-        """The bytes of the file, 0 where they are not known."""
-        return self.source.size or 0
-
-    def task(self, number: int, *, staged: bool, with_pages: bool = False) -> FileTask:
-        """Return what a worker is told."""
-        return FileTask(
-            self.source,
-            self.path,
-            self.entry,
-            dict(self.without_text),
-            staged,
-            with_pages,
-            at_once=bool(self.without_text or self.deaths),
-            number=number,
-        )
 
 
 class Reader(Worker):

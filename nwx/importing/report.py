@@ -20,6 +20,7 @@ class Outcome(StrEnum):
     SKIPPED = "skipped"  # it was in the archive already
     REFUSED = "refused"  # another file of its name is in the archive
     UNREADABLE = "unreadable"  # it cannot be opened, or holds no record
+    BY_OTHERS = "by others"  # another importer did it, or left it, meanwhile
     PARTIAL = "partial"  # stopped on the way; the next import goes on
 
 
@@ -59,7 +60,8 @@ class ImportReport:
     @property
     def useful(self) -> bool:
         """Whether a record was read, or a file was found to be in the archive already."""
-        return bool(self.records or self.outcomes.get(Outcome.SKIPPED)) or not self.errors_total
+        held = self.outcomes.get(Outcome.SKIPPED) or self.outcomes.get(Outcome.BY_OTHERS)
+        return bool(self.records or held) or not self.errors_total
 
 
 def report_of_errors(errors: Iterable[ReadError]) -> ImportReport:

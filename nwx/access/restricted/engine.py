@@ -136,6 +136,9 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
         """Return the import ledger: files with visible captures, or none, and their counts."""
         return list(self._visible_files())
 
+    def claims(self) -> None:
+        """Return None: what is being imported is not shown before it is there."""
+
     def _visible_files(self) -> Iterator[SourceFile]:
         for file in self._engine.files():
             if is_all_hidden(self._decisions, file.collection, file.name):

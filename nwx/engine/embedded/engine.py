@@ -267,6 +267,9 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         with self._reading() as db:
             return reader.files(db)
 
+    def claims(self) -> None:
+        """Return None: the folder has one writer at a time."""
+
     def purger(self) -> "EmbeddedPurger":
         from nwx.engine.embedded.purge.purger import EmbeddedPurger
 

@@ -18,6 +18,7 @@ from nwx.engine.search_server.captures.by_digest import captures_by_digest
 from nwx.engine.search_server.captures.near import has_keys, near_captures
 from nwx.engine.search_server.captures.ranges import captures_between
 from nwx.engine.search_server.captures.statuses import lowest_statuses
+from nwx.engine.search_server.claims import LISTED, ServerFileClaims
 from nwx.engine.search_server.crawls.index import ElasticCrawlIndex
 from nwx.engine.search_server.dates.indices import ElasticDatesIndices
 from nwx.engine.search_server.dates.store import DatesStore
@@ -254,7 +255,8 @@ class SearchServerEngine(Engine):
             return 0
         if index is IndexName.QUEUE:
             return self._queue.counts().total
-        return count_hits(self._server, self._name(index), _EVERYTHING)
+        wanted = LISTED if index is IndexName.FILES else _EVERYTHING
+        return count_hits(self._server, self._name(index), wanted)
 
     def _is_not_made_yet(self, index: IndexName) -> bool:
         """Tell whether an archive of an older version lacks an index; others have them all."""
@@ -267,6 +269,8 @@ class SearchServerEngine(Engine):
             return iter(())
         if index is IndexName.QUEUE:
             return self._queue.entries()
+        if index is IndexName.FILES:
+            return map(file_entry, self.files())
         if index is IndexName.INLINKS:
             return inlink_entries(self.inlink_index())
         return self._parallel.entries(self._name(index))
@@ -286,8 +290,11 @@ class SearchServerEngine(Engine):
         # Whoever resumes an import must see what was written a moment ago.
         self._server.request("POST", f"/{quoted(name)}/_refresh")
         by_name = [{"collection": "asc"}, {"name": "asc"}, {"id": "asc"}]
-        found = pages(self._server, name, {"query": _EVERYTHING}, by_name)
+        found = pages(self._server, name, {"query": LISTED}, by_name)
         return [file_from_entry(hit["_source"]) for page in found for hit in page]
+
+    def claims(self) -> ServerFileClaims:
+        return ServerFileClaims(self._server, self._name(IndexName.FILES))
 
     def facet_store(self) -> ElasticFacetStore:
         captures, facets = self._name(IndexName.CAPTURES), self._name(IndexName.FACETS)

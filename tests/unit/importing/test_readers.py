@@ -6,23 +6,13 @@ import pytest
 
 from nwx.engine.open import open_engine
 from nwx.importing import readers
+from nwx.importing.file_queue.job import Job
 from nwx.importing.messages import PipeRequest, Verdict
 from nwx.importing.options import ImportOptions
-from nwx.importing.readers import Job, Reader
+from nwx.importing.readers import Reader
 from nwx.settings import Settings
 from nwx.warc.sources import ArchiveSource
 from tests.warcs import many_pages, write_warc
-
-
-def test_a_file_that_a_process_died_of_is_delivered_at_once() -> None:
-    job = Job(ArchiveSource("a", "a", 7), "a", None)
-    assert not job.task(0, staged=True).at_once
-    job.without_text[5] = "crashed"
-    assert job.task(0, staged=True).at_once
-    job = Job(ArchiveSource("a", "a", None), "a", None)
-    job.deaths = 1
-    assert job.task(0, staged=True).at_once
-    assert job.size == 0
 
 
 def test_a_reader_has_files_until_they_are_delivered(
