@@ -1,6 +1,7 @@
 """Rows of capture indexes without those that a viewer may not see."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 
@@ -12,7 +13,11 @@ from nwx.engine.spans import CdxBlock, CdxLineForm, CdxSpan
 from nwx.errors import DigestError
 from nwx.values.digests import normal_digest
 
-_AT_ONCE = 256
+HiddenAmong = Callable[[Collection[str]], set[str]]
+"""Returns those of some URLs that are hidden, whether they were captured or not."""
+
+_FIRST, _AT_ONCE = 16, 256
+_REDIRECT = CdxRow._fields.index("redirect")
 _KEPT = 65_536
 
 
@@ -48,6 +53,49 @@ def visible_blocks(
     if span.newest_first or engine.cdx_blocks(span, form) is None:
         return None
     return _row_blocks(visible_rows(engine.cdx_rows(span), decisions))
+
+
+def rows_naming_visible(rows: Iterator[CdxRow], hidden: HiddenAmong) -> Iterator[CdxRow]:
+    """Stream rows without redirects to URLs that are hidden, the first ones soon."""
+    size = _FIRST
+    while some := list(islice(rows, size)):
+        yield from _naming_visible(some, hidden)
+        size = min(size * _FIRST, _AT_ONCE)
+
+
+def blocks_naming_visible(
+    blocks: Iterator[CdxBlock], form: CdxLineForm, hidden: HiddenAmong
+) -> Iterator[CdxBlock]:
+    """Stream blocks without redirects to URLs that are hidden."""
+    places = [at for at, place in enumerate(form.places) if place == _REDIRECT]
+    for block in blocks:
+        if block.rows:
+            yield replace(block, rows=_naming_visible(block.rows, hidden))
+        elif places:
+            yield replace(block, text=_text_naming_visible(block.text, places, hidden))
+        else:
+            yield block
+
+
+def _naming_visible(rows: Sequence[CdxRow], hidden: HiddenAmong) -> Sequence[CdxRow]:
+    named = {row.redirect for row in rows if row.redirect != NO_VALUE}
+    out = hidden(named) if named else named
+    if not out:
+        return rows
+    return [row._replace(redirect=NO_VALUE) if row.redirect in out else row for row in rows]
+
+
+def _text_naming_visible(text: str, places: Sequence[int], hidden: HiddenAmong) -> str:
+    lines = [line.split(" ") for line in text.split("\n")[:-1]]
+    named = {fields[places[0]] for fields in lines} - {NO_VALUE}
+    out = hidden(named) if named else named
+    if not out:
+        return text
+    for fields in lines:
+        if fields[places[0]] in out:
+            for place in places:
+                fields[place] = NO_VALUE
+    return "".join(f"{' '.join(fields)}\n" for fields in lines)
 
 
 def _row_blocks(rows: Iterator[CdxRow]) -> Iterator[CdxBlock]:

@@ -2,8 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
-from nwx.model import Document, Hit, SearchResult
+from nwx.engine.work import current_work
+from nwx.model import Collapse, Document, Hit, SearchResult
 from nwx.query.periods import Period, TrendPoint
 from nwx.query.question import Question
 
@@ -39,6 +41,17 @@ class DocumentIndex(ABC):
         Looks at query, filters and dates of the question only.
         """
 
+    def totals(self, questions: Sequence[Question]) -> list[int]:
+        """Return how many documents each of several questions finds, versions counted apart.
+
+        Looks at query, filters and dates of the questions only.
+        """
+        found = []
+        for question in questions:
+            current_work().check()
+            found.append(self.search(counting(question)).total.value)
+        return found
+
     @abstractmethod
     def trend(self, question: Question, period: Period) -> list[TrendPoint]:
         """Return when the documents of a question were captured, by period; empty ones left out.
@@ -57,3 +70,8 @@ class DocumentIndex(ABC):
         frequent comes first. Words of documents that somebody may not see
         are among them: whether one finds anything is another question.
         """
+
+
+def counting(question: Question) -> Question:
+    """Return what asks how many documents a question finds, and for nothing else."""
+    return replace(question, collapse=Collapse.NONE, facets=(), snippets=False, limit=0, offset=0)

@@ -62,9 +62,8 @@ def distinctive_words(
     The first thousand documents of the question are read. Words are
     compared without case and accents. Raises what searches raise.
     """
-    every = _count(engine, Question())
     asked = replace(question, collapse=Collapse.NONE, facets=(), snippets=False, offset=0)
-    found = engine.search(replace(asked, limit=0)).total.value
+    every, found = engine.totals([Question(), asked])
     counts: Counter[str] = Counter()
     read = 0
     for text in _texts(engine, asked, found):
@@ -73,11 +72,11 @@ def distinctive_words(
         counts.update({folded_word(word) for word in _WORD.findall(text[:_MOST_CHARACTERS])})
     # Words that are frequent here come first: of rare ones chance tells nothing.
     likely = [pair for pair in counts.most_common(_CANDIDATES) if pair[1] >= _LEAST_DOCUMENTS]
+    current_work().check()
+    totals = engine.totals([Question(Term("", word)) for word, _ in likely])
     words = []
-    for word, here in likely:
-        current_work().check()
-        everywhere = max(here, _count(engine, Question(Term("", word))))
-        score = log_likelihood(here, read, everywhere, every)
+    for (word, here), total in zip(likely, totals, strict=True):
+        score = log_likelihood(here, read, everywhere := max(here, total), every)
         if score > 0:
             words.append(DistinctiveWord(word, here, everywhere, round(score, 2)))
     words.sort(key=lambda one: (-one.score, one.word))
@@ -113,11 +112,6 @@ def _texts(engine: Engine, question: Question, found: int) -> Iterator[str]:
         for document in engine.documents([hit.id for hit in hits]).values():
             extract = document.extract
             yield " ".join((extract.title, *extract.headings, extract.content))
-
-
-def _count(engine: Engine, question: Question) -> int:
-    bare = replace(question, collapse=Collapse.NONE, limit=0, snippets=False)
-    return engine.search(bare).total.value
 
 
 def sizes(words: Sequence[DistinctiveWord], steps: int) -> dict[str, int]:

@@ -58,6 +58,21 @@ def test_what_is_hidden_does_not_count(archive: Engine) -> None:
     assert points(restricted, Question("stone")) == ["2010 2 1", "2013 1 1"]
 
 
+def test_totals_of_many_questions_are_those_of_each(
+    archive: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    questions = [Question("stone"), Question(""), Question("nowhere")] * 40
+    questions += [Question("", {"collection": ("art",)}), Question("", {"year": ("2014",)})]
+    expected = [2, 3, 0] * 40 + [2, 1]
+    assert archive.totals(questions) == expected
+    assert archive.totals([]) == []
+    monkeypatch.setattr(limits, "MAX_IDS", 1)
+    assert archive.totals(questions)[:3] == [2, 3, 0]
+    rule = AccessRule("1", Action.EXCLUDE, Scope(prefix="com,example"))
+    shown = RestrictedEngine(archive, AccessRules([rule], "1").for_viewer(EVERYBODY))
+    assert shown.totals(questions[:3]) == [2, 2, 0]
+
+
 def test_a_large_result_is_counted_in_parts(
     archive: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

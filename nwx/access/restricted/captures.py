@@ -2,7 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from nwx.access.visible_rows import span_is_touched, visible_blocks, visible_rows
+from nwx.access.restricted.hidden_urls import HiddenUrls
+from nwx.access.visible_rows import (
+    blocks_naming_visible,
+    rows_naming_visible,
+    span_is_touched,
+    visible_blocks,
+    visible_rows,
+)
 from nwx.cdx.rows import CdxRow
 from nwx.engine.access.decisions import Decision, Decisions
 from nwx.engine.base import Engine
@@ -19,6 +26,7 @@ class RestrictedCaptures:
 
     _engine: Engine
     _decisions: Decisions
+    _urls: HiddenUrls
 
     def captures(self, urlkey: str, end: str | None = None) -> Iterator[Capture]:
         """Stream the visible captures of a span."""
@@ -74,13 +82,16 @@ class RestrictedCaptures:
     def cdx_rows(self, span: CdxSpan) -> Iterator[CdxRow]:
         """Stream the visible captures of a span as rows of a CDX, in its order."""
         rows = self._engine.cdx_rows(span)
-        return visible_rows(rows, self._decisions) if self._touches(span) else rows
+        visible = visible_rows(rows, self._decisions) if self._touches(span) else rows
+        return rows_naming_visible(visible, self._urls.among)
 
     def cdx_blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterator[CdxBlock] | None:
         """Stream the same captures as lines, where no rule is about captures of the span."""
-        if not self._touches(span):
-            return self._engine.cdx_blocks(span, form)
-        return visible_blocks(self._engine, self._decisions, span, form)
+        if self._touches(span):
+            blocks = visible_blocks(self._engine, self._decisions, span, form)
+        else:
+            blocks = self._engine.cdx_blocks(span, form)
+        return blocks and blocks_naming_visible(blocks, form, self._urls.among)
 
     def cdx_marks(self, span: CdxSpan, every: int) -> Iterator[str]:
         """Stream the places of the first of every so many visible captures of a span."""

@@ -78,6 +78,11 @@ class RestrictedDocuments:
         """Answer a question from what is visible."""
         return self._engine.search(replace(question, hidden=self._hidden.current()))
 
+    def totals(self, questions: Sequence[Question]) -> list[int]:
+        """Return how many visible documents each question finds, versions counted apart."""
+        hidden = self._hidden.current()
+        return self._engine.totals([replace(question, hidden=hidden) for question in questions])
+
     def scroll(self, question: Question) -> Iterator[Hit]:
         """Stream every visible hit of a question, in no order, without snippets."""
         return self._engine.scroll(replace(question, hidden=self._hidden.current()))

@@ -4,7 +4,13 @@ from collections.abc import Iterator, Sequence
 
 from nwx.access.hidden_spans import is_all_hidden
 from nwx.access.restricted.engine import RestrictedEngine
-from nwx.access.visible_rows import span_is_touched, visible_rows
+from nwx.access.visible_rows import (
+    HiddenAmong,
+    blocks_naming_visible,
+    rows_naming_visible,
+    span_is_touched,
+    visible_rows,
+)
 from nwx.cdx.rows import CdxRow
 from nwx.cdxserver.sources.merged import BLOCK_LINES, EngineSource, RowSource
 from nwx.engine.access.decisions import Decisions
@@ -14,19 +20,21 @@ from nwx.engine.spans import CdxBlock, CdxLineForm, CdxSpan
 class RestrictedSource:
     """An index of captures without the rows that are hidden."""
 
-    def __init__(self, source: RowSource, decisions: Decisions) -> None:
+    def __init__(self, source: RowSource, decisions: Decisions, hidden: HiddenAmong) -> None:
         self._source = source
-        self._decisions = decisions
+        self._decisions, self._hidden = decisions, hidden
         self.name, self.is_local = source.name, source.is_local
 
     def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
         """Stream the visible captures of a span in its order."""
         rows = self._source.rows(span)
-        return visible_rows(rows, self._decisions) if self._is_touched(span) else rows
+        visible = visible_rows(rows, self._decisions) if self._is_touched(span) else rows
+        return rows_naming_visible(visible, self._hidden)
 
     def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterator[CdxBlock] | None:
         """Stream the same captures as lines where no rule is about the span."""
-        return None if self._is_touched(span) else self._source.blocks(span, form)
+        blocks = None if self._is_touched(span) else self._source.blocks(span, form)
+        return blocks and blocks_naming_visible(blocks, form, self._hidden)
 
     def marks(self, span: CdxSpan) -> Iterator[str]:
         """Stream the places of visible captures about 3,000 apart, from the first."""
@@ -57,6 +65,6 @@ def restricted_sources(
     return tuple(
         EngineSource(shown)
         if isinstance(source, EngineSource)
-        else RestrictedSource(source, shown.decisions)
+        else RestrictedSource(source, shown.decisions, shown.hidden_urls)
         for source in sources
     )

@@ -235,6 +235,11 @@ class SearchServerEngine(Engine):
         self._schema.check()
         return self._searching.search(question)
 
+    def totals(self, questions: Sequence[Question]) -> list[int]:
+        """Return how many documents each of several questions finds, versions counted apart."""
+        self._schema.check()
+        return self._searching.totals(questions)
+
     def scroll(self, question: Question) -> Iterator[Hit]:
         """Stream every hit of a question, in no order, without snippets."""
         self._schema.check()

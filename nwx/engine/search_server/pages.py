@@ -75,6 +75,15 @@ def search_pages(server: Server, index: str, bodies: Sequence[Body]) -> list[lis
 
     A search that not all shards answered is an error.
     """
+    answers = search_several(server, index, bodies)
+    return [[hit["_source"] for hit in one["hits"]["hits"]] for one in answers]
+
+
+def search_several(server: Server, index: str, bodies: Sequence[Body]) -> list[Body]:
+    """Return the answers of several searches, by one request.
+
+    A search that not all shards answered is an error.
+    """
     if not bodies:
         return []
     head = {"index": index, "allow_partial_search_results": False}
@@ -84,7 +93,8 @@ def search_pages(server: Server, index: str, bodies: Sequence[Body]) -> list[lis
         if "error" in one:
             refusal = read_refusal(one, int(one.get("status", _OK)))
             raise entry_refused(server.place, refusal, f"does not search {index}")
-    return [[hit["_source"] for hit in one["hits"]["hits"]] for one in answer["responses"]]
+    found: list[Body] = answer["responses"]
+    return found
 
 
 def count_hits(server: Server, index: str, query: Body, most: int | None = None) -> int:

@@ -9,18 +9,19 @@ import http.client
 import socket
 import ssl
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from nwx.errors import EngineError, EngineFullError, EngineUnavailableError
+from nwx.errors import EngineError, EngineFullError, EngineUnavailableError, QueryError
 
 INDEX_EXISTS = "resource_already_exists_exception"
 NO_SHARD_YET = "no_shard_available_action_exception"
 _INDEX_MISSING = "index_not_found_exception"
 _BLOCKED = "cluster_block_exception"
 
-_BUSY_STATUS = 429
+_BAD_REQUEST, _BUSY_STATUS = 400, 429
 _UNAVAILABLE = (502, 503, 504)
 PROXY_STATUSES = (401, 403, 407, _BUSY_STATUS, *_UNAVAILABLE)
 """What a proxy in front of a server may say itself."""
@@ -191,3 +192,14 @@ def _cause(error: BaseException) -> tuple[str, str] | None:
         case OSError() if error.strerror:
             return error.strerror.lower(), "check the address and the network"
     return None
+
+
+@contextmanager
+def query_errors() -> Iterator[None]:
+    """Raise QueryError where the server cannot take a query."""
+    try:
+        yield
+    except RefusedError as error:
+        if error.status == _BAD_REQUEST:
+            raise QueryError(f"elasticsearch cannot take this query: {error}") from error
+        raise

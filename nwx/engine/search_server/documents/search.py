@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from nwx.engine.document_index import RESULT_WINDOW
+from nwx.engine.document_index import RESULT_WINDOW, counting
 from nwx.engine.search_server.dates.indices import ElasticDatesIndices
 from nwx.engine.search_server.documents.compile import EVERYTHING, Query
 from nwx.engine.search_server.documents.conditions import DateCondition, filter_condition
@@ -16,6 +16,7 @@ from nwx.engine.search_server.documents.hidden_reader import HiddenReader
 from nwx.engine.search_server.documents.hits import SOURCE, Highlighting, to_hit
 from nwx.engine.search_server.documents.join import Join, Resolved, superset_query
 from nwx.engine.search_server.documents.order import DateOrder
+from nwx.engine.search_server.documents.totals import several_totals
 from nwx.engine.search_server.documents.trends import TrendCounts, TrendDates
 from nwx.engine.search_server.inlinks.linked_query import LinkedQuery
 from nwx.engine.search_server.inlinks.linked_search import (
@@ -27,10 +28,10 @@ from nwx.engine.search_server.inlinks.linked_search import (
 )
 from nwx.engine.search_server.inlinks.order import InlinkOrder
 from nwx.engine.search_server.pages import UNREAD, pages, search_page, within
-from nwx.engine.search_server.refusals import RefusedError
+from nwx.engine.search_server.refusals import query_errors
 from nwx.engine.search_server.schema import FOLD_SIMILAR, FOLD_URL, NUMBER, Schema
 from nwx.engine.search_server.server import Body, Server
-from nwx.errors import QueryError, WindowError
+from nwx.errors import WindowError
 from nwx.model import (
     Collapse,
     FacetValue,
@@ -48,7 +49,6 @@ _FOLDS = {Collapse.URL: FOLD_URL, Collapse.SIMILAR: FOLD_SIMILAR, Collapse.NONE:
 # ones are in another index. Where all scores are equal, all dates count.
 _RELEVANCE: list[Body] = [{"_score": "desc"}, {"crawl_date": "desc"}, {"id": "asc"}]
 _BY_ID: list[Body] = [{"id": "asc"}]
-_BAD_REQUEST = 400
 # An estimate, within a few of a thousand; above it nothing needs to be counted.
 _PRECISE = {"precision_threshold": 40_000}
 _SURELY_MORE = 1.05
@@ -84,12 +84,8 @@ class Searching:
                 f"pages reach {RESULT_WINDOW} hits, {question.offset + question.limit} were asked "
                 f"for; ask a narrower question, or stream all hits (scroll)"
             )
-        try:
+        with query_errors():
             return self._search(question)
-        except RefusedError as error:
-            if error.status == _BAD_REQUEST:
-                raise QueryError(f"elasticsearch cannot take this query: {error}") from error
-            raise
 
     def _search(self, question: Question) -> SearchResult:
         started = time.perf_counter()
@@ -146,9 +142,9 @@ class Searching:
             return counted
         usual = [facet for facet in facet_fields(question) if facet not in resolved.counted]
         counted = dict(read(usual, size, found, resolved.query, total))
-        for facet, counting in resolved.counted.items():
+        for facet, counted_query in resolved.counted.items():
             total = total_without(facet, answer["aggregations"])
-            counted |= read([facet], size, found, counting, total)
+            counted |= read([facet], size, found, counted_query, total)
         return counted
 
     def _facet_without(
@@ -297,28 +293,30 @@ class Searching:
             {one["key"]: one["doc_count"] for one in found["hits"]["values"]["buckets"]},
         )
 
+    def totals(self, questions: Sequence[Question]) -> list[int]:
+        """Return how many documents questions find, as `Engine.totals` does."""
+        queries = [self._linked(one).query for one in questions]
+        with query_errors():
+            found = several_totals(self._server, self._documents, self._join, queries)
+        return [
+            self.search(counting(question)).total.value if total is None else total
+            for question, total in zip(questions, found, strict=True)
+        ]
+
     def trend(self, question: Question, period: Period) -> list[TrendPoint]:
         """Return when documents were captured, as `Engine.trend` does."""
-        try:
+        with query_errors():
             query = self._linked(question).query
             wanted = TrendDates(period, filter_condition(query) or DateCondition(), query.hidden)
             resolved = self._join.resolve(query, _BY_ID, 0)
             if resolved.whole:
                 return self._trends.of_query(resolved.query, wanted)
             return self._trends.of_lists(self._join.walk(query, _BY_ID), wanted)
-        except RefusedError as error:
-            if error.status == _BAD_REQUEST:
-                raise QueryError(f"elasticsearch cannot take this query: {error}") from error
-            raise
 
     def scroll(self, question: Question) -> Iterator[Hit]:
         """Stream every hit, as `Engine.scroll` does."""
-        try:
+        with query_errors():
             yield from self._scroll(question)
-        except RefusedError as error:
-            if error.status == _BAD_REQUEST:
-                raise QueryError(f"elasticsearch cannot take this query: {error}") from error
-            raise
 
     def _scroll(self, question: Question) -> Iterator[Hit]:
         query = self._linked(question).query

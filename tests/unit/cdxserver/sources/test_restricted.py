@@ -10,6 +10,7 @@ from nwx.engine.spans import CdxBlock, CdxLineForm, CdxSpan, exactly
 
 _ALL = CdxSpan("", chr(0x10FFFF))
 _FORM = CdxLineForm((0,), bare_digests=False)
+SECRET = "http://com,secret)/"
 _DIGEST = "HJG5ZWG3MQQKHIN43BXJY3FUWP7WTU43"
 
 
@@ -25,7 +26,7 @@ class _Source:
         _row("com,a)/"),
         _row("com,b)/", _DIGEST),
         _row("com,c)/", collection="else"),
-        _row("com,d)/"),
+        _row("com,d)/")._replace(redirect=SECRET),
     )
 
     def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
@@ -46,13 +47,15 @@ class _Source:
 
 def _seen(*scopes: Scope) -> RestrictedSource:
     rules = (checked_rule(AccessRule("", Action.EXCLUDE, scope)) for scope in scopes)
-    return RestrictedSource(_Source(), AccessRules(rules, "1").for_viewer(EVERYBODY))
+    decisions = AccessRules(rules, "1").for_viewer(EVERYBODY)
+    return RestrictedSource(_Source(), decisions, lambda urls: {SECRET}.intersection(urls))
 
 
 def test_hidden_rows_are_left_out() -> None:
     scopes = Scope(prefix="com,a)/"), Scope(digest=f"sha1:{_DIGEST}"), Scope(collection="else")
     seen = _seen(*scopes)
     assert [row.urlkey for row in seen.rows(_ALL)] == ["com,d)/"]
+    assert [row.redirect for row in seen.rows(_ALL)] == ["-"]
     assert list(seen.marks(_ALL)) == ["com,d)/ 20100101000000"]
     assert seen.blocks(_ALL, _FORM) is None
     assert seen.collections() == ["web"]

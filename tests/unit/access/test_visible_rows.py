@@ -1,0 +1,44 @@
+"""Rows and lines of captures that name no hidden URL."""
+
+from collections.abc import Collection
+
+from nwx.access.visible_rows import blocks_naming_visible, rows_naming_visible
+from nwx.cdx.rows import CdxRow
+from nwx.engine.spans import CdxBlock, CdxLineForm
+
+SECRET, OPEN = "http://secret.example/", "http://open.example/"
+ROWS = tuple(
+    CdxRow(f"com,{n})/", "20100101000000", f"http://{n}.com/", "-", "301", "-", to, *"----")
+    for n, to in enumerate(("-", SECRET, OPEN))
+)
+
+
+def hidden(urls: Collection[str]) -> set[str]:
+    assert "-" not in urls
+    return {SECRET}.intersection(urls)
+
+
+def test_rows_come_soon_and_without_hidden_redirects() -> None:
+    taken = []
+    rows = rows_naming_visible((taken.append(row) or row for row in ROWS * 100), hidden)
+    assert next(rows) == ROWS[0]
+    assert len(taken) < 20
+    found = [next(rows), *rows]
+    assert [row.redirect for row in found[:3]] == ["-", OPEN, "-"]
+    assert len(found) == 299
+
+
+def test_lines_lose_hidden_redirects_wherever_they_are() -> None:
+    text = f"a - b -\nc {SECRET} d {SECRET}\ne {OPEN} f {OPEN}\n"
+    blocks = iter((CdxBlock(text, 3), CdxBlock(rows=ROWS), CdxBlock("x y z w\n", 1)))
+    first, second, third = blocks_naming_visible(blocks, CdxLineForm((0, 6, 1, 6), False), hidden)
+    assert first == CdxBlock(f"a - b -\nc - d -\ne {OPEN} f {OPEN}\n", 3)
+    assert [row.redirect for row in second.rows] == ["-", "-", OPEN]
+    assert third.text == "x y z w\n"
+
+
+def test_lines_without_redirects_are_passed_through() -> None:
+    block = CdxBlock(f"a {SECRET}\n", 1)
+    assert list(blocks_naming_visible(iter((block,)), CdxLineForm((0, 2), False), hidden)) == [
+        block
+    ]
