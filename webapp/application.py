@@ -14,6 +14,7 @@ from nwx.engine.base import Engine
 from nwx.engine.queue.crawl_queue import LimitsOf, no_limits
 from nwx.settings import Settings
 from webapp.access import access_page
+from webapp.access.hidden_marks import prepare_hidden_marks
 from webapp.cdx import dedup, memento
 from webapp.cdx import routes as cdx
 from webapp.cdx.origins import origins_of
@@ -233,6 +234,7 @@ def _prepare_templates(app: Flask) -> None:
         shown_url=words.shown_url,
     )
     app.jinja_env.globals.update(static=_static, replay=replay.address, form_token=form_token)
+    prepare_hidden_marks(app)
     app.context_processor(_common)
 
 

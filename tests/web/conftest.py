@@ -1,6 +1,7 @@
 """Fixtures for the tests of the pages: a small archive, its application, a server, a browser."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -12,10 +13,10 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from nwx.engine.base import Engine
 from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.pictures.picture_index import Picture
+from nwx.engine.pictures.picture_index import Appearance, Picture
 from nwx.links.build import InlinkBuildOptions, invert_links
 from nwx.quality.monitor.state import write_state
-from tests.web.addresses import FIRST
+from tests.web.addresses import FIRST, SECOND, THIRD
 from tests.web.archive import HOME, batch
 from tests.web.checked_archive import write_checked
 from tests.web.chromium import ARGUMENTS, find_browser
@@ -32,6 +33,14 @@ LINKS = (
 PICTURE = Picture(
     *(FIRST, f"{HOME}picture.png", "org,example)/picture.png", "www.example.org", "example.org"),
     *("default", "20100101000000", "sha1:X", "image/png", 30, 20),
+    hash=0x00FF00FF00FF00FF,
+    colours=("blue", "white"),
+)
+ALIKE = replace(PICTURE, id=SECOND, url=f"{HOME}copy.png", hash=0x00FF00FF00FF00FE)
+SHOWN = Appearance(
+    *(THIRD, HOME, "Quarry <b>museum</b>", "20100101000000", "default", PICTURE.urlkey, FIRST),
+    alt="a quarry",
+    around="the old quarry in winter",
 )
 SCORE = DocumentScore("stones", "v1", FIRST, HOME, "20100101000000", 0.5, links=LINKS)
 
@@ -50,7 +59,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         write_state(engine.quality_index(), seen_crawl("watched"))
         reopen = partial(EmbeddedEngine, folder, read_only=True)
         invert_links(engine, reopen, InlinkBuildOptions(workers=1))
-        engine.picture_index().put([PICTURE])
+        engine.picture_index().put([PICTURE, ALIKE], [SHOWN])
         yield engine
 
 
