@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nwx.cli.documents_option import documents_option, extracted
 from nwx.cli.extractor_option import extractor_option
 from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar
@@ -76,6 +77,7 @@ _ERRORS_SHOWN = 10
     metavar="N",
     help="Files to read in parallel.  [default: number of cores]",
 )
+@documents_option
 @click.option("--name", metavar="NAME", help="The file name to record for standard input (-).")
 @click.option("--verify", is_flag=True, help="Verify the digests of all records.")
 @click.option(
@@ -121,6 +123,7 @@ def command(
     lists: tuple[str, ...],
     unmet: Path | None,
     manifests: tuple[str, ...],
+    documents: tuple[str, ...],
     name: str | None,
     jobs: int | None,
     steer: str | None,
@@ -153,10 +156,14 @@ def command(
     from nwx.warc.sources import expand
 
     choices = taken_choices(options)
-    _check_use((*files, *manifests), (*files, *lists), name, lists, unmet)
+    _check_use((*files, *manifests, *documents), (*files, *lists), name, lists, unmet)
     wanted = ImportOptions(jobs=jobs or 0, **options)
     warm_up(settings)
-    sources = list(expand(files, manifests, stdin_name=name or ""))
+    if documents:
+        context = click.get_current_context()
+        sources, wanted = extracted(context, documents, (*files, *manifests), wanted)
+    else:
+        sources = list(expand(files, manifests, stdin_name=name or ""))
     with exclusions.loaded(lists, strict=strict, quiet=quiet) as excluded:
         with stop_signals() as received:
             report, told, steered = _import(

@@ -52,7 +52,7 @@ def import_file(
     if entry and entry.counts.get(UNREADABLE):
         entry = None
     if entry and source.size is not None and entry.size not in (None, source.size):
-        yield _refused(source, entry, f"{source.size} bytes, not {entry.size}")
+        yield refused(source, entry, f"{source.size} bytes, not {entry.size}")
         return
     new = SourceFile(options.collection, source.name, task.path, source.size, "")
     try:
@@ -61,7 +61,7 @@ def import_file(
         yield from _unreadable(new, str(error), is_new=entry is None)
         return
     if entry and entry.checksum != contents.checksum:
-        yield _refused(source, entry, "other content")
+        yield refused(source, entry, "other content")
     elif entry and entry.finished:
         yield Verdict(Outcome.SKIPPED)
     else:
@@ -87,7 +87,7 @@ def _unreadable(file: SourceFile, message: str, *, is_new: bool) -> Iterator[Fil
     yield Verdict(Outcome.UNREADABLE)
 
 
-def _refused(source: ArchiveSource, entry: SourceFile, difference: str) -> Verdict:
+def refused(source: ArchiveSource, entry: SourceFile, difference: str) -> Verdict:
     message = (
         f"another file of this name is in the archive ({entry.path}; {difference});"
         " rename this one, or import it into another collection"

@@ -1,6 +1,6 @@
 """A process that reads files and may die of any document."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -11,8 +11,9 @@ from nwx.bulk.retries import retry_unavailable
 from nwx.engine.open import open_engine
 from nwx.errors import NwxError
 from nwx.importing.archive_file import import_file
-from nwx.importing.collector import ListLookupFunction, Memory
-from nwx.importing.messages import FileTask, Message, PipeRequest
+from nwx.importing.collector import KnownLookup, ListLookupFunction, Memory, PurgedLookup
+from nwx.importing.extracted.extracted_file import ExtractedFile
+from nwx.importing.messages import FilePart, FileTask, Message, PipeRequest, Verdict
 from nwx.importing.options import ImportOptions
 from nwx.importing.outbox import Outbox
 from nwx.settings import Settings
@@ -51,15 +52,34 @@ def work(
                     continue
                 # Looked up for each file: a rule may have been made since the import began.
                 purges = retry_unavailable(access.rules, options.patience_seconds).purges
-                for message in import_file(
-                    task, options, known, guard, moved, memory, listed, purges
-                ):
+                if isinstance(task.source, ExtractedFile):
+                    messages = _loaded(task, options, known, moved, memory, listed, purges)
+                else:
+                    messages = import_file(
+                        task, options, known, guard, moved, memory, listed, purges
+                    )
+                for message in messages:
                     outbox.add(task, message)
                 connection.send(PipeRequest.TASK)
     except NwxError as error:
         connection.send(error)
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return  # the parent is gone
+
+
+def _loaded(
+    task: FileTask,
+    options: ImportOptions,
+    known: KnownLookup,
+    moved: Callable[[int], None],
+    memory: Memory,
+    listed: ListLookupFunction | None,
+    purged: PurgedLookup,
+) -> Iterator[FilePart | Verdict]:
+    """Return the parts and the verdict of a file that was extracted elsewhere."""
+    from nwx.importing.extracted.loaded_parts import LoadLookups, load_file  # reads Parquet
+
+    return load_file(task, options, LoadLookups(known, listed, purged, memory), moved)
 
 
 @contextmanager

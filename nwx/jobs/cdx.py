@@ -118,7 +118,7 @@ def file_indexes(
     end = ".cdxj" if form is IndexLineForm.CDXJ else ".cdx"
     found: dict[str, ArchiveSource] = {}
     for source in inputs.sources:
-        path = _below(source.path, base or inputs.base)
+        path = path_below(source.path, base or inputs.base)
         path = f"{path}/{source.member}" if source.member else path
         target = (path if append_extension else _EXTENSION.sub("", path)) + end
         if target in found:
@@ -130,7 +130,7 @@ def file_indexes(
     return [FileIndex(source, target) for target, source in found.items()]
 
 
-def _below(path: str, base: str) -> str:
+def path_below(path: str, base: str) -> str:
     """Return a path below a folder, all of it for one that is not; it leads nowhere else."""
     start = base.rstrip("/") + "/"
     inner = path[len(start) :] if path.startswith(start) else path.partition("://")[2] or path

@@ -71,6 +71,7 @@ TESTED_ELSEWHERE = {
     "nwx/extract/soup.py": "tests/unit/extract/test_page.py",
     "nwx/extract/pdf_process.py": "tests/unit/extract/test_pdf.py",
     "nwx/facets": "tests/conformance/test_21_facets.py",
+    "nwx/importing/extracted/extracted_file.py": "tests/unit/importing/extracted/test_sources.py",
     "nwx/importing/worker.py": "tests/unit/importing/test_importer.py",
     "nwx/links": "tests/conformance/test_27_inlinks.py",
     "nwx/model.py": "tests/unit",

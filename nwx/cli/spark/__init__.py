@@ -6,6 +6,7 @@ import click
 
 JOBS = {
     "cdx": "Write an index of each archive file.",
+    "extract": "Extract the documents of archive files as Parquet.",
     "splits": "Write split points for ZipNum clusters.",
     "zipnum": "Build a ZipNum cluster from CDX files.",
     "submit": "Run a job through spark-submit.",

@@ -1,0 +1,206 @@
+"""Extraction of archive files without an archive, by a process that may die of any document."""
+
+import os
+import signal
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerContext, SpawnContext
+from pathlib import Path
+from tempfile import mkstemp
+from typing import IO
+
+from nwx.bulk.guarded_process import ItemGuard, Pulse, cause_of_death, prepare_process
+from nwx.importing.archive_file import import_file
+from nwx.importing.collector import Memory
+from nwx.importing.extracted.documents_writer import DocumentsWriter
+from nwx.importing.file_errors import with_error
+from nwx.importing.messages import FilePart, FileTask, PipeRequest, Verdict
+from nwx.importing.options import ImportOptions
+from nwx.importing.report import ErrorLog, Outcome
+from nwx.model import Batch, ReadError, SourceFile
+from nwx.warc.sources import ArchiveSource, FileError
+
+_DEATHS_IN_PLACE = 2
+
+_Context = SpawnContext | ForkServerContext
+_Message = FilePart | Verdict | PipeRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What came of a file: how many captures and documents, all errors counted, and the verdict."""
+
+    captures: int
+    documents: int
+    errors: ErrorLog
+    outcome: Outcome
+
+
+class Extractor:
+    """Extracts archive files in a process of its own, which is replaced when it dies.
+
+    A `context` with a server of processes starts them faster; it does not
+    survive forks of this process, as executors make them.
+    """
+
+    def __init__(self, options: ImportOptions, context: _Context | None = None) -> None:
+        self._options, self._context = options, context or get_context("spawn")
+        self._process: _Process | None = None
+
+    def messages(self, source: ArchiveSource) -> Iterator[FilePart | Verdict]:
+        """Yield what `import_file` makes of a file that no archive knows, then the verdict.
+
+        Where a document kills the process, the extraction goes on without
+        its text, and where reading does, the file is left there.
+        """
+        task, deaths = FileTask(source, source.path, None), 0
+        while True:
+            process = self._running()
+            process.give(task)
+            try:
+                while not isinstance(message := process.connection.recv(), PipeRequest):
+                    if isinstance(message, FilePart) and message.batch.files:
+                        task, deaths = replace(task, entry=message.batch.files[-1]), 0
+                    yield message
+                return
+            except (EOFError, ConnectionResetError):
+                place, cause = process.pulse.item, process.cause_of_death(self._options)
+                self.close()
+            if place is not None and place not in task.without_text:
+                without_text = {**task.without_text, place: f"extraction {cause}"}
+                task = replace(task, without_text=without_text)
+            elif (deaths := deaths + 1) == _DEATHS_IN_PLACE:
+                yield from _abandoned(task, self._options.collection, cause)
+                return
+
+    def _running(self) -> "_Process":
+        if self._process is None:
+            self._process = _Process(self._options, self._context)
+        return self._process
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.end()
+            self._process = None
+
+
+def extract_file(
+    source: ArchiveSource, stream: IO[bytes], extractor: Extractor, options: ImportOptions
+) -> Extracted:
+    """Write the documents file of an archive file; return what was found."""
+    errors = ErrorLog()
+    writer = DocumentsWriter(stream, options.collection, deduplicated=options.deduplicate)
+    verdict = writer.add_file(source, _heard(extractor.messages(source), errors))
+    for error in verdict.errors:
+        errors.add(error)
+    writer.finish()
+    return Extracted(writer.captures, writer.documents, errors, verdict.outcome)
+
+
+def write_faults(stream: IO[bytes], faults: Iterable[FileError], options: ImportOptions) -> None:
+    """Write a documents file that tells only what is wrong with files as a whole."""
+    writer = DocumentsWriter(stream, options.collection, deduplicated=options.deduplicate)
+    for fault in faults:
+        writer.add_fault(fault)
+    writer.finish()
+
+
+def _heard(
+    messages: Iterator[FilePart | Verdict], errors: ErrorLog
+) -> Iterator[FilePart | Verdict]:
+    for message in messages:
+        if isinstance(message, FilePart):
+            for error in message.errors:
+                errors.add(error)
+        yield message
+
+
+def _abandoned(task: FileTask, collection: str, cause: str) -> Iterator[FilePart | Verdict]:
+    """Yield what is left of a file whose reading ends processes."""
+    done_to = task.entry.done_to if task.entry else 0
+    name = task.source.name
+    error = ReadError(name, done_to, "crash", f"reading {cause} after this place")
+    entry = with_error(task.entry, SourceFile(collection, name, task.path, task.source.size, ""))
+    yield FilePart(Batch(files=(entry,)), (), {}, 0, 0, 0, 0)
+    yield Verdict(Outcome.PARTIAL, (error,))
+
+
+class _Process:
+    """The hold on the process that extracts."""
+
+    def __init__(self, options: ImportOptions, context: _Context) -> None:
+        # The process deletes the name, so that nothing is left whoever is killed.
+        self._log, log = mkstemp(prefix="nwx-extraction-")
+        self.pulse, self._log_name = Pulse(), Path(log)
+        self.connection: Connection[FileTask, _Message]
+        self.connection, theirs = context.Pipe()
+        self._process = context.Process(
+            target=_work, args=(theirs, self.pulse, options, self._log_name), daemon=True
+        )
+        self._process.start()
+        theirs.close()
+
+    def give(self, task: FileTask) -> None:
+        """Let the process extract a file."""
+        try:
+            self.connection.send(task)
+        except (BrokenPipeError, ConnectionResetError):
+            return  # its death is noticed at the next receipt
+
+    def cause_of_death(self, options: ImportOptions) -> str:
+        """Return in words why the process ended."""
+        return cause_of_death(self._process, options.item_seconds, Path(f"/dev/fd/{self._log}"))
+
+    def end(self) -> None:
+        """End the process at once."""
+        self._process.kill()
+        self._process.join()
+        self._process.close()
+        self.connection.close()
+        os.close(self._log)
+        self._log_name.unlink(missing_ok=True)
+
+
+def _work(
+    connection: "Connection[_Message, FileTask]", pulse: Pulse, options: ImportOptions, log: Path
+) -> None:
+    """Extract the files that come over a connection, until its other end is closed."""
+    prepare_process(options.item_bytes, log)
+    log.unlink(missing_ok=True)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # with it executors are told to end
+    guard = ItemGuard(pulse, options.item_seconds)
+
+    def moved(position: int) -> None:
+        pulse.position = position
+
+    try:
+        while True:
+            task = connection.recv()
+            for message in import_file(task, options, _none_known, guard, moved, Memory()):
+                connection.send(message)
+            connection.send(PipeRequest.TASK)
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        return  # the parent is gone
+
+
+def _none_known(ids: Collection[str]) -> dict[str, int]:
+    del ids
+    return {}
+
+
+_shared: dict[int, tuple[ImportOptions, Extractor]] = {}
+
+
+def shared_extractor(options: ImportOptions) -> Extractor:
+    """Return an extractor that stays for the next file of this process, and ends with it."""
+    pid = os.getpid()  # a fork of this process needs another
+    held, extractor = _shared.get(pid, (None, None))
+    if extractor is None or held != options:
+        if extractor is not None:
+            extractor.close()
+        extractor = Extractor(options)
+        _shared[pid] = (options, extractor)
+    return extractor

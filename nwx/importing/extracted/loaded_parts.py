@@ -1,0 +1,267 @@
+"""From a documents file to parts for the engine: what `import_file` makes of an archive file."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from cachetools import LRUCache
+
+from nwx.errors import SourceError
+from nwx.importing.archive_file import refused
+from nwx.importing.collector import EXTRACT, KnownLookup, ListLookupFunction, Memory, PurgedLookup
+from nwx.importing.extracted.documents_file import DocumentsFile
+from nwx.importing.extracted.extracted_file import ExtractedFile
+from nwx.importing.extracted.notes import PartNotes
+from nwx.importing.extracted.rows import capture_of, extract_of
+from nwx.importing.messages import FilePart, FileTask, Verdict
+from nwx.importing.options import ImportOptions
+from nwx.importing.report import Outcome
+from nwx.keys import document_key, makes_document, precedence
+from nwx.model import (
+    EXCLUDED,
+    PURGED,
+    UNDEDUPLICATED,
+    UNREADABLE,
+    Batch,
+    Capture,
+    Dates,
+    Document,
+    Extract,
+    ReadError,
+    SourceFile,
+)
+from nwx.page_places import page_places
+from nwx.values.render_names import render_name
+
+_REMEMBERED_TEXTS = 1_000
+_ERRORS = "errors"
+_NOT_LISTED = "not listed: the extraction kept the first errors of each kind"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadLookups:
+    """What a load asks about documents and captures; `listed` is None without exclusion lists."""
+
+    known: KnownLookup
+    listed: ListLookupFunction | None
+    purged: PurgedLookup
+    memory: Memory
+
+
+def load_file(
+    task: FileTask, options: ImportOptions, lookups: LoadLookups, moved: Callable[[int], None]
+) -> Iterator[FilePart | Verdict]:
+    """Yield what `import_file` would of an archive file, from its documents file.
+
+    The source of the task is an `ExtractedFile`.
+    """
+    source, entry = task.source, task.entry
+    assert isinstance(source, ExtractedFile)
+    if entry and entry.counts.get(UNREADABLE):
+        entry = None
+    try:
+        documents = DocumentsFile(Path(source.documents))
+        notes = documents.notes.files[source.number]
+        if entry and notes.checksum and entry.checksum != notes.checksum:
+            sizes = f"{source.size} bytes, not {entry.size}"
+            yield refused(source, entry, "other content" if entry.size == source.size else sizes)
+        elif entry and entry.finished:
+            yield Verdict(Outcome.SKIPPED)
+        else:
+            load = _Load(task, documents, source.number, entry, options, lookups)
+            yield from load.parts(moved)
+    except (SourceError, IndexError) as error:
+        place = Path(source.documents).name
+        yield Verdict(Outcome.PARTIAL, (ReadError(source.name, None, "open", f"{place}: {error}"),))
+
+
+class _Load:
+    """An archive file on its way from its documents file into the archive."""
+
+    def __init__(
+        self,
+        task: FileTask,
+        documents: DocumentsFile,
+        number: int,
+        entry: SourceFile | None,
+        options: ImportOptions,
+        lookups: LoadLookups,
+    ) -> None:
+        source, notes = task.source, documents.notes.files[number]
+        new = SourceFile(options.collection, source.name, task.path, source.size, notes.checksum)
+        self._documents, self._notes, self._entry = documents, notes, entry or new
+        self._first_row = documents.first_row(number)
+        self._with_pages, self._is_new = task.with_pages, entry is None
+        self._options, self._lookups = options, lookups
+        self._texts: LRUCache[str, Extract] = LRUCache(_REMEMBERED_TEXTS)
+        self._left_out: list[tuple[int, str]] = []
+        self._unmet_errors = 0
+
+    def parts(self, moved: Callable[[int], None]) -> Iterator[FilePart | Verdict]:
+        """Yield the parts from where the ledger stands, then the verdict."""
+        start, counted = self._start()
+        row = sum(part.rows for part in self._notes.parts[:start])
+        counts = Counter(
+            {name: self._entry.counts.get(name, 0) for name in (EXCLUDED, PURGED) if counted}
+        )
+        done_to = self._entry.done_to if counted else 0
+        for part in self._notes.parts[start:]:
+            found = self._documents.rows(self._first_row + row, part.rows)
+            yield self._part(part, found, row, counted, counts)
+            row += part.rows
+            done_to += part.bytes
+            moved(done_to)
+        yield Verdict(Outcome(self._notes.outcome), tuple(self._notes.errors))
+
+    def _start(self) -> tuple[int, int]:
+        """Return the first part that may be new, and how many captures the ledger counts.
+
+        Where the ledger stands at no part's mark, as after an import of a
+        part of the archive file itself, that is the first.
+        """
+        if self._is_new:
+            return 0, 0
+        mark = (self._entry.done_to, self._entry.finished)
+        row, start, counted = 0, 0, 0
+        ends = []
+        for number, part in enumerate(self._notes.parts):
+            row += part.rows
+            ends.append(row)
+            if part.counts is not None and (part.done_to, part.finished) == mark:
+                start, counted = number + 1, part.marked
+                counts = self._entry.counts
+                self._unmet_errors = part.counts.get(_ERRORS, 0) - counts.get(_ERRORS, 0)
+        return next((n for n in range(start) if ends[n] > counted), start), counted
+
+    def _part(
+        self,
+        part: PartNotes,
+        rows: Iterator[Mapping[str, Any]],
+        first: int,
+        counted: int,
+        counts: Counter[str],
+    ) -> FilePart:
+        held = _Rows(self._lookups, self._options, self._texts)
+        for number, row in enumerate(rows, first):
+            if (fate := held.add(row)) and number >= counted:
+                self._left_out.append((number, fate))
+        documents = held.documents()
+        errors = self._met_errors(part, held)
+        files = (self._ledger_entry(part, counts),) if part.counts is not None else ()
+        told = part.counts is None or self._notes.checksum or self._is_new
+        pages = page_places(one.capture for one in documents) if self._with_pages else ()
+        return FilePart(
+            Batch(tuple(documents), tuple(held.captures), held.dates(), files if told else ()),
+            (*errors, *self._unlisted(part)),
+            part.records,
+            len(held.captures),
+            held.candidates,
+            held.fates[EXCLUDED],
+            part.bytes,
+            tuple(pages),
+            late=tuple(part.late),
+            purged=held.fates[PURGED],
+            renders=sum(render_name(one.url) is not None for one in held.captures),
+        )
+
+    def _met_errors(self, part: PartNotes, held: "_Rows") -> list[ReadError]:
+        """Return the errors of a part, without those of texts that an import would not extract."""
+        met = [e for e in part.errors if e.kind != EXTRACT or e.offset not in held.not_extracted]
+        self._unmet_errors += len(part.errors) - len(met)
+        return met
+
+    def _unlisted(self, part: PartNotes) -> Iterator[ReadError]:
+        for kind, count in part.more_errors.items():
+            error = ReadError(self._notes.name, None, kind, _NOT_LISTED)
+            yield from (error for _ in range(count))
+
+    def _ledger_entry(self, part: PartNotes, left_out: Counter[str]) -> SourceFile:
+        """Return the entry of a part, without what lists and rules leave out before its mark."""
+        left_out.update(fate for number, fate in self._left_out if number < part.marked)
+        self._left_out = [one for one in self._left_out if one[0] >= part.marked]
+        counts = Counter(part.counts)
+        for name in {"captures", UNDEDUPLICATED} & counts.keys():
+            counts[name] -= left_out.total()
+        counts.update(+left_out)
+        counts[_ERRORS] -= self._unmet_errors
+        return replace(
+            self._entry, counts=dict(counts), done_to=part.done_to, finished=part.finished
+        )
+
+
+class _Rows:
+    """The rows of one part while it is put together."""
+
+    def __init__(
+        self, lookups: LoadLookups, options: ImportOptions, texts: LRUCache[str, Extract]
+    ) -> None:
+        self._lookups, self._deduplicate, self._texts = lookups, options.deduplicate, texts
+        self._documents: dict[str | int, Document] = {}
+        self._without_text: list[Capture] = []
+        self._seen: dict[str, set[tuple[str, str]]] = {}
+        self.captures: list[Capture] = []
+        self.fates: Counter[str] = Counter()
+        self.not_extracted: set[int] = set()
+        self.candidates = 0
+
+    def add(self, row: Mapping[str, Any]) -> str:
+        """Take a row; return why its capture is left out, "" where it is not."""
+        capture, extract = capture_of(row), extract_of(row)
+        if self._lookups.purged(capture):
+            return self._leave_out(capture, extract, PURGED)
+        if capture.document_id:
+            seen = self._seen.setdefault(document_key(capture.url, capture.digest), set())
+            seen.add((capture.timestamp, capture.collection))
+        listed = self._lookups.listed
+        if listed is not None and listed(capture.url, capture.digest, capture.timestamp):
+            return self._leave_out(capture, extract, EXCLUDED)
+        self.captures.append(capture)
+        browsed = makes_document(capture)
+        self.candidates += browsed or capture.record_type == "revisit"
+        if extract is not None:
+            self._keep(capture, extract)
+        elif browsed:
+            self._without_text.append(capture)
+        return ""
+
+    def _leave_out(self, capture: Capture, extract: Extract | None, fate: str) -> str:
+        self.fates[fate] += 1
+        self.not_extracted.add(capture.source_file_offset)
+        if extract is not None and self._deduplicate:
+            self._texts[capture.document_id] = extract
+        return fate
+
+    def _keep(self, capture: Capture, extract: Extract) -> None:
+        key = capture.document_id if self._deduplicate else capture.source_file_offset
+        held = self._documents.get(key)
+        if held is None or precedence(held.capture) < precedence(capture):
+            self._documents[key] = Document(capture, extract)
+
+    def documents(self) -> list[Document]:
+        """Return the documents that the archive does not have, or only of later captures.
+
+        Where the capture that has the text was left out, another has it: the payload is the same.
+        """
+        if not self._deduplicate:
+            return list(self._documents.values())
+        for capture in self._without_text if self._texts else ():
+            if (text := self._texts.get(capture.document_id)) is not None:
+                self._keep(capture, text)
+        memory = self._lookups.memory
+        ranks = {str(id): precedence(one.capture) for id, one in self._documents.items()}
+        asked = [id for id, rank in ranks.items() if memory.precedence(id) < rank]
+        known = self._lookups.known(asked) if asked else {}
+        new = [id for id in asked if known.get(id, -1) < ranks[id]]
+        for id in asked:
+            memory.remember(id, max(known.get(id, -1), ranks[id]))
+        chosen = [self._documents[id] for id in new]
+        kept = {one.capture.source_file_offset for one in chosen}
+        texts = {one.capture.source_file_offset for one in self._documents.values()}
+        self.not_extracted |= texts - kept
+        return chosen
+
+    def dates(self) -> tuple[Dates, ...]:
+        """Return the dates of all captures, of those on exclusion lists too."""
+        return tuple(Dates(key, tuple(sorted(seen))) for key, seen in self._seen.items())

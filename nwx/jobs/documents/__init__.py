@@ -1,0 +1,1 @@
+"""Jobs about documents: their extraction from archive files, and their links."""

@@ -1,0 +1,56 @@
+"""Documents files that tests make, in this process."""
+
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import nullcontext
+from io import BytesIO
+from pathlib import Path
+
+from nwx.importing.archive_file import import_file
+from nwx.importing.collector import Memory
+from nwx.importing.extracted.documents_writer import DocumentsWriter
+from nwx.importing.messages import FilePart, FileTask, Verdict
+from nwx.importing.options import ImportOptions
+from nwx.model import ReadError
+from nwx.warc.sources import ArchiveSource, FileError, expand
+
+
+def none_known(ids: Collection[str]) -> dict[str, int]:
+    """Return nothing: no document is known."""
+    del ids
+    return {}
+
+
+def messages_of(
+    source: ArchiveSource, options: ImportOptions | None = None
+) -> Iterator[FilePart | Verdict]:
+    """Yield what an import makes of an archive file that is new."""
+    task = FileTask(source, source.path, None)
+    wanted = options or ImportOptions()
+    return import_file(task, wanted, none_known, _no_guard, lambda _: None, Memory())
+
+
+def _no_guard(offset: int) -> nullcontext[None]:
+    del offset
+    return nullcontext()
+
+
+def write_documents(
+    folder: Path, files: Iterable[Path], options: ImportOptions | None = None
+) -> Path:
+    """Write a documents file for each archive file into a whole folder, and return that."""
+    wanted = options or ImportOptions()
+    folder.mkdir(exist_ok=True)
+    for file in files:
+        stream = BytesIO()
+        writer = DocumentsWriter(stream, wanted.collection, deduplicated=wanted.deduplicate)
+        for source in expand([str(file)]):
+            if isinstance(source, ArchiveSource):
+                writer.add_file(source, messages_of(source, wanted))
+            elif isinstance(source, FileError):
+                writer.add_fault(source)
+            else:
+                assert isinstance(source, ReadError)
+        writer.finish()
+        (folder / f"{file.name}.parquet").write_bytes(stream.getvalue())
+    (folder / "_SUCCESS").touch()
+    return folder
