@@ -13,13 +13,48 @@ __all__ = ["elasticsearch_url", "spark"]
 SHARED_DATA = Path(__file__).parent.parent.parent / "shared" / "data"
 
 
+_LONG_GROUPS = ("spark", "crawling", "browser", "replay", "no trace")
+_LONG_FOLDERS = ("rendering", "packaging")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests on real archive files where those are not beside the checkout."""
-    if SHARED_DATA.is_dir():
+    """Leave out the tests on real archive files where those are not beside the checkout.
+
+    Long groups, which one process runs, begin first.
+    """
+    if not SHARED_DATA.is_dir():
+        away = [item for item in items if "shared_data" in getattr(item, "fixturenames", ())]
+        config.hook.pytest_deselected(items=away)
+        items[:] = [item for item in items if item not in away]
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    """Return when a test has its turn; among those of the same turn the order is kept."""
+    group = _group(item)
+    if group in _LONG_GROUPS:
+        return _LONG_GROUPS.index(group)
+    is_long = item.path.parent.name in _LONG_FOLDERS
+    return len(_LONG_GROUPS) if is_long else len(_LONG_GROUPS) + 1
+
+
+def _group(item: pytest.Item) -> str:
+    mark = item.get_closest_marker("xdist_group")
+    return str(mark.args[0]) if mark else ""
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Refuse to run where the tests of a group would not run in one process.
+
+    Each process would make all archives of its modules, and run each crawl.
+    """
+    if not session.config.getoption("loadgroup", default=False):
         return
-    away = [item for item in items if "shared_data" in getattr(item, "fixturenames", ())]
-    config.hook.pytest_deselected(items=away)
-    items[:] = [item for item in items if item not in away]
+    if torn := [item.nodeid for item in session.items if _group(item) and "@" not in item.nodeid]:
+        raise pytest.UsageError(
+            f"this pytest-xdist does not keep the group of {torn[0]} together with this pytest; "
+            "install the versions of requirements.lock"
+        )
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.crawling.environment import prepare
+from tests.environments import prepare
 
 _ROOT = Path(__file__).parent.parent.parent
 _SPIDER = Path(__file__).parent / "topic_spider.py"

@@ -7,13 +7,13 @@ import pytest
 from nwx.engine.open import open_engine
 from nwx.engine.queue.crawl_queue import UrlUpdate
 from nwx.settings import Settings
-from tests.crawling.environment import SCRAPY
 from tests.crawling.heritrix.server import wait_until
 from tests.crawling.service import Place
 from tests.crawling.spider_process import running_spider
 from tests.crawling.steered import CRAWL, TOKEN, written_specification
 from tests.crawling.topic_site import running_topic_site
 from tests.crawling.warcprox import warcprox
+from tests.environments import SCRAPY
 
 pytestmark = pytest.mark.xdist_group("crawling")
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.crawling.environment import prepare
+from tests.environments import WARCPROX, prepare
 
 _LISTENING = re.compile(rb"listening on 127\.0\.0\.1:(\d+)")
 _SECONDS = 60
@@ -24,7 +24,7 @@ def warcprox(folder: Path, *options: str, failing_hosts: bool = False) -> Iterat
     """
     state = Path(tempfile.mkdtemp(prefix="warcprox-", dir=folder.parent))
     log = state / "log"
-    command = [str(prepare()), "-m", "warcprox.main", "-b", "127.0.0.1", "-p", "0", "-z"]
+    command = [str(prepare(WARCPROX)), "-m", "warcprox.main", "-b", "127.0.0.1", "-p", "0", "-z"]
     command += ["-d", str(folder), "--stats-db-file", "/dev/null", "-c", "ca.pem", *options]
     with (
         log.open("wb") as stream,

@@ -6,11 +6,12 @@ import re
 import subprocess
 import sys
 import urllib.request
-import venv
 import zipfile
 from pathlib import Path
 
 import pytest
+
+from tests.environments import new_environment
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -25,9 +26,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def nwx(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    environment = tmp_path_factory.mktemp("environment")
-    venv.create(environment, with_pip=True)
-    run(environment / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-compile", wheel)
+    environment = tmp_path_factory.mktemp("environment") / "new"
+    new_environment(environment, str(wheel))
     return environment / "bin" / "nwx"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Ran, run_nwx
-from tests.wacz.environment import prepare
+from tests.environments import WACZ, prepare
 from tests.warcs import Page, html, write_warc
 from tests.zipnum.pywb import Pywb, running_pywb
 
@@ -30,7 +30,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def is_valid(wacz: Path) -> bool:
     """Return whether py-wacz takes a file."""
-    command = [str(prepare()), "-m", "wacz.main", "validate", "-f", str(wacz)]
+    command = [str(prepare(WACZ)), "-m", "wacz.main", "validate", "-f", str(wacz)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.returncode == 0 and "Validation succeeded" in done.stdout
 

@@ -1,0 +1,70 @@
+"""Environments of packages from PyPI that want other libraries than ours.
+
+`python -m tests.environments` makes all of them ahead of the tests.
+"""
+
+import fcntl
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+WACZ = "wacz==0.6.0"
+WARCPROX = "warcprox==2.13.1"
+SCRAPY = ("scrapy==2.13.0 twisted==24.11.0", "scrapy==2.19.0")
+"""The oldest Scrapy that the adapter works with, which needs an older Twisted, and the newest."""
+CACHE = Path(__file__).parent.parent / ".cache"
+
+
+class EnvironmentMissingError(Exception):
+    """An environment that cannot be made."""
+
+
+def prepare(requirements: str, cache: Path = CACHE) -> Path:
+    """Return the Python of an environment with packages, made below `cache` if missing."""
+    name, _, version = requirements.split()[0].partition("==")
+    folder = cache / name
+    home = folder / f"{name}-{version}-{sys.version_info.major}.{sys.version_info.minor}"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not home.exists():
+            with tempfile.TemporaryDirectory(dir=folder) as fresh:
+                new_environment(Path(fresh) / "new", *requirements.split())
+                shutil.move(Path(fresh) / "new", home)
+    return home / "bin" / "python"
+
+
+def new_environment(home: Path, *packages: str) -> None:
+    """Make an environment with packages.
+
+    By uv, which takes a fifth of pip's time but does not read pip's
+    settings; where it fails, by pip.
+    """
+    python = str(home / "bin" / "python")
+    uv = (sys.executable, "-m", "uv", "--quiet")
+    if not (
+        _run(*uv, "venv", "--seed", "--python", sys.executable, str(home))
+        or _run(*uv, "pip", "install", "--python", python, *packages)
+    ):
+        return
+    shutil.rmtree(home, ignore_errors=True)
+    if failure := (
+        _run(sys.executable, "-m", "venv", str(home))
+        or _run(python, "-m", "pip", "install", "--quiet", *packages)
+    ):
+        raise EnvironmentMissingError(failure)
+
+
+def _run(*command: str) -> str:
+    """Run a command and return why it failed, "" where it did not."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if not done.returncode:
+        return ""
+    return f"{' '.join(command)} ended with {done.returncode}: {done.stderr.strip()[-2000:]}"
+
+
+if __name__ == "__main__":
+    for wanted in (WACZ, WARCPROX, *SCRAPY):
+        print(prepare(wanted))
