@@ -5,6 +5,7 @@ tries the task again, and each piece is then read in a process of its own:
 one that dies is reported as an error of its file, and the others go on.
 """
 
+import faulthandler
 import json
 import mmap
 import os
@@ -148,6 +149,7 @@ def _work_as_child(
     """Read a piece, tell what came of it, and end this process without any clean-up."""
     told, code = path.with_suffix(".json"), _READER_FAILED
     try:
+        faulthandler.disable()
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         report = _read_again(piece, work, path, lambda done: _POSITION.pack_into(shared, 0, done))
         told.write_text(json.dumps(report.as_json()))

@@ -13,6 +13,9 @@ from tests.spark.java import find_java
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_FRUGAL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
+"""A short run of little data is compiled in a fraction of the time."""
+
 ROOT = Path(__file__).parent.parent.parent
 
 
@@ -29,10 +32,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
         conf = {
+            "spark.driver.extraJavaOptions": _FRUGAL,
             "spark.driver.host": "127.0.0.1",
+            "spark.executor.extraJavaOptions": _FRUGAL,
             "spark.executorEnv.PYTHONPATH": path,
             "spark.local.dir": str(tmp_path_factory.mktemp("spark")),
-            "spark.sql.shuffle.partitions": "4",
+            "spark.sql.codegen.wholeStage": "false",
+            "spark.sql.shuffle.partitions": "2",
             "spark.ui.enabled": "false",
         }
         with job_session(SessionOptions("local-cluster[2,1,1024]", conf)) as session:
