@@ -15,7 +15,7 @@ from nwx.bulk.tally import Note
 from nwx.jobs.folders import JobFolder
 from nwx.model import ReadError
 
-ERRORS_LISTED = 1000
+ERRORS_OF_A_JOB = 1000
 """So many errors a report of a job lists, and one of a piece; all are counted."""
 
 UNREAD = frozenset(("crash", "missing", "open", "read"))
@@ -40,7 +40,7 @@ class PieceReport:
         """Count errors; the first ones are listed."""
         for error in errors:
             self.errors_total += 1
-            if len(self.errors) < ERRORS_LISTED:
+            if len(self.errors) < ERRORS_OF_A_JOB:
                 self.errors.append(error)
 
     def as_json(self) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class JobReport:
         self.is_whole &= not any(error.kind in UNREAD for error in piece.errors)
         self.counts += piece.counts
         self.errors_total += piece.errors_total
-        self.errors += piece.errors[: max(0, ERRORS_LISTED - len(self.errors))]
+        self.errors += piece.errors[: max(0, ERRORS_OF_A_JOB - len(self.errors))]
 
     def add_errors(self, errors: Iterable[ReadError]) -> None:
         """Add errors that belong to no piece of work."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 OLDEST_JAVA = 17
 _LOCAL_MASTER = "local[*]"
 _ATTEMPTS = 4
+_PYTHON = "spark.pyspark.python"
 _LOCAL = re.compile(r"local(?:\[(\*|\d+)\])?")
 _DEFAULTS = {
     "spark.log.level": "ERROR",
@@ -81,7 +82,7 @@ def _started(options: SessionOptions) -> "SparkSession":
         builder = builder.config(name, value)
     if is_submitted():
         return builder.getOrCreate()
-    prepare_environment()
+    prepare_environment(options.conf.get(_PYTHON, ""))
     if "spark.log.level" in options.conf:
         return builder.getOrCreate()
     with _quiet_start():
@@ -129,16 +130,19 @@ def session_conf(options: SessionOptions, *, submitted: bool) -> dict[str, str]:
     return {**conf, "spark.master": master} if master else conf
 
 
-def prepare_environment() -> None:
+def prepare_environment(python: str = "") -> None:
     """Set the variables that Spark reads, where they are not set: its folder, and this Python.
 
-    Raises JobError where no Java is new enough.
+    `python` is that of the executors, which a session takes from a variable
+    only. Raises JobError where no Java is new enough.
     """
     import pyspark
 
     _check_java()
     os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if python:
+        os.environ["PYSPARK_PYTHON"] = python
 
 
 def _check_java() -> None:

@@ -11,7 +11,7 @@ from nwx.cli.main import COMMANDS
 from tests.cli.conftest import QUARRY, environment
 
 ENGINES = ("tantivy", "sqlite3", "elasticsearch", "elastic_transport")
-ARRAYS = ("numpy", "polars")
+ARRAYS = ("numpy", "polars", "pyarrow", "pandas", "pyspark")
 FORMATS = ("warcio", "fastwarc", "lxml", "bs4", "selectolax", "resiliparse", "isal", "surt")
 PAGES = ("flask", "jinja2", "waitress", "granian", "pywb", "gevent", "requests", "vl_convert")
 QUERIES = ("luqum", "rapidfuzz", "re2", "publicsuffixlist")

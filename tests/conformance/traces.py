@@ -296,6 +296,10 @@ QUIET: Mapping[str, str] = {
     "zipnum prefix": "reads files that are given",
     "zipnum repair": "reads files that are given",
     "zipnum verify": "reads files that are given",
+    **{
+        f"spark {job}": "reads files that are given"
+        for job in ("cdx", "splits", "submit", "zipnum")
+    },
     "crawls add": "writes",
     "crawls check": "reads files that are given",
     "crawls remove": "writes",

@@ -10,6 +10,7 @@ ROOT = Path(__file__).parent.parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 LIBRARIES = (ROOT / "docs" / "architecture.md").read_text().partition("## Libraries")[2].lower()
 NEEDED = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["remote"]]
+NEEDED += PROJECT["optional-dependencies"]["spark"]
 
 
 @pytest.mark.parametrize("requirement", NEEDED)

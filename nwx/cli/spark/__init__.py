@@ -4,7 +4,7 @@ from importlib import import_module
 
 import click
 
-JOBS = {
+JOB_COMMANDS = {
     "cdx": "Write an index of each archive file.",
     "extract": "Extract the documents of archive files as Parquet.",
     "splits": "Write split points for ZipNum clusters.",
@@ -18,17 +18,17 @@ class _Jobs(click.Group):
     """Commands that are loaded when needed, so that each starts fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(JOBS)
+        return list(JOB_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in JOBS:
+        if cmd_name not in JOB_COMMANDS:
             return None
         found: click.Command = import_module(f"nwx.cli.spark.{cmd_name}").command
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Jobs"):
-            formatter.write_dl(list(JOBS.items()), col_max=12)
+            formatter.write_dl(list(JOB_COMMANDS.items()), col_max=12)
 
 
 @click.group("spark", cls=_Jobs)

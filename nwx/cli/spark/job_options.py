@@ -108,7 +108,6 @@ def _conf(asked: JobOptions) -> dict[str, str]:
             raise UsageError(f"--archives {asked.archives}: write FILE#NAME")
         conf["spark.archives"] = asked.archives
         conf.setdefault("spark.pyspark.python", f"./{folder}/bin/python")
-        conf.setdefault("spark.pyspark.driver.python", "python")
     return conf
 
 

@@ -38,8 +38,8 @@ def test_a_piece_that_is_done_twice_counts_once(tmp_path: Path) -> None:
 
 def test_what_was_not_read_is_not_whole_and_errors_are_listed_up_to_a_number() -> None:
     job = JobReport("cdx")
-    job.add(_piece("crash", reports.ERRORS_LISTED + 5))
+    job.add(_piece("crash", reports.ERRORS_OF_A_JOB + 5))
     job.add_errors([ReadError("y.warc", None, "missing", "gone")])
     assert not job.is_whole
-    assert len(job.errors) == reports.ERRORS_LISTED
-    assert job.errors_total == reports.ERRORS_LISTED + 6
+    assert len(job.errors) == reports.ERRORS_OF_A_JOB
+    assert job.errors_total == reports.ERRORS_OF_A_JOB + 6

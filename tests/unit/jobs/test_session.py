@@ -65,6 +65,8 @@ def test_the_environment_names_this_python(tmp_path: Path, monkeypatch: pytest.M
 
     assert os.environ["PYSPARK_PYTHON"] == sys.executable
     assert (Path(os.environ["SPARK_HOME"]) / "bin" / "spark-submit").exists()
+    prepare_environment("./environment/bin/python")
+    assert os.environ["PYSPARK_PYTHON"] == "./environment/bin/python"
 
 
 def test_without_spark_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
