@@ -20,12 +20,15 @@ class HiddenParts:
 
     `rules` is what they were read from, `documents` the queries of the
     documents of which nothing is shown, `dates` the documents of which some
-    dates are.
+    dates are. Spans are not about documents of the numbers `apart`. `own` are
+    those whose own date is hidden, and not by a span.
     """
 
     rules: HiddenDocuments = NONE_HIDDEN
     documents: tuple[Query, ...] = ()
     dates: PartlyHiddenDates = field(default=_NO_DATES)
+    apart: Sequence[int] = ()
+    own: Sequence[int] = ()
 
     def shown(self, query: Query) -> Query:
         """Return the query of what is shown of the documents of a query."""
@@ -47,9 +50,26 @@ class HiddenParts:
         """
         return without(query, self.dates.own_hidden)
 
-    def wholly_shown(self, query: Query) -> Query:
-        """Return the query of the documents of a query of which all dates are shown."""
-        return without(query, self.dates.numbers)
+    def by_own_date(self, query: Query) -> Query:
+        """Return the query of the documents of a query whose own date is shown.
+
+        It names spans where it can, so that it is short however many documents they hide.
+        """
+        hidden = [*self._in_spans(span_condition(one).own() for one in self.rules.spans)]
+        hidden += numbers_queries(self.own)
+        return {"bool": {"must": [query], "must_not": hidden}} if hidden else query
+
+    def entries(self, further: Query) -> Query:
+        """Return the query of those of some entries of dates that have no date in a span."""
+        hidden = [*self._in_spans(span_condition(one).dates() for one in self.rules.spans)]
+        return {"bool": {"filter": [further], "must_not": hidden}} if hidden else further
+
+    def _in_spans(self, spans: Iterable[Query]) -> Iterator[Query]:
+        if self.rules.spans:
+            hidden: Query = {"bool": {"filter": [any_of(spans)]}}
+            if self.apart:
+                hidden["bool"]["must_not"] = numbers_queries(self.apart)
+            yield hidden
 
     def seen(self, id: str, dates: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
         """Give those of the dates of a document that are shown."""

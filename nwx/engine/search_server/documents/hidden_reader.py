@@ -73,7 +73,10 @@ class HiddenReader:
     def _parts(self, hidden: HiddenDocuments) -> HiddenParts:
         wholly = [number_of(id) for id in hidden.documents]
         kept = [number_of(id) for id in hidden.apart]
+        apart = sorted({*kept, *map(number_of, hidden.dates)})
+        beside = frozenset(apart)
         partly: list[PartlyHidden] = []
+        own: list[int] = []
         for number, one in self._dated(hidden).items():
             if one.id in hidden.documents:
                 continue
@@ -83,10 +86,13 @@ class HiddenReader:
                 continue
             if found.hidden:
                 partly.append(found)
-            if any(span.holds(*one.own) for span in hidden.spans):
+            in_span = any(span.holds(*one.own) for span in hidden.spans)
+            if in_span:
                 kept.append(number)
+            if found.own_is_hidden and (not in_span or number in beside):
+                own.append(number)
         documents = hidden_queries(sorted(wholly), hidden.spans, sorted(set(kept)))
-        return HiddenParts(hidden, documents, PartlyHiddenDates(partly))
+        return HiddenParts(hidden, documents, PartlyHiddenDates(partly), apart, sorted(own))
 
     def _dated(self, hidden: HiddenDocuments) -> dict[int, _Found]:
         """Return the documents of which some dates may be hidden, with all their dates."""

@@ -68,14 +68,14 @@ class DateOrder:
         total = answer["hits"]["total"]["value"]
         partly = list(self._partly_hidden(query, fold, wanted, total))
         if partly:
-            query = self._hidden.wholly_shown(query)
+            query = self._hidden.by_own_date(query)
             body = {"query": query, "track_total_hits": True, **self.body(fold, wanted)}
             answer = search_page(self._server, self._documents, body)
         best = self._by_own_date(query, fold, wanted, answer)
         candidates = {one.number: one for one in (*self._dated(best.candidates), *partly)}
         if not best.complete:
             for index, further in self._further:
-                among = Among(index, further, query, best.limit)
+                among = Among(index, self._hidden.entries(further), query, best.limit)
                 for one in self._by_dates_of(among, fold, wanted):
                     known = candidates.get(one.number, one)
                     candidates[one.number] = replace(one, date=self._first((one.date, known.date)))
@@ -142,6 +142,8 @@ class DateOrder:
             asked["query"] = within(among.documents, list(dates))
             hits = search_page(self._server, self._documents, asked)["hits"]["hits"]
             for one in (_candidate(hit, fold) for hit in hits):
+                if self._shown_date(one):
+                    continue  # it is among those with hidden dates
                 folds.add(one.fold)
                 yield replace(one, date=self._first((one.date, dates[one.number])))
             if len(folds) >= wanted:
@@ -149,8 +151,14 @@ class DateOrder:
 
     def _dated(self, candidates: list[Candidate]) -> Iterator[Candidate]:
         """Give the candidates with all their dates looked at."""
-        for start in range(0, len(candidates), limits.PAGE):
-            chunk = candidates[start : start + limits.PAGE]
+        rest = []
+        for one in candidates:
+            if date := self._shown_date(one):
+                yield replace(one, date=date)
+            else:
+                rest.append(one)
+        for start in range(0, len(rest), limits.PAGE):
+            chunk = rest[start : start + limits.PAGE]
             dates = {one.number: one.date for one in chunk}
             for index, further in self._further:
                 query = within(further, list(dates))
@@ -160,6 +168,10 @@ class DateOrder:
                     dates[number] = self._first((date, dates[number]))
             for one in chunk:
                 yield replace(one, date=dates[one.number])
+
+    def _shown_date(self, one: Candidate) -> str:
+        """Return the date of a document some of whose dates are hidden, "" of all others."""
+        return self._hidden.dates.first_date(one.number, newest=self._newest)
 
     def _dates_of(self, hits: list[Body]) -> dict[int, str]:
         return {hit["fields"][NUMBER][0]: self._first(hit["fields"]["dates"]) for hit in hits}

@@ -65,6 +65,8 @@ class PartlyHiddenDates:
         self.numbers: Numbers = np.array([one.number for one in known], dtype=np.int64)
         own = np.array([one.own_is_hidden for one in known], dtype=bool)
         self.own_hidden: Numbers = self.numbers[own] if len(known) else self.numbers
+        self._dates: dict[bool, Numbers] = {}
+        self._orders: dict[bool, npt.NDArray[np.intp]] = {}
         self._codes: dict[str, int] = {}
         self._visible = _Rows([one.visible for one in known], self._codes)
         self._hidden = _Rows([one.hidden for one in known], self._codes)
@@ -95,11 +97,26 @@ class PartlyHiddenDates:
 
     def in_order(self, *, newest: bool) -> tuple[Numbers, Numbers]:
         """Return the documents by their newest or their oldest date that is seen, and those."""
-        dates = np.full(len(self.numbers), 0 if newest else _LAST, dtype=np.int64)
-        at = np.maximum.at if newest else np.minimum.at
-        at(dates, self._visible.places, self._visible.times)
-        order = np.argsort(-dates if newest else dates, kind="stable")
+        dates = self._firsts(newest=newest)
+        if newest not in self._orders:
+            self._orders[newest] = np.argsort(-dates if newest else dates, kind="stable")
+        order = self._orders[newest]
         return self.numbers[order], dates[order]
+
+    def first_date(self, number: int, *, newest: bool) -> str:
+        """Return the newest or oldest date that is seen of a document, "" of all others."""
+        place = int(np.searchsorted(self.numbers, number))
+        if place == len(self.numbers) or self.numbers[place] != number:
+            return ""
+        return f"{self._firsts(newest=newest)[place]:014}"
+
+    def _firsts(self, *, newest: bool) -> Numbers:
+        if newest not in self._dates:
+            dates = np.full(len(self.numbers), 0 if newest else _LAST, dtype=np.int64)
+            at = np.maximum.at if newest else np.minimum.at
+            at(dates, self._visible.places, self._visible.times)
+            self._dates[newest] = dates
+        return self._dates[newest]
 
 
 def _years(rows: _Rows) -> Numbers:
