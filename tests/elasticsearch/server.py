@@ -163,7 +163,7 @@ def _start(home: Path, folder: Path) -> subprocess.Popen[bytes]:
         _CONFIGURATION.format(folder=folder), encoding="utf-8"
     )
     if os.geteuid() == 0:
-        home = _readable_by_all(home, folder)
+        home = readable_by_all(home, folder)
         for path in [folder, *folder.rglob("*")]:
             shutil.chown(path, "nobody")
     with (folder / "logs" / "console.log").open("wb") as log:
@@ -178,18 +178,19 @@ def _start(home: Path, folder: Path) -> subprocess.Popen[bytes]:
             stderr=log,
             user="nobody" if os.geteuid() == 0 else None,  # the server refuses to run as root
             start_new_session=True,
-            preexec_fn=_end_with_parent,
+            preexec_fn=end_with_parent,
         )
 
 
-def _readable_by_all(home: Path, folder: Path) -> Path:
+def readable_by_all(home: Path, folder: Path) -> Path:
     """Return the server's folder, or a copy of it where other users cannot reach it."""
     if all(path.stat().st_mode & 0o005 == 0o005 for path in [home, *home.resolve().parents]):
         return home
     return Path(shutil.copytree(home, folder / "home"))
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
+    """Let a process that is being started get SIGTERM when the one that starts it ends."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 

@@ -1,0 +1,162 @@
+"""Settings for bulk loading: no replicas and no refreshing, until the last import has ended.
+
+What was set before is kept in an entry on the server, with the imports that
+are at work (holders), so that whoever comes later puts it back where one was
+killed. A process of its own (`guard`) puts it back when an import is killed.
+"""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
+
+from nwx.engine.search_server.blobs import make_blob_index
+from nwx.engine.search_server.bulk import BulkAction, send
+from nwx.engine.search_server.cluster.copies import refresh
+from nwx.engine.search_server.pages import entries_by_id
+from nwx.engine.search_server.refusals import IndexMissingError
+from nwx.engine.search_server.schema import Schema
+from nwx.engine.search_server.server import Body, Server, quoted
+from nwx.errors import EngineBusyError
+from nwx.model import IndexName
+from nwx.settings import ElasticSettings, Settings
+
+LOADED = (IndexName.DOCUMENTS, IndexName.DATES, IndexName.CAPTURES)
+"""The indices whose settings change."""
+
+DONE = b"done\n"
+"""What an import tells its guard when it has put the settings back itself."""
+
+_ENTRY = "loading"
+_ATTEMPTS = 50
+_WHILE_LOADING: Body = {"number_of_replicas": "0", "refresh_interval": "-1"}
+_GUARD = "nwx.engine.search_server.cluster.guard"
+
+
+class BulkLoading:
+    """The entry of the index `<prefix>-loading`, and the settings of the indices."""
+
+    def __init__(self, server: Server, schema: Schema, settings: ElasticSettings) -> None:
+        self._server = server
+        self._settings = settings
+        self._names = [schema.name(index) for index in LOADED]
+        self._index = f"{settings.prefix}-loading"
+
+    def holders(self) -> tuple[str, ...]:
+        """Return the names of the imports that load in bulk, killed ones included."""
+        try:
+            return tuple(sorted(self._state()[0].get("holders", ())))
+        except IndexMissingError:
+            return ()
+
+    def begin(self, holder: str) -> None:
+        """Change the settings for an import, after noting what they were."""
+        make_blob_index(self._server, self._index, self._settings)
+
+        def joined(state: Body) -> Body:
+            before = state.get("before") or self._current()
+            return {"holders": sorted({*state.get("holders", ()), holder}), "before": before}
+
+        self._change(joined)
+        for name in self._names:
+            self._put(name, _WHILE_LOADING)
+
+    def end(self, holder: str) -> None:
+        """Put the settings back, unless another import still needs them as they are."""
+
+        def left(state: Body) -> Body:
+            others = [one for one in state.get("holders", ()) if one != holder]
+            if others or not state.get("before"):
+                return {"holders": others, "before": state.get("before", {})}
+            # First put back, then noted: whoever is stopped in between does it again.
+            for name, settings in state["before"].items():
+                self._put(name, settings)
+            return {"holders": [], "before": {}}
+
+        self._change(left)
+        refresh(self._server, ",".join(self._names))
+
+    def _change(self, change: Callable[[Body], Body]) -> None:
+        for _ in range(_ATTEMPTS):
+            state, control = self._state()
+            entry = {"data": json.dumps(change(state))}
+            operation = "index" if control else "create"
+            action = BulkAction(self._index, _ENTRY, entry, operation, tuple(control.items()))
+            if "conflict" not in send(self._server, [action]):
+                return
+        raise EngineBusyError(f"others keep changing {self._index} at {self._server.address}")
+
+    def _state(self) -> tuple[Body, Body]:
+        found = entries_by_id(self._server, self._index, [_ENTRY], "true").get(_ENTRY)
+        if found is None:
+            return {}, {}
+        state: Body = json.loads(found["_source"]["data"])
+        return state, {
+            "if_seq_no": found["_seq_no"],
+            "if_primary_term": found["_primary_term"],
+        }
+
+    def _current(self) -> dict[str, Body]:
+        """Return the settings of the indices that a bulk load changes, as they are now."""
+        return {name: self._settings_of(name) for name in self._names}
+
+    def _settings_of(self, name: str) -> Body:
+        answer = self._server.request("GET", f"/{quoted(name)}/_settings")
+        (found,) = answer.values()
+        index = found["settings"]["index"]
+        return {key: index.get(key) for key in _WHILE_LOADING}
+
+    def _put(self, name: str, settings: Body) -> None:
+        path = f"/{quoted(name)}/_settings"
+        self._server.request("PUT", path, {"index": settings}, {"ignore_unavailable": "true"})
+
+
+@contextmanager
+def loading(state: BulkLoading, settings: Settings) -> Iterator[None]:
+    """Let the indices have the settings of bulk loading within the context."""
+    holder = f"{platform.node()} process {os.getpid()}"
+    guard = _start_guard(settings, holder)
+    try:
+        state.begin(holder)
+        yield
+    finally:
+        state.end(holder)
+        _dismiss(guard)
+
+
+def _start_guard(settings: Settings, holder: str) -> "subprocess.Popen[bytes]":
+    """Start the process that ends a bulk load when this process is killed."""
+    guard = subprocess.Popen(
+        [sys.executable, "-P", "-m", _GUARD],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,  # what ends this process ends it not
+    )
+    told: dict[str, Any] = {"engine": settings.engine, "holder": holder}
+    # By its input: a command line can be read by everybody.
+    _tell(guard, json.dumps(told | {"elastic": asdict(settings.elastic)}).encode() + b"\n")
+    return guard
+
+
+def _tell(guard: "subprocess.Popen[bytes]", line: bytes) -> None:
+    if guard.stdin is not None:
+        guard.stdin.write(line)
+        guard.stdin.flush()
+
+
+def _dismiss(guard: "subprocess.Popen[bytes]") -> None:
+    _tell(guard, DONE)
+    if guard.stdin is not None:
+        guard.stdin.close()
+    guard.wait()
+
+
+def end_all(state: BulkLoading, holders: Sequence[str]) -> None:
+    """Put the settings back for imports that are not at work any more."""
+    for holder in holders:
+        state.end(holder)

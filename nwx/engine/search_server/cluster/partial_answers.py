@@ -1,0 +1,83 @@
+"""Answers of some of the shards only: refused, unless a search may be partial.
+
+Each answer with `_shards` is looked at. A shard without an active copy counts
+as failed in a search, but not in `_refresh`, `_flush`, `_forcemerge` and
+`_stats`: there it lacks only among the successful ones, as do copies that are
+not there yet (seen with Elasticsearch 9.2).
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from nwx.errors import PartialAnswerError
+
+Body = dict[str, Any]
+
+
+class PartialAnswers:
+    """What the searches of one question lack."""
+
+    def __init__(self) -> None:
+        self.missing = 0
+        self.shards = 0
+
+    def add(self, missing: int, shards: int) -> None:
+        """Count the shards of a search that did not answer; the worst search counts."""
+        if missing > self.missing:
+            self.missing, self.shards = missing, shards
+
+
+_allowed: ContextVar[PartialAnswers | None] = ContextVar("partial", default=None)
+
+
+@contextmanager
+def partial_allowed() -> Iterator[PartialAnswers]:
+    """Let the searches within the context that may be partial be so; give what they lack."""
+    token = _allowed.set(PartialAnswers())
+    try:
+        yield partial_answers() or PartialAnswers()
+    finally:
+        _allowed.reset(token)
+
+
+def partial_answers() -> PartialAnswers | None:
+    """Return what counts missing shards, None where answers must be whole."""
+    return _allowed.get()
+
+
+def missing_shards(answer: Body) -> int:
+    """Return how many shards of a search did not answer, or not in time."""
+    shards = answer.get("_shards")
+    if not isinstance(shards, dict):
+        return 0
+    failed = int(shards.get("failed", 0))
+    if "hits" in answer or "count" in answer:
+        failed = max(failed, int(shards["total"]) - int(shards["successful"]))
+        if answer.get("timed_out"):
+            failed = max(failed, 1)
+    return failed
+
+
+def check_whole(place: str, answer: Body) -> None:
+    """Raise PartialAnswerError where some shards did not answer, in any part of an answer."""
+    for one in (answer, *answer.get("responses", ())):
+        if missing := missing_shards(one):
+            raise partial_answer(place, missing, int(one["_shards"]["total"]), _reason(one))
+
+
+def partial_answer(place: str, missing: int, shards: int, reason: str = "") -> PartialAnswerError:
+    """Return the error of an answer that some shards have no part in."""
+    why = f" ({reason})" if reason else ""
+    return PartialAnswerError(
+        f"{missing} of {shards} shards of {place} did not answer{why}, and nothing less than the "
+        f"whole is shown; see `nwx stats`, or search with --partial"
+    )
+
+
+def _reason(answer: Body) -> str:
+    for failure in answer["_shards"].get("failures", ()):
+        reason = failure.get("reason") or {}
+        return f"shard {failure.get('shard')} of {failure.get('index')}: {reason.get('type')}"
+    return "it took too long" if answer.get("timed_out") else ""
