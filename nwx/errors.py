@@ -20,6 +20,7 @@ NwxError
 ├── JobError                   work on Spark that cannot start, or fails on a machine
 └── EngineError                an engine that cannot do what was asked
     ├── EngineUnavailableError it is away, or does not answer in time
+    │   └── PartialAnswerError some of its shards do not answer
     ├── EngineBusyError        another writer holds it
     ├── EngineConflictError    what was to be replaced was replaced by somebody else
     ├── EngineVersionError     its index was made by another version of nwx
@@ -152,6 +153,10 @@ class EngineError(NwxError):
 
 class EngineUnavailableError(EngineError):
     """An engine that is away or does not answer in time."""
+
+
+class PartialAnswerError(EngineUnavailableError):
+    """An engine of which a part is away: what the rest answers is less than the whole."""
 
 
 class EngineBusyError(EngineError):

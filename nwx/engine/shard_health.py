@@ -9,8 +9,7 @@ class ShardHealth:
 
     `name` is the index's own, behind its alias. `lost` are the numbers of
     shards of which no node has a copy, `missing_copies` counts the copies
-    that there shall be and are not. `loading` tells that its settings are
-    those of bulk loading.
+    that there shall be and are not.
     """
 
     name: str
@@ -18,7 +17,6 @@ class ShardHealth:
     replicas: int
     lost: tuple[int, ...] = ()
     missing_copies: int = 0
-    loading: bool = False
 
     @property
     def status(self) -> str:

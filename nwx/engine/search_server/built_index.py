@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from nwx.engine.entries import IndexEntry
 from nwx.engine.search_server.bulk import BulkAction, send
+from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.schema import index_body
 from nwx.engine.search_server.server import Body, Server, quoted
 from nwx.model import IndexName
@@ -35,7 +36,7 @@ class BuiltIndex:
         send(self._server, (BulkAction(self._filling, one["id"], one) for one in entries))
         refreshing = {"index": {"refresh_interval": None}}
         self._server.request("PUT", f"/{quoted(index)}/_settings", refreshing)
-        self._server.request("POST", f"/{quoted(index)}/_refresh")
+        refresh(self._server, index)
         return index
 
     def swap(self, index: str) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nwx.engine.search_server.refusals import entry_refused, read_refusal
+from nwx.engine.search_server.refusals import Refusal, entry_refused, read_refusal
 from nwx.engine.search_server.server import BUSY_ATTEMPTS, Server, pause, to_json, to_lines
 from nwx.errors import EngineUnavailableError
 
@@ -68,27 +68,40 @@ def _send_chunk(server: Server, chunk: Sequence[Encoded]) -> list[str]:
         # An index that is missing must not be made by the server, without its mapping.
         answer = server.request("POST", "/_bulk", body, params={"require_alias": "true"})
         results = [next(iter(item.values())) for item in answer["items"]]
-        refused = []
+        refused: dict[int, Refusal] = {}
         for i, result in zip(open_items, results, strict=True):
-            outcomes[i] = _outcome(server, chunk[i][0], result)
-            if not outcomes[i]:
-                refused.append(i)
+            outcome = _outcome(server, chunk[i][0], result)
+            if isinstance(outcome, Refusal):
+                refused[i] = outcome
+            else:
+                outcomes[i] = outcome
         if not refused:
             return outcomes
-        open_items = refused
-    raise EngineUnavailableError(
-        f"{server.place} is too busy: {len(open_items)} entries were refused {BUSY_ATTEMPTS} times"
+        open_items = list(refused)
+    last = refused[open_items[0]]
+    does_not = f"does not take {len(open_items)} entries, asked {BUSY_ATTEMPTS} times"
+    raise (
+        entry_refused(server.place, last, does_not)
+        if last.blocked
+        else EngineUnavailableError(
+            f"{server.place} is too busy: {len(open_items)} entries were refused "
+            f"{BUSY_ATTEMPTS} times: {last.reason}"
+        )
     )
 
 
-def _outcome(server: Server, action: BulkAction, result: dict[str, Any]) -> str:
-    """Return the outcome of an action, "" if it is to be repeated."""
+def _outcome(server: Server, action: BulkAction, result: dict[str, Any]) -> str | Refusal:
+    """Return the outcome of an action, or why it is to be repeated.
+
+    `_shards` of an entry needs no look: before the server answers, it takes
+    a copy that failed to write out of those that may become the primary one.
+    """
     status = result["status"]
     if status in _OUTCOMES and ("error" not in result or status == 409):
         return "conflict" if status == 409 else str(result["result"])
     refusal = read_refusal(result, status)
-    if refusal.busy:
-        return ""
+    if refusal.busy or refusal.blocked:
+        return refusal
     size = len(to_json(action.entry))
     does_not = f"does not take {action.id[:200]!r} for {action.index} ({size} bytes)"
     raise entry_refused(server.place, refusal, does_not)

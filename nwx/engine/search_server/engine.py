@@ -19,6 +19,7 @@ from nwx.engine.search_server.captures.near import has_keys, near_captures
 from nwx.engine.search_server.captures.ranges import captures_between
 from nwx.engine.search_server.captures.statuses import lowest_statuses
 from nwx.engine.search_server.claims import LISTED, ServerFileClaims
+from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.crawls.index import ElasticCrawlIndex
 from nwx.engine.search_server.dates.indices import ElasticDatesIndices
 from nwx.engine.search_server.dates.store import DatesStore
@@ -36,7 +37,7 @@ from nwx.engine.search_server.queue.outbox import ElasticOutbox
 from nwx.engine.search_server.queue.queue import ElasticCrawlQueue
 from nwx.engine.search_server.queue.store import QueueStore
 from nwx.engine.search_server.schema import Schema
-from nwx.engine.search_server.server import Body, Server, quoted
+from nwx.engine.search_server.server import Body, Server
 from nwx.engine.spans import CdxSpan, KeysAtTime
 from nwx.keys import document_key
 from nwx.model import (
@@ -293,7 +294,7 @@ class SearchServerEngine(Engine):
         """Return the import ledger, by collection and name."""
         name = self._name(IndexName.FILES)
         # Whoever resumes an import must see what was written a moment ago.
-        self._server.request("POST", f"/{quoted(name)}/_refresh")
+        refresh(self._server, name)
         by_name = [{"collection": "asc"}, {"name": "asc"}, {"id": "asc"}]
         found = pages(self._server, name, {"query": LISTED}, by_name)
         return [file_from_entry(hit["_source"]) for page in found for hit in page]
@@ -344,8 +345,7 @@ class SearchServerEngine(Engine):
     def refresh(self) -> None:
         # What was answered is safe on disk already: the server's log of operations is.
         names = ",".join(self._name(index) for index in IndexName)
-        params = {"ignore_unavailable": "true"}
-        self._server.request("POST", f"/{quoted(names)}/_refresh", params=params)
+        refresh(self._server, names, ignore_missing=True)
         self._parallel.refresh()
 
     def close(self) -> None:

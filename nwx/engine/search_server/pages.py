@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 from nwx.engine.search_server import limits
+from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.refusals import NO_SHARD_YET, entry_refused, read_refusal
 from nwx.engine.search_server.schema import NUMBER
 from nwx.engine.search_server.server import Body, Server, pause, quoted, to_lines
@@ -54,7 +55,7 @@ def _entries(server: Server, index: str, ids: Sequence[str], source: str) -> lis
 
 def ids_of_all(server: Server, index: str) -> list[str]:
     """Return the ids of all entries of an index, as fresh as the last write."""
-    server.request("POST", f"/{quoted(index)}/_refresh")
+    refresh(server, index)
     body: Body = {"_source": False, "sort": ["_shard_doc"], "size": limits.PAGE}
     body |= {"query": {"match_all": {}}, "track_total_hits": False}
     return [hit["_id"] for page in _further_pages(server, index, body) for hit in page]

@@ -14,12 +14,20 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from nwx.errors import EngineError, EngineFullError, EngineUnavailableError, QueryError
+from nwx.errors import (
+    EngineBusyError,
+    EngineError,
+    EngineFullError,
+    EngineUnavailableError,
+    QueryError,
+)
 
 INDEX_EXISTS = "resource_already_exists_exception"
 NO_SHARD_YET = "no_shard_available_action_exception"
 _INDEX_MISSING = "index_not_found_exception"
 _BLOCKED = "cluster_block_exception"
+_NO_MASTER = "master_not_discovered_exception"
+_POINT_IN_TIME_LOST = "search_context_missing_exception"
 
 _BAD_REQUEST, _BUSY_STATUS = 400, 429
 _UNAVAILABLE = (502, 503, 504)
@@ -68,6 +76,16 @@ class Refusal:
         """Whether the same request may be taken later."""
         return self.status in (_BUSY_STATUS, 503) and not self.full
 
+    @property
+    def leaderless(self) -> bool:
+        """Whether the nodes are choosing a master, which takes them seconds when one was lost."""
+        return self.status == 503 and bool({_BLOCKED, _NO_MASTER} & self.types)
+
+    @property
+    def blocked(self) -> bool:
+        """Whether writing to an index is blocked, as while it gets other shards."""
+        return _BLOCKED in self.types and self.status == 403
+
 
 def read_refusal(body: object, status: int) -> Refusal:
     """Return the refusal in the answer to a request, or to a part of one."""
@@ -101,6 +119,8 @@ def refused(place: str, refusal: Refusal) -> EngineError:
         return known
     if status == 403:
         return EngineError(f"{place} does not allow this: {reason}")
+    if refusal.leaderless:
+        return ServerBusyError(f"{place} is not ready ({status}): {reason}")
     if status in _UNAVAILABLE:
         return EngineUnavailableError(f"{place} is not ready ({status}): {reason}")
     if refusal.busy:
@@ -118,6 +138,16 @@ def _known(place: str, refusal: Refusal) -> EngineError | None:
     if refusal.full:
         return EngineFullError(
             f"{place} has no space left: {refusal.reason}; free some, then import again"
+        )
+    if refusal.blocked:
+        return EngineBusyError(
+            f"{place} does not allow writing now: {refusal.reason}; where `nwx reshard` is at"
+            f" work, wait for its end, or end it with `nwx reshard --undo` where it was killed"
+        )
+    if _POINT_IN_TIME_LOST in refusal.types:
+        return EngineUnavailableError(
+            f"{place} lost what it was reading from, as when a node goes away: "
+            f"{refusal.reason}; ask again"
         )
     if _INDEX_MISSING in refusal.types:
         return IndexMissingError(

@@ -11,6 +11,7 @@ from urllib.parse import quote
 import msgspec
 
 from nwx.engine.search_server.addresses import without_secrets
+from nwx.engine.search_server.cluster.partial_answers import check_whole
 from nwx.engine.search_server.refusals import ServerBusyError
 from nwx.engine.work import Work, current_work
 from nwx.settings import ElasticSettings
@@ -44,19 +45,27 @@ class Server(ABC):
         path: str,
         body: Body | bytes | None = None,
         params: Mapping[str, Any] | None = None,
+        *,
+        whole: bool = True,
     ) -> Body:
         """Return the answer to a request, which is repeated while the server is too busy.
 
         Bytes as a body are newline-delimited JSON. Raises RefusedError for
-        what the server refuses, other EngineErrors when it is away, too slow,
-        full, or does not let us in.
+        what the server refuses, PartialAnswerError where some shards did not
+        answer and the answer is to be `whole`, other EngineErrors when the
+        server is away, too slow, full, or does not let us in.
         """
         for attempt in range(BUSY_ATTEMPTS - 1):
             try:
-                return self._request(method, path, body, params)
+                answer = self._request(method, path, body, params)
+                break
             except ServerBusyError:
                 pause(attempt)
-        return self._request(method, path, body, params)
+        else:
+            answer = self._request(method, path, body, params)
+        if whole:
+            check_whole(self.place, answer)
+        return answer
 
     def _request(
         self, method: str, path: str, body: Body | bytes | None, params: Mapping[str, Any] | None

@@ -23,9 +23,10 @@ from nwx.engine.access.rules import AccessRule
 from nwx.engine.entries import IndexEntry
 from nwx.engine.search_server.access.rules_version import RulesVersion
 from nwx.engine.search_server.bulk import BulkAction, send
+from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.pages import pages, search_page
 from nwx.engine.search_server.schema import Schema
-from nwx.engine.search_server.server import Body, Server, quoted
+from nwx.engine.search_server.server import Body, Server
 from nwx.engine.search_server.states import ElasticStates
 from nwx.model import IndexName
 from nwx.settings import ElasticSettings
@@ -127,7 +128,7 @@ class ElasticAccessIndex(AccessIndex):
         """Make what was written visible to searches; return whether there is an index."""
         if not self._schema.is_made(IndexName.ACCESS):
             return False
-        self._server.request("POST", f"/{quoted(self._index)}/_refresh")
+        refresh(self._server, self._index)
         return True
 
 

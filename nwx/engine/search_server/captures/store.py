@@ -7,8 +7,9 @@ from itertools import islice
 
 from nwx.engine.entries import IndexEntry, capture_entry
 from nwx.engine.search_server.bulk import BulkAction, send
+from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.pages import entries_by_id
-from nwx.engine.search_server.server import Server, quoted, to_lines
+from nwx.engine.search_server.server import Server, to_lines
 from nwx.errors import EngineError
 from nwx.model import Capture
 
@@ -89,4 +90,4 @@ def unload_captures(server: Server, index: str, ids: Iterable[str]) -> int:
 
 
 def _refresh(server: Server, index: str) -> None:
-    server.request("POST", f"/{quoted(index)}/_refresh")
+    refresh(server, index)

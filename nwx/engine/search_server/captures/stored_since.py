@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from nwx.engine.entries import capture_from_entry
+from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.server import Body, Server, quoted
 from nwx.errors import EngineUnavailableError, StaleMarkError
 from nwx.model import Capture
@@ -36,7 +37,7 @@ def capture_mark(server: Server, index: str, known: str = "") -> str:
     end = _end(server, index, known)
     text = end.text()
     if text != known:
-        server.request("POST", f"/{quoted(index)}/_refresh")
+        refresh(server, index)
     return text
 
 
@@ -49,7 +50,7 @@ def captures_since(
     now = _read(mark, end) if mark else _Mark(end.uuid, (_NONE,) * len(end.numbers))
     if all(after >= before for after, before in zip(now.numbers, last.numbers, strict=True)):
         return
-    server.request("POST", f"/{quoted(index)}/_refresh")
+    refresh(server, index)
     for shard, (first, final) in enumerate(zip(now.numbers, last.numbers, strict=True)):
         done, waiting = last.numbers[:shard], now.numbers[shard + 1 :]
         for capture, number in _of_shard(server, index, shard, (first, final), collection):

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from nwx.engine.search_server.cluster.loading import is_loading
 from nwx.engine.search_server.cluster.partial_answers import partial_answer
 from nwx.engine.search_server.server import Body, Server, pause, quoted
 from nwx.engine.shard_health import ShardHealth
@@ -12,18 +11,20 @@ _ACTIVE = ("STARTED", "RELOCATING")
 _MISSING = {"ignore_unavailable": "true"}
 
 
-def refresh(server: Server, names: str) -> None:
+def refresh(server: Server, names: str, *, ignore_missing: bool = False) -> None:
     """Make what was written visible to searches on each copy that answers searches.
 
-    `names` are indices, divided by commas; those that there are not are left out.
-    Raises PartialAnswerError where a copy stays out of reach.
+    `names` are indices, divided by commas. Raises PartialAnswerError where a
+    copy stays out of reach, IndexMissingError for a missing index unless
+    those are ignored.
     """
-    _on_all_copies(server, names, "_refresh", {})
+    _on_all_copies(server, names, "_refresh", _MISSING if ignore_missing else {})
 
 
 def flush(server: Server, names: str) -> None:
-    """Write what is in the logs of operations of indices to their files, on each copy."""
-    _on_all_copies(server, names, "_flush", {"force": "true", "wait_if_ongoing": "true"})
+    """Write the logs of operations of indices to their files on each copy; missing are ignored."""
+    params = {"force": "true", "wait_if_ongoing": "true", **_MISSING}
+    _on_all_copies(server, names, "_flush", params)
 
 
 def _on_all_copies(server: Server, names: str, what: str, params: Mapping[str, str]) -> None:
@@ -31,15 +32,15 @@ def _on_all_copies(server: Server, names: str, what: str, params: Mapping[str, s
     for attempt in range(_ATTEMPTS):
         if attempt:
             pause(attempt)
-        done = server.request("POST", path, params={**params, **_MISSING})["_shards"]
-        if done["successful"] >= done["total"]:
+        done = server.request("POST", path, params=params).get("_shards", {})
+        successful, total = done.get("successful", 0), done.get("total", 0)
+        if successful >= total:
             return
         # A copy that is not there counts too; it catches up before it is asked.
         active, lost = _active_copies(server, names)
-        if not lost and done["successful"] >= active:
+        if not lost and successful >= active:
             return
-    missing = max(lost, 1)
-    raise partial_answer(server.place, missing, done["total"], f"{what} of {names}")
+    raise partial_answer(server.place, max(lost, 1), total, f"{what} of {names}")
 
 
 def _active_copies(server: Server, names: str) -> tuple[int, int]:
@@ -52,13 +53,11 @@ def _active_copies(server: Server, names: str) -> tuple[int, int]:
 def shard_health(server: Server, name: str) -> ShardHealth:
     """Return how the shards of an index do, which is called by its own name."""
     answer = server.request("GET", f"/_cluster/health/{quoted(name)}", params={"level": "shards"})
-    return _health(name, answer["indices"][name], loading=is_loading(server, name))
+    return _health(name, answer["indices"][name])
 
 
-def _health(name: str, found: Body, *, loading: bool) -> ShardHealth:
+def _health(name: str, found: Body) -> ShardHealth:
     missing = found["unassigned_shards"] + found["initializing_shards"]
-    lost = [
-        int(number) for number, shard in found["shards"].items() if not shard["primary_active"]
-    ]
+    lost = [int(number) for number, shard in found["shards"].items() if not shard["primary_active"]]
     shards, replicas = found["number_of_shards"], found["number_of_replicas"]
-    return ShardHealth(name, shards, replicas, tuple(sorted(lost)), missing, loading)
+    return ShardHealth(name, shards, replicas, tuple(sorted(lost)), missing)

@@ -1,4 +1,4 @@
-"""How many shards an index gets, from the number of captures that an archive is expected to have."""
+"""How many shards an index gets, from the number of captures that are expected."""
 
 from nwx.model import IndexName
 from nwx.settings import ElasticSettings

@@ -28,9 +28,10 @@ from nwx.engine.crawls.entries import (
 )
 from nwx.engine.entries import IndexEntry
 from nwx.engine.search_server.bulk import BulkAction, send
+from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.pages import entries_by_id, pages, search_page
 from nwx.engine.search_server.schema import WRITTEN, Schema
-from nwx.engine.search_server.server import Body, Server, pause, quoted
+from nwx.engine.search_server.server import Body, Server, pause
 from nwx.errors import EngineBusyError, EngineConflictError
 from nwx.model import IndexName
 from nwx.values.timestamps import to_timestamp
@@ -245,7 +246,7 @@ class ElasticCrawlIndex(CrawlIndex):
     def _refreshed(self) -> bool:
         """Make what was written visible to searches; return whether there is an index."""
         if self._has_index():
-            self._server.request("POST", f"/{quoted(self._index)}/_refresh")
+            refresh(self._server, self._index)
         return self._is_made
 
     def _has_index(self) -> bool:

@@ -5,6 +5,7 @@ from contextlib import contextmanager, suppress
 
 from nwx.engine.dates_index import DatesBuilder
 from nwx.engine.entries import dates_from_entry
+from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.dates.store import DatesStore
 from nwx.engine.search_server.documents.compile import EVERYTHING
 from nwx.engine.search_server.pages import pages, search_page
@@ -41,7 +42,7 @@ def building(server: Server, schema: Schema, alias: str) -> Iterator[IndexBuilde
     new = schema.create_dates(aside, _next_name(alias, old))
     try:
         yield IndexBuilder(server, aside)
-        server.request("POST", f"/{quoted(aside)}/_refresh")
+        refresh(server, aside)
         _swap(server, old, new, [alias, *_aliases(server, old)], aside)
     except BaseException:
         with suppress(EngineError):
@@ -90,7 +91,7 @@ def _swap(server: Server, old: str, new: str, aliases: Sequence[str], aside: str
 
 def _last_change(server: Server, index: str) -> int:
     """Return the number of the last change of an index that a search sees."""
-    server.request("POST", f"/{quoted(index)}/_refresh")
+    refresh(server, index)
     body: Body = {"query": EVERYTHING, "size": 1, "seq_no_primary_term": True,
                   "sort": [{"_seq_no": "desc"}]}  # fmt: skip
     hits = search_page(server, index, body)["hits"]["hits"]
@@ -100,7 +101,7 @@ def _last_change(server: Server, index: str) -> int:
 def _add_later(server: Server, old: str, alias: str, written: int) -> None:
     """Add to the new version what others wrote to the old one since a change."""
     server.request("PUT", f"/{quoted(old)}/_settings", {"index.blocks.write": True})
-    server.request("POST", f"/{quoted(old)}/_refresh")
+    refresh(server, old)
     body = {"query": {"range": {"_seq_no": {"gt": written}}}}
     for page in pages(server, old, body, [{"id": "asc"}]):
         DatesStore(server, alias).add(dates_from_entry(hit["_source"]) for hit in page)

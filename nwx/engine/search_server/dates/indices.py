@@ -14,6 +14,7 @@ from cachetools import TTLCache
 from nwx import mappings
 from nwx.engine.dates_index import DatesBuilder, check_name, is_name
 from nwx.engine.entries import IndexEntry, dates_from_entry, merged_dates
+from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.dates.builder import BUILDING, building
 from nwx.engine.search_server.dates.store import DatesStore
 from nwx.engine.search_server.documents.compile import EVERYTHING, Query
@@ -232,7 +233,7 @@ class ElasticDatesIndices:
         """Make all that was written to what is attached visible to searches."""
         others = ",".join(self._addresses().values())
         if others:
-            self._server.request("POST", f"/{quoted(others)}/_refresh")
+            refresh(self._server, others)
 
     def _place(self, place: str) -> str:
         """Return the index of a name in the archive, or of that name on the server.

@@ -1,6 +1,7 @@
 """Words of the index that are spelled like another."""
 
-from nwx.engine.search_server.server import Body, Server, quoted
+from nwx.engine.search_server.pages import search_page
+from nwx.engine.search_server.server import Body, Server
 from nwx.query.similar_words import most_edits, nearest_words
 from nwx.query.tree import DEFAULT_FIELDS
 
@@ -27,7 +28,7 @@ def similar_words(server: Server, index: str, word: str, most: int) -> list[str]
         for field in DEFAULT_FIELDS
     }
     body: Body = {"size": 0, "suggest": asked, "track_total_hits": False}
-    answer = server.request("POST", f"/{quoted(index)}/_search", body)
+    answer = search_page(server, index, body)
     # Several words are several answers of one field.
     found = [answer["suggest"][field] for field in asked]
     if any(len(words) != 1 for words in found) or not most_edits(found[0][0]["text"]):

@@ -5,6 +5,7 @@ from contextlib import contextmanager, suppress
 
 from nwx.engine.facet_store import CAPTURE_ROW_FIELDS
 from nwx.engine.search_server import limits
+from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.documents.compile import Query
 from nwx.engine.search_server.facets.filters import kept_only, query_of
 from nwx.engine.search_server.server import Body, Server, quoted
@@ -21,7 +22,7 @@ _PARTS_AT_ONCE = 200
 @contextmanager
 def live_selection(server: Server, index: str) -> Iterator["ElasticLiveSelection"]:
     """Give the captures of an index as they are now."""
-    server.request("POST", f"/{quoted(index)}/_refresh")
+    refresh(server, index)
     answer = server.request("POST", f"/{quoted(index)}/_pit", params={"keep_alive": _KEEP_ALIVE})
     selection = ElasticLiveSelection(server, answer["id"])
     try:

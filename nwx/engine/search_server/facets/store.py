@@ -12,6 +12,7 @@ from nwx.engine.facet_store import (
     StoredBuild,
 )
 from nwx.engine.search_server.blobs import ElasticBlobs
+from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.facets.live import ElasticLiveSelection, live_selection
 from nwx.engine.search_server.pages import entries_by_id, pages, search_page
 from nwx.engine.search_server.server import Body, Server, quoted
@@ -49,7 +50,7 @@ class ElasticFacetStore(ElasticBlobs, FacetStore):
         return ", ".join(sorted(numbers))
 
     def month_stamps(self) -> dict[str, str]:
-        self._server.request("POST", f"/{quoted(self._captures)}/_refresh")
+        refresh(self._server, self._captures)
         changes = {name: {name: {"field": "_seq_no"}} for name in ("sum", "max")}
         by_month: Body = {
             "date_histogram": {

@@ -11,6 +11,7 @@ from nwx.engine.inlinks.entries import table_entries
 from nwx.engine.inlinks.inlink_index import DocumentStates, InlinkIndex, LinkingDocument
 from nwx.engine.inlinks.table import InlinkTable
 from nwx.engine.search_server.blobs import ElasticBlobs
+from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.dates.indices import ElasticDatesIndices
 from nwx.engine.search_server.pages import entries_by_id, pages
 from nwx.engine.search_server.server import Server, quoted
@@ -59,7 +60,7 @@ class ElasticInlinkIndex(ElasticBlobs, InlinkIndex):
 
     def document_states(self) -> Iterator[DocumentStates]:
         for index in (self._documents, self._main_dates, *self._dates.others()):
-            self._server.request("POST", f"/{quoted(index)}/_refresh")
+            refresh(self._server, index)
         body = {"query": {"match_all": {}}, "_source": ["id"], "seq_no_primary_term": True}
         for page in pages(self._server, self._documents, body, [{"id": "asc"}], _PAGE):
             ids = [hit["_source"]["id"] for hit in page]

@@ -27,6 +27,7 @@ from nwx.engine.pictures.picture_index import (
     SimilarPicture,
 )
 from nwx.engine.search_server.bulk import BulkAction, send
+from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.pages import count_hits, entries_by_id, pages, search_page
 from nwx.engine.search_server.pictures.query import (
     IS_APPEARANCE,
@@ -213,7 +214,7 @@ class ElasticPictureIndex(PictureIndex):
     def _refreshed(self) -> bool:
         """Make what was written visible to searches; return whether there is an index."""
         if self.is_made():
-            self._server.request("POST", f"/{quoted(self._index)}/_refresh")
+            refresh(self._server, self._index)
         return self._is_made
 
 

@@ -6,6 +6,7 @@ from nwx.engine.access.purger import Purger
 from nwx.engine.crawls.crawl_index import StoredSpecification
 from nwx.engine.crawls.entries import specification_entry
 from nwx.engine.search_server.bulk import BulkAction, send
+from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.dates.indices import ElasticDatesIndices
 from nwx.engine.search_server.dates.store import DatesStore
 from nwx.engine.search_server.pages import pages
@@ -13,7 +14,7 @@ from nwx.engine.search_server.purge.segments import erase_deleted
 from nwx.engine.search_server.queue.outbox import ElasticOutbox
 from nwx.engine.search_server.queue.store import QueueStore
 from nwx.engine.search_server.schema import Schema
-from nwx.engine.search_server.server import Body, Server, quoted
+from nwx.engine.search_server.server import Body, Server
 from nwx.model import Dates, IndexName
 
 _TERMS = 10_000
@@ -36,7 +37,7 @@ class ElasticPurger(Purger):
         index = self._schema.name(IndexName.CRAWLS)
         if not self._schema.is_made(IndexName.CRAWLS):
             return 0
-        self._server.request("POST", f"/{quoted(index)}/_refresh")
+        refresh(self._server, index)
         scores = self._with_values(index, "score", "document_id", document_ids)
         leading = self._with_values(index, "link", "url", urls)
         found_on = self._found_on(index, urls)
@@ -71,7 +72,7 @@ class ElasticPurger(Purger):
         index = self._schema.name(IndexName.QUEUE)
         if not self._schema.is_made(IndexName.QUEUE):
             return 0
-        self._server.request("POST", f"/{quoted(index)}/_refresh")
+        refresh(self._server, index)
         changed = send(self._server, self._without_page(index, urls)).count("updated")
         outbox = ElasticOutbox(QueueStore(self._server, self._schema))
         return changed + outbox.forget_pages(urls)

@@ -7,6 +7,7 @@ long as its retention leases say; these are renewed every 30 seconds.
 import time
 from collections.abc import Iterable
 
+from nwx.engine.search_server.cluster.copies import flush, refresh
 from nwx.engine.search_server.server import Server, quoted
 
 _PAUSE_SECONDS = 2.0
@@ -20,7 +21,7 @@ def erase_deleted(server: Server, names: Iterable[str], wait_seconds: float) -> 
     Returns the indices that still hold some after `wait_seconds`.
     """
     every = ",".join(names)
-    server.request("POST", f"/{quoted(every)}/_refresh", params=_MISSING)
+    refresh(server, every, ignore_missing=True)
     left = _with_deleted(server, every)
     if left:
         _allow(server, left, 0)
@@ -28,7 +29,7 @@ def erase_deleted(server: Server, names: Iterable[str], wait_seconds: float) -> 
             left = _merged(server, left, wait_seconds)
         finally:
             _allow(server, _with_settings(server, every), None)
-    _flush(server, every)
+    flush(server, every)
     return tuple(left)
 
 
@@ -36,11 +37,11 @@ def _merged(server: Server, names: list[str], wait_seconds: float) -> list[str]:
     deadline = time.monotonic() + wait_seconds
     while True:
         some = ",".join(names)
-        _flush(server, some)
+        flush(server, some)
         params = {"only_expunge_deletes": "true", **_MISSING}
         server.request("POST", f"/{quoted(some)}/_forcemerge", params=params)
-        _flush(server, some)
-        server.request("POST", f"/{quoted(some)}/_refresh", params=_MISSING)
+        flush(server, some)
+        refresh(server, some, ignore_missing=True)
         names = _with_deleted(server, some)
         if not names or time.monotonic() >= deadline:
             return names
@@ -66,8 +67,3 @@ def _allow(server: Server, names: list[str], percent: int | None) -> None:
     if names:
         body = {"index": {_ALLOWED: percent}}
         server.request("PUT", f"/{quoted(','.join(names))}/_settings", body, params=_MISSING)
-
-
-def _flush(server: Server, names: str) -> None:
-    params = {"force": "true", "wait_if_ongoing": "true", **_MISSING}
-    server.request("POST", f"/{quoted(names)}/_flush", params=params)

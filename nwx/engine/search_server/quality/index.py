@@ -17,9 +17,10 @@ from nwx.engine.quality.quality_index import (
     QualityTotals,
 )
 from nwx.engine.search_server.bulk import BulkAction, send
+from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.pages import entries_by_id, pages, search_page
 from nwx.engine.search_server.schema import Schema
-from nwx.engine.search_server.server import Body, Server, quoted
+from nwx.engine.search_server.server import Body, Server
 from nwx.engine.search_server.states import ElasticStates
 from nwx.model import IndexName
 from nwx.settings import ElasticSettings
@@ -132,7 +133,7 @@ class ElasticQualityIndex(QualityIndex):
     def _refreshed(self) -> bool:
         """Make what was written visible to searches; return whether there is an index."""
         if self._has_index():
-            self._server.request("POST", f"/{quoted(self._index)}/_refresh")
+            refresh(self._server, self._index)
         return self._is_made
 
     def _has_index(self) -> bool:

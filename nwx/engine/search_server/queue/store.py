@@ -9,9 +9,10 @@ from typing import Any
 
 from nwx.engine.entries import IndexEntry
 from nwx.engine.search_server.bulk import BulkAction, send
+from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.pages import entries_by_id, pages, search_page
 from nwx.engine.search_server.schema import Schema
-from nwx.engine.search_server.server import Body, Server, quoted
+from nwx.engine.search_server.server import Body, Server
 from nwx.model import IndexName
 
 _NUMBERS_A_MICROSECOND = 1_000
@@ -54,7 +55,7 @@ class QueueStore:
     def refresh(self) -> bool:
         """Make what was written visible to searches; return whether there is an index."""
         if self.has_index():
-            self.server.request("POST", f"/{quoted(self._index)}/_refresh")
+            refresh(self.server, self._index)
         return self._is_made
 
     def read(self, ids: Sequence[str]) -> dict[str, StoredEntry]:
