@@ -351,7 +351,7 @@ class SearchResult:
 class IndexStats:
     """The entries of an index and the bytes they take; None where the engine cannot tell."""
 
-    entries: int
+    entries: int | None
     bytes: int | None
 
 

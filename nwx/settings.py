@@ -16,6 +16,7 @@ VARIABLES = {
     "prefix": "NWX_PREFIX",
     "shards": "NWX_SHARDS",
     "replicas": "NWX_REPLICAS",
+    "expected_captures": "NWX_EXPECTED_CAPTURES",
     "api_key": "NWX_API_KEY",
     "username": "NWX_USERNAME",
     "password": "NWX_PASSWORD",
@@ -46,11 +47,17 @@ _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
 
 @dataclass(frozen=True, slots=True)
 class ElasticSettings:
-    """How to reach and shape the indices on Elasticsearch."""
+    """How to reach and shape the indices on a search server.
+
+    New indices get as many shards as `expected_captures` need, `shards` at
+    least. Searches may leave out shards that do not answer where `partial`.
+    """
 
     prefix: str = "nwx"
     shards: int = 1
     replicas: int = 0
+    expected_captures: int = 0
+    partial: bool = False
     api_key: str = field(default="", repr=False)
     username: str = ""
     password: str = field(default="", repr=False)
@@ -144,6 +151,7 @@ def load_settings(
         prefix=texts.text("prefix", defaults.prefix),
         shards=texts.number("shards", defaults.shards, least=1),
         replicas=texts.number("replicas", defaults.replicas, least=0),
+        expected_captures=texts.number("expected_captures", 0, least=0),
         api_key=texts.text("api_key", ""),
         username=texts.text("username", ""),
         password=texts.text("password", ""),

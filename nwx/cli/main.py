@@ -124,6 +124,11 @@ class _Commands(click.Group):
 @click.option("--prefix", metavar="TEXT", help="Elasticsearch: prefix of index names.")
 @click.option("--shards", metavar="N", help="Elasticsearch: shards of each new index.")
 @click.option("--replicas", metavar="N", help="Elasticsearch: replicas of each new index.")
+@click.option(
+    "--expected-captures",
+    metavar="N",
+    help="Elasticsearch: captures that new indices are to have in the end.",
+)
 @click.option("--api-key", metavar="KEY", help="Elasticsearch: API key.")
 @click.option("--username", metavar="NAME", help="Elasticsearch: user name.")
 @click.option("--password", metavar="TEXT", help="Elasticsearch: password of the user.")

@@ -18,6 +18,7 @@ from nwx.engine.ledger import Ledger
 from nwx.engine.pictures.picture_index import PictureIndex
 from nwx.engine.quality.quality_index import QualityIndex
 from nwx.engine.queue.crawl_queue import CrawlQueue, UpdateOutbox
+from nwx.engine.shards import Shards
 from nwx.errors import UsageError
 from nwx.model import Batch, IndexName, IndexStats, SourceFile, Written
 
@@ -203,6 +204,10 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
         Raises UsageError where the archive is open for those only who must not.
         """
         raise UsageError(f"nothing can be purged from {self.address} here")
+
+    def shards(self) -> Shards:
+        """Return what tells of the shards of the indices, and changes them."""
+        return Shards()
 
     @abstractmethod
     def stats(self) -> dict[IndexName, IndexStats]:

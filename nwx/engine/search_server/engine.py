@@ -20,6 +20,7 @@ from nwx.engine.search_server.captures.ranges import captures_between
 from nwx.engine.search_server.captures.statuses import lowest_statuses
 from nwx.engine.search_server.claims import LISTED, ServerFileClaims
 from nwx.engine.search_server.cluster.copies import refresh
+from nwx.engine.search_server.cluster.shards import ServerShards
 from nwx.engine.search_server.crawls.index import ElasticCrawlIndex
 from nwx.engine.search_server.dates.indices import ElasticDatesIndices
 from nwx.engine.search_server.dates.store import DatesStore
@@ -39,6 +40,7 @@ from nwx.engine.search_server.queue.store import QueueStore
 from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Body, Server
 from nwx.engine.spans import CdxSpan, KeysAtTime
+from nwx.errors import PartialAnswerError
 from nwx.keys import document_key
 from nwx.model import (
     MAIN_DATES,
@@ -334,13 +336,20 @@ class SearchServerEngine(Engine):
     def purger(self) -> ElasticPurger:
         return ElasticPurger(self._server, self._schema, self._parallel)
 
+    def shards(self) -> ServerShards:
+        return ServerShards(self._server, self._schema, self._settings)
+
     def stats(self) -> dict[IndexName, IndexStats]:
-        return {
-            index: IndexStats(0, 0)
-            if self._is_not_made_yet(index)
-            else IndexStats(self.count(index), self._schema.stored_bytes(self._name(index)))
-            for index in IndexName
-        }
+        return {index: self._stats(index) for index in IndexName}
+
+    def _stats(self, index: IndexName) -> IndexStats:
+        if self._is_not_made_yet(index):
+            return IndexStats(0, 0)
+        try:
+            entries = self.count(index)
+        except PartialAnswerError:
+            return IndexStats(None, None)
+        return IndexStats(entries, self._schema.stored_bytes(self._name(index)))
 
     def refresh(self) -> None:
         # What was answered is safe on disk already: the server's log of operations is.

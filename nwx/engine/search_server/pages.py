@@ -56,9 +56,13 @@ def _entries(server: Server, index: str, ids: Sequence[str], source: str) -> lis
 def ids_of_all(server: Server, index: str) -> list[str]:
     """Return the ids of all entries of an index, as fresh as the last write."""
     refresh(server, index)
-    body: Body = {"_source": False, "sort": ["_shard_doc"], "size": limits.PAGE}
-    body |= {"query": {"match_all": {}}, "track_total_hits": False}
-    return [hit["_id"] for page in _further_pages(server, index, body) for hit in page]
+    body: Body = {"_source": False, "query": {"match_all": {}}, "track_total_hits": False}
+    return [hit["_id"] for page in walk(server, index, body, limits.PAGE) for hit in page]
+
+
+def walk(server: Server, index: str, body: Body, size: int = _PAGE) -> Iterator[list[Body]]:
+    """Stream the hits of a search in pages of one point in time, in the order of the shards."""
+    return _further_pages(server, index, body | {"sort": ["_shard_doc"], "size": size})
 
 
 def search_page(server: Server, index: str, body: Body) -> Body:
@@ -121,7 +125,7 @@ def numbers_and(
     """Return the numbers of the entries that match, as `numbers` does, and aggregations of them."""
     most = limits.MAX_IDS
     values = {"numbers": {"terms": {"field": NUMBER, "size": most}}}
-    read = ["hits.total.value", "aggregations.numbers.buckets.key"]
+    read = ["_shards", "hits.total.value", "aggregations.numbers.buckets.key"]
     answer = server.request(
         "POST",
         f"/{quoted(index)}/_search",

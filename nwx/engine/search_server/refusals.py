@@ -19,6 +19,7 @@ from nwx.errors import (
     EngineError,
     EngineFullError,
     EngineUnavailableError,
+    PartialAnswerError,
     QueryError,
 )
 
@@ -26,6 +27,7 @@ INDEX_EXISTS = "resource_already_exists_exception"
 NO_SHARD_YET = "no_shard_available_action_exception"
 _INDEX_MISSING = "index_not_found_exception"
 _BLOCKED = "cluster_block_exception"
+_SEARCH_FAILED = "search_phase_execution_exception"
 _NO_MASTER = "master_not_discovered_exception"
 _POINT_IN_TIME_LOST = "search_context_missing_exception"
 
@@ -122,7 +124,10 @@ def refused(place: str, refusal: Refusal) -> EngineError:
     if refusal.leaderless:
         return ServerBusyError(f"{place} is not ready ({status}): {reason}")
     if status in _UNAVAILABLE:
-        return EngineUnavailableError(f"{place} is not ready ({status}): {reason}")
+        lacks_shards = _SEARCH_FAILED in refusal.types
+        return (PartialAnswerError if lacks_shards else EngineUnavailableError)(
+            f"{place} is not ready ({status}): {reason}"
+        )
     if refusal.busy:
         return ServerBusyError(f"{place} is too busy: {reason}")
     message = f"{place} refuses ({status}): {reason}"

@@ -8,6 +8,7 @@ from typing import Any
 from nwx import mappings
 from nwx.engine.entries import IndexEntry
 from nwx.engine.migrations import pending_migrations
+from nwx.engine.search_server.cluster.shard_numbers import number_of_shards
 from nwx.engine.search_server.migrations import MIGRATIONS
 from nwx.engine.search_server.refusals import INDEX_EXISTS, RefusedError
 from nwx.engine.search_server.server import Server, quoted
@@ -95,6 +96,10 @@ class Schema:
         """Tell whether an index is there."""
         path = f"/{quoted(self.name(index))}"
         return bool(self._server.request("GET", path, params={"ignore_unavailable": "true"}))
+
+    def made_names(self) -> dict[IndexName, str]:
+        """Return the names, behind their aliases, of the indices that are there."""
+        return {index: made.name for index, made in self._made().items()}
 
     def create(self) -> None:
         """Make the indices that are missing, and bring those of an older version forward.
@@ -187,7 +192,7 @@ def index_body(index: IndexName, settings: ElasticSettings) -> dict[str, Any]:
     """Return what an index is made with: its mapping, shards, replicas and our limits."""
     source = mappings.mapping(index)
     limits: dict[str, Any] = {
-        "number_of_shards": settings.shards,
+        "number_of_shards": number_of_shards(index, settings),
         "number_of_replicas": settings.replicas,
     }
     fields = {name: _bounded(field) for name, field in mappings.properties(index).items()}

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from nwx.engine.search_server.cluster.partial_answers import partial_answer
 from nwx.engine.search_server.server import Body, Server, pause, quoted
-from nwx.engine.shard_health import ShardHealth
+from nwx.engine.shards import ShardHealth
 
 _ATTEMPTS = 6
 _ACTIVE = ("STARTED", "RELOCATING")
@@ -53,11 +53,13 @@ def _active_copies(server: Server, names: str) -> tuple[int, int]:
 def shard_health(server: Server, name: str) -> ShardHealth:
     """Return how the shards of an index do, which is called by its own name."""
     answer = server.request("GET", f"/_cluster/health/{quoted(name)}", params={"level": "shards"})
-    return _health(name, answer["indices"][name])
+    path = f"/{quoted(name)}/_settings/index.blocks.write"
+    blocks = server.request("GET", path).get(name, {}).get("settings", {})
+    return _health(name, answer["indices"][name], blocked=bool(blocks))
 
 
-def _health(name: str, found: Body) -> ShardHealth:
+def _health(name: str, found: Body, *, blocked: bool) -> ShardHealth:
     missing = found["unassigned_shards"] + found["initializing_shards"]
     lost = [int(number) for number, shard in found["shards"].items() if not shard["primary_active"]]
     shards, replicas = found["number_of_shards"], found["number_of_replicas"]
-    return ShardHealth(name, shards, replicas, tuple(sorted(lost)), missing)
+    return ShardHealth(name, shards, replicas, tuple(sorted(lost)), missing, blocked)

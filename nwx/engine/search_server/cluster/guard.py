@@ -37,7 +37,7 @@ def _end(told: dict[str, object]) -> None:
     for attempt in range(_ATTEMPTS):
         try:
             with open_engine(settings) as engine:
-                engine.end_bulk_loading([str(told["holder"])])
+                engine.shards().end_loading([str(told["holder"])])
                 return
         except NwxError:
             if attempt + 1 == _ATTEMPTS:

@@ -10,7 +10,7 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
@@ -154,9 +154,3 @@ def _dismiss(guard: "subprocess.Popen[bytes]") -> None:
     if guard.stdin is not None:
         guard.stdin.close()
     guard.wait()
-
-
-def end_all(state: BulkLoading, holders: Sequence[str]) -> None:
-    """Put the settings back for imports that are not at work any more."""
-    for holder in holders:
-        state.end(holder)
