@@ -9,6 +9,7 @@ from typing import Any
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.engine.base import Engine
 from nwx.engine.entries import capture_from_entry, document_from_entry
+from nwx.engine.shards import Shards
 from nwx.facets.checks import check_facets
 from nwx.keys import capture_key, document_id, document_key, makes_document, precedence
 from nwx.links.checks import check_inlinks
@@ -22,6 +23,9 @@ _MOST_HELD = 10_000
 
 CHANGED = "changed"
 """The kind of what is found while somebody writes to an archive."""
+
+SHARD = "shard"
+"""The kind of a shard that is lost, without which nothing can be compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +43,13 @@ def check(engine: Engine, progress: ShowProgress = no_progress) -> Iterator[Disa
 
     Reads each index once, in stretches: memory does not grow with them.
     What is found while somebody writes to the archive may be of two
-    moments: it counts as one finding of the kind `changed`.
+    moments: it counts as one finding of the kind `changed`. Where shards are
+    lost nothing else is looked at.
     """
+    shards = list(check_shards(engine.shards()))
+    yield from shards
+    if any(one.kind == SHARD for one in shards):
+        return
     before = _state(engine)
     findings = _findings(engine, progress)
     held = list(islice(findings, _MOST_HELD))
@@ -56,6 +65,26 @@ def check(engine: Engine, progress: ShowProgress = no_progress) -> Iterator[Disa
         yield _wrong(CHANGED, IndexName.FILES, "*", message)
     else:
         yield from held
+
+
+def check_shards(shards: Shards) -> Iterator[Disagreement]:
+    """Yield the shards that are lost, and what killed commands left behind."""
+    for index, found in shards.health().items():
+        for number in found.lost:
+            message = (
+                "no node holds this shard: start the node that held it, or restore the index"
+                " from a snapshot"
+            )
+            yield _wrong(SHARD, index, f"{found.name}[{number}]", message)
+        if found.blocked:
+            message = "nothing can be written to it; `nwx reshard` is at work, or was killed"
+            yield _wrong("blocked", index, found.name, message)
+    for loader in shards.loaders():
+        message = (
+            "loads in bulk, without replicas and refreshing; where it was killed, put the"
+            " settings back by `nwx check --end-loading`"
+        )
+        yield _wrong("loading", IndexName.FILES, loader, message)
 
 
 def _findings(engine: Engine, progress: ShowProgress) -> Iterator[Disagreement]:

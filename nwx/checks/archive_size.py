@@ -1,8 +1,10 @@
-"""The size of an archive."""
+"""The size of an archive, and how its shards do."""
 
+from dataclasses import asdict
 from typing import Any
 
 from nwx.engine.base import Engine
+from nwx.engine.shards import Shards
 from nwx.model import MAIN_DATES
 
 
@@ -10,7 +12,8 @@ def measure(engine: Engine) -> dict[str, Any]:
     """Return the number of entries of each index by its name, and in `bytes` what they take.
 
     `attached` has the dates indices that are joined with the main one, and
-    the same of each. Bytes are None where the engine cannot tell.
+    the same of each. Bytes are None where the engine cannot tell, entries
+    where shards are lost.
     """
     stats = engine.stats()
     attached = {
@@ -21,3 +24,11 @@ def measure(engine: Engine) -> dict[str, Any]:
     entries: dict[str, Any] = {index.value: found.entries for index, found in stats.items()}
     sizes = {index.value: found.bytes for index, found in stats.items()}
     return {**entries, "bytes": sizes, "attached": attached}
+
+
+def measure_shards(shards: Shards) -> dict[str, dict[str, Any]]:
+    """Return how the shards of each index do, by its name; nothing of a folder."""
+    return {
+        index.value: {"status": found.status, **asdict(found)}
+        for index, found in shards.health().items()
+    }

@@ -49,6 +49,11 @@ _PROBLEMS_SHOWN = 20
     is_flag=True,
     help="List all problems, not only the first 100 of each kind.",
 )
+@click.option(
+    "--end-loading",
+    is_flag=True,
+    help="First put back the settings that killed imports with --bulk left.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @click.pass_obj
@@ -58,6 +63,7 @@ def command(
     lists: tuple[str, ...],
     collection: str,
     everything: bool,
+    end_loading: bool,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -68,8 +74,9 @@ def command(
     the file was not imported, or only in part; an exclusion list left the
     capture out; its record could not be read; its digest differs; and so on.
 
-    The exit code is 1 if something is wrong, or missing other than by an
-    exclusion list.
+    On a search server, lost shards are listed first: nothing can be compared
+    without them. The exit code is 1 if something is wrong, or missing other
+    than by an exclusion list.
     """
     if not files and (lists or collection):
         raise UsageError(
@@ -86,6 +93,8 @@ def command(
         open_engine(settings, read_only=True) as engine,
         progress_bar(quiet=shown.quiet) as progress,
     ):
+        if end_loading:
+            engine.shards().end_loading(engine.shards().loaders())
         for finding in check(engine, progress):
             shown.add(finding.kind, _of_finding(finding), finding)
     counts = shown.counts
@@ -98,9 +107,9 @@ def command(
 
 
 def _verdict(counts: Counter[str]) -> str:
-    from nwx.checks.agreement import CHANGED
+    from nwx.checks.agreement import CHANGED, SHARD
 
-    if CHANGED in counts:
+    if CHANGED in counts or SHARD in counts:
         return "the indices could not be compared"
     return counted(counts.total(), "disagreement") if counts else "the indices agree"
 
