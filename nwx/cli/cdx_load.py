@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nwx.cli.bulk_loading import bulk_loading, bulk_option
 from nwx.cli.output import clean, counted, print_json
 from nwx.errors import CdxError, UsageError
 from nwx.model import DEFAULT_COLLECTION
@@ -23,11 +24,17 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="Collection of the captures.",
 )
+@bulk_option
 @click.option("--strict", is_flag=True, help="Load nothing from a file that has a bad line.")
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
 @click.pass_obj
 def command(
-    settings: Settings, files: tuple[str, ...], collection: str, strict: bool, as_json: bool
+    settings: Settings,
+    files: tuple[str, ...],
+    collection: str,
+    bulk: bool,
+    strict: bool,
+    as_json: bool,
 ) -> int:
     """Load captures from CDX and CDXJ files, without text.
 
@@ -42,7 +49,7 @@ def command(
     from nwx.engine.open import open_engine
 
     total = Loaded()
-    with open_engine(settings) as engine:
+    with bulk_loading(settings, wanted=bulk), open_engine(settings) as engine:
         for name in files:
             done = _load(engine, name, collection, strict=strict)
             for error in done.errors:

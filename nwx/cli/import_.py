@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli.documents_option import documents_option, extracted
+from nwx.cli.bulk_loading import bulk_loading, bulk_option
 from nwx.cli.extractor_option import extractor_option
 from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar
@@ -112,6 +113,7 @@ _ERRORS_SHOWN = 10
 )
 @extractor_option
 @steer_options
+@bulk_option
 @click.option("--strict", is_flag=True, help="Exit with code 1 after any error.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--quiet", is_flag=True, help="Show only errors.")
@@ -127,6 +129,7 @@ def command(
     name: str | None,
     jobs: int | None,
     steer: str | None,
+    bulk: bool,
     strict: bool,
     as_json: bool,
     quiet: bool,
@@ -165,7 +168,7 @@ def command(
     else:
         sources = list(expand(files, manifests, stdin_name=name or ""))
     with exclusions.loaded(lists, strict=strict, quiet=quiet) as excluded:
-        with stop_signals() as received:
+        with stop_signals() as received, bulk_loading(settings, wanted=bulk):
             report, told, steered = _import(
                 settings, sources, wanted, received, excluded, steer, choices, quiet=quiet
             )
