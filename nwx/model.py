@@ -332,12 +332,21 @@ class FacetValue:
 
 
 @dataclass(frozen=True, slots=True)
+class MissingShards:
+    """Shards of a server that have no part in an answer: `missing` of all `shards`."""
+
+    missing: int
+    shards: int
+
+
+@dataclass(frozen=True, slots=True)
 class SearchResult:
     """An engine's answer.
 
     `total` counts hits as they are listed (URLs when collapsed by URL),
     `documents` those behind them. Facets count documents, most frequent
-    first, ties by value; years by year.
+    first, ties by value; years by year. `lacking` has the shards that did
+    not answer, where an answer may be partial.
     """
 
     total: Total
@@ -345,6 +354,7 @@ class SearchResult:
     hits: tuple[Hit, ...]
     facets: Mapping[str, tuple[FacetValue, ...]]
     took_ms: float
+    lacking: MissingShards | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,6 +130,12 @@ class _Commands(click.Group):
     metavar="N",
     help="Elasticsearch: captures that new indices are to have in the end.",
 )
+@click.option(
+    "--partial",
+    flag_value="1",
+    default=None,
+    help="Elasticsearch: search without the shards that do not answer, and say so.",
+)
 @click.option("--api-key", metavar="KEY", help="Elasticsearch: API key.")
 @click.option("--username", metavar="NAME", help="Elasticsearch: user name.")
 @click.option("--password", metavar="TEXT", help="Elasticsearch: password of the user.")

@@ -11,7 +11,16 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from nwx.engine.entries import document_entry
-from nwx.model import Dates, FacetValue, FoundByLinks, Hit, ScoreParts, SearchResult, Total
+from nwx.model import (
+    Dates,
+    FacetValue,
+    FoundByLinks,
+    Hit,
+    MissingShards,
+    ScoreParts,
+    SearchResult,
+    Total,
+)
 from nwx.query.question import FILTERS
 from nwx.searching.documents import Shown, UrlVersion
 
@@ -53,13 +62,18 @@ class HitAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """A page of hits; facets are named as filters are, and leave out their own filter."""
+    """A page of hits; facets are named as filters are, and leave out their own filter.
+
+    An answer that some shards of a server have no part in tells so in
+    `lacking`: hits and counts may be fewer than there are.
+    """
 
     total: Total
     documents: Total
     hits: tuple[HitAnswer, ...]
     facets: dict[str, tuple[FacetValue, ...]]
     took_ms: float
+    lacking: MissingShards | UnsetType = UNSET
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +197,7 @@ def search_answer(result: SearchResult) -> SearchAnswer:
         hits=tuple(map(hit_answer, result.hits)),
         facets={names.get(name, name): values for name, values in result.facets.items()},
         took_ms=round(result.took_ms, 3),
+        lacking=result.lacking or UNSET,
     )
 
 

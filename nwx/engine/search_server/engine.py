@@ -20,6 +20,7 @@ from nwx.engine.search_server.captures.ranges import captures_between
 from nwx.engine.search_server.captures.statuses import lowest_statuses
 from nwx.engine.search_server.claims import LISTED, ServerFileClaims
 from nwx.engine.search_server.cluster.copies import refresh
+from nwx.engine.search_server.cluster.partial_answers import partial_allowed
 from nwx.engine.search_server.cluster.shards import ServerShards
 from nwx.engine.search_server.crawls.index import ElasticCrawlIndex
 from nwx.engine.search_server.dates.indices import ElasticDatesIndices
@@ -236,7 +237,12 @@ class SearchServerEngine(Engine):
     def search(self, question: Question) -> SearchResult:
         """Answer a question."""
         self._schema.check()
-        return self._searching.search(question)
+        # Less than the whole might show what is hidden.
+        if not self._settings.partial or question.hidden:
+            return self._searching.search(question)
+        with partial_allowed() as lacking:
+            found = self._searching.search(question)
+        return lacking.result(found)
 
     def totals(self, questions: Sequence[Question]) -> list[int]:
         """Return how many documents each of several questions finds, versions counted apart."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from nwx.engine.search_server import limits
 from nwx.engine.search_server.cluster.copies import refresh
+from nwx.engine.search_server.cluster.partial_answers import missing_shards, partial_answers
 from nwx.engine.search_server.refusals import NO_SHARD_YET, entry_refused, read_refusal
 from nwx.engine.search_server.schema import NUMBER
 from nwx.engine.search_server.server import Body, Server, pause, quoted, to_lines
@@ -26,11 +27,12 @@ def entries_by_id(server: Server, index: str, ids: Sequence[str], source: str) -
 
     Values have `_id`, `_version`, `_seq_no`, `_primary_term` and `_source`.
     `source` names the fields wanted: `false` for none, `true` for all.
+    Entries of lost shards are an error unless answers may be partial.
     """
     found: dict[str, Body] = {}
     for start in range(0, len(ids), _PAGE):
         for entry in _entries(server, index, ids[start : start + _PAGE], source):
-            if entry["found"]:
+            if entry.get("found"):
                 found[entry["_id"]] = entry
     return found
 
@@ -46,6 +48,9 @@ def _entries(server: Server, index: str, ids: Sequence[str], source: str) -> lis
         entries: list[Body] = answer["docs"]
         failed = [read_refusal(entry, _OK) for entry in entries if "error" in entry]
         if not failed:
+            return entries
+        if partial := partial_answers():
+            partial.add(1, 1)
             return entries
         attempt += 1
         if NO_SHARD_YET not in failed[0].types or attempt == _ATTEMPTS:
@@ -66,13 +71,22 @@ def walk(server: Server, index: str, body: Body, size: int = _PAGE) -> Iterator[
 
 
 def search_page(server: Server, index: str, body: Body) -> Body:
-    """Return the answer of one search; a search that not all shards answered is an error."""
-    return server.request(
-        "POST",
-        f"/{quoted(index)}/_search",
-        body,
-        params={"allow_partial_search_results": "false", "filter_path": _WITHOUT_UNREAD},
-    )
+    """Return the answer of one search.
+
+    A search that not all shards answered is an error unless answers may be partial.
+    """
+    return _search(server, index, body, _WITHOUT_UNREAD)
+
+
+def _search(server: Server, index: str, body: Body, filter_path: str) -> Body:
+    partial = partial_answers()
+    allowed = "false" if partial is None else "true"
+    params = {"allow_partial_search_results": allowed, "filter_path": filter_path}
+    path = f"/{quoted(index)}/_search"
+    answer = server.request("POST", path, body, params, whole=partial is None)
+    if partial is not None:
+        partial.add(missing_shards(answer), answer["_shards"]["total"])
+    return answer
 
 
 def search_pages(server: Server, index: str, bodies: Sequence[Body]) -> list[list[Body]]:
@@ -126,21 +140,10 @@ def numbers_and(
     most = limits.MAX_IDS
     values = {"numbers": {"terms": {"field": NUMBER, "size": most}}}
     read = ["_shards", "hits.total.value", "aggregations.numbers.buckets.key"]
-    answer = server.request(
-        "POST",
-        f"/{quoted(index)}/_search",
-        {
-            "query": query,
-            "size": 0,
-            "track_total_hits": most + 1,
-            "terminate_after": most + 1,
-            "aggs": values | aggs,
-        },
-        params={
-            "allow_partial_search_results": "false",
-            "filter_path": ",".join(read + [f"aggregations.{name}.buckets" for name in aggs]),
-        },
-    )
+    body: Body = {"query": query, "size": 0, "aggs": values | aggs}
+    body |= {"track_total_hits": most + 1, "terminate_after": most + 1}
+    read += [f"aggregations.{name}.buckets" for name in aggs]
+    answer = _search(server, index, body, ",".join(read))
     if answer["hits"]["total"]["value"] > most:
         return None, {}
     found = answer.get("aggregations", {})

@@ -9,9 +9,11 @@ not there yet (seen with Elasticsearch 9.2).
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any
 
 from nwx.errors import PartialAnswerError
+from nwx.model import MissingShards, SearchResult
 
 Body = dict[str, Any]
 
@@ -27,6 +29,14 @@ class PartialAnswers:
         """Count the shards of a search that did not answer; the worst search counts."""
         if missing > self.missing:
             self.missing, self.shards = missing, shards
+
+    def result(self, found: SearchResult) -> SearchResult:
+        """Return a result with what it lacks, its counts as lower bounds where it lacks some."""
+        if not self.missing:
+            return found
+        total, documents = (replace(one, relation="gte") for one in (found.total, found.documents))
+        lacking = MissingShards(self.missing, self.shards)
+        return replace(found, total=total, documents=documents, lacking=lacking)
 
 
 _allowed: ContextVar[PartialAnswers | None] = ContextVar("partial", default=None)

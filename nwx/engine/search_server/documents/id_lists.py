@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from cachetools import LRUCache
 
 from nwx.engine.search_server import limits
+from nwx.engine.search_server.cluster.partial_answers import partial_answers
 from nwx.engine.search_server.documents.compile import Query
 from nwx.engine.search_server.pages import numbers, search_page
 from nwx.engine.search_server.server import Body, Server, to_json
@@ -52,8 +53,9 @@ class RememberedNumbers:
         if listed is None:
             return None
         found = frozenset(listed)
-        with self._guard:
-            self._lists[key] = state, found
+        if partial_answers() is None:  # else the list may lack some
+            with self._guard:
+                self._lists[key] = state, found
         return found
 
 
