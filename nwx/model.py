@@ -332,21 +332,13 @@ class FacetValue:
 
 
 @dataclass(frozen=True, slots=True)
-class MissingShards:
-    """Shards of a server that have no part in an answer: `missing` of all `shards`."""
-
-    missing: int
-    shards: int
-
-
-@dataclass(frozen=True, slots=True)
 class SearchResult:
     """An engine's answer.
 
     `total` counts hits as they are listed (URLs when collapsed by URL),
     `documents` those behind them. Facets count documents, most frequent
-    first, ties by value; years by year. `lacking` has the shards that did
-    not answer, where an answer may be partial.
+    first, ties by value; years by year. Where an answer may be partial,
+    `missing_shards` of all `shards` have no part in it.
     """
 
     total: Total
@@ -354,7 +346,8 @@ class SearchResult:
     hits: tuple[Hit, ...]
     facets: Mapping[str, tuple[FacetValue, ...]]
     took_ms: float
-    lacking: MissingShards | None = None
+    missing_shards: int = 0
+    shards: int = 0
 
 
 @dataclass(frozen=True, slots=True)

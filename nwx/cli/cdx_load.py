@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nwx.cli.bulk_loading import bulk_loading, bulk_option
+from nwx.cli.bulk_option import bulk_loading, bulk_option
 from nwx.cli.output import clean, counted, print_json
 from nwx.errors import CdxError, UsageError
 from nwx.model import DEFAULT_COLLECTION

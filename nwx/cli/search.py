@@ -98,9 +98,9 @@ def command(
         result = engine.search(question)
         meant = "" if as_csv or as_json else _meant(engine, question, result)
     _print(result, question.offset, explain=explain, as_csv=as_csv, as_json=as_json)
-    if result.lacking:
+    if result.missing_shards:
         click.echo(
-            f"nwx: {result.lacking.missing} of {result.lacking.shards} shards did not answer: "
+            f"nwx: {result.missing_shards} of {result.shards} shards did not answer: "
             "this is a part of the results",
             err=True,
         )

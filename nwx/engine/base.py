@@ -18,7 +18,7 @@ from nwx.engine.ledger import Ledger
 from nwx.engine.pictures.picture_index import PictureIndex
 from nwx.engine.quality.quality_index import QualityIndex
 from nwx.engine.queue.crawl_queue import CrawlQueue, UpdateOutbox
-from nwx.engine.shards import Shards
+from nwx.engine.shards.shards import Shards
 from nwx.errors import UsageError
 from nwx.model import Batch, IndexName, IndexStats, SourceFile, Written
 

@@ -16,7 +16,6 @@ from nwx.model import (
     FacetValue,
     FoundByLinks,
     Hit,
-    MissingShards,
     ScoreParts,
     SearchResult,
     Total,
@@ -61,6 +60,14 @@ class HitAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class LackingAnswer:
+    """The shards of a server that have no part in an answer, `missing_shards` of `shards`."""
+
+    missing_shards: Count
+    shards: Count
+
+
+@dataclass(frozen=True, slots=True)
 class SearchAnswer:
     """A page of hits; facets are named as filters are, and leave out their own filter.
 
@@ -73,7 +80,7 @@ class SearchAnswer:
     hits: tuple[HitAnswer, ...]
     facets: dict[str, tuple[FacetValue, ...]]
     took_ms: float
-    lacking: MissingShards | UnsetType = UNSET
+    lacking: LackingAnswer | UnsetType = UNSET
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +204,9 @@ def search_answer(result: SearchResult) -> SearchAnswer:
         hits=tuple(map(hit_answer, result.hits)),
         facets={names.get(name, name): values for name, values in result.facets.items()},
         took_ms=round(result.took_ms, 3),
-        lacking=result.lacking or UNSET,
+        lacking=LackingAnswer(result.missing_shards, result.shards)
+        if result.missing_shards
+        else UNSET,
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from nwx.engine.search_server.cluster.partial_answers import partial_answer
 from nwx.engine.search_server.server import Body, Server, pause, quoted
-from nwx.engine.shards import ShardHealth
+from nwx.engine.shards.shards import ShardHealth
 
 _ATTEMPTS = 6
 _ACTIVE = ("STARTED", "RELOCATING")

@@ -13,7 +13,7 @@ import sys
 import time
 
 from nwx.engine.open import open_engine
-from nwx.engine.search_server.cluster.loading import DONE
+from nwx.engine.search_server.cluster.bulk_load import DONE
 from nwx.errors import NwxError
 from nwx.settings import ElasticSettings, Settings
 

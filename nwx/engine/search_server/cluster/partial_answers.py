@@ -6,16 +6,16 @@ as failed in a search, but not in `_refresh`, `_flush`, `_forcemerge` and
 not there yet (seen with Elasticsearch 9.2).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
 from nwx.errors import PartialAnswerError
-from nwx.model import MissingShards, SearchResult
+from nwx.model import SearchResult
 
-Body = dict[str, Any]
+_Answer = Mapping[str, Any]
 
 
 class PartialAnswers:
@@ -35,8 +35,13 @@ class PartialAnswers:
         if not self.missing:
             return found
         total, documents = (replace(one, relation="gte") for one in (found.total, found.documents))
-        lacking = MissingShards(self.missing, self.shards)
-        return replace(found, total=total, documents=documents, lacking=lacking)
+        return replace(
+            found,
+            total=total,
+            documents=documents,
+            missing_shards=self.missing,
+            shards=self.shards,
+        )
 
 
 _allowed: ContextVar[PartialAnswers | None] = ContextVar("partial", default=None)
@@ -57,7 +62,7 @@ def partial_answers() -> PartialAnswers | None:
     return _allowed.get()
 
 
-def missing_shards(answer: Body) -> int:
+def missing_shards(answer: _Answer) -> int:
     """Return how many shards of a search did not answer, or not in time."""
     shards = answer.get("_shards")
     if not isinstance(shards, dict):
@@ -70,7 +75,7 @@ def missing_shards(answer: Body) -> int:
     return failed
 
 
-def check_whole(place: str, answer: Body) -> None:
+def check_whole(place: str, answer: _Answer) -> None:
     """Raise PartialAnswerError where some shards did not answer, in any part of an answer."""
     for one in (answer, *answer.get("responses", ())):
         if missing := missing_shards(one):
@@ -86,7 +91,7 @@ def partial_answer(place: str, missing: int, shards: int, reason: str = "") -> P
     )
 
 
-def _reason(answer: Body) -> str:
+def _reason(answer: _Answer) -> str:
     for failure in answer["_shards"].get("failures", ()):
         reason = failure.get("reason") or {}
         return f"shard {failure.get('shard')} of {failure.get('index')}: {reason.get('type')}"

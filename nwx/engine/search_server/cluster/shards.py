@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 
 from nwx.bulk.progress import ShowProgress, no_progress
+from nwx.engine.search_server.cluster.bulk_load import BulkLoading, loading
 from nwx.engine.search_server.cluster.copies import shard_health
-from nwx.engine.search_server.cluster.loading import BulkLoading, loading
-from nwx.engine.search_server.cluster.resharding import Resharding
+from nwx.engine.search_server.cluster.shard_change import Resharding
 from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Server
-from nwx.engine.shards import ShardHealth, Shards
+from nwx.engine.shards.shards import ShardHealth, Shards
 from nwx.errors import EngineBusyError
 from nwx.model import IndexName
 from nwx.settings import ElasticSettings, Settings

@@ -1,0 +1,1 @@
+"""The shards of indices on servers."""
