@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nwx.cli.documents_option import documents_option, extracted
-from nwx.cli.bulk_loading import bulk_loading, bulk_option
 from nwx.cli.bulk_option import bulk_loading, bulk_option
+from nwx.cli.documents_option import documents_option, extracted
 from nwx.cli.extractor_option import extractor_option
 from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar

@@ -20,7 +20,7 @@ from nwx.engine.search_server.captures.ranges import captures_between
 from nwx.engine.search_server.captures.statuses import lowest_statuses
 from nwx.engine.search_server.claims import LISTED, ServerFileClaims
 from nwx.engine.search_server.cluster.copies import refresh
-from nwx.engine.search_server.cluster.partial_answers import partial_allowed
+from nwx.engine.search_server.cluster.partial_answers import searched
 from nwx.engine.search_server.cluster.shards import ServerShards
 from nwx.engine.search_server.crawls.index import ElasticCrawlIndex
 from nwx.engine.search_server.dates.indices import ElasticDatesIndices
@@ -237,12 +237,8 @@ class SearchServerEngine(Engine):
     def search(self, question: Question) -> SearchResult:
         """Answer a question."""
         self._schema.check()
-        # Less than the whole might show what is hidden.
-        if not self._settings.partial or question.hidden:
-            return self._searching.search(question)
-        with partial_allowed() as lacking:
-            found = self._searching.search(question)
-        return lacking.result(found)
+        allowed = self._settings.partial and not question.hidden
+        return searched(self._searching.search, question, partial=allowed)
 
     def totals(self, questions: Sequence[Question]) -> list[int]:
         """Return how many documents each of several questions finds, versions counted apart."""

@@ -6,7 +6,7 @@ as failed in a search, but not in `_refresh`, `_flush`, `_forcemerge` and
 not there yet (seen with Elasticsearch 9.2).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -14,6 +14,7 @@ from typing import Any
 
 from nwx.errors import PartialAnswerError
 from nwx.model import SearchResult
+from nwx.query.question import Question
 
 _Answer = Mapping[str, Any]
 
@@ -55,6 +56,17 @@ def partial_allowed() -> Iterator[PartialAnswers]:
         yield partial_answers() or PartialAnswers()
     finally:
         _allowed.reset(token)
+
+
+def searched(
+    search: Callable[[Question], SearchResult], question: Question, *, partial: bool
+) -> SearchResult:
+    """Return the result of a question, one that tells what it lacks where it may be partial."""
+    if not partial:
+        return search(question)
+    with partial_allowed() as lacking:
+        found = search(question)
+    return lacking.result(found)
 
 
 def partial_answers() -> PartialAnswers | None:
