@@ -1,5 +1,6 @@
 """nwx pictures"""
 
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +37,14 @@ _MOST_BYTES = 64 << 20
 @click.option("--host", "hosts", multiple=True, metavar="HOST", help="Images of this host.")
 @click.option("--domain", "domains", multiple=True, metavar="DOMAIN", help="Of this domain.")
 @click.option(
+    "--collection",
+    "collections",
+    multiple=True,
+    metavar="NAME",
+    help="Captured in this collection.",
+)
+@click.option("--year", "years", multiple=True, metavar="YEAR", help="Captured in this year.")
+@click.option(
     "--similar",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
@@ -59,6 +68,8 @@ def command(
     colours: tuple[str, ...],
     hosts: tuple[str, ...],
     domains: tuple[str, ...],
+    collections: tuple[str, ...],
+    years: tuple[str, ...],
     similar: Path | None,
     limit: int,
     offset: int,
@@ -71,7 +82,10 @@ def command(
     """
     from nwx.engine.pictures.picture_index import ImageSize, PictureQuestion
 
-    if similar is not None and (query or size or colours or hosts or domains or offset):
+    if bad := next((year for year in years if not re.fullmatch("[0-9]{4}", year)), ""):
+        raise UsageError(f"--year is {bad!r}; write four digits, such as 2010")
+    filters = (hosts, domains, collections, years)
+    if similar is not None and (query or size or colours or any(filters) or offset):
         raise UsageError("--similar takes no query, filters or offset")
     with open_for_reading(settings) as engine:
         index = engine.picture_index()
@@ -79,9 +93,7 @@ def command(
             _print_similar(index, similar, limit, as_json)
             return
         wanted = ImageSize(size) if size else None
-        question = PictureQuestion(
-            query, wanted, colours, hosts, domains, limit=limit, offset=offset
-        )
+        question = PictureQuestion(query, wanted, colours, *filters, limit=limit, offset=offset)
         _print_found(index, question, as_json)
 
 

@@ -20,6 +20,8 @@ def test_pictures_are_built_and_found(nwx: Nwx, tmp_path: Path) -> None:
     assert "A sailing ship" in shown
     answer = nwx("pictures", "sailing", "--colour", "blue", "--size", "medium", "--json").json
     assert [one["url"] for one in answer["pictures"]] == [SHIP]
+    assert nwx("pictures", "sailing", "--collection", "other", "--json").json["pictures"] == []
+    assert "four digits" in nwx("pictures", "--year", "99", code=2).err
     image = tmp_path / "like.jpg"
     image.write_bytes(drawing("JPEG", (160, 120)))
     like = nwx("pictures", "--similar", image, "--json").json

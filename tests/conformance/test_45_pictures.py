@@ -126,6 +126,15 @@ def test_the_words_that_match_are_given(filled: Engine) -> None:
 
 
 def test_pictures_are_filtered_by_measures(filled: Engine) -> None:
+    later = replace(PLAIN, id=document_id("later"), url="http://a.org/later.gif", collection="new")
+    later = replace(later, timestamp="20111231235959", urlkey="org,a)/later.gif")
+    filled.picture_index().put([later], [_shown(later, "http://a.org/4", alt="ships")])
+    assert _found(filled, collections=("new",)) == _found(filled, years=("2011",)) == {"later.gif"}
+    assert _found(filled, "ships", years=("2011",), hosts=("a.org",)) == {"later.gif"}
+    assert _found(filled, "ships", collections=("web",)) == {HARBOUR_NAME, TOWER_NAME}
+    assert _found(filled, "ships", years=("2010", "2012")) == {HARBOUR_NAME, TOWER_NAME}
+    assert _found(filled, years=("2010",), collections=("new",)) == set()
+    filled.picture_index().remove([later.id])
     assert _found(filled, size=ImageSize.ICON) == {LOGO_NAME}
     assert _found(filled, size=ImageSize.SMALL) == {"plain.gif"}
     assert _found(filled, size=ImageSize.MEDIUM) == {TOWER_NAME}

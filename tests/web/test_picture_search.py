@@ -59,6 +59,18 @@ def test_the_grid_shows_what_matches(viewed: FlaskClient) -> None:
     assert "<strong>0</strong> pictures" in viewed.get("/pictures?colour=pink").text
 
 
+def test_pictures_are_filtered_by_collection_and_year(viewed: FlaskClient) -> None:
+    (one,) = viewed.get("/api/pictures?q=sailing").get_json()["pictures"]
+    year, collection = one["timestamp"][:4], one["collection"]
+    own = f"/pictures?q=sailing&year={year}&collection={collection}"
+    shown = viewed.get(own).text
+    assert "<strong>1</strong> picture" in shown
+    assert f'href="/pictures?q=sailing&amp;collection={collection}"' in shown
+    assert "<strong>0</strong> pictures" in viewed.get("/pictures?q=sailing&year=1999").text
+    assert _urls(viewed, "/api/pictures?collection=other") == []
+    assert viewed.get("/pictures?year=99").status_code == 400
+
+
 def test_results_lead_to_pictures_and_back(viewed: FlaskClient) -> None:
     assert "/pictures?q=harbour" in viewed.get("/search?q=harbour").text
     assert "/search?q=harbour" in viewed.get("/pictures?q=harbour").text

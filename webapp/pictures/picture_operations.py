@@ -19,6 +19,8 @@ PICTURE_PARAMETERS = (
     ),
     Parameter("host", "images of one of these hosts; may be repeated", _TEXTS),
     Parameter("domain", "images of one of these domains; may be repeated", _TEXTS),
+    Parameter("collection", "measured in one of these collections; may be repeated", _TEXTS),
+    Parameter("year", "measured at a capture of one of these years; may be repeated", _TEXTS),
     Parameter("offset", "the pictures to skip", {**COUNT, "default": 0}),
     Parameter("limit", "the pictures to return", _LIMIT),
 )

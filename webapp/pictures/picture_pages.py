@@ -60,6 +60,7 @@ def show_pictures() -> ResponseReturnValue:
         is_made=index.is_made(),
         pages=page_numbers(to.page_number, last),
         last_page=last,
+        collections=engine().collections(),
         window=PICTURE_WINDOW,
     )
 

@@ -1,7 +1,8 @@
 """Questions about pictures as addresses have them, and the addresses that lead on."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from flask_babel import lazy_gettext
@@ -36,6 +37,15 @@ COLOUR_NAMES = {
 }
 
 
+FILTER_FIELDS = {
+    "host": "hosts",
+    "domain": "domains",
+    "collection": "collections",
+    "year": "years",
+}
+"""The parameters of filters by values, and the fields of a question that hold these."""
+
+
 class PictureFilter(NamedTuple):
     """A filter that is set: its value for people, and the address without it."""
 
@@ -60,33 +70,28 @@ class PictureAddresses:
         return self._of(self.question, number)
 
     def filters(self) -> list[PictureFilter]:
-        """Return the hosts and domains that are set, each with the address without it."""
+        """Return the filters that are set beside the form's, each with the address without it."""
         asked = self.question
-        hosts = [
-            PictureFilter(
-                host,
-                self._of(replace(asked, hosts=tuple(one for one in asked.hosts if one != host))),
-            )
-            for host in asked.hosts
-        ]
-        return hosts + [
-            PictureFilter(
-                name,
-                self._of(
-                    replace(asked, domains=tuple(one for one in asked.domains if one != name))
-                ),
-            )
-            for name in asked.domains
+        return [
+            PictureFilter(value, self._of(_without(asked, field, value)))
+            for field in FILTER_FIELDS.values()
+            for value in getattr(asked, field)
         ]
 
     def _of(self, asked: PictureQuestion, page: int = 1) -> str:
         pairs = [("q", asked.query)] if asked.query else []
         pairs += [("size", asked.size)] if asked.size else []
         pairs += [("colour", one) for one in asked.colours]
-        pairs += [("host", one) for one in asked.hosts]
-        pairs += [("domain", one) for one in asked.domains]
+        pairs += [
+            (name, one) for name, field in FILTER_FIELDS.items() for one in getattr(asked, field)
+        ]
         pairs += [("page", str(page))] if page > 1 else []
         return f"{self.base}?{urlencode(pairs)}"
+
+
+def _without(asked: PictureQuestion, field: str, value: str) -> PictureQuestion:
+    left: Any = tuple(one for one in getattr(asked, field) if one != value)
+    return replace(asked, **{field: left})
 
 
 def read_picture_question(arguments: Arguments) -> PictureQuestion:
@@ -94,13 +99,12 @@ def read_picture_question(arguments: Arguments) -> PictureQuestion:
 
     Raises UsageError for values that make no sense.
     """
-    filters = parameters.filters(arguments)
+    filters: Mapping[str, Any] = parameters.filters(arguments)
     return PictureQuestion(
         query=parameters.text(arguments, "q", parameters.MAX_QUERY),
         size=_size(arguments),
         colours=_colours(arguments),
-        hosts=filters.get("host", ()),
-        domains=filters.get("domain", ()),
+        **{field: filters.get(name, ()) for name, field in FILTER_FIELDS.items()},
     )
 
 

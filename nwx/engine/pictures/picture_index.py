@@ -107,6 +107,7 @@ class PictureQuestion:
 
     `query` is Lucene syntax of words, phrases and beginnings of words, with
     `host`, `domain` and `content_type` as fields. `colours` must all be among the main ones.
+    Collection and year (four digits) are those of the capture that was measured.
     Pictures that are `hidden` documents are not found, and none is found by
     the words of a page that is one (`is_hidden`).
     """
@@ -116,6 +117,8 @@ class PictureQuestion:
     colours: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     domains: tuple[str, ...] = ()
+    collections: tuple[str, ...] = ()
+    years: tuple[str, ...] = ()
     hidden: HiddenDocuments = NONE_HIDDEN
     limit: int = 50
     offset: int = 0

@@ -49,9 +49,14 @@ def measure_condition(
     for colour in question.colours:
         parts.append("measures.colours & ?")
         values.append(colour_bits((colour,)))
-    for name, wanted in (("host", question.hosts), ("domain", question.domains)):
+    for expression, wanted in (
+        ("measures.host", question.hosts),
+        ("measures.domain", question.domains),
+        ("measures.collection", question.collections),
+        ("substr(measures.timestamp, 1, 4)", question.years),
+    ):
         if wanted:
-            parts.append(f"measures.{name} IN ({', '.join('?' * len(wanted))})")
+            parts.append(f"{expression} IN ({', '.join('?' * len(wanted))})")
             values += wanted
     for field in fields:
         parts.append(f"measures.{field.field} {'<>' if field.is_not else '='} ?")

@@ -32,15 +32,25 @@ def picture_query(question: PictureQuestion, query: PictureQuery) -> Body:
         low, high = SIZE_LIMITS[question.size]
         filters.append({"range": {"long_side": {"gte": low, "lt": high}}})
     filters += [{"term": {"colours": colour}} for colour in question.colours]
-    for name, wanted in (("host", question.hosts), ("domain", question.domains)):
+    for name, wanted in (
+        ("host", question.hosts),
+        ("domain", question.domains),
+        ("collection", question.collections),
+    ):
         if wanted:
             filters.append({"terms": {name: list(wanted)}})
+    if question.years:
+        filters.append({"bool": {"should": [_year(year) for year in question.years]}})
     for field in query.conditions:
         condition = {"term": {field.field: field.value}}
         (without if field.is_not else filters).append(condition)
     # Entries that match by filters alone have no score.
     must = [] if query.words is None else [_words(query.words)]
     return {"bool": {"must": must, "filter": filters, "must_not": without}}
+
+
+def _year(year: str) -> Body:
+    return {"range": {"timestamp": {"gte": f"{year}0101000000", "lte": f"{year}1231235959"}}}
 
 
 def hidden_terms(hidden: HiddenDocuments) -> Iterator[Body]:
