@@ -109,7 +109,12 @@ def sheet(rows: str) -> str:
 
 
 def xlsx(
-    rows: Sequence[Sequence[str]], *, title: str = "", author: str = "", data: str = ""
+    rows: Sequence[Sequence[str]],
+    *,
+    title: str = "",
+    author: str = "",
+    data: str = "",
+    styles: str = "<styleSheet/>",
 ) -> bytes:
     """Return an xlsx file of one sheet named Lamps; `data` takes the place of the rows."""
     main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -128,8 +133,10 @@ def xlsx(
         "xl/_rels/workbook.xml.rels": relations(
             ("r1", "worksheet", "worksheets/sheet1.xml"),
             ("r2", "sharedStrings", "sharedStrings.xml"),
+            ("r3", "styles", "styles.xml"),
         ),
         "xl/sharedStrings.xml": f'<sst xmlns="{main}">{shared}</sst>',
+        "xl/styles.xml": styles,
         "xl/worksheets/sheet1.xml": sheet(data or filled),
     }
     return _openxml("xl/workbook.xml", parts, title, author)

@@ -1,5 +1,6 @@
 """Sheets of an Office Open XML workbook: a line a row."""
 
+from nwx.extract.office.cell_dates import CellStyles, shown_value
 from nwx.extract.office.parts import Parts
 from nwx.extract.office.relations import Relations, relations_of
 from nwx.extract.office.text import OfficeText
@@ -10,6 +11,8 @@ _MOST_CHARACTERS = 32 << 20  # of all shared strings
 _LONGEST_CELL = 32_767  # characters, as in Excel
 _LONGEST_INDEX = 9
 _SHARED = "s"
+_NUMBERS = frozenset(("", "n"))
+_TRUE = frozenset(("1", "true"))
 
 
 def read_workbook(parts: Parts, text: OfficeText, name: str, relations: Relations) -> None:
@@ -17,13 +20,18 @@ def read_workbook(parts: Parts, text: OfficeText, name: str, relations: Relation
     strings = _SharedStrings(parts.problems)
     for other in relations.of_kind("sharedStrings") or ["xl/sharedStrings.xml"]:
         read_xml(parts, other, strings)
+    styles = CellStyles()
+    for other in relations.of_kind("styles") or ["xl/styles.xml"]:
+        read_xml(parts, other, styles)
     names = _SheetNames()
     read_xml(parts, name, names)
     known = [(title, relations.parts[id]) for title, id in names.found if id in relations.parts]
     for title, sheet in known or [("", each) for each in _sheet_parts(parts)]:
         text.add(title)
         text.end_block()
-        read_xml(parts, sheet, _Rows(text, strings.found, relations_of(parts, sheet)))
+        rows = _Rows(text, strings.found, styles, relations_of(parts, sheet))
+        rows.from_1904 = names.from_1904
+        read_xml(parts, sheet, rows)
         text.end_block()
 
 
@@ -32,14 +40,17 @@ def _sheet_parts(parts: Parts) -> list[str]:
 
 
 class _SheetNames:
-    """Collects names and relation ids of the sheets."""
+    """Collects names and relation ids of the sheets, and from when days are counted."""
 
     def __init__(self) -> None:
         self.found: list[tuple[str, str]] = []
+        self.from_1904 = False
 
     def start(self, name: str, attributes: Attributes) -> None:
         if name == "sheet":
             self.found.append((attributes.get("name", ""), attributes.get("id", "")))
+        elif name == "workbookPr":
+            self.from_1904 = attributes.get("date1904", "") in _TRUE
 
     def end(self, name: str) -> None:
         pass
@@ -91,15 +102,20 @@ class _SharedStrings:
 class _Rows:
     """Takes the rows of a sheet."""
 
-    def __init__(self, text: OfficeText, strings: list[str], relations: Relations) -> None:
+    def __init__(
+        self, text: OfficeText, strings: list[str], styles: CellStyles, relations: Relations
+    ) -> None:
         self._text, self._strings, self._relations = text, strings, relations
-        self._type = ""
+        self._styles = styles
+        self.from_1904 = False
+        self._type = self._style = ""
         self._in_value = False
         self._pieces: list[str] = []
 
     def start(self, name: str, attributes: Attributes) -> None:
         if name == "c":
-            self._type, self._pieces = attributes.get("t", ""), []
+            self._type, self._style = attributes.get("t", ""), attributes.get("s", "")
+            self._pieces = []
         elif name in ("v", "t"):
             self._in_value = True
         elif name == "hyperlink":
@@ -123,6 +139,9 @@ class _Rows:
 
     def _value(self) -> str:
         value = "".join(self._pieces)
+        if self._type in _NUMBERS:
+            shown_as = self._styles.of(self._style)
+            return shown_value(value, shown_as, from_1904=self.from_1904)[:_LONGEST_CELL]
         if self._type != _SHARED:
             return value[:_LONGEST_CELL]
         number = int(value) if value.isdecimal() and len(value) <= _LONGEST_INDEX else -1
