@@ -8,9 +8,22 @@ import click
 from nwx.errors import UsageError
 
 _SCRIPT = Path(__file__).parent / "submitted.py"
+_END = "--"
 
 
-@click.command("submit", context_settings={"ignore_unknown_options": True})
+class _Submit(click.Command):
+    """A command whose arguments are those of others: only --help is its own."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = tuple(args)
+        if given and given[0] not in ctx.help_option_names:
+            args = []
+        super().parse_args(ctx, args)
+        ctx.params["arguments"] = given
+        return []
+
+
+@click.command("submit", cls=_Submit)
 @click.argument("arguments", metavar="[OPTIONS OF spark-submit] -- JOB ...", nargs=-1)
 def command(arguments: tuple[str, ...]) -> int:
     """Run a job through spark-submit, which takes the options before --.
@@ -19,9 +32,9 @@ def command(arguments: tuple[str, ...]) -> int:
     """
     from nwx.jobs.session import prepare_environment
 
-    if "--" not in arguments:
+    if _END not in arguments:
         raise UsageError("write -- between the options of spark-submit and the job")
-    place = arguments.index("--")
+    place = arguments.index(_END)
     options, job = arguments[:place], arguments[place + 1 :]
     if not job:
         raise UsageError("name a job behind --")
