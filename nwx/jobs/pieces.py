@@ -67,8 +67,8 @@ def read_pieces(
 ) -> Iterator[pa.RecordBatch]:
     """Yield what the pieces with some numbers (the first column) come to.
 
-    `attempt` is how often the task was begun before. The report of a piece
-    is written when all of it was read. Raises JobError where another version
+    `attempt` is how often the task was begun before. The reports of the
+    pieces are written when all were read. Raises JobError where another version
     of nwx runs here than where the job was started, and where this machine
     fails.
     """
@@ -77,27 +77,27 @@ def read_pieces(
             f"the executors have nwx {__version__}, this command is {work.version}; "
             "send its environment with --archives"
         )
+    reports: dict[int, PieceReport] = {}
     for batch in numbers:
         for number in batch.column(0).to_pylist():
             piece = pieces[number]
             if attempt or work.is_far(piece):
-                yield from _spooled(number, piece, work, apart=attempt > 0)
+                with TemporaryDirectory(prefix="nwx-piece-") as folder:
+                    path = Path(folder) / "batches"
+                    reports[number] = _spooled(piece, work, path, apart=attempt > 0)
+                    with pa.OSFile(str(path), "rb") as stream, pa.ipc.open_stream(stream) as spool:
+                        yield from spool
             else:
-                report = PieceReport()
-                yield from work.read(piece, report)
-                work.reports.write(number, report)
+                reports[number] = PieceReport()
+                yield from work.read(piece, reports[number])
+    if reports:
+        work.reports.write(reports)
 
 
-def _spooled(
-    number: int, piece: PieceT, work: PieceWork[PieceT], *, apart: bool
-) -> Iterator[pa.RecordBatch]:
-    """Yield what a piece comes to when all of it was read, or nothing."""
-    with TemporaryDirectory(prefix="nwx-piece-") as folder:
-        path = Path(folder) / "batches"
-        read = _read_apart if apart else _read_again
-        work.reports.write(number, read(piece, work, path, PieceReport().note))
-        with pa.OSFile(str(path), "rb") as stream, pa.ipc.open_stream(stream) as batches:
-            yield from batches
+def _spooled(piece: PieceT, work: PieceWork[PieceT], path: Path, *, apart: bool) -> PieceReport:
+    """Write what a piece comes to into a file, all of it or nothing; return its report."""
+    read = _read_apart if apart else _read_again
+    return read(piece, work, path, PieceReport().note)
 
 
 def _read_again(piece: PieceT, work: PieceWork[PieceT], path: Path, note: Note) -> PieceReport:

@@ -1,13 +1,14 @@
 """What tasks of a job report, and the report of the job that is made of it.
 
 A task may run twice, where Spark tries it again or another executor does
-it too. So no counter of Spark is used: each piece of work writes a file of
-its own, named by its number, and what is written twice counts once.
+it too. So no counter of Spark is used: each task writes a file with the
+reports of its pieces, named by the first of them, and what is written twice
+counts once.
 """
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -65,20 +66,20 @@ class ReportFolder:
 
     folder: JobFolder
 
-    def write(self, number: int, report: PieceReport) -> None:
-        """Keep the report of a piece; one of the same number is replaced."""
-        content = json.dumps(report.as_json()).encode()
-        self.folder.write(_name(number), content)
+    def write(self, reports: Mapping[int, PieceReport]) -> None:
+        """Keep the reports of the pieces of a task; those of the same task are replaced."""
+        content = {str(number): report.as_json() for number, report in reports.items()}
+        self.folder.write(f"{min(reports):09d}.json", json.dumps(content).encode())
 
     def read(self) -> dict[int, PieceReport]:
         """Return all reports by number, in the order of numbers."""
         names = [name for name in self.folder.names() if name.endswith(".json")]
-        read = (PieceReport.from_json(json.loads(self.folder.read(name))) for name in names)
-        return dict(sorted(zip((int(name[:-5]) for name in names), read, strict=True)))
-
-
-def _name(number: int) -> str:
-    return f"{number:09d}.json"
+        read = (json.loads(content) for content in self.folder.read_all(names))
+        return {
+            int(number): PieceReport.from_json(report)
+            for reports in read
+            for number, report in reports.items()
+        }
 
 
 @dataclass(slots=True)

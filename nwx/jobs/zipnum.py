@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from nwx.bulk.addresses import is_address
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.sorted_merge import Distinct, LineBatch
 from nwx.cdx.inputs import ReadTask
@@ -88,7 +89,7 @@ class ShardWork:
         report = PieceReport()
         report.counts.update(lines=writer.lines, blocks=writer.blocks, repeated=distinct.repeated)
         report.counts["shards"] = 1
-        self.reports.write(number, report)
+        self.reports.write({number: report})
 
     def _checked(self, number: int, batches: Iterator[pa.RecordBatch]) -> Iterator[LineBatch]:
         for batch in batches:
@@ -147,7 +148,7 @@ def _plan(
             end = piece.end or 0
             files[piece.source.path] = max(end, files.get(piece.source.path, 0))
     return {
-        "files": [[path, size] for path, size in files.items()],
+        "files": [[path, size, _changed(path)] for path, size in files.items()],
         "bytes": sum(task.size for task in tasks),
         "shards": options.shards,
         "lines": options.lines_a_block,
@@ -155,6 +156,11 @@ def _plan(
         "summary": options.summary,
         "sample": sample_size(options.shards, sample),
     }
+
+
+def _changed(path: str) -> int:
+    """Return when a file here was changed; 0 for an address."""
+    return 0 if is_address(path) else Path(path).stat().st_mtime_ns
 
 
 def _points(

@@ -19,10 +19,11 @@ def _piece(kind: str, count: int = 1) -> PieceReport:
 def test_a_piece_that_is_done_twice_counts_once(tmp_path: Path) -> None:
     folder = ReportFolder(JobFolder(str(tmp_path)))
     assert folder.read() == {}
-    for number in (10, 2, 10):
-        folder.write(number, _piece("gzip"))
+    for numbers in ((10, 11), (2,), (10, 11)):
+        folder.write({number: _piece("gzip") for number in numbers})
     found = folder.read()
-    assert list(found) == [2, 10]
+    assert list(found) == [2, 10, 11]
+    del found[11]
     assert (found[2].counts, found[2].values) == ({"lines": 2}, {"a": [1]})
     job = JobReport("cdx")
     for piece in found.values():
