@@ -1,5 +1,6 @@
 """A connection to Elasticsearch by its own client."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,6 +27,7 @@ from nwx.engine.work import current_work
 from nwx.errors import SettingsError
 from nwx.settings import ElasticSettings
 
+_EXACT_SECONDS = 2.0
 # The form that servers of version 8 and 9 both speak, whatever the client's own version.
 _MIME = "application/vnd.elasticsearch+{}; compatible-with=8"
 
@@ -38,6 +40,7 @@ class ElasticServer(Server):
     def __init__(self, address: str, settings: ElasticSettings) -> None:
         super().__init__(address, settings)
         self._client = _client(address, settings)
+        self._patient: dict[int, Elasticsearch] = {}
 
     def perform(
         self,
@@ -53,7 +56,7 @@ class ElasticServer(Server):
         if body is not None:
             headers["content-type"] = _MIME.format(kind)
         try:
-            answer = self._client.options(request_timeout=seconds).perform_request(
+            answer = self._waiting(seconds).perform_request(
                 method, path, params=params, headers=headers, body=body
             )
         except ApiError as error:
@@ -74,6 +77,19 @@ class ElasticServer(Server):
             meta = answer.meta
             raise another_product(self.product, self.address, meta.status, meta.mimetype)
         return answer.body
+
+    def _waiting(self, seconds: float) -> Elasticsearch:
+        """Return a client that waits so long for an answer, to the second if it is long.
+
+        Making one takes as long as a small request does, so that they are kept.
+        """
+        if seconds < _EXACT_SECONDS:
+            return self._client.options(request_timeout=seconds)
+        whole = math.ceil(seconds)
+        client = self._patient.get(whole)
+        if client is None:
+            client = self._patient[whole] = self._client.options(request_timeout=whole)
+        return client
 
     def close(self) -> None:
         """Let go of the connections."""

@@ -65,6 +65,7 @@ class PartlyHiddenDates:
         self.numbers: Numbers = np.array([one.number for one in known], dtype=np.int64)
         own = np.array([one.own_is_hidden for one in known], dtype=bool)
         self.own_hidden: Numbers = self.numbers[own] if len(known) else self.numbers
+        self._lost: dict[str, Sequence[tuple[str, Numbers]]] = {}
         self._dates: dict[bool, Numbers] = {}
         self._orders: dict[bool, npt.NDArray[np.intp]] = {}
         self._codes: dict[str, int] = {}
@@ -76,11 +77,16 @@ class PartlyHiddenDates:
         lost = self._hidden.meeting(one, self._codes)
         return self.numbers[np.setdiff1d(lost, self._visible.meeting(one, self._codes))]
 
-    def lost_values(self, facet: str) -> Iterator[tuple[str, Numbers]]:
-        """Give each value of a facet of dates that only hidden dates have, and of which documents.
+    def lost_values(self, facet: str) -> Sequence[tuple[str, Numbers]]:
+        """Return each value that only hidden dates have, and the documents of which they do.
 
         The facets are `year` and `collection`.
         """
+        if facet not in self._lost:
+            self._lost[facet] = tuple(self._lost_values(facet))
+        return self._lost[facet]
+
+    def _lost_values(self, facet: str) -> Iterator[tuple[str, Numbers]]:
         values: Callable[[_Rows], Numbers]
         if facet == "year":
             labels = None
