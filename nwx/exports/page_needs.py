@@ -22,7 +22,7 @@ from nwx.pictures.stored_payloads import payload_at
 from nwx.quality.renders.lookup import PageMoment, has_renders, renders_of_pages
 from nwx.quality.renders.page_information import page_info
 from nwx.quality.renders.stored_renders import read_render
-from nwx.values.link_kinds import EMBEDDED, present_kind
+from nwx.values.link_kinds import EMBEDDED, REFRESH, present_kind
 from nwx.values.render_names import RenderKind
 from nwx.values.timestamps import seconds_between
 from nwx.values.urlkeys import urlkey
@@ -38,6 +38,7 @@ _SCRIPT_BYTES = 4 << 20
 _REVISIT = "revisit"
 _PAGE_TYPES = frozenset(("html", "", "other", "unknown"))
 _LOADS_MORE = frozenset(("html", "style", "script"))
+_LOADED = EMBEDDED | {REFRESH}
 _PARTS = frozenset(("style", "script"))
 """What a server puts together as a query asks: scripts ask it for other parts of it."""
 
@@ -61,8 +62,8 @@ class PageNeeds:
     """Finds the captures that pages need to be played as in their archive.
 
     That is what pages, frames and style sheets embed, what scripts name, and
-    what a browser was seen to load where the crawl tells; redirects are
-    followed, and with a revisit comes the capture that holds its payload. With
+    what a browser was seen to load where the crawl tells; redirects and
+    refreshes are followed, and with a revisit comes the capture that holds its payload. With
     a script, style sheet or JSON that has a query come those of the same path
     of the same day: scripts ask for such parts by queries that they make.
     """
@@ -110,7 +111,7 @@ class PageNeeds:
                 for id in _document_ids(capture):
                     if id in documents:
                         links = documents[id].extract.links
-                        urls += [one.url for one in links if present_kind(one.kind) in EMBEDDED]
+                        urls += [one.url for one in links if present_kind(one.kind) in _LOADED]
                 urls += self._named(one)
             yield one, urls[:MOST_RESOURCES]
 
@@ -156,13 +157,14 @@ class PageNeeds:
 
     def _like(self, key: str, moment: str) -> list[Capture]:
         """Return captures that differ in the query only: playback takes these at need."""
-        return nearest_captures(self._of_path(key), moment, _NEAR) if "?" in key else []
+        return nearest_captures(self._of_path(key), moment, _NEAR)
 
     def _of_path(self, key: str) -> list[Capture]:
-        """Return the captures that differ from a urlkey in the query only."""
+        """Return the captures that differ from a urlkey in the query only, or have none."""
         start = key.partition("?")[0]
         if start not in self._of_paths:
-            found = self._engine.captures(f"{start}?", f"{start}@")
+            alike = self._engine.captures(f"{start}?", f"{start}@")
+            found = chain(self._engine.captures(start), alike)
             self._of_paths[start] = list(islice(found, _LOOKED_AT))
         return self._of_paths[start]
 

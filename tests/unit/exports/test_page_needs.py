@@ -79,3 +79,31 @@ def test_parts_that_a_script_asks_for_by_a_query_come_along(engine: Engine, tmp_
         "menu",
         "1",
     }
+
+
+def test_other_queries_and_none_come_where_playback_takes_these(
+    engine: Engine, tmp_path: Path
+) -> None:
+    html = b"<p>quarry</p><script src='/a.js?7'></script><script src='/b.js'></script>"
+    scripts = [
+        Page(f"http://a.example/{name}", NEW, b"1", content_type="text/javascript")
+        for name in ("a.js", "b.js?v=1")
+    ]
+    load(engine, tmp_path, write_warc(tmp_path / "a.warc.gz", [Page(PAGE, NEW, html), *scripts]))
+    out = tmp_path / "out.wacz"
+    packed(engine, out, WaczSelection("quarry", with_resources=True))
+    assert {url for url, _ in found(out)} == {PAGE, *(one.url for one in scripts)}
+
+
+def test_where_a_page_refreshes_to_comes_along(engine: Engine, tmp_path: Path) -> None:
+    html = b"<meta http-equiv=refresh content='0; url=/index.php'><p>quarry</p><a href=/no>no</a>"
+    pages = [
+        Page(PAGE, NEW, html),
+        Page("http://a.example/index.php", NEW, b"<p>start</p><img src=/logo.png>"),
+        Page("http://a.example/logo.png", NEW, b"logo", content_type="image/png"),
+        Page("http://a.example/no", NEW, b"<p>no</p>"),
+    ]
+    load(engine, tmp_path, write_warc(tmp_path / "a.warc.gz", pages))
+    out = tmp_path / "out.wacz"
+    packed(engine, out, WaczSelection("quarry", with_resources=True))
+    assert {url for url, _ in found(out)} == {one.url for one in pages[:3]}
