@@ -32,7 +32,7 @@ def contest(entries: Entries, ranks: int, spared_by: int | None) -> Contest:
 
     The best is the lowest in the first `ranks` words of its rank, and then
     by id. Those that have the same as the best in the column `spared_by`
-    are no duplicates.
+    are no duplicates, captures that are held (of rank 0) aside.
     """
     rows, starts = _shared(entries)
     beaten = np.zeros(len(entries), np.bool_)
@@ -45,10 +45,23 @@ def contest(entries: Entries, ranks: int, spared_by: int | None) -> Contest:
     if spared_by is not None:
         counts = np.diff(starts, append=len(rows))
         same = among[:, spared_by] == np.repeat(among[~lost, spared_by], counts)
+        same &= among[:, RANK] > 0
         spared = int(np.count_nonzero(lost & same))
         lost &= ~same
     beaten[rows] = lost
     return Contest(beaten, keys, spared)
+
+
+def bests(entries: Entries, ranks: int) -> tuple[Entries, NDArray[np.int64]]:
+    """Return the best entry of each key, and how many entries the key has."""
+    rows, starts = _shared(entries)
+    best = np.ones(len(entries), np.bool_)
+    counts = np.ones(len(entries), np.int64)
+    if len(rows):
+        won = _best(entries[rows], starts, ranks)
+        best[rows] = won
+        counts[rows[won]] = np.diff(starts, append=len(rows))
+    return entries[best], counts[best]
 
 
 def _shared(entries: Entries) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

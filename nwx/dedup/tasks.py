@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -26,8 +27,10 @@ from nwx.dedup.list_lines import list_lines
 from nwx.dedup.plans import DedupPlan
 from nwx.values.urls import url_parts
 
-_TASK_SHIFT = 40
-_LOCAL = np.uint64((1 << _TASK_SHIFT) - 1)
+TASK_SHIFT = 40
+"""The id of an entry has the number of its task above so many bits."""
+
+_LOCAL = np.uint64((1 << TASK_SHIFT) - 1)
 
 
 @dataclass(slots=True)
@@ -55,8 +58,8 @@ def collect(plan: DedupPlan, task: ReadTask) -> CollectedEntries:
     beaten: list[Mask] = []
     waiting: list[Entries] = []
     for piece in task.pieces:
-        for columns in _selected(piece, plan, found):
-            first = (task.number << _TASK_SHIFT) + found.entries
+        for columns in selected_columns(piece, plan, found):
+            first = (task.number << TASK_SHIFT) + found.entries
             held = piece.source.held
             waiting.append(key_entries(columns, keys, plan.selection, first, held))
             found.entries += len(columns)
@@ -71,7 +74,17 @@ def collect(plan: DedupPlan, task: ReadTask) -> CollectedEntries:
     return found
 
 
-def _selected(piece: FilePiece, plan: DedupPlan, found: CollectedEntries) -> Iterator[CdxColumns]:
+class TaskReading(Protocol):
+    """What is noted of a task: a reading for each piece, and what passed."""
+
+    readings: list[FileReading]
+    passed: Passed
+
+
+def selected_columns(
+    piece: FilePiece, plan: DedupPlan, found: TaskReading
+) -> Iterator[CdxColumns]:
+    """Stream the captures of a piece that are looked at, and note what was read."""
     reading = FileReading(piece.source.shown)
     found.readings.append(reading)
     # what is held is held whatever it is
@@ -120,7 +133,7 @@ def settle(plan: DedupPlan, flags: Flags, segments: Sequence[Segment]) -> tuple[
     entries = read_segments(segments, selection.words)
     beaten, keys, spared = contest(entries, selection.ranks, -1 if selection.named else RANK)
     ids = entries[beaten, ID]
-    bases = np.array(flags.bases, np.int64)[(ids >> np.uint64(_TASK_SHIFT)).astype(np.int64)]
+    bases = np.array(flags.bases, np.int64)[(ids >> np.uint64(TASK_SHIFT)).astype(np.int64)]
     places = bases + (ids & _LOCAL).astype(np.int64)
     if flags.size:
         content = np.memmap(flags.path, np.uint8, "r+")

@@ -1,0 +1,212 @@
+"""What executors do to find duplicates: three steps, by task, by key, and by task again.
+
+`bests_of_task` reads the lines of a task and gives a row a key, that of
+its best capture there; `compared_bests` has all rows of some keys and tells
+each task the best of all; `duplicates_of_task` reads the lines again and
+gives those of other captures. So a key of very many captures is no more
+than one row a task, wherever its captures lie.
+
+The rows hold the words of the entries of `nwx.dedup.contest` as signed
+numbers, which Spark has no others than.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from nwx.bulk.arrays import Array
+from nwx.bulk.key_parts import KEY, Entries
+from nwx.bulk.pool import keep_memory
+from nwx.cdx.columns import CdxColumns
+from nwx.cdx.inputs import ReadTask
+from nwx.cdx.problems import FileReading
+from nwx.dedup.capture_filter import Passed, key_entries
+from nwx.dedup.contest import ID, KEY_REST, RANK, TIE, bests
+from nwx.dedup.key_hashes import KeyHash
+from nwx.dedup.list_lines import list_lines
+from nwx.dedup.plans import DedupPlan
+from nwx.dedup.tasks import TASK_SHIFT, Savings, add_savings, selected_columns
+from nwx.errors import CdxError
+
+Batches = Iterator[pa.RecordBatch]
+
+_LONG = pa.int64()
+BEST_SCHEMA = pa.schema(
+    [
+        ("key", _LONG),
+        ("rest", _LONG),
+        ("id", _LONG),
+        ("rank", _LONG),
+        ("tie", _LONG),
+        ("word", _LONG),
+        ("captures", _LONG),
+    ]
+)
+"""The best capture of a key in a task, and how many captures the key has there."""
+
+ANSWER_SCHEMA = pa.schema(
+    [("task", _LONG), ("key", _LONG), ("rest", _LONG), ("best", _LONG), ("word", _LONG)]
+)
+"""To a task, the best of a key. To the task COUNTED, `key` is how many keys were compared."""
+
+COUNTED = -1
+
+
+@dataclass(slots=True)
+class TaskFound:
+    """What a task brought: what was read of it, and its lines in a list."""
+
+    readings: list[FileReading] = field(default_factory=list)
+    passed: Passed = field(default_factory=Passed)
+    lines: int = 0
+    spared: int = 0
+    savings: Savings = field(default_factory=Savings)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what was found as JSON values."""
+        found = asdict(self)
+        for reading, shown in zip(self.readings, found["readings"], strict=True):
+            shown["problems"] = [(str(each), each.line) for each in reading.problems]
+        return found
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> Self:
+        """Return what was found from JSON values."""
+        readings = []
+        for shown in found["readings"]:
+            problems = [CdxError(text, shown["file"], line) for text, line in shown["problems"]]
+            readings.append(FileReading(**{**shown, "problems": problems}))
+        savings = found["savings"]
+        counters = {name: Counter(savings[name]) for name in savings if name != "bytes"}
+        return cls(
+            readings,
+            Passed(**found["passed"]),
+            found["lines"],
+            found["spared"],
+            Savings(savings["bytes"], **counters),
+        )
+
+
+def bests_of_task(plan: DedupPlan, task: ReadTask, found: TaskFound) -> Batches:
+    """Give the best capture of each key of a task (BEST_SCHEMA), and note what was read."""
+    keep_memory()
+    entries = [part for _, part in _entries(plan, task, found)]
+    if entries:
+        yield _best_rows(*bests(np.concatenate(entries), plan.selection.ranks), plan)
+    if task.held:
+        found.passed = Passed()
+
+
+def _entries(
+    plan: DedupPlan, task: ReadTask, found: TaskFound
+) -> Iterator[tuple[CdxColumns, Entries]]:
+    """Give the captures of a task block by block, with their entries."""
+    keys = KeyHash(plan.selection.key, plan.seed)
+    first = task.number << TASK_SHIFT
+    for piece in task.pieces:
+        for columns in selected_columns(piece, plan, found):
+            if len(columns):
+                yield columns, key_entries(columns, keys, plan.selection, first, task.held)
+                first += len(columns)
+        if plan.strict and found.readings[-1].problems:
+            return
+
+
+def _best_rows(best: Entries, counts: Array, plan: DedupPlan) -> pa.RecordBatch:
+    tie = best[:, TIE] if plan.selection.ranks > 1 else np.zeros(len(best), np.uint64)
+    words = [best[:, KEY], best[:, KEY_REST], best[:, ID], best[:, RANK], tie, best[:, -1]]
+    columns = [_signed(word) for word in words]
+    return pa.RecordBatch.from_arrays([*columns, pa.array(counts)], schema=BEST_SCHEMA)
+
+
+def _signed(words: Array) -> pa.Array:
+    return pa.array(np.ascontiguousarray(words).view(np.int64))
+
+
+def _words(rows: pa.Table | pa.RecordBatch, name: str) -> Array:
+    return rows.column(name).to_numpy(zero_copy_only=False).view(np.uint64)
+
+
+def compared_bests(batches: Iterable[pa.RecordBatch]) -> Batches:
+    """Tell each task the best capture of the keys of which it has a duplicate.
+
+    The batches (BEST_SCHEMA) hold all rows of some keys.
+    """
+    rows = pa.Table.from_batches(batches, BEST_SCHEMA)
+    if not len(rows):
+        return
+    words = {name: _words(rows, name) for name in ("key", "rest", "id", "rank", "tie", "word")}
+    order = np.lexsort([words[name] for name in ("id", "tie", "rank", "rest", "key")])
+    words = {name: column[order] for name, column in words.items()}
+    first = np.ones(len(order), np.bool_)
+    key, rest = words["key"], words["rest"]
+    first[1:] = (key[1:] != key[:-1]) | (rest[1:] != rest[:-1])
+    best = np.flatnonzero(first)[np.cumsum(first) - 1]
+    # what is held has rank 0, and is no duplicate
+    several = (rows.column("captures").to_numpy()[order] > 1) | ~first
+    told = np.flatnonzero(several & (words["rank"] > 0))
+    columns = (
+        words["id"][told] >> np.uint64(TASK_SHIFT),
+        key[told],
+        rest[told],
+        words["id"][best[told]],
+        words["word"][best[told]],
+    )
+    yield pa.RecordBatch.from_arrays([_signed(each) for each in columns], schema=ANSWER_SCHEMA)
+    counted = [COUNTED, int(np.count_nonzero(first)), 0, 0, 0]
+    yield pa.RecordBatch.from_arrays([pa.array([n]) for n in counted], schema=ANSWER_SCHEMA)
+
+
+def duplicates_of_task(
+    plan: DedupPlan, task: ReadTask, answers: pa.Table, found: TaskFound
+) -> Iterator[bytes]:
+    """Give the lines of a list for a task, block by block, and count them.
+
+    `answers` (ANSWER_SCHEMA) are those to the task, in any order.
+    """
+    keep_memory()
+    bests_told = _Answers(answers)
+    for columns, entries in _entries(plan, task, found):
+        known, best, word = bests_told.find(entries)
+        others = known & (best != entries[:, ID])
+        same = others & (word == entries[:, -1])
+        columns.keep(others & ~same)
+        found.spared += int(np.count_nonzero(same))
+        found.lines += len(columns)
+        if plan.summary:
+            add_savings(found.savings, columns)
+        if len(columns):
+            yield list_lines(columns)
+
+
+class _Answers:
+    """The best captures that a task was told, by their keys."""
+
+    def __init__(self, answers: pa.Table) -> None:
+        names = ("key", "rest", "best", "word")
+        key, rest, best, word = (_words(answers, name) for name in names)
+        order = np.argsort(key)
+        self._key, self._rest = key[order], rest[order]
+        self._best, self._word = best[order], word[order]
+
+    def find(self, entries: Entries) -> tuple[Array, Array, Array]:
+        """Return which entries have a key that was told of, and the id and word of its best."""
+        places = np.searchsorted(self._key, entries[:, KEY])
+        known = np.zeros(len(entries), np.bool_)
+        looked_at = np.flatnonzero(places < len(self._key))
+        while len(looked_at):
+            at = places[looked_at]
+            looked_at = looked_at[self._key[at] == entries[looked_at, KEY]]
+            found = self._rest[places[looked_at]] == entries[looked_at, KEY_REST]
+            known[looked_at[found]] = True
+            # different keys with the same first half lie behind one another
+            looked_at = looked_at[~found]
+            places[looked_at] += 1
+            looked_at = looked_at[places[looked_at] < len(self._key)]
+        best, word = np.zeros((2, len(entries)), np.uint64)
+        best[known], word[known] = self._best[places[known]], self._word[places[known]]
+        return known, best, word
