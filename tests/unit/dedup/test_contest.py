@@ -31,7 +31,7 @@ def test_no_entries_have_no_duplicates() -> None:
 
 def test_what_is_held_is_never_spared() -> None:
     """Held captures have rank 0, and none is a duplicate that a list could name."""
-    rows = [(1, 0, 0, 0, 0), (1, 0, 1, 0, 0), (1, 0, 2, 5, 0), (2, 0, 3, 5, 7), (2, 0, 4, 6, 7)]
+    rows = [(1, 0, 0, 0, 0), (1, 0, 1, 0, 0), (1, 0, 2, 5, 9), (2, 0, 3, 5, 7), (2, 0, 4, 6, 7)]
     entries = np.array(rows, np.uint64)
     found = contest(entries, 1, -1)
     assert (found.beaten.tolist(), found.spared) == ([False, True, True, False, False], 1)
