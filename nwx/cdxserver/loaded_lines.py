@@ -62,7 +62,8 @@ def load_lines(
     """
     check_collection(collection)
     loaded = Loaded()
-    captures = _captures(lines, collection, loaded, name, skip_bad=skip_bad, every=False)
+    parser = CdxParser(name)
+    captures = read_captures(lines, collection, loaded, parser, skip_bad=skip_bad)
     loaded.changed = engine.load_captures(_batches(_without_purged(engine, captures, loaded)))
     return loaded
 
@@ -75,23 +76,27 @@ def unload_lines(
     Lines of no captures count too: earlier versions loaded them.
     """
     loaded = Loaded()
-    captures = _captures(lines, collection, loaded, name, skip_bad=skip_bad, every=True)
+    parser = CdxParser(name)
+    captures = read_captures(lines, collection, loaded, parser, skip_bad=skip_bad, every=True)
     loaded.changed = engine.unload_captures(
         capture_id(collection, one.source_file, one.source_file_offset) for one in captures
     )
     return loaded
 
 
-def _captures(
+def read_captures(
     lines: Iterable[bytes],
     collection: str,
     loaded: Loaded,
-    name: str,
+    parser: CdxParser,
     *,
     skip_bad: bool,
-    every: bool,
+    every: bool = False,
 ) -> Iterator[Capture]:
-    parser = CdxParser(name)
+    """Yield the captures that lines stand for, and count them; with `every` those of none too.
+
+    Raises CdxError on a bad line, unless `skip_bad`.
+    """
     for number, line in enumerate(lines, 1):
         try:
             # An unknown layout is that of the fields' number, and so usual for eleven.
@@ -109,7 +114,7 @@ def _captures(
             else:
                 loaded.not_captures += 1
         except CdxError as error:
-            placed = error if error.line else CdxError(str(error), name, number)
+            placed = error if error.line else CdxError(str(error), parser.file, number)
             if not skip_bad:
                 raise placed from error
             loaded.bad_lines += 1

@@ -29,7 +29,8 @@ from nwx.model import IndexName
 DEFAULT_MIN_CAPTURES = 100
 _MEMORY_A_ROW = 400
 _FEWEST_AT_ONCE = 10_000
-_WORK, _SEEDS = "work", "seeds"
+WORK_FOLDER, BUILDING = "work", "builds facets"
+_SEEDS = "seeds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ def build_facets(
     if options.min_captures < 1:
         raise UsageError(f"combinations have at least 1 capture, not {options.min_captures}")
     began = time.monotonic()
-    with locked_folder(store.folder / _WORK, "builds facets") as folder:
+    with locked_folder(store.folder / WORK_FOLDER, BUILDING) as folder:
         base = None if options.anew else _usable_base(store, options.sites)
         if base is not None and base.notes.sites:
             options = replace(options, sites=Sites(base.notes.sites))

@@ -7,6 +7,7 @@ captures index where it has not.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -162,15 +163,9 @@ class ParquetSource:
                     yield from self._frames(path, place, last[2] if place == last[:2] else 0)
 
     def _frames(self, path: Path, place: tuple[str, str], start: int) -> Iterator[CaptureFrame]:
-        try:
-            lazy = pl.scan_parquet(path, hive_partitioning=False)
-            columns = set(lazy.collect_schema().names())
-            rows = int(lazy.select(pl.len()).collect().item())
-            for low in range(start, rows, _FILE_ROWS):
-                frame = _fields(lazy.slice(low, _FILE_ROWS), columns, path)
-                yield CaptureFrame(frame, "\t".join((*place, str(low + len(frame)))))
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise SourceError(f"{path} cannot be read: {error}") from error
+        for low in range(start, capture_rows_in(str(path)), _FILE_ROWS):
+            frame = read_capture_slice(str(path), low, _FILE_ROWS)
+            yield CaptureFrame(frame, "\t".join((*place, str(low + len(frame)))))
 
     def _note(self) -> dict[str, Any]:
         path = self._folder / EXPORT_NOTE
@@ -183,7 +178,34 @@ class ParquetSource:
         return found
 
 
-def _fields(lazy: pl.LazyFrame, columns: set[str], path: Path) -> pl.DataFrame:
+def capture_rows_in(path: str) -> int:
+    """Return how many captures a Parquet file has; raises SourceError if it cannot be read."""
+    with _reading(path):
+        lazy = pl.scan_parquet(path, hive_partitioning=False)
+        return int(lazy.select(pl.len()).collect().item())
+
+
+def read_capture_slice(path: str, first: int, rows: int) -> pl.DataFrame:
+    """Return some captures of a Parquet file (CAPTURE_SCHEMA).
+
+    Raises SourceError where it cannot be read, or lacks what must be there.
+    """
+    with _reading(path):
+        lazy = pl.scan_parquet(path, hive_partitioning=False)
+        columns = set(lazy.collect_schema().names())
+        return _fields(lazy.slice(first, rows), columns, path)
+
+
+@contextmanager
+def _reading(path: str) -> Iterator[None]:
+    """Turn what reading a Parquet file raises inside into a SourceError."""
+    try:
+        yield
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise SourceError(f"{path} cannot be read: {error}") from error
+
+
+def _fields(lazy: pl.LazyFrame, columns: set[str], path: str) -> pl.DataFrame:
     """Return what a build needs of a table, by the names of the captures index."""
     if not {"url", "content_digest"} <= columns or not {"timestamp", "fetch_time"} & columns:
         raise SourceError(f"{path} lacks url, content_digest, or timestamp and fetch_time")
