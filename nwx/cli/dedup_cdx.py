@@ -1,15 +1,19 @@
 """dedup-cdx, also nwx dedup-cdx"""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from nwx.bulk.progress import ShowProgress, WorkProgress
+from nwx.cli.dedup_options import (
+    SELECTION,
+    archives_of,
+    dedup_options,
+    held_lines,
+    selection_of,
+)
 from nwx.cli.list_commands import (
-    SIZE,
     exit_code,
     list_options,
     list_output,
@@ -19,14 +23,7 @@ from nwx.cli.list_commands import (
 )
 from nwx.cli.main import run
 from nwx.cli.progress import progress_bar
-from nwx.dedup.choices import Keep, Key, Revisits
-from nwx.model import IndexName
-from nwx.settings import Settings, load_settings
-
-if TYPE_CHECKING:
-    from nwx.cdx.lines import CdxLine
-
-_SHOWN_EVERY = 1_000
+from nwx.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +31,6 @@ class _Options:
     """The arguments of the command, as click names them."""
 
     files: tuple[str, ...]
-    key: str
-    keep: str
-    revisits: str
-    min_size: int
-    mime: tuple[str, ...]
-    not_mime: tuple[str, ...]
     against: tuple[str, ...]
     output: Path | None
     fields: str | None
@@ -54,37 +45,7 @@ class _Options:
 
 @click.command("dedup-cdx", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("files", nargs=-1)
-@click.option(
-    "--key",
-    type=click.Choice([each.value for each in Key]),
-    default=Key.URL_DIGEST.value,
-    show_default=True,
-    help="What duplicates have in common.",
-)
-@click.option(
-    "--keep",
-    type=click.Choice([each.value for each in Keep]),
-    default=Keep.OLDEST.value,
-    show_default=True,
-    help="Which capture of a key is not listed; `original`: the oldest that is not a revisit.",
-)
-@click.option(
-    "--revisits",
-    type=click.Choice([Revisits.IN.value, Revisits.OUT.value]),
-    default=Revisits.IN.value,
-    show_default=True,
-    help="Include revisit records, or leave them out.",
-)
-@click.option("--min-size", type=SIZE, default=0, help="Only records of at least this length.")
-@click.option("--mime", multiple=True, metavar="TYPE", help="Only these MIME types (`image/*`).")
-@click.option("--not-mime", multiple=True, metavar="TYPE", help="Leave out these MIME types.")
-@click.option(
-    "--against",
-    multiple=True,
-    metavar="PLACE",
-    help="List also what is held already: by a CDX file, a list, or an archive"
-    " (a folder, or the http(s) address of an Elasticsearch).",
-)
+@dedup_options
 @list_options
 @click.pass_obj
 def command(settings: Settings, /, **given: Any) -> int:
@@ -104,29 +65,20 @@ def command(settings: Settings, /, **given: Any) -> int:
     """
     # Imported here: whoever asks for help need not wait for it.
     from nwx.cdx.inputs import CdxSource
-    from nwx.dedup.capture_filter import CaptureFilter
     from nwx.dedup.duplicates import find_duplicates
-    from nwx.engine.open import is_server
 
+    selected = {name: given.pop(name) for name in SELECTION}
     asked = _Options(**given)
     sources = sources_of(asked.files, asked.fields)
-    archives = [place for place in asked.against if is_server(place) or Path(place).is_dir()]
+    archives = archives_of(asked.against)
     sources += [CdxSource(place, held=True) for place in asked.against if place not in archives]
-    selection = CaptureFilter(
-        key=Key(asked.key),
-        keep=Keep(asked.keep),
-        min_bytes=asked.min_size,
-        mime_in=tuple(pattern.lower() for pattern in asked.mime),
-        mime_out=tuple(pattern.lower() for pattern in asked.not_mime),
-        revisits=Revisits(asked.revisits),
-    )
     with list_output(asked.output) as stream, progress_bar(quiet=asked.quiet) as progress:
         report = find_duplicates(
             sources,
             stream,
-            selection,
+            selection_of(**selected),
             resources=resources_of(asked.memory, asked.tmp, asked.jobs),
-            held=_held(settings or load_settings({}), archives, progress) if archives else None,
+            held=held_lines(settings, archives, progress) if archives else None,
             strict=asked.strict,
             summary=asked.summary or asked.as_json,
             progress=progress,
@@ -140,24 +92,6 @@ def command(settings: Settings, /, **given: Any) -> int:
         quiet=asked.quiet,
     )
     return exit_code(report)
-
-
-def _held(settings: Settings, archives: list[str], progress: ShowProgress) -> "Iterator[CdxLine]":
-    from nwx.cdx.lines import CdxLine
-    from nwx.engine.open import open_engine
-
-    for place in archives:
-        with open_engine(replace(settings, engine=place), read_only=True) as engine:
-            total = engine.count(IndexName.CAPTURES)
-            for number, entry in enumerate(engine.scan(IndexName.CAPTURES)):
-                if not number % _SHOWN_EVERY:
-                    progress(WorkProgress("reading what is held", number, max(number, total)))
-                yield CdxLine(
-                    urlkey=entry["urlkey"],
-                    timestamp=entry["timestamp"],
-                    url=entry["url"],
-                    digest=entry.get("digest", ""),
-                )
 
 
 def main() -> None:

@@ -110,13 +110,16 @@ def sources_of(files: tuple[str, ...], fields: str | None) -> "list[CdxSource]":
         raise UsageError("there is nothing to read; name CDX files, or - for standard input")
     if files.count(STANDARD_INPUT) > 1:
         raise UsageError("standard input (-) can be read once only")
-    layout = _layout(fields) if fields else None
+    layout = layout_of(fields)
     return [CdxSource(file, layout, name=_shown(file)) for file in files]
 
 
-def _layout(fields: str) -> "Layout":
+def layout_of(fields: str | None) -> "Layout | None":
+    """Return the layout that --fields names; raises UsageError where it names none."""
     from nwx.cdx.layouts import Layout, require_fields
 
+    if not fields:
+        return None
     letters = re.sub(r"[\s,]", "", fields).removeprefix("CDX")
     if not (letters.isascii() and letters.isalpha()):
         raise UsageError(f"--fields {fields!r}: one letter a field is needed, like NbamskrMSVg")

@@ -3,12 +3,12 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nwx.bulk.addresses import is_address
 from nwx.cdx.files import compression
-from nwx.cdx.inputs import CdxInput, CdxSource, ReadTask, plan_tasks
+from nwx.cdx.inputs import CdxInput, CdxSource, FilePiece, ReadTask, plan_tasks
 from nwx.cdx.layouts import Layout
 from nwx.errors import SourceError, UsageError
 from nwx.jobs.folders import fsspec_address
@@ -132,6 +132,21 @@ def cdx_tasks(arguments: Sequence[str], layout: Layout | None = None) -> list[Re
         raise UsageError("a job cannot read standard input (-); name files or @manifests")
     paths = dict.fromkeys(path for each in arguments for path in _cdx_paths(each))
     return plan_tasks([_input(path, layout) for path in paths], _PARALLEL)
+
+
+def held_tasks(places: Sequence[str], first: int) -> list[ReadTask]:
+    """Return the pieces of CDX files and lists of captures that are held, as `cdx_tasks` does.
+
+    The number of the first task is `first`.
+    """
+    return [
+        ReadTask(number, tuple(_held(piece) for piece in task.pieces), task.size)
+        for number, task in enumerate(cdx_tasks(places), first)
+    ]
+
+
+def _held(piece: FilePiece) -> FilePiece:
+    return replace(piece, source=replace(piece.source, held=True))
 
 
 def _cdx_paths(argument: str) -> Iterator[str]:

@@ -9,6 +9,8 @@ JOB_COMMANDS = {
     "extract": "Extract the documents of archive files as Parquet.",
     "splits": "Write split points for ZipNum clusters.",
     "zipnum": "Build a ZipNum cluster from CDX files.",
+    "dedup": "List the duplicates in CDX files.",
+    "revisits": "List the revisit records in CDX files.",
     "submit": "Run a job through spark-submit.",
 }
 """The jobs, and what each does; the module of one is loaded when it is asked for."""

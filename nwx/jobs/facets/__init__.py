@@ -1,0 +1,1 @@
+"""Facets counted on Spark."""
