@@ -110,8 +110,9 @@ def _entries(
     for piece in task.pieces:
         for columns in selected_columns(piece, plan, found):
             if len(columns):
-                yield columns, key_entries(columns, keys, plan.selection, first, task.held)
+                entries = key_entries(columns, keys, plan.selection, first, task.held)
                 first += len(columns)
+                yield columns, entries
         if plan.strict and found.readings[-1].problems:
             return
 

@@ -84,11 +84,13 @@ def _distributed(
 
 
 @pytest.mark.parametrize(("key", "keep"), [*product(Key, Keep)])
-@pytest.mark.parametrize("revisits", [Revisits.IN, Revisits.OUT])
+@pytest.mark.parametrize("task_bytes", [2000, 1 << 20])
 def test_the_list_is_that_of_one_machine(
-    tmp_path: Path, key: Key, keep: Keep, revisits: Revisits
+    tmp_path: Path, key: Key, keep: Keep, task_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    selection = CaptureFilter(key=key, keep=keep, revisits=revisits)
+    """Whether a file is many tasks, or many files are one."""
+    monkeypatch.setattr(inputs, "_LEAST_TASK_BYTES", task_bytes)
+    selection = CaptureFilter(key=key, keep=keep, revisits=Revisits.OUT)
     sources = [CdxSource(_cdx(tmp_path, f"{n}.cdx", 60, n)) for n in range(3)]
     for held in (False, True):
         if held:
