@@ -7,37 +7,49 @@ import click
 
 from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar
+from nwx.errors import UsageError
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
     from nwx.facets.builds.build import FacetBuildReport
+    from nwx.facets.sites import Sites
 
 
 _MIN_CAPTURES = 100
 _FAULTS_SHOWN = 20
 _MEMORY_MB = 1000
 
-
-@click.command("build-facets")
-@click.option(
+MIN_CAPTURES = click.option(
     "--min-captures",
     type=click.IntRange(1),
     default=_MIN_CAPTURES,
     show_default=True,
     help="Store combinations with at least this many captures; 1 stores all.",
 )
-@click.option(
+SITES = click.option(
     "--sites",
     "sites_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="File of URL prefixes and site names, one pair a line.",
 )
+
+
+@click.command("build-facets")
+@MIN_CAPTURES
+@SITES
 @click.option(
     "--source",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
     help="Read captures from an export (`nwx export captures`) instead of the archive.",
+)
+@click.option(
+    "--from",
+    "from_folder",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Load what `nwx spark facets` counted, instead of counting.",
 )
 @click.option(
     "--memory",
@@ -56,6 +68,7 @@ def command(
     min_captures: int,
     sites_file: Path | None,
     source: Path | None,
+    from_folder: Path | None,
     memory: int,
     anew: bool,
     as_json: bool,
@@ -67,16 +80,19 @@ def command(
     combination of criteria with many captures. Only months that changed since
     the last build are read. Questions are answered from the previous build
     until this one is complete. If interrupted, run the same command again to
-    resume. Without --sites, the site list of the previous build is used.
+    resume. Without --sites, the site list of the previous build is used. With
+    --from, the threshold and the site list are those of `nwx spark facets`.
     """
     # Here and not above: what builds takes a while to load.
     from nwx.engine.open import open_engine
     from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
+    from nwx.facets.builds.counted_build import load_counted_facets
     from nwx.facets.sites import read_sites
 
+    if from_folder is not None and (source or sites_file or anew):
+        raise UsageError("--from takes all from the folder; leave out --source, --sites and --anew")
     sites = read_sites(sites_file) if sites_file else None
-    for fault in sites.without_effect[:_FAULTS_SHOWN] if sites else ():
-        click.echo(f"nwx: {clean(f'{sites_file}: {fault}')}", err=True)
+    show_faults(sites_file, sites)
     options = FacetBuildOptions(
         min_captures=min_captures,
         sites=sites,
@@ -84,7 +100,17 @@ def command(
         anew=anew,
     )
     with open_engine(settings, read_only=True) as engine, progress_bar(quiet=quiet) as show:
-        report = build_archive_facets(engine, options, show, source)
+        if from_folder is None:
+            report = build_archive_facets(engine, options, show, source)
+        else:
+            report = load_counted_facets(engine, from_folder, show)
+        is_current = report.build.notes.stamp == engine.facet_store().stamp()
+    if from_folder is not None and not is_current:
+        click.echo(
+            "nwx: captures were written since the export, or it is of another archive; "
+            "run nwx build-facets to add them",
+            err=True,
+        )
     if as_json:
         print_json(_report_json(report))
     elif not quiet:
@@ -93,6 +119,12 @@ def command(
             f" {report.months_kept:,} kept, {counted(report.combinations, 'combination')},"
             f" {size_words(report.bytes)} in {report.seconds:.1f} s"
         )
+
+
+def show_faults(file: Path | None, sites: "Sites | None") -> None:
+    """Show which lines of a list of sites have no effect."""
+    for fault in sites.without_effect[:_FAULTS_SHOWN] if sites else ():
+        click.echo(f"nwx: {clean(f'{file}: {fault}')}", err=True)
 
 
 def _report_json(report: "FacetBuildReport") -> dict[str, float]:

@@ -81,9 +81,7 @@ class TaskReading(Protocol):
     passed: Passed
 
 
-def selected_columns(
-    piece: FilePiece, plan: DedupPlan, found: TaskReading
-) -> Iterator[CdxColumns]:
+def selected_columns(piece: FilePiece, plan: DedupPlan, found: TaskReading) -> Iterator[CdxColumns]:
     """Stream the captures of a piece that are looked at, and note what was read."""
     reading = FileReading(piece.source.shown)
     found.readings.append(reading)

@@ -149,6 +149,21 @@ def _held(piece: FilePiece) -> FilePiece:
     return replace(piece, source=replace(piece.source, held=True))
 
 
+def in_one_piece(tasks: Sequence[ReadTask], path: str) -> list[ReadTask]:
+    """Return tasks that read a file in one piece, where it begins, in the same order."""
+    found: list[ReadTask] = []
+    for task in tasks:
+        pieces = []
+        for piece in task.pieces:
+            if piece.source.path != path:
+                pieces.append(piece)
+            elif not piece.start:
+                pieces.append(FilePiece(piece.source))
+        if pieces:
+            found.append(replace(task, number=len(found), pieces=tuple(pieces)))
+    return found
+
+
 def _cdx_paths(argument: str) -> Iterator[str]:
     if argument.startswith("@"):
         try:

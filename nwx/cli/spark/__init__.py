@@ -10,6 +10,7 @@ JOB_COMMANDS = {
     "splits": "Write split points for ZipNum clusters.",
     "zipnum": "Build a ZipNum cluster from CDX files.",
     "dedup": "List the duplicates in CDX files.",
+    "facets": "Count what nwx build-facets counts.",
     "revisits": "List the revisit records in CDX files.",
     "submit": "Run a job through spark-submit.",
 }

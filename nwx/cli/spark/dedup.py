@@ -37,6 +37,7 @@ SUMMARY = click.option(
 @click.pass_obj
 def command(
     settings: Settings,
+    /,
     out: str,
     files: tuple[str, ...],
     against: tuple[str, ...],

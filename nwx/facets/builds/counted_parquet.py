@@ -142,12 +142,18 @@ class CountedFacets:
             raise SourceError(f"{self._folder / name} cannot be read: {error}") from error
 
 
+def labels_json(labels: Mapping[str, Sequence[str]]) -> bytes:
+    """Return the values of criteria by their codes as JSON."""
+    return json.dumps(dict(labels)).encode()
+
+
 def combinations_frame(
     groupings: Mapping[str, Mapping[str, Array]], labels: Callable[[str], Sequence[str]]
 ) -> pl.DataFrame:
     """Return combinations, columns of codes by grouping, as a table of their values."""
     pieces = [_grouping_frame(name, columns, labels) for name, columns in groupings.items()]
-    schema = {"grouping": pl.String()} | {one.value: pl.String() for one in _CRITERIA}
+    schema: dict[str, pl.DataType] = {"grouping": pl.String()}
+    schema |= {one.value: pl.String() for one in _CRITERIA}
     schema |= {one: pl.Int64() for one in STORED_FEATURES}
     return pl.concat(pieces) if pieces else pl.DataFrame(schema=schema)
 

@@ -129,7 +129,8 @@ def _signed(words: Array) -> pa.Array:
 
 
 def _words(rows: pa.Table | pa.RecordBatch, name: str) -> Array:
-    return rows.column(name).to_numpy(zero_copy_only=False).view(np.uint64)
+    words: Array = rows.column(name).to_numpy(zero_copy_only=False).view(np.uint64)
+    return words
 
 
 def compared_bests(batches: Iterable[pa.RecordBatch]) -> Batches:

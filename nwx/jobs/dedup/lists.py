@@ -7,7 +7,7 @@ dedup-cdx` and `nwx revisits` write.
 import json
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,7 @@ from nwx.jobs.dedup.best_captures import (
 )
 from nwx.jobs.folders import JobFolder
 from nwx.jobs.frames import piece_frame
+from nwx.jobs.inputs import in_one_piece
 from nwx.jobs.output import JobOutput, OutputMode, open_output
 from nwx.jobs.pieces import PieceWork, Reader, UnreachableError
 from nwx.jobs.reports import JobReport, PieceReport, ReportFolder
@@ -310,18 +311,3 @@ class _Run:
             self.output.folder.write(_SAVINGS, content)
         self.output.finish(report)
         return report
-
-
-def in_one_piece(tasks: Sequence[ReadTask], path: str) -> list[ReadTask]:
-    """Return tasks that read a file in one piece, where it begins, in the same order."""
-    found: list[ReadTask] = []
-    for task in tasks:
-        pieces = []
-        for piece in task.pieces:
-            if piece.source.path != path:
-                pieces.append(piece)
-            elif not piece.start:
-                pieces.append(FilePiece(piece.source))
-        if pieces:
-            found.append(replace(task, number=len(found), pieces=tuple(pieces)))
-    return found

@@ -4,7 +4,7 @@ Texts are not given codes here, as no task knows those of the others; URLs
 and digests are pairs of hashes, by which all tasks call them alike.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
@@ -16,15 +16,17 @@ import pyarrow as pa
 from nwx.bulk.arrays import Array
 from nwx.cdx.blocks import start_of
 from nwx.cdx.files import CdxParser, open_cdx
-from nwx.cdx.inputs import FilePiece, ReadTask
+from nwx.cdx.inputs import FilePiece, LayoutChangedError, ReadTask
 from nwx.cdx.raw_blocks import PAD_BYTES, raw_blocks
 from nwx.cdxserver.loaded_lines import Loaded, read_captures
 from nwx.engine.facet_store import CAPTURE_ROW_FIELDS
+from nwx.errors import CdxError
 from nwx.facets.builds.sources import read_capture_slice
 from nwx.facets.codes import ARCHIVE_FILE, CaptureCodes, Labels, encode, to_frame
 from nwx.facets.criteria import COLUMN_CRITERIA
 from nwx.facets.sites import Sites
-from nwx.model import Capture
+from nwx.jobs.reports import PieceReport
+from nwx.model import Capture, ReadError
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -84,25 +86,39 @@ def rows_of_slice(plan: RowPlan, number: int, piece: ParquetSlice) -> Batches:
         yield _rows(plan, frame[first : first + _AT_ONCE], number, first)
 
 
-def rows_of_lines(plan: RowPlan, number: int, task: ReadTask, loaded: Loaded) -> Batches:
+def rows_of_lines(plan: RowPlan, number: int, task: ReadTask, report: PieceReport) -> Batches:
     """Give the rows of the captures of the CDX lines of a task, as an archive loads them.
 
-    What they hold is counted in `loaded`, errors with lines of their pieces.
+    Raises LayoutChangedError where a file cannot be read in pieces,
+    SourceError where it cannot be read.
     """
     first = 0
     for piece in task.pieces:
-        captures = _captures(plan, piece, loaded)
+        captures = _captures(plan, piece, report)
         while some := list(islice(captures, _AT_ONCE)):
             yield _rows(plan, to_frame([_fields_of(one) for one in some]), number, first)
             first += len(some)
 
 
-def _captures(plan: RowPlan, piece: FilePiece, loaded: Loaded) -> Iterator[Capture]:
-    parser = CdxParser(piece.source.shown, start_of(piece.source).parsed, begun=piece.start > 0)
+def _captures(plan: RowPlan, piece: FilePiece, report: PieceReport) -> Iterator[Capture]:
+    layout = start_of(piece.source).parsed
+    parser = CdxParser(piece.source.shown, layout, begun=piece.start > 0)
+    loaded = Loaded()
     with open_cdx(piece.source.path) as stream:
         blocks = raw_blocks(stream, piece, by_run=False)
         lines = (line for data in blocks for line in data[:-PAD_BYTES].split(b"\n")[:-1])
         yield from read_captures(lines, plan.collection, loaded, parser, skip_bad=True)
+    if parser.layout != layout and (piece.start or piece.end):
+        raise LayoutChangedError(piece.source.path)
+    report.counts["not_captures"] += loaded.not_captures
+    report.add_errors(_read_error(piece, error) for error in loaded.errors)
+    report.errors_total += loaded.bad_lines - len(loaded.errors)
+
+
+def _read_error(piece: FilePiece, error: CdxError) -> ReadError:
+    """Return the error of a line; lines are counted from where its piece begins."""
+    line = f"line {error.line}: " if not piece.start else f"{error.line} lines on: "
+    return ReadError(piece.source.shown, piece.start or None, "line", f"{line}{error}")
 
 
 def _rows(plan: RowPlan, frame: pl.DataFrame, task: int, first: int) -> pa.RecordBatch:
@@ -125,7 +141,7 @@ def _texts(values: list[str], codes: Array) -> pa.Array:
 
 def _hashes(
     frame: pl.DataFrame, encoded: CaptureCodes, task: int, places: Array
-) -> Mapping[str, Array]:
+) -> dict[str, Array]:
     """Return the hashes of URLs and digests.
 
     Those of captures without a digest are like no others, and the same

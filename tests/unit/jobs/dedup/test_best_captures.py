@@ -66,8 +66,7 @@ def _distributed(
     """Do what Spark does: rows to partitions by key, answers to tasks."""
     tasks = plan_tasks(ready_inputs(sources, plan.folder), 1)
     rows = pa.concat_tables(
-        pa.Table.from_batches(bests_of_task(plan, task, TaskFound()), BEST_SCHEMA)
-        for task in tasks
+        pa.Table.from_batches(bests_of_task(plan, task, TaskFound()), BEST_SCHEMA) for task in tasks
     )
     answers = ANSWER_SCHEMA.empty_table()
     for part in range(partitions):
@@ -106,9 +105,8 @@ def test_the_list_is_that_of_one_machine(
 
 
 def test_a_url_of_very_many_captures_is_one_row_a_task(tmp_path: Path) -> None:
-    lines = [
-        f"org,hot)/ 20150101{n // 3600:02}{n // 60 % 60:02}{n % 60:02} {HOT} text/html 200 {'A' * 32} - - 1 5 f\n" for n in range(9000)
-    ]
+    dates = [f"20150101{n // 3600:02}{n // 60 % 60:02}{n % 60:02}" for n in range(9000)]
+    lines = [f"org,hot)/ {date} {HOT} text/html 200 {'A' * 32} - - 1 5 f\n" for date in dates]
     (tmp_path / "hot.cdx").write_text("".join(lines))
     plan = _plan(CaptureFilter(), tmp_path)
     tasks = plan_tasks(ready_inputs([CdxSource(str(tmp_path / "hot.cdx"))], tmp_path), 1)

@@ -43,7 +43,7 @@ def test_documents_urls_and_captures_of_all_groupings() -> None:
     sizes = np.array([chance.randrange(100) for _ in rows])
     for name in CRITERIA:
         assert layout.codes(cells, name).tolist() == codes[name].tolist()
-    captures = defaultdict(lambda: [0, 0])
+    captures: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
     texts: dict[tuple[int, int], dict[int, int]] = defaultdict(dict)
     for (text, _), cell, size in zip(rows, cells.tolist(), sizes.tolist(), strict=True):
         for grouping in range(len(GROUPINGS)):
@@ -64,9 +64,7 @@ def test_documents_urls_and_captures_of_all_groupings() -> None:
     of_text = np.array([row[0] for row in rows])
     columns = [pa.array(of_text % 7), pa.array(of_text), pa.array(cells), pa.array(sizes)]
     batch = pa.RecordBatch.from_arrays(columns, ["first", "second", "cell", "size_bytes"])
-    parts = [
-        batch.filter(pa.array((of_text < 10) == low)) for low in (True, False)
-    ]
+    parts = [batch.filter(pa.array((of_text < 10) == low)) for low in (True, False)]
     once = [*counted_once(parts[:1], layout, frequent), *counted_once(parts[1:], layout, frequent)]
     assert _added(once) == {
         key: (len(found), sum(found.values()))
@@ -78,4 +76,4 @@ def test_documents_urls_and_captures_of_all_groupings() -> None:
 
 def test_codes_that_do_not_fit_are_an_error() -> None:
     with pytest.raises(EngineError, match="63 bits"):
-        CellLayout.of_sizes({name: 1 << 10 for name in (Criterion.STATUS, *CUBE)})
+        CellLayout.of_sizes(dict.fromkeys((Criterion.STATUS, *CUBE), 1 << 10))
