@@ -49,8 +49,8 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> list[CdxSource]:
         found.append(CdxSource(str(path), held=name == "held"))
     # A layout further down that the file does not begin with: it cannot be cut.
     path = folder / "layouts.cdx"
-    lines = ["k 2016 http://example.org/1 text/html 200 " + "A" * 32 + " - 5 f\n"] * 30
-    path.write_text("".join([*lines, " CDX a b k\n", f"{HOT} 2017 {'B' * 32}\n"]))
+    others = ["k 2016 http://example.org/1 text/html 200 " + "A" * 32 + " - 5 f\n"] * 30
+    path.write_text("".join([*others, " CDX a b k\n", f"{HOT} 2017 {'B' * 32}\n"]))
     return [*found[:2], CdxSource(str(path)), found[2]]
 
 
