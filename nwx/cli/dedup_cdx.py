@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from nwx.cli.dedup_options import (
-    SELECTION,
+    SELECTION_OPTIONS,
     archives_of,
     dedup_options,
     held_lines,
@@ -67,7 +67,7 @@ def command(settings: Settings, /, **given: Any) -> int:
     from nwx.cdx.inputs import CdxSource
     from nwx.dedup.duplicates import find_duplicates
 
-    selected = {name: given.pop(name) for name in SELECTION}
+    selected = {name: given.pop(name) for name in SELECTION_OPTIONS}
     asked = _Options(**given)
     sources = sources_of(asked.files, asked.fields)
     archives = archives_of(asked.against)

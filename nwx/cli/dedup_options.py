@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-SELECTION = ("key", "keep", "revisits", "min_size", "mime", "not_mime")
+SELECTION_OPTIONS = ("key", "keep", "revisits", "min_size", "mime", "not_mime")
 """The names of the options that `selection_of` takes."""
 
 _SHOWN_EVERY = 1_000

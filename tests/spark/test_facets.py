@@ -21,8 +21,8 @@ from nwx.facets.builds.counted_parquet import COUNTED_COMBINATIONS
 from nwx.facets.question import AnsweredBy, FacetAnswer, parse_facet_question
 from nwx.facets.sites import Sites
 from nwx.jobs.facets import inputs
-from nwx.jobs.facets.counting import FacetJobOptions, count_facets
 from nwx.jobs.facets.inputs import capture_inputs
+from nwx.jobs.facets.job import FacetJobOptions, count_facets
 from nwx.settings import Settings
 from tests.facets import batch, by_chance, stored_entries
 

@@ -80,6 +80,7 @@ TESTED_ELSEWHERE = {
     "nwx/jobs/frames.py": "tests/spark/test_frames.py",
     "nwx/jobs/stages.py": "tests/spark/test_commands.py",
     "nwx/jobs/facets/counting.py": "tests/spark/test_facets.py",
+    "nwx/jobs/facets/job.py": "tests/spark/test_facets.py",
     "nwx/jobs/facets/frames.py": "tests/spark/test_facets.py",
     "nwx/links": "tests/conformance/test_27_inlinks.py",
     "nwx/model.py": "tests/unit",

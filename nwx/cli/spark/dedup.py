@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli.dedup_options import (
-    SELECTION,
+    SELECTION_OPTIONS,
     archives_of,
     dedup_options,
     held_lines,
@@ -57,7 +57,7 @@ def command(
     from nwx.jobs.dedup.lists import ListOptions, list_duplicates
     from nwx.jobs.inputs import absolute_place, cdx_tasks, held_tasks
 
-    selection = selection_of(**{name: given.pop(name) for name in SELECTION})
+    selection = selection_of(**{name: given.pop(name) for name in SELECTION_OPTIONS})
     asked = JobOptions(**given)
     tasks = cdx_tasks(files, layout_of(fields))
     archives = archives_of(against)

@@ -32,7 +32,7 @@ from nwx.dedup.plans import DedupPlan
 from nwx.dedup.tasks import TASK_SHIFT, Savings, add_savings, selected_columns
 from nwx.errors import CdxError
 
-Batches = Iterator[pa.RecordBatch]
+_Batches = Iterator[pa.RecordBatch]
 
 _LONG = pa.int64()
 BEST_SCHEMA = pa.schema(
@@ -91,7 +91,7 @@ class TaskFound:
         )
 
 
-def bests_of_task(plan: DedupPlan, task: ReadTask, found: TaskFound) -> Batches:
+def bests_of_task(plan: DedupPlan, task: ReadTask, found: TaskFound) -> _Batches:
     """Give the best capture of each key of a task (BEST_SCHEMA), and note what was read."""
     keep_memory()
     entries = [part for _, part in _entries(plan, task, found)]
@@ -133,7 +133,7 @@ def _words(rows: pa.Table | pa.RecordBatch, name: str) -> Array:
     return words
 
 
-def compared_bests(batches: Iterable[pa.RecordBatch]) -> Batches:
+def compared_bests(batches: Iterable[pa.RecordBatch]) -> _Batches:
     """Tell each task the best capture of the keys of which it has a duplicate.
 
     The batches (BEST_SCHEMA) hold all rows of some keys.

@@ -28,7 +28,7 @@ from nwx.facets.sites import Sites
 from nwx.jobs.reports import PieceReport
 from nwx.model import Capture, ReadError
 
-Batches = Iterator[pa.RecordBatch]
+_Batches = Iterator[pa.RecordBatch]
 
 TEXTS = (
     *(one.value for one in COLUMN_CRITERIA if not one.definition.values),
@@ -76,7 +76,7 @@ class ParquetSlice:
     rows: int
 
 
-def rows_of_slice(plan: RowPlan, number: int, piece: ParquetSlice) -> Batches:
+def rows_of_slice(plan: RowPlan, number: int, piece: ParquetSlice) -> _Batches:
     """Give the rows of the captures in a part of a Parquet file.
 
     Raises SourceError where it cannot be read.
@@ -86,7 +86,7 @@ def rows_of_slice(plan: RowPlan, number: int, piece: ParquetSlice) -> Batches:
         yield _rows(plan, frame[first : first + _AT_ONCE], number, first)
 
 
-def rows_of_lines(plan: RowPlan, number: int, task: ReadTask, report: PieceReport) -> Batches:
+def rows_of_lines(plan: RowPlan, number: int, task: ReadTask, report: PieceReport) -> _Batches:
     """Give the rows of the captures of the CDX lines of a task, as an archive loads them.
 
     Raises LayoutChangedError where a file cannot be read in pieces,

@@ -20,7 +20,7 @@ from nwx.facets.codes import check_bits
 from nwx.facets.counts import sums
 from nwx.facets.criteria import CUBE, Criterion
 
-Batches = Iterator[pa.RecordBatch]
+_Batches = Iterator[pa.RecordBatch]
 
 CRITERIA = (Criterion.STATUS, *CUBE)
 """The criteria that a cell has codes of."""
@@ -79,7 +79,7 @@ Frequent = Sequence[Array]
 """The cells of each grouping that are counted, in order (int64)."""
 
 
-def projected_counts(batches: Iterable[pa.RecordBatch], layout: CellLayout) -> Batches:
+def projected_counts(batches: Iterable[pa.RecordBatch], layout: CellLayout) -> _Batches:
     """Give the captures and bytes of the cells of all groupings.
 
     The batches have columns `cell`, `captures` and `bytes`, of the finest cells.
@@ -107,7 +107,7 @@ def _counts(grouping: int, cells: Array, captures: Array, sizes: Array) -> pa.Re
 
 def counted_once(
     batches: Iterable[pa.RecordBatch], layout: CellLayout, frequent: Frequent
-) -> Batches:
+) -> _Batches:
     """Give how many documents, or URLs, the frequent cells have, and their bytes.
 
     The batches have columns `first` and `second`, the hashes of a text, a

@@ -11,7 +11,7 @@ from nwx.facets.criteria import Criterion
 from nwx.jobs.facets.capture_rows import TEXTS
 from nwx.jobs.facets.cells import CRITERIA, CellLayout
 
-Batches = Iterator[pa.RecordBatch]
+_Batches = Iterator[pa.RecordBatch]
 
 NUMBERED_SCHEMA = pa.schema([("first", pa.int64()), ("second", pa.int64()), ("number", pa.int64())])
 """A text by its hashes, and its number."""
@@ -25,7 +25,7 @@ def sorted_labels(found: Mapping[str, Iterable[str]]) -> Labels:
     return labels
 
 
-def layout_of(labels: Labels) -> CellLayout:
+def cell_layout(labels: Labels) -> CellLayout:
     """Return how the codes of these labels lie in the numbers of cells.
 
     Raises EngineError where they do not fit.
@@ -46,7 +46,7 @@ def coded_rows(
     batches: Iterable[pa.RecordBatch],
     known: Mapping[str, Sequence[str]],
     layout: CellLayout,
-) -> Batches:
+) -> _Batches:
     """Give rows with the codes of their values, which are all `known`."""
     labels = Labels(known)
     for batch in batches:
@@ -73,7 +73,7 @@ def _optional_codes(labels: Labels, types: pa.Array) -> pa.Array:
     return pa.array(_codes(labels, Criterion.TYPE, filled), mask=missing)
 
 
-def numbered_texts(batches: Iterable[pa.RecordBatch], start: int) -> Batches:
+def numbered_texts(batches: Iterable[pa.RecordBatch], start: int) -> _Batches:
     """Give numbers from `start` on to texts that are all different."""
     for batch in batches:
         end = start + len(batch)

@@ -94,7 +94,7 @@ def _resolved(columns: list[str]) -> "Iterator[Column]":
         yield f.col(name).alias(f"own_{name}")
 
 
-def numbered(rows: "DataFrame", kind: str, partitions: int) -> "tuple[DataFrame, int]":
+def text_numbers(rows: "DataFrame", kind: str, partitions: int) -> "tuple[DataFrame, int]":
     """Return the texts of a kind (`url`, `digest`) with numbers from 0 on, and how many there are.
 
     They have NUMBERED_SCHEMA, and are kept on disk.

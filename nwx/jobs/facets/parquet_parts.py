@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from nwx.jobs.folders import JobFolder
 
-Batches = Iterator[pa.RecordBatch]
+_Batches = Iterator[pa.RecordBatch]
 
 WRITTEN_SCHEMA = pa.schema([("rows", pa.int64())])
 
@@ -26,7 +26,7 @@ class PartWriter:
     folder: JobFolder
     by: str = ""
 
-    def write(self, batches: Iterable[pa.RecordBatch], part: int) -> Batches:
+    def write(self, batches: Iterable[pa.RecordBatch], part: int) -> _Batches:
         """Write rows, and give how many they were."""
         pieces = [batch for batch in batches if len(batch)]
         if not pieces:

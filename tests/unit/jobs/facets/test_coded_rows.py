@@ -6,8 +6,8 @@ from nwx.facets.criteria import Criterion
 from nwx.jobs.facets.capture_rows import ROW_SCHEMA, TEXTS
 from nwx.jobs.facets.coded_rows import (
     NUMBERED_SCHEMA,
+    cell_layout,
     coded_rows,
-    layout_of,
     numbered_texts,
     sorted_labels,
 )
@@ -17,7 +17,7 @@ def test_texts_get_the_codes_of_all_tasks() -> None:
     values = {name: ["b", "unknown", "a"] for name in TEXTS}
     labels = sorted_labels(values)
     assert labels.values["site"] == ["unknown", "a", "b"]
-    layout = layout_of(labels)
+    layout = cell_layout(labels)
     row = dict.fromkeys(TEXTS, "b") | {"status": 2, "revisit": True, "own_type": None}
     fields = [*ROW_SCHEMA, pa.field("own_type", pa.string())]
     rows = [row, row | {"site": "a", "status": 0, "own_type": "a"}]

@@ -36,14 +36,14 @@ from nwx.jobs.facets.cells import (
     projected_counts,
 )
 from nwx.jobs.facets.coded_rows import (
+    cell_layout,
     coded_rows,
     coded_schema,
-    layout_of,
     sorted_labels,
 )
 from nwx.jobs.facets.frames import (
     first_of_places,
-    numbered,
+    text_numbers,
     with_numbers,
     with_payloads,
     without_own,
@@ -118,7 +118,7 @@ class _Job:
         captures = int(found["captures"])
         wide = captures // _ROWS_A_PARTITION + 1
         self._partitions = max(self._spark.sparkContext.defaultParallelism, wide)
-        layout = layout_of(labels)
+        layout = cell_layout(labels)
         resolved = with_payloads(rows) if found["revisits"] else without_own(rows)
         coded = self._keep(_coded(resolved, labels, layout))
         with self._shown("combining"):
@@ -195,7 +195,7 @@ class _Job:
         """Write the captures and the hashes of their numbers, and return how many numbers are."""
         folder, ids = self._output.folder, {}
         for kind in ("url", "digest"):
-            numbers, ids[kind] = numbered(rows, kind, self._partitions)
+            numbers, ids[kind] = text_numbers(rows, kind, self._partitions)
             self._keep(numbers)
             written = _write(numbers, PartWriter(folder.inner(f"{COUNTED_IDS}/{kind}")))
             _check(written, ids[kind], kind)
