@@ -79,7 +79,6 @@ TESTED_ELSEWHERE = {
     "nwx/importing/worker.py": "tests/unit/importing/test_importer.py",
     "nwx/jobs/frames.py": "tests/spark/test_frames.py",
     "nwx/jobs/stages.py": "tests/spark/test_commands.py",
-    "nwx/jobs/facets/counting.py": "tests/spark/test_facets.py",
     "nwx/jobs/facets/job.py": "tests/spark/test_facets.py",
     "nwx/jobs/facets/frames.py": "tests/spark/test_facets.py",
     "nwx/links": "tests/conformance/test_27_inlinks.py",
