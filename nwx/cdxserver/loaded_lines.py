@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 
 from nwx.captures import names_capture
 from nwx.cdx.files import CdxParser
@@ -51,20 +51,33 @@ def make_ready(engine: Engine) -> None:
 
 
 def load_lines(
-    engine: Engine, lines: Iterable[bytes], collection: str, *, skip_bad: bool, name: str
+    engine: Engine,
+    lines: Iterable[bytes],
+    collection: str,
+    *,
+    skip_bad: bool,
+    name: str,
+    at_once: int = 0,
 ) -> Loaded:
     """Store the captures of CDX or CDXJ lines: all, or where one line is bad, none.
 
-    Lines of records that are no captures are counted and left out, with
-    `skip_bad` bad ones too. Raises UsageError on a name that no collection
-    can have. `name` stands for
-    the lines in errors. Raises CdxError on a bad line.
+    With `at_once` so many are stored and seen at a time, rounded up to
+    10,000, and those before a bad line stay. Lines of records that are no
+    captures are counted and left out, with `skip_bad` bad ones too. `name`
+    stands for the lines in errors. Raises UsageError on a name that no
+    collection can have, CdxError on a bad line.
     """
     check_collection(collection)
     loaded = Loaded()
     parser = CdxParser(name)
     captures = read_captures(lines, collection, loaded, parser, skip_bad=skip_bad)
-    loaded.changed = engine.load_captures(_batches(_without_purged(engine, captures, loaded)))
+    batches = _batches(_without_purged(engine, captures, loaded))
+    if not at_once:
+        loaded.changed = engine.load_captures(batches)
+        return loaded
+    further = -(-at_once // _AT_ONCE) - 1
+    for first in batches:
+        loaded.changed += engine.load_captures(chain((first,), islice(batches, further)))
     return loaded
 
 

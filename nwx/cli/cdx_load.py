@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 )
 @bulk_option
 @click.option("--strict", is_flag=True, help="Load nothing from a file that has a bad line.")
+@click.option(
+    "--at-once",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Store N captures at a time.  [default: all of a file]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
 @click.pass_obj
 def command(
@@ -34,16 +40,26 @@ def command(
     collection: str,
     bulk: bool,
     strict: bool,
+    at_once: int | None,
     as_json: bool,
 ) -> int:
     """Load captures from CDX and CDXJ files, without text.
 
     FILES may be compressed; - is standard input. The captures are available to
     the CDX server, but not to searches. Captures that the archive already holds
-    are not changed. The exit code is 1 if nothing could be read.
+    are not changed.
+
+    Into a folder, all captures of a file become visible in one moment, and none
+    if the load is interrupted; until then they lie in a log of about the size that
+    they take. --at-once keeps it small: captures become visible N at a time, and
+    after an interruption the same command loads the rest.
+
+    The exit code is 1 if nothing could be read.
     """
     if not files:
         raise UsageError("there is nothing to load; name CDX files")
+    if strict and at_once:
+        raise UsageError("--strict loads all of a file or nothing; leave --at-once out")
     # Imported here: whoever asks for help need not wait for it.
     from nwx.cdxserver.loaded_lines import Loaded
     from nwx.engine.open import open_engine
@@ -51,7 +67,7 @@ def command(
     total = Loaded()
     with bulk_loading(settings, wanted=bulk), open_engine(settings) as engine:
         for name in files:
-            done = _load(engine, name, collection, strict=strict)
+            done = _load(engine, name, collection, strict=strict, at_once=at_once or 0)
             for error in done.errors:
                 click.echo(clean(f"nwx: {error.file} line {error.line}: {error}"), err=True)
             total.lines += done.lines
@@ -84,13 +100,16 @@ def _print(total: "Loaded", *, as_json: bool) -> None:
     )
 
 
-def _load(engine: "Engine", name: str, collection: str, *, strict: bool) -> "Loaded":
+def _load(engine: "Engine", name: str, collection: str, *, strict: bool, at_once: int) -> "Loaded":
     from nwx.cdx.files import lines_of, open_cdx
     from nwx.cdxserver.loaded_lines import load_lines
 
     try:
         with open_cdx(name) as stream:
-            return load_lines(engine, lines_of(stream), collection, skip_bad=not strict, name=name)
+            lines = lines_of(stream)
+            return load_lines(
+                engine, lines, collection, skip_bad=not strict, name=name, at_once=at_once
+            )
     except CdxError as error:
         raise CdxError(
             f"{name} line {error.line}: {error}; nothing of this file was loaded", name, error.line

@@ -107,6 +107,7 @@ def test_captures_are_loaded_from_files(tmp_path: Path) -> None:
     assert strict.returncode == 1
     assert "a.cdx line 2: " in strict.stderr
     assert "nothing of this file was loaded" in strict.stderr
+    run_nwx(tmp_path / "new", "cdx-load", "--strict", "--at-once", 5, tmp_path / "a.cdx", code=2)
     with serving(tmp_path, **variables) as address:
         assert len(fetch(f"{address}/web?url=a.example")[1].splitlines()) == 1
 

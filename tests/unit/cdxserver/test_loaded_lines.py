@@ -1,15 +1,16 @@
 """Captures out of CDX lines that somebody sends."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from nwx.cdxserver import loaded_lines
 from nwx.cdxserver.loaded_lines import load_lines, make_ready, unload_lines
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.errors import CdxError, UsageError
-from nwx.model import IndexName
+from nwx.model import Capture, IndexName
 from nwx.settings import Settings
 
 SHA = b"HJG5ZWG3MQQKHIN43BXJY3FUWP7WTU43"
@@ -71,3 +72,27 @@ def test_lines_are_unloaded_by_the_records_they_name(engine: Engine) -> None:
 def test_a_name_that_no_collection_can_have_is_refused(engine: Engine) -> None:
     with pytest.raises(UsageError):
         load_lines(engine, [PAGE], "a/b", skip_bad=False, name="sent")
+
+
+def test_captures_are_stored_some_at_a_time_where_that_is_wanted(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loaded_lines, "_AT_ONCE", 2)
+    stored: list[int] = []
+    load_captures = engine.load_captures
+
+    def load(batches: Iterable[Sequence[Capture]]) -> int:
+        stored.append(load_captures(batches))
+        return stored[-1]
+
+    monkeypatch.setattr(engine, "load_captures", load)
+    lines = [PAGE.replace(b" 7 ", b" %d " % place) for place in range(9)]
+    done = load_lines(engine, [*lines, b"bad"], "web", skip_bad=True, name="sent", at_once=3)
+    assert stored == [4, 4, 1]
+    assert (done.lines, done.changed, done.bad_lines) == (9, 9, 1)
+    load_lines(engine, lines, "web", skip_bad=True, name="sent")
+    assert stored == [4, 4, 1, 0]
+    more = [PAGE.replace(b" 7 ", b" %d " % place) for place in range(10, 15)]
+    with pytest.raises(CdxError):
+        load_lines(engine, [*more, b"bad"], "web", skip_bad=False, name="sent", at_once=2)
+    assert engine.count(IndexName.CAPTURES) == 13, "those of the pieces before the bad line"

@@ -1,0 +1,147 @@
+"""What a capture costs as archives grow: CDX load, dedup-cdx, zipnum build, build-facets.
+
+Makes a sorted CDX file of each size, runs each command on it in a process
+of its own, and prints processor microseconds and bytes of disk a capture,
+the most memory of one process, and the ratio to the smallest size: where a
+command costs the same a capture, the ratio stays near 1. With `--elastic`
+the captures are loaded into a server too, whose processor time is counted.
+
+    python -m benchmarks.scale --sizes 100000 1000000
+    nice python -m benchmarks.scale --sizes 100000 1000000 10000000 --steps dedup zipnum
+    python -m benchmarks.scale --sizes 100000 --elastic
+"""
+
+import argparse
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.dedup_cdx import make
+from benchmarks.process_family import FamilyWatch, family_seconds
+
+NWX = str(Path(sys.executable).parent / "nwx")
+STEPS = ("load", "facets", "dedup", "zipnum", "elastic")
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a command took for so many captures; `disk` is what it left, `log` SQLite's at most."""
+
+    step: str
+    captures: int
+    processor: float
+    seconds: float
+    memory: int
+    disk: int
+    log: int = 0
+
+    @property
+    def each_us(self) -> float:
+        """Microseconds of processor a capture."""
+        return self.processor / self.captures * 1e6
+
+
+def main() -> None:
+    """Run the benchmark and print its figures."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 1_000_000])
+    parser.add_argument("--steps", nargs="+", choices=STEPS[:-1], default=list(STEPS[:-1]))
+    parser.add_argument("--elastic", action="store_true", help="load into a server too")
+    parser.add_argument("--tmp", type=Path, help="where files and archives are made")
+    options = parser.parse_args()
+    costs: list[Cost] = []
+    print("| step | captures | µs of processor | ratio | s | MB of memory | bytes | log |")
+    print("|---|---|---|---|---|---|---|---|")
+    for size in options.sizes:
+        with tempfile.TemporaryDirectory(prefix="nwx-scale-", dir=options.tmp) as folder:
+            for cost in _costs(Path(folder), size, options):
+                costs.append(cost)
+                print(_line(cost, costs), flush=True)
+
+
+def _line(cost: Cost, costs: Sequence[Cost]) -> str:
+    first = next(one for one in costs if one.step == cost.step)
+    return (
+        f"| {cost.step} | {cost.captures:,} | {cost.each_us:.2f} |"
+        f" {cost.each_us / first.each_us:.2f} | {cost.seconds:.1f} | {cost.memory >> 20:,} |"
+        f" {cost.disk / cost.captures:.1f} | {cost.log / cost.captures:.1f} |"
+    )
+
+
+def _costs(folder: Path, size: int, options: argparse.Namespace) -> Iterator[Cost]:
+    cdx, archive = folder / "made.cdx", folder / "archive"
+    make(cdx, size)
+    if "dedup" in options.steps:
+        yield _ran("dedup", size, ["dedup-cdx", cdx, "-o", folder / "list"], folder / "list")
+    if "zipnum" in options.steps:
+        yield _ran("zipnum", size, ["zipnum", "build", folder / "zip", cdx], folder / "zip")
+    if {"load", "facets"} & set(options.steps):
+        yield _ran("load", size, ["cdx-load", cdx], archive)
+    if "facets" in options.steps:
+        before = _size(archive)
+        facets = _ran("facets", size, ["build-facets", "--quiet"], archive)
+        yield Cost(
+            facets.step, size, facets.processor, facets.seconds, facets.memory, facets.disk - before
+        )
+    if options.elastic:
+        yield from _loaded_into_server(cdx, size)
+
+
+def _ran(step: str, size: int, arguments: Sequence[object], result: Path, engine: str = "") -> Cost:
+    """Run nwx to its end and return what it took."""
+    environment = os.environ | {"NWX_ENGINE": engine or str(result)}
+    began, before = time.monotonic(), _children_seconds()
+    process = subprocess.Popen(
+        [NWX, *map(str, arguments)], env=environment, stdout=subprocess.DEVNULL
+    )
+    watch, log = FamilyWatch(process.pid), 0
+    while process.poll() is None:
+        log = max(log, sum(path.stat().st_size for path in result.glob("*-wal")))
+        time.sleep(0.2)
+    watch.stop()
+    if process.returncode:
+        raise SystemExit(f"{step} ended with {process.returncode}")
+    worked = _children_seconds() - before
+    disk = _size(result)
+    return Cost(step, size, worked, time.monotonic() - began, watch.memory, disk, log)
+
+
+def _loaded_into_server(cdx: Path, size: int) -> Iterator[Cost]:
+    from nwx.engine.open import open_engine
+    from nwx.model import IndexName
+    from nwx.settings import Settings
+    from tests.elasticsearch.server import node
+
+    with node() as address:
+        before = family_seconds(os.getpid())
+        loaded = _ran("elastic", size, ["cdx-load", cdx], cdx, address)
+        served = family_seconds(os.getpid()) - before
+        with open_engine(Settings(address)) as engine:
+            stored = engine.stats()[IndexName.CAPTURES].bytes or 0
+        yield Cost(
+            "elastic", size, loaded.processor + served, loaded.seconds, loaded.memory, stored
+        )
+
+
+def _children_seconds() -> float:
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+def _size(path: Path) -> int:
+    files = path.rglob("*") if path.is_dir() else [path]
+    total = 0
+    for file in files:
+        with contextlib.suppress(FileNotFoundError):
+            total += file.stat().st_size if file.is_file() else 0
+    return total
+
+
+if __name__ == "__main__":
+    main()
