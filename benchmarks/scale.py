@@ -96,9 +96,10 @@ def _costs(folder: Path, size: int, options: argparse.Namespace) -> Iterator[Cos
 def _ran(step: str, size: int, arguments: Sequence[object], result: Path, engine: str = "") -> Cost:
     """Run nwx to its end and return what it took."""
     environment = os.environ | {"NWX_ENGINE": engine or str(result)}
-    began, before = time.monotonic(), _children_seconds()
+    options = ["--quiet"] if step in ("dedup", "zipnum") else []
+    began, before = time.monotonic(), children_seconds()
     process = subprocess.Popen(
-        [NWX, *map(str, arguments)], env=environment, stdout=subprocess.DEVNULL
+        [NWX, *map(str, arguments), *options], env=environment, stdout=subprocess.DEVNULL
     )
     watch, log = FamilyWatch(process.pid), 0
     while process.poll() is None:
@@ -107,7 +108,7 @@ def _ran(step: str, size: int, arguments: Sequence[object], result: Path, engine
     watch.stop()
     if process.returncode:
         raise SystemExit(f"{step} ended with {process.returncode}")
-    worked = _children_seconds() - before
+    worked = children_seconds() - before
     disk = _size(result)
     return Cost(step, size, worked, time.monotonic() - began, watch.memory, disk, log)
 
@@ -129,7 +130,8 @@ def _loaded_into_server(cdx: Path, size: int) -> Iterator[Cost]:
         )
 
 
-def _children_seconds() -> float:
+def children_seconds() -> float:
+    """Return the processor seconds of all processes that this one started and that ended."""
     times = os.times()
     return times.children_user + times.children_system
 
