@@ -72,10 +72,10 @@ def kill_with_a_file(engine: Engine, victims: "list[subprocess.Popen[bytes]]") -
     claims, left = engine.claims(), {str(victim.pid): victim for victim in victims}
     assert claims is not None
     while left:
+        assert all(victim.poll() is None for victim in left.values()), "it ended too early"
         for row in claims.held():
             assert row.claim is not None
             if victim := left.pop(row.claim.holder.split("/")[1], None):
-                assert victim.poll() is None
                 victim.kill()
         time.sleep(0.02)
 
@@ -88,7 +88,7 @@ def test_six_importers_of_whom_three_are_killed_do_what_one_does(
     with opened(elasticsearch_url, alone) as one, opened(elasticsearch_url, shared) as engine:
         engine.create()
         importers = [
-            start(elasticsearch_url, shared, manifest, number, number == KILLED)
+            start(elasticsearch_url, shared, manifest, number, int(number == KILLED))
             for number in range(IMPORTERS)
         ]
         kill_with_a_file(engine, importers[:KILLED])
