@@ -180,7 +180,6 @@ class _Run:
         shown = self._began
         while (self._queue or self._busy) and not self._stopping():
             self._share()
-            self._hand_out()
             for connection in wait([r.connection for r in self._busy], _LOOK_SECONDS):
                 self._listen(next(r for r in self._busy if r.connection is connection))
                 if self._stopping():
@@ -193,10 +192,11 @@ class _Run:
         progress(self._progress())
 
     def _share(self) -> None:
-        """Keep the files of this import, and leave those that are another's."""
+        """Keep the files of this import, leave those of others, and hand out what is free."""
         self._queue.keep()
         for job in self._queue.lost():
             self._drop(job)
+        self._hand_out()
         for job in self._queue.done_by_others():
             self._close(job, Verdict(Outcome.BY_OTHERS))
 
