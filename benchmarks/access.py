@@ -1,40 +1,52 @@
 """What access rules cost: the same questions with 10,000 rules and without any.
 
     python -m benchmarks.access [--documents 30000] [--rules 10000] [--queries 100]
-                                [--archive FOLDER]
+                                [--archive FOLDER] [--engine elastic]
 
-Writes an embedded archive of made documents, then rules: half of them about
+Writes an archive of made documents, by default an embedded one, then rules: half of them about
 exact URLs, the others about prefixes, hosts and digests, of which one in ten
 is about something in the archive. Asks searches with facets, look-ups in the
 CDX index and documents of the archive as everybody sees it and of the whole
 one, in turn; each question counts with the least processor time of its
 repetitions. Checks that what both find differs by what is hidden.
+
+On Elasticsearch only searches are asked, by score and by date, with these
+rules and with an embargo on all captures; processor time is that of client
+and server together, and each round of all questions counts once.
 """
 
 import argparse
+import os
 import random
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.corpus import Words
-from benchmarks.searching import FACETS, archive, draw
+from benchmarks.process_family import family_seconds
+from benchmarks.searching import FACETS, archive, draw, fill
 from nwx.access.restricted.engines import restricted_to
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
 from nwx.engine.base import Engine
+from nwx.engine.elastic import ElasticEngine
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.spans import CdxLineForm, exactly
 from nwx.facets.answers import FacetAnswers
 from nwx.facets.criteria import Criterion
 from nwx.facets.question import FacetQuestion
-from nwx.model import Capture, Collapse
+from nwx.model import Capture, Collapse, Sort
 from nwx.query.question import Question
+from nwx.settings import ElasticSettings
+from tests.elasticsearch.server import node
 
 REPETITIONS = 7
 _FORM = CdxLineForm((0, 1, 2, 3, 4, 5), bare_digests=False)
 _SPREAD = 10
+_EMBARGO_YEARS = 12
+_SETTINGS = ElasticSettings()
 
 
 def main() -> None:
@@ -44,9 +56,15 @@ def main() -> None:
     options.add_argument("--rules", type=int, default=10_000)
     options.add_argument("--queries", type=int, default=100)
     options.add_argument("--archive", type=Path, metavar="FOLDER")
+    options.add_argument("--engine", choices=("embedded", "elastic"), default="embedded")
     given = options.parse_args()
     words = Words(50_000, random.Random(7))
     with ExitStack() as stack:
+        if given.engine == "elastic":
+            server = stack.enter_context(ElasticEngine(stack.enter_context(node()), _SETTINGS))
+            fill(server, words, given.documents)
+            compare_searches(server, draw(words, given.queries), given.rules)
+            return
         folder = given.archive or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         archive(folder, words, given.documents).close()
         engine = stack.enter_context(EmbeddedEngine(folder / str(given.documents)))
@@ -125,6 +143,35 @@ def compare(
         less = engine.search(question).documents.value - shown.search(question).documents.value
         if less < 0:
             raise SystemExit(f"more is shown than there is: {question.text}")
+
+
+def compare_searches(engine: Engine, questions: Sequence[Question], rules: int) -> None:
+    """Print what searches on a server take of the whole archive and of what is shown."""
+    captures = [one for one, _ in engine.captures_since("")]
+    newest = [replace(one, sort=Sort.NEWEST) for one in questions]
+    put_rules(engine, captures, rules)
+    _print_rounds(f"{rules} rules, by score", engine, questions)
+    _print_rounds(f"{rules} rules, newest first", engine, newest)
+    index = engine.access_index()
+    index.remove([rule.id for rule in index.rules().rules], "benchmark")
+    index.put([AccessRule("", Action.EMBARGO, Scope(), years=_EMBARGO_YEARS)], "benchmark")
+    _print_rounds("embargo, by score", engine, questions)
+    _print_rounds("embargo, newest first", engine, newest)
+
+
+def _print_rounds(name: str, engine: Engine, questions: Sequence[Question]) -> None:
+    """Print the least processor milliseconds of a question, of rounds of all in turn."""
+    least = {engine: float("inf"), restricted_to(engine, EVERYBODY): float("inf")}
+    for number in range(REPETITIONS + 1):
+        for one in least:
+            began = family_seconds(os.getpid())
+            for question in questions:
+                one.search(question)
+            took = (family_seconds(os.getpid()) - began) / len(questions) * 1000
+            if number:  # the first round fills caches
+                least[one] = min(least[one], took)
+    whole, shown = least.values()
+    print(f"{name:28}{whole:10.2f}{shown:12.2f}{shown / whole:8.2f}", flush=True)
 
 
 def _facets(by: tuple[Criterion, ...]) -> Callable[[Engine, int], object]:

@@ -169,16 +169,17 @@ def _totals_of_all(db: sqlite3.Connection) -> QualityTotals:
 def _totals_of_some(db: sqlite3.Connection, wanted: QualityFilter) -> QualityTotals:
     """Count pages in one pass over their rows: they are in the order of no group."""
     condition, values = _condition(wanted)
-    found = f"FROM scores {condition}"
     months, hosts, collections = _Sums(), _Sums(), _Sums()
-    rows = db.execute(f"SELECT month, host, collection, score {found}", values)
+    rows = db.execute(f"SELECT month, host, collection, score FROM scores {condition}", values)
     for month, host, collection, score in rows:
         months.add(month, score)
         hosts.add(host, score)
         collections.add(collection, score)
+    only_kind = wanted == QualityFilter(kind=wanted.kind)
+    among = "kinds WHERE kind = ?" if only_kind else f"scores {condition}"
     kinds = db.execute(
         "SELECT kind, count(*), avg(score) FROM kinds"
-        f" WHERE num IN (SELECT num {found}) GROUP BY kind ORDER BY count(*) DESC, kind",
+        f" WHERE num IN (SELECT num FROM {among}) GROUP BY kind ORDER BY count(*) DESC, kind",
         values,
     )
     pages = sum(months.pages.values())
