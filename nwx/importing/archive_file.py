@@ -88,6 +88,7 @@ def _unreadable(file: SourceFile, message: str, *, is_new: bool) -> Iterator[Fil
 
 
 def refused(source: ArchiveSource, entry: SourceFile, difference: str) -> Verdict:
+    """Return the verdict of a file of whose name another is in the archive."""
     message = (
         f"another file of this name is in the archive ({entry.path}; {difference});"
         " rename this one, or import it into another collection"

@@ -11,7 +11,7 @@ from nwx.bulk.addresses import is_address
 from nwx.bulk.gc_tuning import rare_collections
 from nwx.bulk.pool import keep_memory
 from nwx.bulk.progress import ShowProgress, no_progress
-from nwx.errors import JobError, SourceError, UsageError
+from nwx.errors import UsageError
 from nwx.indexing.cdx_files import IndexOptions, header_of, index_of
 from nwx.indexing.index_lines import IndexLineForm
 from nwx.jobs.folders import JobFolder
@@ -50,10 +50,7 @@ class IndexWriter:
     options: IndexOptions
 
     def __call__(self, index: FileIndex, report: PieceReport) -> Iterator[pa.RecordBatch]:
-        """Write an index; yields nothing.
-
-        Raises UnreachableError, and JobError where it cannot be written.
-        """
+        """Write an index; yields nothing. Raises UnreachableError."""
         errors: list[ReadError] = []
         keep_memory()
         with rare_collections():
@@ -65,16 +62,10 @@ class IndexWriter:
         report.counts["files"] += 1
         report.counts["lines"] += len(lines)
         if not unread and (lines or not errors):
-            self._write(index.target, lines)
-        yield from ()
-
-    def _write(self, target: str, lines: list[bytes]) -> None:
-        try:
-            with self.folder.new_file(target) as stream:
+            with self.folder.new_file(index.target) as stream:
                 stream.write(header_of(self.options.form))
                 stream.writelines(lines)
-        except SourceError as error:
-            raise JobError(str(error)) from error
+        yield from ()
 
 
 def index_archives(

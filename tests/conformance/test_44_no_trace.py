@@ -18,7 +18,11 @@ from nwx.engine.access.rules import Action
 from nwx.engine.pictures.entries import picture_from_entry
 from nwx.model import IndexName
 from tests.conformance.planted import HOME, PLANTED, SECRET, UNSEEN, Archive, planted_pair
-from tests.conformance.trace_answers import (
+from tests.conformance.traces import (
+    COMMANDS,
+    QUIET,
+    ROUTES,
+    WITHOUT_TRACES,
     Answer,
     Subject,
     asked,
@@ -29,7 +33,6 @@ from tests.conformance.trace_answers import (
     is_about_one,
     printed,
 )
-from tests.conformance.traces import COMMANDS, QUIET, ROUTES, WITHOUT_TRACES
 from webapp import create_app
 
 REPLAY_PORT = 9_999

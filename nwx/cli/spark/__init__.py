@@ -7,6 +7,7 @@ import click
 JOB_COMMANDS = {
     "cdx": "Write an index of each archive file.",
     "extract": "Extract the documents of archive files as Parquet.",
+    "links": "Invert the links of documents.",
     "splits": "Write split points for ZipNum clusters.",
     "zipnum": "Build a ZipNum cluster from CDX files.",
     "dedup": "List the duplicates in CDX files.",

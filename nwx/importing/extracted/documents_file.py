@@ -9,7 +9,7 @@ import polars as pl
 
 from nwx.errors import SourceError
 from nwx.importing.extracted.notes import NOTES_KEY, DocumentsNotes
-from nwx.importing.extracted.rows import CAPTURE_COLUMNS, EXTRACT_COLUMNS
+from nwx.importing.extracted.rows import CAPTURE_ROW_COLUMNS, EXTRACT_ROW_COLUMNS
 
 
 def documents_notes(path: Path) -> DocumentsNotes:
@@ -37,7 +37,7 @@ class DocumentsFile:
         """Open the file; raises SourceError as `documents_notes` does."""
         self.path = path
         self.notes = documents_notes(path)
-        self._rows = pl.scan_parquet(path).select(*CAPTURE_COLUMNS, *EXTRACT_COLUMNS)
+        self._rows = pl.scan_parquet(path).select(*CAPTURE_ROW_COLUMNS, *EXTRACT_ROW_COLUMNS)
 
     def first_row(self, number: int) -> int:
         """Return where the rows of an archive file, given by its number, begin."""

@@ -17,8 +17,8 @@ from nwx.importing.extracted.notes import (
     PartNotes,
 )
 from nwx.importing.extracted.rows import (
-    CAPTURE_COLUMNS,
-    EXTRACT_COLUMNS,
+    CAPTURE_ROW_COLUMNS,
+    EXTRACT_ROW_COLUMNS,
     INTEGER_COLUMNS,
     LINK_COLUMN,
     TEXT_LIST_COLUMNS,
@@ -40,7 +40,9 @@ def _type(name: str) -> pa.DataType:
     return pa.list_(_LINK) if name == LINK_COLUMN else pa.string()
 
 
-DOCUMENTS_SCHEMA = pa.schema([(name, _type(name)) for name in (*CAPTURE_COLUMNS, *EXTRACT_COLUMNS)])
+DOCUMENTS_SCHEMA = pa.schema(
+    [(name, _type(name)) for name in (*CAPTURE_ROW_COLUMNS, *EXTRACT_ROW_COLUMNS)]
+)
 
 
 @dataclass(slots=True)

@@ -38,7 +38,7 @@ class Extracted:
     outcome: Outcome
 
 
-class Extractor:
+class FileExtractor:
     """Extracts archive files in a process of its own, which is replaced when it dies.
 
     A `context` with a server of processes starts them faster; it does not
@@ -88,7 +88,7 @@ class Extractor:
 
 
 def extract_file(
-    source: ArchiveSource, stream: IO[bytes], extractor: Extractor, options: ImportOptions
+    source: ArchiveSource, stream: IO[bytes], extractor: FileExtractor, options: ImportOptions
 ) -> Extracted:
     """Write the documents file of an archive file; return what was found."""
     errors = ErrorLog()
@@ -191,16 +191,16 @@ def _none_known(ids: Collection[str]) -> dict[str, int]:
     return {}
 
 
-_shared: dict[int, tuple[ImportOptions, Extractor]] = {}
+_shared: dict[int, tuple[ImportOptions, FileExtractor]] = {}
 
 
-def shared_extractor(options: ImportOptions) -> Extractor:
+def shared_extractor(options: ImportOptions) -> FileExtractor:
     """Return an extractor that stays for the next file of this process, and ends with it."""
     pid = os.getpid()  # a fork of this process needs another
     held, extractor = _shared.get(pid, (None, None))
     if extractor is None or held != options:
         if extractor is not None:
             extractor.close()
-        extractor = Extractor(options)
+        extractor = FileExtractor(options)
         _shared[pid] = (options, extractor)
     return extractor

@@ -12,8 +12,8 @@ from typing import Any
 from nwx.engine.entries import clean_text
 from nwx.model import Capture, Document, Extract, Link
 
-CAPTURE_COLUMNS = tuple(one.name for one in fields(Capture))
-EXTRACT_COLUMNS = tuple(one.name for one in fields(Extract))
+CAPTURE_ROW_COLUMNS = tuple(one.name for one in fields(Capture))
+EXTRACT_ROW_COLUMNS = tuple(one.name for one in fields(Extract))
 INTEGER_COLUMNS = frozenset(
     ("source_file_offset", "record_length", "status_code", "content_length")
 )
@@ -21,7 +21,7 @@ TEXT_LIST_COLUMNS = frozenset(("headings", "problems"))
 LINK_COLUMN = "links"
 
 _TEXT = "content"
-_capture_values = attrgetter(*CAPTURE_COLUMNS)
+_capture_values = attrgetter(*CAPTURE_ROW_COLUMNS)
 
 Columns = dict[str, list[Any]]
 
@@ -32,12 +32,12 @@ def columns_of(captures: Iterable[Capture], documents: Iterable[Document]) -> Co
     The documents are made from captures among these.
     """
     texts = {one.capture.source_file_offset: one.extract for one in documents}
-    columns: Columns = {name: [] for name in (*CAPTURE_COLUMNS, *EXTRACT_COLUMNS)}
+    columns: Columns = {name: [] for name in (*CAPTURE_ROW_COLUMNS, *EXTRACT_ROW_COLUMNS)}
     for capture in captures:
-        for name, value in zip(CAPTURE_COLUMNS, _capture_values(capture), strict=True):
+        for name, value in zip(CAPTURE_ROW_COLUMNS, _capture_values(capture), strict=True):
             columns[name].append(_stored(value))
         extract = texts.get(capture.source_file_offset)
-        for name in EXTRACT_COLUMNS:
+        for name in EXTRACT_ROW_COLUMNS:
             value = None if extract is None else getattr(extract, name)
             columns[name].append(_links(value) if name == LINK_COLUMN else _stored(value))
     return columns
@@ -62,14 +62,14 @@ def _links(links: Sequence[Link] | None) -> list[dict[str, str]] | None:
 
 def capture_of(row: Mapping[str, Any]) -> Capture:
     """Return the capture of a row."""
-    return Capture(**{name: row[name] for name in CAPTURE_COLUMNS})
+    return Capture(**{name: row[name] for name in CAPTURE_ROW_COLUMNS})
 
 
 def extract_of(row: Mapping[str, Any]) -> Extract | None:
     """Return what was extracted from the capture of a row, None where it has no document."""
     if row[_TEXT] is None:
         return None
-    texts = {name: row[name] for name in EXTRACT_COLUMNS}
+    texts = {name: row[name] for name in EXTRACT_ROW_COLUMNS}
     for name in TEXT_LIST_COLUMNS:
         texts[name] = tuple(texts[name] or ())
     links = texts[LINK_COLUMN] or ()

@@ -38,7 +38,7 @@ def extracted_sources(arguments: Iterable[str]) -> ExtractedSources:
     collections: dict[str, str] = {}
     ways: dict[bool, str] = {}
     sources: list[ArchiveSource | ReadError] = []
-    for path in dict.fromkeys(_paths(arguments)):
+    for path in dict.fromkeys(documents_paths(arguments)):
         notes = documents_notes(path)
         collections.setdefault(notes.collection, str(path))
         ways.setdefault(notes.deduplicated, str(path))
@@ -81,7 +81,11 @@ def _sources(path: Path, notes: DocumentsNotes) -> Iterator[ArchiveSource | Read
         yield FileError(*plain, fault.path, fault.size, fault.is_refused)
 
 
-def _paths(arguments: Iterable[str]) -> Iterator[Path]:
+def documents_paths(arguments: Iterable[str]) -> Iterator[Path]:
+    """Yield the documents files of arguments: files, and folders that a job has finished.
+
+    Raises SourceError where something is not there.
+    """
     for argument in arguments:
         path = Path(argument)
         if is_address(argument):

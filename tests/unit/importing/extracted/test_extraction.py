@@ -10,7 +10,7 @@ import pytest
 
 from nwx.importing.extracted.documents_file import DocumentsFile
 from nwx.importing.extracted.extraction import (
-    Extractor,
+    FileExtractor,
     extract_file,
     shared_extractor,
     write_faults,
@@ -28,8 +28,8 @@ OPTIONS = ImportOptions(item_seconds=0.5, extract=hostile_extract)
 
 
 @pytest.fixture(scope="module")
-def extractor() -> Iterator[Extractor]:
-    made = Extractor(OPTIONS, get_context("forkserver"))
+def extractor() -> Iterator[FileExtractor]:
+    made = FileExtractor(OPTIONS, get_context("forkserver"))
     yield made
     made.close()
 
@@ -42,7 +42,7 @@ def bad(sign: bytes) -> Page:
     return Page(f"http://bad.example/{sign.decode()}", "20150101000000", html("bad", sign.decode()))
 
 
-def test_documents_are_those_of_an_import(tmp_path: Path, extractor: Extractor) -> None:
+def test_documents_are_those_of_an_import(tmp_path: Path, extractor: FileExtractor) -> None:
     warc = write_warc(tmp_path / "a.warc.gz", many_pages(9))
     stream = BytesIO()
     counts = extract_file(source_of(warc), stream, extractor, OPTIONS)
@@ -51,7 +51,7 @@ def test_documents_are_those_of_an_import(tmp_path: Path, extractor: Extractor) 
     assert stream.getvalue() == (folder / "a.warc.gz.parquet").read_bytes()
 
 
-def test_no_document_ends_an_extraction(tmp_path: Path, extractor: Extractor) -> None:
+def test_no_document_ends_an_extraction(tmp_path: Path, extractor: FileExtractor) -> None:
     pages = many_pages(6)
     pages[3:3] = [bad(CRASH), bad(HANG)]
     warc = write_warc(tmp_path / "a.warc.gz", pages)
@@ -68,7 +68,7 @@ def test_no_document_ends_an_extraction(tmp_path: Path, extractor: Extractor) ->
     assert (counted["errors"], notes.files[0].outcome) == (2, "imported")
 
 
-def test_a_file_whose_reading_kills_is_left(tmp_path: Path, extractor: Extractor) -> None:
+def test_a_file_whose_reading_kills_is_left(tmp_path: Path, extractor: FileExtractor) -> None:
     warc = write_warc(tmp_path / "a.warc.gz", many_pages(2))
     part, verdict = extractor.messages(DeadlySource("deadly.warc.gz", str(warc), 1))
     assert isinstance(part, FilePart)
