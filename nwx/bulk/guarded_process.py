@@ -13,8 +13,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import TracebackType
 
-from nwx.bulk.allocation import return_large_blocks
-from nwx.bulk.gc_tuning import collect_rarely
+from nwx.bulk.gc_tuning import collect_rarely, return_large_blocks
 
 _NOTHING = -1
 _LAST_BYTES = 4096
