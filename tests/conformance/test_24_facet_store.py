@@ -12,9 +12,14 @@ from nwx.engine.base import Engine
 from nwx.engine.entry_columns import EntryColumns
 from nwx.engine.facet_store import CAPTURE_ROW_FIELDS, FacetStore, StoredBuild
 from nwx.errors import BlobError, EngineBusyError, UsageError
+from nwx.facets.answers import FacetAnswers
+from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
+from nwx.facets.builds.counted_build import load_counted_facets
+from nwx.facets.question import AnsweredBy, parse_facet_question
 from nwx.model import IndexName
 from tests.conformance.engines import Opener
 from tests.conformance.test_21_facets import cache
+from tests.counted_facets import write_counted
 from tests.facets import batch, by_chance
 
 __all__ = ["cache"]
@@ -190,3 +195,23 @@ def test_captures_are_found_at_their_places(engine: Engine, store: FacetStore) -
     places = [(f"{one.collection}/{one.source_file}", one.source_file_offset) for one in captures]
     wanted = [places[7], ("web/missing", 0), places[3]]
     assert store.captures_at(wanted) == [captures[7], captures[3]]
+
+
+def test_facets_that_were_counted_elsewhere_become_the_build(
+    engine: Engine, tmp_path: Path
+) -> None:
+    """Answers are those of the build that was counted, and not live."""
+    engine.write(batch(by_chance(3, 120)))
+    engine.refresh()
+    built = build_archive_facets(engine, FacetBuildOptions(min_captures=2)).build
+    question = parse_facet_question(["status=ok"], "month,type", "captures")
+    known = FacetAnswers(engine).answer(question)
+    write_counted(tmp_path / "counted", built)
+    report = load_counted_facets(engine, tmp_path / "counted")
+    assert report.combinations == built.notes.combinations
+    assert engine.count(IndexName.FACETS) == built.notes.combinations
+    found = FacetAnswers(engine).answer(question)
+    assert (found.total, found.rows, found.answered_by) == (
+        known.total, known.rows, known.answered_by
+    )  # fmt: skip
+    assert found.answered_by is not AnsweredBy.LIVE
