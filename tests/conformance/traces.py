@@ -298,7 +298,17 @@ QUIET: Mapping[str, str] = {
     "zipnum verify": "reads files that are given",
     **{
         f"spark {job}": "reads files that are given"
-        for job in ("cdx", "extract", "links", "splits", "submit", "zipnum")
+        for job in (
+            "cdx",
+            "dedup",
+            "extract",
+            "facets",
+            "links",
+            "revisits",
+            "splits",
+            "submit",
+            "zipnum",
+        )
     },
     "crawls add": "writes",
     "crawls check": "reads files that are given",
