@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.elasticsearch.fixture import elasticsearch_url
+from tests.elasticsearch.fixture import elasticsearch_url, opensearch_url
 from tests.spark.fixture import spark
 
-__all__ = ["elasticsearch_url", "spark"]
+__all__ = ["elasticsearch_url", "opensearch_url", "spark"]
 
 SHARED_DATA = Path(__file__).parent.parent.parent / "shared" / "data"
 

@@ -15,12 +15,14 @@ _PACKAGES = {
     _FOLDER: "nwx.engine.embedded",
     "http": "nwx.engine.elastic",
     "https": "nwx.engine.elastic",
+    "opensearch+http": "nwx.engine.opensearch",
+    "opensearch+https": "nwx.engine.opensearch",
 }
 """The packages of the engines by the schemes of their addresses; a folder has none."""
 
 
 def is_server(address: str) -> bool:
-    """Tell whether an address is a server's (http, https) and not a folder."""
+    """Tell whether an address is a server's (http, https, opensearch+https) and not a folder."""
     return bool(_scheme(address)) and _scheme(address) in _PACKAGES
 
 
@@ -33,7 +35,8 @@ def engine_package(address: str) -> str:
     if scheme not in _PACKAGES:
         raise UsageError(
             f"--engine {address}: unknown scheme {scheme!r}; give a folder, "
-            "or the http:// or https:// address of an Elasticsearch"
+            "the http:// or https:// address of an Elasticsearch, or the "
+            "opensearch+http:// or opensearch+https:// address of an OpenSearch"
         )
     return _PACKAGES[scheme]
 
@@ -44,7 +47,7 @@ def _scheme(address: str) -> str:
 
 
 def open_engine(settings: Settings, *, read_only: bool = False) -> Engine:
-    """Return the engine at `settings.engine`: Elasticsearch at an http(s) address, else a folder.
+    """Return the engine at `settings.engine`: a search server at an address, else a folder.
 
     Close it after use. Raises EngineError where there is none, or none that
     can be used, UsageError for an address of another scheme.

@@ -5,7 +5,7 @@ from base64 import b32encode
 from collections.abc import Iterable
 
 from nwx.engine.base import Engine
-from nwx.engine.elastic import ElasticEngine
+from nwx.engine.search_server.engine import SearchServerEngine
 from nwx.keys import document_id, document_key
 from nwx.model import Batch, Capture, Dates, Document, Extract
 from nwx.settings import Settings
@@ -115,6 +115,6 @@ def batch(documents: Iterable[Document] = (), dates: Iterable[Dates] = ()) -> Ba
 
 def settings_of(engine: Engine) -> Settings:
     """Return what leads other processes to an archive."""
-    if isinstance(engine, ElasticEngine):
+    if isinstance(engine, SearchServerEngine):
         return Settings(engine.address, engine._settings)
     return Settings(engine.address)

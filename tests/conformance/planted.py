@@ -12,8 +12,8 @@ from nwx.cli.main import cli
 from nwx.engine.access.rules import AccessRule, Action, Scope
 from nwx.engine.base import Engine
 from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore
-from nwx.engine.elastic import ElasticEngine
 from nwx.engine.quality.quality_index import Fault, PlaybackScore
+from nwx.engine.search_server.engine import SearchServerEngine
 from nwx.errors import NwxError
 from nwx.importing import ImportOptions, import_files
 from nwx.keys import capture_id
@@ -139,7 +139,7 @@ class Archive:
     def nwx(self, *arguments: object) -> tuple[int, str]:
         """Run a command on the archive; return its exit code and all that it printed."""
         given = ["--engine", self.engine.address]
-        if isinstance(self.engine, ElasticEngine):
+        if isinstance(self.engine, SearchServerEngine):
             given += ["--prefix", self.engine._settings.prefix]
         environment = {"NWX_TRIPLES": str(self.triples)}
         ran = CliRunner().invoke(cli, [*given, *map(str, arguments)], env=environment)

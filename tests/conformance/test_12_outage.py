@@ -19,7 +19,7 @@ from nwx.query.question import Question
 from nwx.query.tree import All
 from nwx.settings import ElasticSettings, Settings
 from tests.conformance.archive import also, batch, page
-from tests.conformance.engines.elastic import remove_indices
+from tests.conformance.engines.search_server import remove_indices
 
 HOME = page("http://example.org/", "2010", "welcome")
 SCORE = PlaybackScore(

@@ -16,7 +16,7 @@ from nwx.query.question import Question
 from nwx.query.tree import All, Bool, DateRange
 from nwx.settings import ElasticSettings, Settings
 from tests.conformance import chance, oracle
-from tests.conformance.engines.elastic import remove_indices
+from tests.conformance.engines.search_server import remove_indices
 from tests.conformance.hiding import HIDING, seen_through
 from tests.conformance.test_13_chance import BATCHES, SHOWN, check
 

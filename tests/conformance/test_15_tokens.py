@@ -13,7 +13,7 @@ from nwx.engine.embedded.documents.analyzer import tokens
 from nwx.engine.search_server.schema import FIRST, Schema
 from nwx.model import IndexName
 from nwx.settings import ElasticSettings, Settings
-from tests.conformance.engines.elastic import remove_indices
+from tests.conformance.engines.search_server import remove_indices
 from tests.conformance.test_05_scripts import TEXTS
 
 Tokenize = Callable[[Sequence[str]], list[list[str]]]

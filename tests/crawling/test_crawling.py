@@ -22,7 +22,7 @@ from nwx.warc.reader import ArchiveReader, CaptureRecord
 from nwx.warc.sources import ArchiveSource
 from tests.cli.conftest import run_nwx
 from tests.conformance.engines import KINDS
-from tests.conformance.engines.elastic import remove_indices
+from tests.conformance.engines.search_server import remove_indices
 from tests.crawling.service import Place
 from tests.crawling.site import CHANGING, Site, running_site
 from tests.crawling.warcprox import warcprox

@@ -19,8 +19,8 @@ class JdkError(Exception):
     """No JDK that is new enough."""
 
 
-def find_jdk() -> Path:
-    """Return the home of a JDK of version 21 or newer.
+def find_jdk(oldest: int = OLDEST, newest: int | None = None) -> Path:
+    """Return the home of a JDK of one of these versions; None is any that is new enough.
 
     Looks at ES_JAVA_HOME, JAVA_HOME, then at what is installed, newest first.
     """
@@ -28,11 +28,12 @@ def find_jdk() -> Path:
     for home in _candidates():
         version = _version(home)
         compiler = (home / "bin" / "javac").exists()
-        if version >= OLDEST and compiler:
+        if oldest <= version <= (newest or version) and compiler:
             return home
         tried.append(f"{home}: version {version or 'unknown'}{'' if compiler else ', no javac'}")
+    until = f"to {newest}" if newest else "or newer"
     raise JdkError(
-        f"the test server needs a JDK of version {OLDEST} or newer; install one (Debian: "
+        f"the test server needs a JDK of version {oldest} {until}; install one (Debian: "
         f"openjdk-21-jdk-headless, or Temurin) or name it in ES_JAVA_HOME; "
         f"found: {'; '.join(tried) or 'none'}"
     )

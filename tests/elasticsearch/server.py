@@ -1,7 +1,7 @@
-"""A real Elasticsearch for the tests.
+"""A real Elasticsearch or OpenSearch for the tests.
 
     python -m tests.elasticsearch.server prepare [DIR]   download it and put it together
-    python -m tests.elasticsearch.server run             run it in the foreground
+    python -m tests.elasticsearch.server run [PRODUCT]   run it in the foreground
 
 The tests share one server (`running`). A supervisor, a process of its own,
 starts the server and holds on to it until nobody holds the lock of its
@@ -25,9 +25,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from tests.elasticsearch.distribution import CACHE, DistributionError, prepare
-from tests.elasticsearch.jdk import JdkError, find_jdk
+from tests.elasticsearch.distribution import CACHE, ELASTICSEARCH, prepare
+from tests.elasticsearch.downloads import DistributionError
+from tests.elasticsearch.jdk import JdkError
+from tests.elasticsearch.product import Product
+from tests.opensearch.distribution import OPENSEARCH
 
+PRODUCTS = {one.name: one for one in (ELASTICSEARCH, OPENSEARCH)}
 CHECKOUT = Path(__file__).parent.parent.parent
 HEAP = "768m"
 START_SECONDS = 240
@@ -39,10 +43,8 @@ discovery.type: single-node
 network.host: 127.0.0.1
 http.port: 0
 transport.port: 0
-node.portsfile: true
 path.data: {folder}/data
 path.logs: {folder}/logs
-xpack.security.enabled: false
 cluster.routing.allocation.disk.threshold_enabled: false
 cluster.max_shards_per_node: 10000
 action.auto_create_index: false
@@ -54,7 +56,7 @@ class ServerError(Exception):
 
 
 @contextmanager
-def running(state: Path) -> Iterator[str]:
+def running(state: Path, product: Product = ELASTICSEARCH) -> Iterator[str]:
     """Give the address of a server that all processes with the same `state` folder share."""
     lock = _hold(state)
     supervisor = None
@@ -62,7 +64,7 @@ def running(state: Path) -> Iterator[str]:
         with (state / "start.lock").open("a") as starting:
             fcntl.flock(starting, fcntl.LOCK_EX)
             if not (state / "supervisor.log").exists():
-                supervisor = _start_supervisor(state)
+                supervisor = _start_supervisor(state, product)
             address = _wait_for_address(state)
         yield address
     finally:
@@ -83,10 +85,17 @@ def _hold(state: Path) -> IO[str]:
         lock.close()
 
 
-def _start_supervisor(state: Path) -> "subprocess.Popen[bytes]":
+def _start_supervisor(state: Path, product: Product) -> "subprocess.Popen[bytes]":
     with (state / "supervisor.log").open("w") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "tests.elasticsearch.server", "supervise", str(state)],
+            [
+                sys.executable,
+                "-m",
+                "tests.elasticsearch.server",
+                "supervise",
+                str(state),
+                product.name,
+            ],
             cwd=CHECKOUT,
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -109,11 +118,11 @@ def _wait_for_address(state: Path) -> str:
     )
 
 
-def supervise(state: Path) -> None:
+def supervise(state: Path, product: Product) -> None:
     """Run a server until nobody holds the lock of the state folder."""
     with (state / "users.lock").open("a") as lock:
         try:
-            with node() as address:
+            with node(product) as address:
                 _publish(state / "address", address)
                 _wait_for_lock(lock)
         except (ServerError, DistributionError, JdkError) as error:
@@ -138,13 +147,13 @@ def _wait_for_lock(lock: IO[str]) -> None:
 
 
 @contextmanager
-def node() -> Iterator[str]:
+def node(product: Product = ELASTICSEARCH) -> Iterator[str]:
     """Run a server of one node on free ports and give its address; it ends with this process."""
-    home = prepare()
-    folder = Path(tempfile.mkdtemp(prefix="nwx-elasticsearch-node-"))
+    home = product.prepare()
+    folder = Path(tempfile.mkdtemp(prefix=f"nwx-{product.name}-node-"))
     process = None
     try:
-        process = _start(home, folder)
+        process = _start(product, home, folder)
         yield _wait_until_ready(process, folder)
     finally:
         if process is not None:
@@ -152,15 +161,15 @@ def node() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _start(home: Path, folder: Path) -> subprocess.Popen[bytes]:
+def _start(product: Product, home: Path, folder: Path) -> subprocess.Popen[bytes]:
     for name in ("data", "logs", "tmp"):
         (folder / name).mkdir()
     shutil.copytree(home / "config", folder / "config")
     options = folder / "config" / "jvm.options"
     kept = [line for line in options.read_text().splitlines() if "-Xlog:gc" not in line]
     options.write_text("\n".join(kept) + "\n")  # a log that nobody reads, in a folder of others
-    (folder / "config" / "elasticsearch.yml").write_text(
-        _CONFIGURATION.format(folder=folder), encoding="utf-8"
+    (folder / "config" / f"{product.name}.yml").write_text(
+        _CONFIGURATION.format(folder=folder) + product.settings, encoding="utf-8"
     )
     if os.geteuid() == 0:
         home = readable_by_all(home, folder)
@@ -168,11 +177,9 @@ def _start(home: Path, folder: Path) -> subprocess.Popen[bytes]:
             shutil.chown(path, "nobody")
     with (folder / "logs" / "console.log").open("wb") as log:
         return subprocess.Popen(
-            [str(home / "bin" / "elasticsearch")],
+            [str(home / "bin" / product.name)],
             cwd=folder,
-            env=os.environ
-            | {"ES_JAVA_HOME": str(find_jdk()), "ES_PATH_CONF": str(folder / "config")}
-            | {"ES_TMPDIR": str(folder / "tmp"), "ES_JAVA_OPTS": f"-Xms{HEAP} -Xmx{HEAP}"},
+            env=os.environ | product.environment(folder, HEAP),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -224,24 +231,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.elasticsearch.server")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("prepare").add_argument("folder", nargs="?", type=Path, default=CACHE)
-    commands.add_parser("run")
-    commands.add_parser("supervise").add_argument("state", type=Path)
+    commands.add_parser("run").add_argument("product", nargs="?", default=ELASTICSEARCH.name)
+    supervised = commands.add_parser("supervise")
+    supervised.add_argument("state", type=Path)
+    supervised.add_argument("product", choices=PRODUCTS)
     arguments = parser.parse_args()
     try:
         if arguments.command == "prepare":
             print(prepare(arguments.folder))
         elif arguments.command == "supervise":
-            supervise(arguments.state)
+            supervise(arguments.state, PRODUCTS[arguments.product])
         else:
-            _run_until_interrupted()
+            _run_until_interrupted(PRODUCTS[arguments.product])
     except (ServerError, DistributionError, JdkError) as error:
         sys.exit(str(error))
 
 
-def _run_until_interrupted() -> None:
+def _run_until_interrupted(product: Product) -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with node() as address:
+        with node(product) as address:
             print(address, flush=True)
             signal.pause()
     except KeyboardInterrupt:

@@ -22,12 +22,12 @@ from pathlib import Path
 from tests.elasticsearch import server
 
 @contextmanager
-def node():
+def node(product):
     yield "http://sleeping"
 
 if sys.argv[1] == "supervise":
     server.node = node
-    server.supervise(Path(sys.argv[2]))
+    server.supervise(Path(sys.argv[2]), server.ELASTICSEARCH)
 else:
     with server.running(Path(sys.argv[2])) as address:
         print(address, flush=True)

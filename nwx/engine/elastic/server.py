@@ -1,7 +1,11 @@
 """A connection to Elasticsearch by its own client."""
 
+<<<<<<< HEAD
 import math
 from collections.abc import Mapping
+=======
+from collections.abc import Mapping, Sequence
+>>>>>>> a18930b5 (Add OpenSearch as the third engine, with a test server from Maven Central)
 from typing import Any
 
 from elastic_transport import ApiResponseMeta, ConnectionTimeout, TransportError
@@ -22,7 +26,7 @@ from nwx.engine.search_server.refusals import (
     timed_out,
     unreachable,
 )
-from nwx.engine.search_server.server import Body, Server
+from nwx.engine.search_server.server import Body, Server, quoted
 from nwx.engine.work import current_work
 from nwx.errors import SettingsError
 from nwx.settings import ElasticSettings
@@ -36,6 +40,7 @@ class ElasticServer(Server):
     """An Elasticsearch at an address."""
 
     product = "Elasticsearch"
+    ignored_field = "_ignored"
 
     def __init__(self, address: str, settings: ElasticSettings) -> None:
         super().__init__(address, settings)
@@ -78,6 +83,7 @@ class ElasticServer(Server):
             raise another_product(self.product, self.address, meta.status, meta.mimetype)
         return answer.body
 
+<<<<<<< HEAD
     def _waiting(self, seconds: float) -> Elasticsearch:
         """Return a client that waits so long for an answer, to the second if it is long.
 
@@ -90,6 +96,20 @@ class ElasticServer(Server):
         if client is None:
             client = self._patient[whole] = self._client.options(request_timeout=whole)
         return client
+=======
+    def open_point(self, index: str, keep_alive: str) -> str:
+        """Return a point in time of an index."""
+        params = {"keep_alive": keep_alive}
+        return str(self.request("POST", f"/{quoted(index)}/_pit", params=params)["id"])
+
+    def close_point(self, point: str) -> None:
+        """Let go of a point in time."""
+        self.request("DELETE", "/_pit", {"id": point})
+
+    def whole_scans(self, index: str) -> Sequence[Body]:
+        """Return one scan, in the order in which shards hold their entries."""
+        return [{"sort": ["_shard_doc"]}]
+>>>>>>> a18930b5 (Add OpenSearch as the third engine, with a test server from Maven Central)
 
     def close(self) -> None:
         """Let go of the connections."""

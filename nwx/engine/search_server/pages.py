@@ -67,7 +67,8 @@ def ids_of_all(server: Server, index: str) -> list[str]:
 
 def walk(server: Server, index: str, body: Body, size: int = _PAGE) -> Iterator[list[Body]]:
     """Stream the hits of a search in pages of one point in time, in the order of the shards."""
-    return _further_pages(server, index, body | {"sort": ["_shard_doc"], "size": size})
+    for scan in server.whole_scans(index):
+        yield from _further_pages(server, index, body | scan | {"size": size})
 
 
 def search_page(server: Server, index: str, body: Body) -> Body:
@@ -171,8 +172,7 @@ def pages(
 
 
 def _further_pages(server: Server, index: str, body: Body) -> Iterator[list[Body]]:
-    answer = server.request("POST", f"/{quoted(index)}/_pit", params={"keep_alive": _KEEP_ALIVE})
-    pit = answer["id"]
+    pit = server.open_point(index, _KEEP_ALIVE)
     try:
         while True:
             body |= {"pit": {"id": pit, "keep_alive": _KEEP_ALIVE}}
@@ -189,4 +189,4 @@ def _further_pages(server: Server, index: str, body: Body) -> Iterator[list[Body
     finally:
         # It would end by itself: what went wrong before matters more than this.
         with suppress(EngineError):
-            server.request("DELETE", "/_pit", {"id": pit})
+            server.close_point(pit)

@@ -3,6 +3,7 @@
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from nwx import mappings
@@ -35,6 +36,9 @@ COLLECTIONS = "collections"
 BITS = "bits"
 """The bits of the hash of a picture, each as a word."""
 
+TOO_LONG = "too_long"
+"""The fields of a capture with values too long to be indexed, where the server does not tell."""
+
 _OWN_FIELDS: dict[IndexName, dict[str, Any]] = {
     IndexName.DOCUMENTS: {name: {"type": "long"} for name in (NUMBER, FOLD_URL, FOLD_SIMILAR)},
     IndexName.DATES: {
@@ -42,6 +46,7 @@ _OWN_FIELDS: dict[IndexName, dict[str, Any]] = {
         YEARS: {"type": "integer"},
         COLLECTIONS: {"type": "keyword", "ignore_above": 8_191},
     },
+    IndexName.CAPTURES: {TOO_LONG: {"type": "keyword"}},
     IndexName.CRAWLS: {WRITTEN: {"type": "long"}},
     IndexName.PICTURES: {BITS: {"type": "keyword"}},
 }
@@ -210,6 +215,27 @@ def _bounded(field: dict[str, Any]) -> dict[str, Any]:
     if field["type"] == "keyword":
         return {"ignore_above": _LONGEST_KEYWORD} | field
     return field
+
+
+def own_of_capture(entry: IndexEntry) -> IndexEntry:
+    """Return an entry of captures that names its fields with values too long to be indexed."""
+    names = [name for name, most in _longest_values().items() if _is_longer(entry.get(name), most)]
+    return entry | {TOO_LONG: names} if names else entry
+
+
+@cache
+def _longest_values() -> dict[str, int]:
+    """Return the most characters of the fields of captures that are indexed as a whole."""
+    properties = mappings.properties(IndexName.CAPTURES)
+    bounded = {name: _bounded(field) for name, field in properties.items()}
+    return {name: one["ignore_above"] for name, one in bounded.items() if "ignore_above" in one}
+
+
+def _is_longer(value: object, most: int) -> bool:
+    """Tell whether a value has more characters of Java, which are of 16 bits."""
+    if not isinstance(value, str) or 2 * len(value) <= most:
+        return False
+    return len(value.encode("utf-16-le", "surrogatepass")) // 2 > most
 
 
 def own_of_document(entry: IndexEntry) -> IndexEntry:

@@ -4,7 +4,7 @@ import json
 import random
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 from urllib.parse import quote
 
@@ -33,6 +33,9 @@ class Server(ABC):
 
     product: ClassVar[str]
     """What the server is, as its makers spell it."""
+
+    ignored_field: ClassVar[str]
+    """The field of captures that names those whose values are too long to be indexed."""
 
     def __init__(self, address: str, settings: ElasticSettings) -> None:
         self.address = without_secrets(address)
@@ -100,6 +103,21 @@ class Server(ABC):
 
         `kind` is the content type of the body behind `application/`. Raises
         ServerBusyError when the same request may be taken later.
+        """
+
+    @abstractmethod
+    def open_point(self, index: str, keep_alive: str) -> str:
+        """Return a point in time of an index, which ends when it was not used for so long."""
+
+    @abstractmethod
+    def close_point(self, point: str) -> None:
+        """Let go of a point in time."""
+
+    @abstractmethod
+    def whole_scans(self, index: str) -> Sequence[Body]:
+        """Return what searches of a point in time begin with that together find all entries.
+
+        Each has an order in which no two of its entries are alike.
         """
 
     @abstractmethod

@@ -12,7 +12,7 @@ from typing import Protocol
 import pytest
 
 from nwx.engine.base import Engine
-from tests.conformance.engines import elastic, embedded
+from tests.conformance.engines import elastic, embedded, opensearch
 
 Opener = Callable[[], Engine]
 
@@ -41,7 +41,11 @@ class EngineUnderTest(Protocol):
         """Turn a closed archive into one of a version to come."""
 
 
-ENGINES: Mapping[str, EngineUnderTest] = {"embedded": embedded, "elastic": elastic}
+ENGINES: Mapping[str, EngineUnderTest] = {
+    "embedded": embedded,
+    "elastic": elastic,
+    "opensearch": opensearch,
+}
 KINDS = tuple(ENGINES)
 
 

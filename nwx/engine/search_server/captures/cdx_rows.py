@@ -114,7 +114,7 @@ def _entries(
 
 def _long_rows(server: Server, index: str, span: CdxSpan) -> Iterator[CdxRow]:
     """Give the captures of a span whose urlkeys the index does not hold: few are so long."""
-    filters = [{"term": {"_ignored": "urlkey"}}, *_others(span)]
+    filters = [{"term": {server.ignored_field: "urlkey"}}, *_others(span)]
     start, end = span.start.encode("utf-8", "replace"), span.end.encode("utf-8", "replace")
     found = [
         row

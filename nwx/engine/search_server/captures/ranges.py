@@ -57,7 +57,7 @@ def _sorted(server: Server, index: str, query: Body) -> Iterator[Capture]:
 def _long(server: Server, index: str, urlkey: str, end: str | None) -> Iterator[Capture]:
     """Give the captures in a span whose urlkey the index does not hold."""
     found = []
-    for capture in _sorted(server, index, {"term": {"_ignored": "urlkey"}}):
+    for capture in _sorted(server, index, {"term": {server.ignored_field: "urlkey"}}):
         key = capture.urlkey.encode("utf-8", "replace")
         first, last = urlkey.encode("utf-8", "replace"), (end or "").encode("utf-8", "replace")
         if (first <= key < last) if end is not None else key == first:

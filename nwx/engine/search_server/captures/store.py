@@ -9,7 +9,12 @@ from nwx.engine.entries import IndexEntry, capture_entry
 from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.pages import entries_by_id
+<<<<<<< HEAD
 from nwx.engine.search_server.server import Server, to_lines
+=======
+from nwx.engine.search_server.schema import TOO_LONG, own_of_capture
+from nwx.engine.search_server.server import Server, quoted, to_lines
+>>>>>>> a18930b5 (Add OpenSearch as the third engine, with a test server from Maven Central)
 from nwx.errors import EngineError
 from nwx.model import Capture
 
@@ -31,6 +36,8 @@ def add_captures(server: Server, index: str, captures: Iterable[Capture]) -> int
 
 
 def _add_entries(server: Server, index: str, entries: Sequence[IndexEntry]) -> int:
+    if server.ignored_field == TOO_LONG:
+        entries = list(map(own_of_capture, entries))
     actions = (BulkAction(index, entry["id"], entry, "create") for entry in entries)
     outcomes = send(server, actions)
     known = {

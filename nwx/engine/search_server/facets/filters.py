@@ -1,7 +1,6 @@
 """From conditions on captures to Elasticsearch's query language: pure functions."""
 
 import re
-from collections.abc import Sequence
 
 from nwx.engine.search_server.documents.compile import EVERYTHING, NOTHING, Query
 from nwx.engine.selection import AllOf, AnyOf, Between, Ending, Like, LiveFilter, Not, OneOf, Unset
@@ -31,11 +30,6 @@ def query_of(wanted: LiveFilter) -> Query:
             return {"regexp": {field: {"value": pattern, "flags": "NONE"}}}
         case Unset(field):
             return {"bool": {"must_not": [{"exists": {"field": field}}]}}
-
-
-def kept_only(fields: Sequence[str]) -> Query:
-    """Return the query of what has a value in one of the fields that is too long to be indexed."""
-    return {"terms": {"_ignored": list(fields)}}
 
 
 def _any(queries: list[Query]) -> Query:

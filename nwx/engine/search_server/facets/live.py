@@ -7,7 +7,7 @@ from nwx.engine.facet_store import CAPTURE_ROW_FIELDS
 from nwx.engine.search_server import limits
 from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.documents.compile import Query
-from nwx.engine.search_server.facets.filters import kept_only, query_of
+from nwx.engine.search_server.facets.filters import query_of
 from nwx.engine.search_server.server import Body, Server, quoted
 from nwx.engine.selection import Estimate, Groups, LiveFilter, LiveSelection
 from nwx.errors import EngineError
@@ -22,33 +22,43 @@ _PARTS_AT_ONCE = 200
 @contextmanager
 def live_selection(server: Server, index: str) -> Iterator["ElasticLiveSelection"]:
     """Give the captures of an index as they are now."""
+<<<<<<< HEAD
     refresh(server, index)
     answer = server.request("POST", f"/{quoted(index)}/_pit", params={"keep_alive": _KEEP_ALIVE})
     selection = ElasticLiveSelection(server, answer["id"])
+=======
+    server.request("POST", f"/{quoted(index)}/_refresh")
+    scans = server.whole_scans(index)
+    selection = ElasticLiveSelection(server, server.open_point(index, _KEEP_ALIVE), scans)
+>>>>>>> a18930b5 (Add OpenSearch as the third engine, with a test server from Maven Central)
     try:
         yield selection
     finally:
         # It would end by itself: what went wrong before matters more than this.
         with suppress(EngineError):
-            server.request("DELETE", "/_pit", {"id": selection.pit})
+            server.close_point(selection.pit)
 
 
 class ElasticLiveSelection(LiveSelection):
     """The captures of a point in time."""
 
-    def __init__(self, server: Server, pit: str) -> None:
+    def __init__(self, server: Server, pit: str, scans: Sequence[Body]) -> None:
         self.pit = pit
+        self._scans = scans
+        self._too_long: Body = {"terms": {server.ignored_field: list(CAPTURE_ROW_FIELDS)}}
         self._server = server
 
     def count(self, wanted: LiveFilter) -> int:
-        body = {"query": _found(wanted), "size": 0, "track_total_hits": True}
+        body = {"query": self._found(wanted), "size": 0, "track_total_hits": True}
         found: int = self._search(body)["hits"]["total"]["value"]
         return found
 
+    def _found(self, wanted: LiveFilter) -> Query:
+        """Return the query of a condition, and of what it cannot be asked of."""
+        return {"bool": {"should": [query_of(wanted), self._too_long], "minimum_should_match": 1}}
+
     def groups(self, wanted: LiveFilter, fields: Sequence[str]) -> Iterator[Groups]:
-        short = {
-            "bool": {"filter": [query_of(wanted)], "must_not": [kept_only(CAPTURE_ROW_FIELDS)]}
-        }
+        short = {"bool": {"filter": [query_of(wanted)], "must_not": [self._too_long]}}
         yield from self._composite(short, fields)
         yield from self._kept_only(fields)
 
@@ -69,12 +79,15 @@ class ElasticLiveSelection(LiveSelection):
     def _kept_only(self, fields: Sequence[str]) -> Iterator[Groups]:
         """Give the captures with values that no aggregation sees, one by one."""
         body: Body = {
-            "query": kept_only(CAPTURE_ROW_FIELDS),
+            "query": self._too_long,
             "_source": list(fields),
             "size": limits.PAGE,
-            "sort": ["_shard_doc"],
             "track_total_hits": False,
         }
+        for scan in self._scans:
+            yield from self._rows(body | scan, fields)
+
+    def _rows(self, body: Body, fields: Sequence[str]) -> Iterator[Groups]:
         while True:
             hits = self._search(body)["hits"]["hits"]
             if hits:
@@ -111,11 +124,6 @@ _ESTIMATED: Body = {
     "alone": {"missing": {"field": "digest"}},
     "urls": {"cardinality": {"field": "url", "precision_threshold": _PRECISION}},
 }
-
-
-def _found(wanted: LiveFilter) -> Query:
-    queries = [query_of(wanted), kept_only(CAPTURE_ROW_FIELDS)]
-    return {"bool": {"should": queries, "minimum_should_match": 1}}
 
 
 def _source(name: str) -> Body:

@@ -1,0 +1,27 @@
+"""The OpenSearch engine: an archive in the indices of a server."""
+
+from importlib import import_module
+
+from nwx.engine.base import Engine
+from nwx.errors import UsageError
+from nwx.settings import Settings
+
+__all__ = ["open_engine"]
+
+
+def open_engine(settings: Settings, *, read_only: bool) -> Engine:
+    """Return the archive on the server at `settings.engine`; the server says who may write.
+
+    Raises UsageError where the package of its client is not installed.
+    """
+    try:
+        module = import_module("nwx.engine.opensearch.engine")
+    except ModuleNotFoundError as error:
+        if error.name != "opensearchpy":
+            raise
+        raise UsageError(
+            f"--engine {settings.engine.partition('://')[0]}://… needs the package "
+            "opensearch-py; install nwx[opensearch]"
+        ) from error
+    engine: Engine = module.OpenSearchEngine(settings.engine, settings.elastic, settings.ranking)
+    return engine

@@ -1,0 +1,27 @@
+"""Archives on OpenSearch."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from nwx.engine.base import Engine
+from tests.conformance.engines.search_server import (
+    empty_queue,
+    make_newer,
+    make_older,
+    new_archive_at,
+    stored_files,
+)
+
+__all__ = ["DIFFERENCES", "empty_queue", "make_newer", "make_older", "new_archive", "stored_files"]
+
+DIFFERENCES: Mapping[str, str] = {}
+
+
+@contextmanager
+def new_archive(folder: Path, request: pytest.FixtureRequest) -> Iterator[Callable[[], Engine]]:
+    """Give what opens an archive of its own, which has no indices yet, as often as wanted."""
+    with new_archive_at(request.getfixturevalue("opensearch_url")) as opener:
+        yield opener

@@ -1,0 +1,85 @@
+"""Servers from Maven Central: downloaded, unpacked, their plugins compiled."""
+
+import shutil
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+CACHE = Path(__file__).parent.parent.parent / ".cache"
+
+
+class DistributionError(Exception):
+    """A server that could not be downloaded or put together."""
+
+
+def prepared(
+    cache: Path, group: str, name: str, version: str, add_plugin: Callable[[Path], None]
+) -> Path:
+    """Return the folder of a server with its plugin, made below `cache` if missing."""
+    folder = f"{name}-{version}"
+    home = cache / folder
+    if (home / "plugins" / "nwx-analysis" / "plugin.jar").exists():
+        return home
+    cache.mkdir(parents=True, exist_ok=True)
+    archive = cache / f"{folder}.zip"
+    if not archive.exists():
+        _download(archive, f"{group}:{name}:{version}:zip", name)
+    with tempfile.TemporaryDirectory(dir=cache) as new:
+        fresh = _unpack(archive, Path(new) / folder)
+        add_plugin(fresh)
+        shutil.rmtree(home, ignore_errors=True)
+        fresh.rename(home)
+    return home
+
+
+def _download(archive: Path, artifact: str, name: str) -> None:
+    if shutil.which("mvn") is None:
+        raise DistributionError(
+            "the test server is downloaded by Maven, and there is no mvn; install it, or name "
+            f"a running server in NWX_TEST_{name.upper()}"
+        )
+    with tempfile.TemporaryDirectory(dir=archive.parent) as new:
+        run(
+            "mvn",
+            "-q",
+            "-B",
+            "dependency:copy",
+            f"-Dartifact={artifact}",
+            f"-DoutputDirectory={new}",
+        )
+        (Path(new) / archive.name).rename(archive)
+
+
+def _unpack(archive: Path, home: Path) -> Path:
+    with zipfile.ZipFile(archive) as files:
+        files.extractall(home.parent)
+    # zipfile leaves modes out; the server may run as another user than the one who unpacks
+    for path in [home, *home.rglob("*")]:
+        path.chmod(0o755 if path.is_dir() or path.parent.name == "bin" else 0o644)
+    return home
+
+
+def add_jar(home: Path, jdk: Path, release: int, source: Path) -> Path:
+    """Compile a plugin against a server's libraries and put it there; return its folder."""
+    plugin = home / "plugins" / "nwx-analysis"
+    plugin.mkdir(mode=0o755, parents=True)
+    with tempfile.TemporaryDirectory() as classes:
+        javac = str(jdk / "bin" / "javac")
+        options = ["--release", str(release), "-proc:none", "-cp", f"{home}/lib/*", "-d", classes]
+        run(javac, *options, str(source))
+        with zipfile.ZipFile(plugin / "plugin.jar", "w") as jar:
+            for found in sorted(Path(classes).rglob("*.class")):
+                jar.write(found, str(found.relative_to(classes)))
+    return plugin
+
+
+def run(*command: str) -> None:
+    """Run a command; raises DistributionError where it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise DistributionError(
+            f"{' '.join(command[:3])}… ended with {done.returncode}: "
+            f"{(done.stderr or done.stdout).strip()[-2000:]}"
+        )
