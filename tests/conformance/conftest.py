@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from nwx.engine.base import Engine
-from tests.conformance.engines import KINDS, Opener, is_expected_to_fail, new_archive
+from tests.conformance.engines import (
+    KINDS,
+    Opener,
+    is_expected_to_fail,
+    new_archive,
+    recycled_archive,
+)
+from tests.conformance.engines.search_server import remove_recycled
 
 HERE = Path(__file__).parent
 
@@ -37,11 +44,28 @@ def open_another(
 
 
 @pytest.fixture
-def engine(open_archive: Opener) -> Iterator[Engine]:
-    """An empty archive."""
-    with open_archive() as opened:
-        opened.create()
-        yield opened
+def engine(
+    kind: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Engine]:
+    """An empty archive; the same as `open_archive` opens in cases that use both.
+
+    In modules with `NEW_ARCHIVES` nothing was ever in it.
+    """
+    is_new = getattr(request.module, "NEW_ARCHIVES", False)
+    if is_new or "open_archive" in request.fixturenames:
+        with request.getfixturevalue("open_archive")() as opened:
+            opened.create()
+            yield opened
+    else:
+        with recycled_archive(kind, tmp_path_factory.mktemp(kind), request) as opened:
+            yield opened
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _removed() -> Iterator[None]:
+    """Delete the indices that cases used one after the other."""
+    yield
+    remove_recycled()
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,9 @@ from nwx.query.tree import All, Bool, Boost, Term
 from tests.conformance.archive import also, batch, page
 from tests.conformance.asking import names, search
 
+NEW_ARCHIVES = True
+"""Deleted entries would count in what these cases look at."""
+
 A = page("http://example.org/a", "2010", "apple apple apple", title="Apple")
 B = page("http://example.org/b", "2011", "pear and one apple among many other fruits of the garden")
 C = page("http://example.org/c", "2012", "cherry")

@@ -11,6 +11,9 @@ from nwx.query.tree import All, Bool, Fuzzy, Phrase, Term, Wildcard
 from tests.conformance.archive import batch, page
 from tests.conformance.asking import search
 
+NEW_ARCHIVES = True
+"""Deleted entries would count in what these cases look at."""
+
 FILLER = "nothing to see here, only words that fill the page. " * 40
 LONG = f"{FILLER}Then the Élysée opens. {FILLER}filltheend"
 BATCHES = [

@@ -10,6 +10,9 @@ from tests.conformance.archive import also, batch, page
 from tests.conformance.asking import ask, search
 from tests.conformance.engines import Opener
 
+NEW_ARCHIVES = True
+"""Deleted entries would count in what these cases look at."""
+
 PAGES = [page(f"http://example.org/{n}", "2010", f"number {n}", title=f"N {n}") for n in range(5)]
 
 

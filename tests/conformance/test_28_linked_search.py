@@ -15,6 +15,9 @@ from tests.conformance.archive import batch, page
 from tests.conformance.asking import ask, names, search
 from tests.conformance.engines import new_archive
 
+NEW_ARCHIVES = True
+"""Deleted entries would count in what these cases look at."""
+
 HOME = "http://museum.example/"
 REPORT = "http://museum.example/report.pdf"
 

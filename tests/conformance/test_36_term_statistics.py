@@ -5,6 +5,9 @@ from nwx.steering.analysis.term_statistics import term_statistics
 from nwx.steering.specifications.specification import CrawlSpecification, Entity, Keyword
 from tests.conformance.archive import batch, page
 
+NEW_ARCHIVES = True
+"""Deleted entries would count in what these cases look at."""
+
 TEXTS = ("a flood of the river Elbe", "another FLOOD, and C++", "nothing of it", "東京 洪水 灾害")
 
 

@@ -31,6 +31,9 @@ from tests.conformance.engines import ENGINES, Opener
 from tests.conformance.test_21_facets import cache
 from tests.conformance.test_37_quality import FULL
 
+NEW_ARCHIVES = True
+"""Deleted entries would count in what these cases look at."""
+
 __all__ = ["cache"]
 
 PHRASE = "qzxk7w3vphrase9j2fplanted"

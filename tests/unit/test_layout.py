@@ -59,6 +59,7 @@ TESTED_ELSEWHERE = {
     "nwx/engine/access/purger.py": "tests/conformance/test_46_takedown.py",
     "nwx/engine/quality": "tests/conformance/test_37_quality.py",
     "nwx/engine/queue/crawl_queue.py": "tests/conformance/test_32_queue.py",
+    "nwx/engine/opensearch/engine.py": "tests/conformance",
     "nwx/engine/search_server": "tests/conformance",
     "nwx/engine/selection.py": "tests/conformance",
     "nwx/engine/shards": "tests/elasticsearch/test_nodes.py",

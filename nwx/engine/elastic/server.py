@@ -41,6 +41,7 @@ class ElasticServer(Server):
 
     product = "Elasticsearch"
     ignored_field = "_ignored"
+    highlight_limit = "max_analyzed_offset"
 
     def __init__(self, address: str, settings: ElasticSettings) -> None:
         super().__init__(address, settings)

@@ -43,6 +43,7 @@ class OpenSearchServer(Server):
 
     product = "OpenSearch"
     ignored_field = TOO_LONG  # what is too long is not in its own `_ignored`
+    highlight_limit = "max_analyzer_offset"
 
     def __init__(self, address: str, settings: ElasticSettings) -> None:
         super().__init__(address, settings)

@@ -76,13 +76,21 @@ def search_page(server: Server, index: str, body: Body) -> Body:
 
     A search that not all shards answered is an error unless answers may be partial.
     """
-    return _search(server, index, body, _WITHOUT_UNREAD)
+    # Servers leave empty lists out of what they filter.
+    return _search(server, index, body, _WITHOUT_UNREAD if _has_unread(body.get("aggs", {})) else "")
+
+
+def _has_unread(aggs: Body) -> bool:
+    """Tell whether some of the aggregations, or of those within, are only for others."""
+    return UNREAD in aggs or any(_has_unread(one.get("aggs", {})) for one in aggs.values())
 
 
 def _search(server: Server, index: str, body: Body, filter_path: str) -> Body:
     partial = partial_answers()
     allowed = "false" if partial is None else "true"
-    params = {"allow_partial_search_results": allowed, "filter_path": filter_path}
+    params = {"allow_partial_search_results": allowed}
+    if filter_path:
+        params["filter_path"] = filter_path
     path = f"/{quoted(index)}/_search"
     answer = server.request("POST", path, body, params, whole=partial is None)
     if partial is not None:

@@ -37,6 +37,9 @@ class Server(ABC):
     ignored_field: ClassVar[str]
     """The field of captures that names those whose values are too long to be indexed."""
 
+    highlight_limit: ClassVar[str]
+    """The option of highlighting that says how many characters are looked at."""
+
     def __init__(self, address: str, settings: ElasticSettings) -> None:
         self.address = without_secrets(address)
         self.place = f"{self.product.lower()} at {self.address}"

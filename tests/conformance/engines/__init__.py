@@ -28,6 +28,11 @@ class EngineUnderTest(Protocol):
     ) -> AbstractContextManager[Opener]:
         """Give what opens an archive of its own, which has no indices yet, as often as wanted."""
 
+    def recycled_archive(
+        self, folder: Path, request: pytest.FixtureRequest
+    ) -> AbstractContextManager[Engine]:
+        """Give an empty open archive, whose indices other cases may have used before."""
+
     def make_older(self, engine: Engine) -> None:
         """Turn a closed archive into one of the first version, without facets and crawls."""
 
@@ -54,6 +59,13 @@ def new_archive(kind: str, folder: Path, request: pytest.FixtureRequest) -> Iter
     """Give what opens an archive of its own, which has no indices yet, as often as wanted."""
     with ENGINES[kind].new_archive(folder, request) as opener:
         yield opener
+
+
+@contextmanager
+def recycled_archive(kind: str, folder: Path, request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """Give an empty open archive, whose indices other cases may have used before."""
+    with ENGINES[kind].recycled_archive(folder, request) as engine:
+        yield engine
 
 
 def is_expected_to_fail(kind: str, case: str) -> str:

@@ -30,6 +30,14 @@ def new_archive(folder: Path, request: pytest.FixtureRequest) -> Iterator[Callab
     yield lambda: open_engine(Settings(engine=str(folder / "archive")))
 
 
+@contextmanager
+def recycled_archive(folder: Path, request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """Give an empty open archive; a new one takes no time here."""
+    with open_engine(Settings(engine=str(folder / "archive"))) as engine:
+        engine.create()
+        yield engine
+
+
 def make_older(engine: Engine) -> None:
     """Turn a closed archive into one of the first version, without facets and crawls."""
     folder = Path(engine.address)

@@ -17,6 +17,7 @@ from nwx.engine.search_server.pages import ids_of_all, search_page
 from nwx.engine.search_server.server import Server, quoted
 from nwx.model import IndexName
 from nwx.settings import ElasticSettings, Settings
+from tests.conformance.engines.recycled import RecycledIndices
 
 
 @contextmanager
@@ -27,6 +28,32 @@ def new_archive_at(address: str) -> Iterator[Callable[[], Engine]]:
         yield lambda: open_engine(settings)
     finally:
         remove_indices(settings)
+
+
+_RECYCLED: dict[str, RecycledIndices] = {}
+
+
+@contextmanager
+def recycled_archive_at(address: str) -> Iterator[Engine]:
+    """Give an empty open archive, whose indices other cases may have used before."""
+    indices = _RECYCLED.setdefault(address, RecycledIndices(server_at(address)))
+    settings = Settings(address, ElasticSettings(prefix=f"nwx-test-{uuid.uuid4().hex}"))
+    indices.lend(settings.elastic.prefix)
+    try:
+        with open_engine(settings) as engine:
+            engine.create()
+            indices.note(settings.elastic.prefix)
+            yield engine
+    finally:
+        indices.take_back(settings.elastic.prefix)
+
+
+def remove_recycled() -> None:
+    """Delete the indices that wait for other cases."""
+    for indices in _RECYCLED.values():
+        indices.remove()
+        indices.server.close()
+    _RECYCLED.clear()
 
 
 def remove_indices(settings: Settings) -> None:

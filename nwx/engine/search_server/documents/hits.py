@@ -31,7 +31,7 @@ SOURCE = [
 _SNIPPET_CHARACTERS = 160
 _FRAGMENTS = 2
 _BETWEEN = " … "
-# Elasticsearch refuses to highlight more (index.highlight.max_analyzed_offset).
+# Servers refuse to highlight more (index.highlight.max_analyzed_offset).
 _ANALYZED_CHARACTERS = 999_999
 _BLANKS = re.compile(r"\s+")
 
@@ -49,8 +49,8 @@ class Highlighting:
         self._mark = f"\ue000{secrets.token_hex(6)}\ue001"
         self._query = query
 
-    def body(self) -> Body:
-        """Return the part of the request."""
+    def body(self, limit_name: str) -> Body:
+        """Return the part of the request; `limit_name` is what the server calls its limit."""
         return {
             "fields": {"content": {}},
             "type": "unified",
@@ -61,7 +61,7 @@ class Highlighting:
             "fragment_size": _SNIPPET_CHARACTERS,
             "no_match_size": _SNIPPET_CHARACTERS,
             "order": "score",
-            "max_analyzed_offset": _ANALYZED_CHARACTERS,
+            limit_name: _ANALYZED_CHARACTERS,
         }
 
     def pieces(self, hit: Body) -> tuple[_Piece, ...]:

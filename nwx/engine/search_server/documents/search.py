@@ -199,7 +199,7 @@ class Searching:
         fields = list({NUMBER, _FOLDS[question.collapse]})
         page: Body = {"_source": SOURCE, "docvalue_fields": fields}
         if question.snippets:
-            page["highlight"] = highlighting.body()
+            page["highlight"] = highlighting.body(self._server.highlight_limit)
         return page
 
     def _page_scores(
@@ -290,7 +290,7 @@ class Searching:
         total = found["values"]["count"] if known is None else known
         return Folded(
             Total(total) if total <= RESULT_WINDOW else Total(RESULT_WINDOW, "gte"),
-            {one["key"]: one["doc_count"] for one in found["hits"]["values"]["buckets"]},
+            {one["key"]: one["doc_count"] for one in found["hits"]["values"].get("buckets", ())},
         )
 
     def totals(self, questions: Sequence[Question]) -> list[int]:
