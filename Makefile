@@ -41,7 +41,7 @@ install: .venv/installed
 dev: .venv/dev
 
 .venv/dev: .venv/installed
-	$(INSTALL) --constraint requirements.lock --editable '.[remote,browser,spark]' --group dev
+	$(INSTALL) --constraint requirements.lock --editable '.[remote,browser,spark,opensearch]' --group dev
 	touch $@
 
 test: dev browser elasticsearch
@@ -83,9 +83,10 @@ browser:
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium > /dev/null; \
 	  else echo "the tests of pages need Chromium: apt install chromium, or set NWX_TEST_BROWSER" >&2; exit 1; fi
 
-# NWX_TEST_ELASTICSEARCH names a running server to use instead of starting one.
+# NWX_TEST_ELASTICSEARCH and NWX_TEST_OPENSEARCH name running servers to use instead of starting some.
 elasticsearch: dev
 	@test -n "$$NWX_TEST_ELASTICSEARCH" || $(BIN)/python -m tests.elasticsearch.server prepare
+	@test -n "$$NWX_TEST_OPENSEARCH" || $(BIN)/python -m tests.elasticsearch.server prepare opensearch
 
 # Real crawlers for the tests: Heritrix by Maven, warcprox and Scrapy from PyPI, kept in .cache.
 crawlers: dev
@@ -95,7 +96,7 @@ crawlers: dev
 # Versions for Python 3.11 and newer, on all systems.
 lock: dev
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header \
-	  --extra remote --extra browser --extra spark --group dev pyproject.toml --output-file requirements.lock
+	  --extra remote --extra browser --extra spark --extra opensearch --group dev pyproject.toml --output-file requirements.lock
 
 audit: dev
 	$(BIN)/python -m pip install --quiet pip-audit

@@ -3,6 +3,7 @@
 import click
 
 from nwx.cli.output import clean
+from nwx.errors import UsageError
 from nwx.settings import Settings
 
 
@@ -21,13 +22,20 @@ def command(settings: Settings, /, address: str | None, space: str, overwrite: b
     The output is JSON lines of saved objects, for Stack Management > Saved
     Objects > Import of Kibana 8.9 and later. They read the indices of --prefix.
     --push sends them to a running Kibana, with --api-key, or --username and
-    --password.
+    --password. Where --engine is an OpenSearch (opensearch+https://…), they
+    are for OpenSearch Dashboards.
     """
     # Imported here: whoever asks for help need not wait for it.
+    from nwx.exports.dashboards import dashboards_objects
     from nwx.exports.kibana import as_lines, push, saved_objects
 
+    is_opensearch = settings.engine.startswith("opensearch+")
+    objects = (dashboards_objects if is_opensearch else saved_objects)(settings.elastic.prefix)
     if address is None:
-        click.echo(as_lines(saved_objects(settings.elastic.prefix)), nl=False)
+        click.echo(as_lines(objects), nl=False)
         return
-    pushed = push(address, settings.elastic, space=space, overwrite=overwrite)
-    click.echo(f"{pushed.objects} objects are in the kibana at {clean(address)}")
+    if is_opensearch and space:
+        raise UsageError("OpenSearch Dashboards has no spaces; leave --space out")
+    pushed = push(address, settings.elastic, objects, space=space, overwrite=overwrite)
+    name = "opensearch dashboards" if is_opensearch else "kibana"
+    click.echo(f"{pushed.objects} objects are in the {name} at {clean(address)}")

@@ -119,31 +119,32 @@ class _Commands(click.Group):
 @click.option(
     "--engine",
     metavar="PLACE",
-    help="The archive: a folder, or the http(s) address of an Elasticsearch server."
+    help="The archive: a folder, the http(s) address of an Elasticsearch server, or"
+    " the opensearch+http(s) address of an OpenSearch server."
     "  [default: NWX_ENGINE, else the folder `archive`]",
 )
-@click.option("--prefix", metavar="TEXT", help="Elasticsearch: prefix of index names.")
-@click.option("--shards", metavar="N", help="Elasticsearch: shards of each new index.")
-@click.option("--replicas", metavar="N", help="Elasticsearch: replicas of each new index.")
+@click.option("--prefix", metavar="TEXT", help="Server: prefix of index names.")
+@click.option("--shards", metavar="N", help="Server: shards of each new index.")
+@click.option("--replicas", metavar="N", help="Server: replicas of each new index.")
 @click.option(
     "--expected-captures",
     metavar="N",
-    help="Elasticsearch: captures that new indices are to have in the end.",
+    help="Server: captures that new indices are to have in the end.",
 )
 @click.option(
     "--partial",
     flag_value="1",
     default=None,
-    help="Elasticsearch: search without the shards that do not answer, and say so.",
+    help="Server: search without the shards that do not answer, and say so.",
 )
 @click.option("--api-key", metavar="KEY", help="Elasticsearch: API key.")
-@click.option("--username", metavar="NAME", help="Elasticsearch: user name.")
-@click.option("--password", metavar="TEXT", help="Elasticsearch: password of the user.")
-@click.option("--ca-file", metavar="FILE", help="Elasticsearch: file of CA certificates to trust.")
+@click.option("--username", metavar="NAME", help="Server: user name.")
+@click.option("--password", metavar="TEXT", help="Server: password of the user.")
+@click.option("--ca-file", metavar="FILE", help="Server: file of CA certificates to trust.")
 @click.option(
-    "--insecure", flag_value="1", default=None, help="Elasticsearch: do not verify certificates."
+    "--insecure", flag_value="1", default=None, help="Server: do not verify certificates."
 )
-@click.option("--timeout", metavar="SECONDS", help="Elasticsearch: seconds to wait for an answer.")
+@click.option("--timeout", metavar="SECONDS", help="Server: seconds to wait for an answer.")
 @click.option(
     f"--{UNRESTRICTED}",
     is_flag=True,

@@ -63,22 +63,29 @@ def as_lines(objects: Sequence[SavedObject]) -> str:
 
 
 def push(
-    address: str, settings: ElasticSettings, *, space: str = "", overwrite: bool = True
+    address: str,
+    settings: ElasticSettings,
+    objects: Sequence[SavedObject],
+    *,
+    space: str = "",
+    overwrite: bool = True,
 ) -> Pushed:
-    """Give the saved objects to a Kibana, with the credentials of the settings.
+    """Give saved objects to a Kibana, with the credentials of the settings.
+
+    OpenSearch Dashboards takes them in the same way, but has no spaces.
 
     Raises KibanaError where it is away, lets nobody in, or refuses some of
     them; with `overwrite` it replaces those of an earlier time.
     """
     if not address.startswith(("http://", "https://")):
         raise UsageError(f"{address!r} is no address of a Kibana; write http://HOST:5601")
-    lines = as_lines(saved_objects(settings.prefix))
+    lines = as_lines(objects)
     within = f"/s/{quote(space, safe='')}" if space else ""
     try:
         answer = requests.post(
             f"{address.rstrip('/')}{within}/api/saved_objects/_import",
             params={"overwrite": "true" if overwrite else "false"},
-            headers={"kbn-xsrf": "nwx", **_authorization(settings)},
+            headers={"kbn-xsrf": "nwx", "osd-xsrf": "nwx", **_authorization(settings)},
             auth=(settings.username, settings.password) if settings.username else None,
             files={"file": ("nwx.ndjson", lines.encode(), "application/ndjson")},
             verify=settings.ca_file or settings.verify,

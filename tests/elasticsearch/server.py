@@ -1,7 +1,7 @@
 """A real Elasticsearch or OpenSearch for the tests.
 
-    python -m tests.elasticsearch.server prepare [DIR]   download it and put it together
-    python -m tests.elasticsearch.server run [PRODUCT]   run it in the foreground
+    python -m tests.elasticsearch.server prepare [PRODUCT]  download it and put it together
+    python -m tests.elasticsearch.server run [PRODUCT]      run it in the foreground
 
 The tests share one server (`running`). A supervisor, a process of its own,
 starts the server and holds on to it until nobody holds the lock of its
@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from tests.elasticsearch.distribution import CACHE, ELASTICSEARCH, prepare
+from tests.elasticsearch.distribution import ELASTICSEARCH
 from tests.elasticsearch.downloads import DistributionError
 from tests.elasticsearch.jdk import JdkError
 from tests.elasticsearch.product import Product
@@ -230,7 +230,7 @@ def main() -> None:
     """Run one of the commands."""
     parser = argparse.ArgumentParser(prog="python -m tests.elasticsearch.server")
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("prepare").add_argument("folder", nargs="?", type=Path, default=CACHE)
+    commands.add_parser("prepare").add_argument("product", nargs="?", default=ELASTICSEARCH.name)
     commands.add_parser("run").add_argument("product", nargs="?", default=ELASTICSEARCH.name)
     supervised = commands.add_parser("supervise")
     supervised.add_argument("state", type=Path)
@@ -238,7 +238,7 @@ def main() -> None:
     arguments = parser.parse_args()
     try:
         if arguments.command == "prepare":
-            print(prepare(arguments.folder))
+            print(PRODUCTS[arguments.product].prepare())
         elif arguments.command == "supervise":
             supervise(arguments.state, PRODUCTS[arguments.product])
         else:

@@ -73,7 +73,12 @@ def test_three_services_that_are_started_again() -> None:
     assert "NOT run in the tests" in text.split("\nname:")[0]
     found = yaml.safe_load(text)
     services = found["services"]
-    assert set(services) == {"elasticsearch", "kibana", "nwx"}
+    usual = {"elasticsearch", "kibana", "nwx"}
+    assert {name for name, one in services.items() if "profiles" not in one} == usual
+    others = {"opensearch", "dashboards", "nwx-opensearch"}
+    assert {
+        name for name, one in services.items() if one.get("profiles") == ["opensearch"]
+    } == others
     assert {service["restart"] for service in services.values()} == {"unless-stopped"}
     for name in ("elasticsearch", "kibana"):
         assert services[name]["image"].startswith(f"docker.elastic.co/{name}/{name}:")
@@ -81,7 +86,7 @@ def test_three_services_that_are_started_again() -> None:
     assert len(versions) == 1
     published = [port for service in services.values() for port in service["ports"]]
     assert all(port.startswith("127.0.0.1:") for port in published)
-    volumes = services["elasticsearch"]["volumes"]
+    volumes = [*services["elasticsearch"]["volumes"], *services["opensearch"]["volumes"]]
     assert {volume.partition(":")[0] for volume in volumes} == set(found["volumes"])
 
 

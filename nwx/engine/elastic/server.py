@@ -23,7 +23,7 @@ from nwx.engine.search_server.refusals import (
     another_product,
     read_refusal,
     refused,
-    timed_out,
+    unanswered,
     unreachable,
 )
 from nwx.engine.search_server.server import Body, Server, quoted
@@ -74,7 +74,7 @@ class ElasticServer(Server):
             raise refused(self.place, read_refusal(error.body, error.status_code)) from error
         except ConnectionTimeout as error:
             current_work().check()
-            raise timed_out(self.place, self.timeout_seconds) from error
+            raise unanswered(self.place, self.timeout_seconds) from error
         except TransportConnectionError as error:
             raise unreachable(self.product, self.address, error) from error
         except TransportError as error:

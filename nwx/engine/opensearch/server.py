@@ -24,7 +24,7 @@ from nwx.engine.search_server.refusals import (
     another_product,
     read_refusal,
     refused,
-    timed_out,
+    unanswered,
     unreachable,
 )
 from nwx.engine.search_server.schema import TOO_LONG
@@ -93,7 +93,7 @@ class OpenSearchServer(Server):
             )
         except ConnectionTimeout as error:
             current_work().check()
-            raise timed_out(self.place, self.timeout_seconds) from error
+            raise unanswered(self.place, self.timeout_seconds) from error
         except ClientConnectionError as error:
             raise unreachable(self.product, self._plain, _cause(error)) from error
         except TransportError as error:

@@ -173,7 +173,7 @@ def another_product(
     )
 
 
-def timed_out(place: str, seconds: float) -> EngineError:
+def unanswered(place: str, seconds: float) -> EngineError:
     """Return the error of a request that was not answered in time."""
     return EngineUnavailableError(
         f"{place} did not answer within {seconds:g} s; see how it does, or allow more time"
@@ -236,5 +236,5 @@ def query_errors() -> Iterator[None]:
         yield
     except RefusedError as error:
         if error.status == _BAD_REQUEST:
-            raise QueryError(f"elasticsearch cannot take this query: {error}") from error
+            raise QueryError(f"the server cannot take this query: {error}") from error
         raise

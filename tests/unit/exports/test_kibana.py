@@ -184,14 +184,14 @@ def kibana() -> Iterator[Kibana]:
 
 
 def test_saved_objects_are_pushed(kibana: Kibana) -> None:
-    assert push(f"{kibana.address}/", ElasticSettings()).objects == len(OBJECTS)
+    assert push(f"{kibana.address}/", ElasticSettings(), OBJECTS).objects == len(OBJECTS)
     assert kibana.objects == OBJECTS
     assert kibana.paths == ["/api/saved_objects/_import?overwrite=true"]
 
 
 def test_a_space_and_a_prefix_of_ones_own(kibana: Kibana) -> None:
     settings = ElasticSettings(prefix="news")
-    push(kibana.address, settings, space="web archive", overwrite=False)
+    push(kibana.address, settings, saved_objects("news"), space="web archive", overwrite=False)
     assert kibana.objects == saved_objects("news")
     (path,) = kibana.paths
     assert path.startswith("/s/web%20archive/api/saved_objects/_import")
@@ -209,9 +209,9 @@ def test_credentials_are_handed_over(
     kibana: Kibana, settings: ElasticSettings, secret: str
 ) -> None:
     kibana.secrets = (secret,)
-    assert push(kibana.address, settings).objects
+    assert push(kibana.address, settings, OBJECTS).objects
     with pytest.raises(KibanaError, match="does not let this user in"):
-        push(kibana.address, ElasticSettings())
+        push(kibana.address, ElasticSettings(), OBJECTS)
 
 
 def test_what_kibana_refuses_is_told(kibana: Kibana) -> None:
@@ -222,14 +222,14 @@ def test_what_kibana_refuses_is_told(kibana: Kibana) -> None:
     }
     kibana.answer = (200, json.dumps(refused).encode())
     with pytest.raises(KibanaError, match="lens nwx-x: conflict"):
-        push(kibana.address, ElasticSettings())
+        push(kibana.address, ElasticSettings(), OBJECTS)
     kibana.answer = (502, b"<html>bad gateway</html>")
     with pytest.raises(KibanaError, match="what kibana does not"):
-        push(kibana.address, ElasticSettings())
+        push(kibana.address, ElasticSettings(), OBJECTS)
 
 
 def test_a_kibana_that_is_away_is_told() -> None:
     with pytest.raises(KibanaError, match="no kibana answers at"):
-        push("http://127.0.0.1:9", ElasticSettings())
+        push("http://127.0.0.1:9", ElasticSettings(), OBJECTS)
     with pytest.raises(UsageError, match="no address"):
-        push("kibana:5601", ElasticSettings())
+        push("kibana:5601", ElasticSettings(), OBJECTS)
