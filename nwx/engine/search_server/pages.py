@@ -77,7 +77,9 @@ def search_page(server: Server, index: str, body: Body) -> Body:
     A search that not all shards answered is an error unless answers may be partial.
     """
     # Servers leave empty lists out of what they filter.
-    return _search(server, index, body, _WITHOUT_UNREAD if _has_unread(body.get("aggs", {})) else "")
+    return _search(
+        server, index, body, _WITHOUT_UNREAD if _has_unread(body.get("aggs", {})) else ""
+    )
 
 
 def _has_unread(aggs: Body) -> bool:
