@@ -1,11 +1,7 @@
 """A connection to Elasticsearch by its own client."""
 
-<<<<<<< HEAD
 import math
-from collections.abc import Mapping
-=======
 from collections.abc import Mapping, Sequence
->>>>>>> a18930b5 (Add OpenSearch as the third engine, with a test server from Maven Central)
 from typing import Any
 
 from elastic_transport import ApiResponseMeta, ConnectionTimeout, TransportError
@@ -84,7 +80,6 @@ class ElasticServer(Server):
             raise another_product(self.product, self.address, meta.status, meta.mimetype)
         return answer.body
 
-<<<<<<< HEAD
     def _waiting(self, seconds: float) -> Elasticsearch:
         """Return a client that waits so long for an answer, to the second if it is long.
 
@@ -97,7 +92,7 @@ class ElasticServer(Server):
         if client is None:
             client = self._patient[whole] = self._client.options(request_timeout=whole)
         return client
-=======
+
     def open_point(self, index: str, keep_alive: str) -> str:
         """Return a point in time of an index."""
         params = {"keep_alive": keep_alive}
@@ -110,7 +105,6 @@ class ElasticServer(Server):
     def whole_scans(self, index: str) -> Sequence[Body]:
         """Return one scan, in the order in which shards hold their entries."""
         return [{"sort": ["_shard_doc"]}]
->>>>>>> a18930b5 (Add OpenSearch as the third engine, with a test server from Maven Central)
 
     def close(self) -> None:
         """Let go of the connections."""

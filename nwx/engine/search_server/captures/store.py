@@ -9,12 +9,8 @@ from nwx.engine.entries import IndexEntry, capture_entry
 from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.pages import entries_by_id
-<<<<<<< HEAD
-from nwx.engine.search_server.server import Server, to_lines
-=======
 from nwx.engine.search_server.schema import TOO_LONG, own_of_capture
-from nwx.engine.search_server.server import Server, quoted, to_lines
->>>>>>> a18930b5 (Add OpenSearch as the third engine, with a test server from Maven Central)
+from nwx.engine.search_server.server import Server, to_lines
 from nwx.errors import EngineError
 from nwx.model import Capture
 

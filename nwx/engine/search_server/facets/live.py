@@ -8,7 +8,7 @@ from nwx.engine.search_server import limits
 from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.documents.compile import Query
 from nwx.engine.search_server.facets.filters import query_of
-from nwx.engine.search_server.server import Body, Server, quoted
+from nwx.engine.search_server.server import Body, Server
 from nwx.engine.selection import Estimate, Groups, LiveFilter, LiveSelection
 from nwx.errors import EngineError
 
@@ -22,15 +22,9 @@ _PARTS_AT_ONCE = 200
 @contextmanager
 def live_selection(server: Server, index: str) -> Iterator["ElasticLiveSelection"]:
     """Give the captures of an index as they are now."""
-<<<<<<< HEAD
     refresh(server, index)
-    answer = server.request("POST", f"/{quoted(index)}/_pit", params={"keep_alive": _KEEP_ALIVE})
-    selection = ElasticLiveSelection(server, answer["id"])
-=======
-    server.request("POST", f"/{quoted(index)}/_refresh")
     scans = server.whole_scans(index)
     selection = ElasticLiveSelection(server, server.open_point(index, _KEEP_ALIVE), scans)
->>>>>>> a18930b5 (Add OpenSearch as the third engine, with a test server from Maven Central)
     try:
         yield selection
     finally:
