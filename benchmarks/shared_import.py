@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.made_pages import made_files
-from benchmarks.process_family import family_seconds
-from benchmarks.scale import NWX, children_seconds
+from benchmarks.process_family import FamilyWatch, family_seconds
+from benchmarks.scale import NWX
 from tests.elasticsearch.server import node
 
 
@@ -64,14 +64,18 @@ def main() -> None:
 def _imported(server: str, prefix: str, manifest: Path, importers: int) -> Shared:
     environment = os.environ | {"NWX_ENGINE": server, "NWX_PREFIX": prefix}
     command = [NWX, "import", "--manifest", str(manifest), "--jobs", "1", "--json", "--quiet"]
-    served, worked, began = family_seconds(os.getpid()), children_seconds(), time.monotonic()
+    served, began = family_seconds(os.getpid()), time.monotonic()
     running = [
         subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) for _ in range(importers)
     ]
+    watches = [FamilyWatch(one.pid) for one in running]
     reports = [json.loads(one.communicate()[0]) for one in running]
+    seconds = time.monotonic() - began
+    for watch in watches:
+        watch.stop()
     return Shared(
-        time.monotonic() - began,
-        children_seconds() - worked,
+        seconds,
+        sum(watch.processor for watch in watches),
         family_seconds(os.getpid()) - served,
         [report["captures"] for report in reports],
     )
