@@ -19,25 +19,31 @@ import gzip
 import multiprocessing
 import os
 import random
-import re
 import socket
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 
 from isal import isal_zlib
 
+from benchmarks.cdx_peers import (
+    TOKEN,
+    nwx_command,
+    nwx_server,
+    outback_server,
+    peak_megabytes,
+    pywb_server,
+    tree_seconds,
+)
 from tests.elasticsearch.server import node
 
 BLOCK_LINES = 3_000
 WARM_UP = 50
-TOKEN = "benchmark"
 WHOLE = "big"
 SITES = 1_000
 _HEADERS = "\r\n".join(
@@ -51,6 +57,7 @@ _HEADERS = "\r\n".join(
     )
 )
 """What `requests` sends, and warcprox with it."""
+
 
 _POSTED_BYTES = 1 << 26
 
@@ -163,78 +170,11 @@ def load(place: str, index: Path) -> None:
     """Load the captures of a CDX into an archive and say how long that took."""
     started = time.perf_counter()
     command = ["--engine", place, "cdx-load", "--collection", "web", str(index)]
-    subprocess.run([_nwx(), *command], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([nwx_command(), *command], check=True, stdout=subprocess.DEVNULL)
     took = time.perf_counter() - started
     with index.open("rb") as stream:
         lines = sum(block.count(b"\n") for block in iter(lambda: stream.read(1 << 20), b""))
     print(f"cdx-load into {place}: {lines / took:,.0f} captures/s")
-
-
-@contextmanager
-def nwx_server(
-    options: Sequence[str], arguments: Sequence[str]
-) -> Iterator[tuple[int, subprocess.Popen[str]]]:
-    """Give the port of a CDX server of nwx, and its process."""
-    command = [_nwx(), *options, "cdx-server", "--port", "0", *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout
-            found = re.search(r":(\d+)/cdx", process.stdout.readline())
-            assert found
-            yield int(found[1]), process
-        finally:
-            process.terminate()
-
-
-@contextmanager
-def pywb_server(folder: Path) -> Iterator[tuple[int, subprocess.Popen[str]]]:
-    """Give the port of pywb's CDX server, and its process."""
-    port = free_port()
-    command = [str(Path(sys.executable).with_name("warcserver")), "-p", str(port)]
-    with peer(command, folder, port) as process:
-        yield port, process
-
-
-@contextmanager
-def outback_server(jar: Path, folder: Path) -> Iterator[tuple[int, subprocess.Popen[str]]]:
-    """Give the port of an OutbackCDX whose data are in a new folder, and its process."""
-    folder.mkdir()
-    port = free_port()
-    command = ["java", "-Xmx512m", "-jar", str(jar.absolute()), "-d", ".", "-p", str(port)]
-    with peer([*command, "-b", "127.0.0.1"], folder, port) as process:
-        yield port, process
-
-
-def free_port() -> int:
-    """Return a port that nobody listens at."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-    return port
-
-
-@contextmanager
-def peer(command: Sequence[str], folder: Path, port: int) -> Iterator[subprocess.Popen[str]]:
-    """Give the process of another server, once it listens."""
-    with subprocess.Popen(
-        command, cwd=folder, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as process:
-        try:
-            _wait_for(port, command[0])
-            yield process
-        finally:
-            process.terminate()
-
-
-def _wait_for(port: int, name: str) -> None:
-    for _ in range(300):
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except OSError:
-            time.sleep(0.1)
-        else:
-            return
-    raise SystemExit(f"{name} does not answer")
 
 
 def load_outback(port: int, index: Path) -> None:
@@ -246,10 +186,6 @@ def load_outback(port: int, index: Path) -> None:
             client.post("/web", b"".join(some))
             lines += len(some)
     print(f"POST to OutbackCDX: {lines / (time.perf_counter() - started):,.0f} captures/s")
-
-
-def _nwx() -> str:
-    return str(Path(sys.executable).with_name("nwx"))
 
 
 def lookups(name: str, port: int, address: str, given: argparse.Namespace, pid: int) -> None:
@@ -383,34 +319,6 @@ def post(name: str, port: int, captures: int, pid: int) -> None:
         f" {busy / captures * 1e6:.1f} µs of the processor each;"
         f" memory {peak_megabytes(pid):.0f} MB at most"
     )
-
-
-def tree_seconds(pid: int) -> float:
-    """Return how long a process and those that it started have kept processors busy."""
-    return sum(map(processor_seconds, _tree(pid)))
-
-
-def _tree(pid: int) -> Iterator[int]:
-    yield pid
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            yield from _tree(int(child))
-
-
-def processor_seconds(pid: int) -> float:
-    """Return how long a process has kept processors busy."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def peak_megabytes(pid: int) -> float:
-    """Return the most memory that a process and those that it started have held."""
-    kilobytes = 0
-    for one in _tree(pid):
-        found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{one}/status").read_text())
-        assert found
-        kilobytes += int(found[1])
-    return kilobytes / 1024
 
 
 if __name__ == "__main__":

@@ -23,7 +23,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from benchmarks.cdx_server import Client, tree_seconds
+from benchmarks.cdx_peers import tree_seconds
+from benchmarks.cdx_server import Client
 from benchmarks.corpus import Words
 
 HERE = Path(__file__).parent.parent

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.web.test_replay import OPENER
+from tests.web.replay.played_records import OPENER
 from webapp.server import connections, http_server
 from webapp.server.http_server import make_server
 from webapp.server.sockets import listen, port_of

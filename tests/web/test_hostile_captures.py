@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from nwx.engine.embedded import EmbeddedEngine
-from tests.web.test_replay import OPENER, import_file, warc
+from tests.web.replay.played_records import OPENER, import_file, warc
 from webapp import create_app
 from webapp.replay.process import ReplayProcess
 from webapp.server.http_server import make_server

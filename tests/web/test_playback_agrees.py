@@ -14,8 +14,8 @@ from playwright.sync_api import Browser
 from nwx.engine.base import Engine
 from nwx.model import Batch
 from tests.conformance.engines import KINDS, new_archive
+from tests.web.replay.played_records import OPENER, REVISIT_PROFILE, fetch, import_file, warc
 from tests.web.serving import serving
-from tests.web.test_replay import OPENER, REVISIT_PROFILE, fetch, import_file, warc
 from webapp import create_app
 from webapp.replay import process
 from webapp.replay.process import ReplayProcess

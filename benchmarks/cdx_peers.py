@@ -1,0 +1,112 @@
+"""Servers of captures that the benchmark asks, each a process, and what they cost."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+TOKEN = "benchmark"
+
+
+@contextmanager
+def nwx_server(
+    options: Sequence[str], arguments: Sequence[str]
+) -> Iterator[tuple[int, subprocess.Popen[str]]]:
+    """Give the port of a CDX server of nwx, and its process."""
+    command = [nwx_command(), *options, "cdx-server", "--port", "0", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout
+            found = re.search(r":(\d+)/cdx", process.stdout.readline())
+            assert found
+            yield int(found[1]), process
+        finally:
+            process.terminate()
+
+
+@contextmanager
+def pywb_server(folder: Path) -> Iterator[tuple[int, subprocess.Popen[str]]]:
+    """Give the port of pywb's CDX server, and its process."""
+    port = free_port()
+    command = [str(Path(sys.executable).with_name("warcserver")), "-p", str(port)]
+    with peer(command, folder, port) as process:
+        yield port, process
+
+
+@contextmanager
+def outback_server(jar: Path, folder: Path) -> Iterator[tuple[int, subprocess.Popen[str]]]:
+    """Give the port of an OutbackCDX whose data are in a new folder, and its process."""
+    folder.mkdir()
+    port = free_port()
+    command = ["java", "-Xmx512m", "-jar", str(jar.absolute()), "-d", ".", "-p", str(port)]
+    with peer([*command, "-b", "127.0.0.1"], folder, port) as process:
+        yield port, process
+
+
+def free_port() -> int:
+    """Return a port that nobody listens at."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    return port
+
+
+@contextmanager
+def peer(command: Sequence[str], folder: Path, port: int) -> Iterator[subprocess.Popen[str]]:
+    """Give the process of another server, once it listens."""
+    with subprocess.Popen(
+        command, cwd=folder, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        try:
+            _wait_for(port, command[0])
+            yield process
+        finally:
+            process.terminate()
+
+
+def _wait_for(port: int, name: str) -> None:
+    for _ in range(300):
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    raise SystemExit(f"{name} does not answer")
+
+
+def nwx_command() -> str:
+    return str(Path(sys.executable).with_name("nwx"))
+
+
+def tree_seconds(pid: int) -> float:
+    """Return how long a process and those that it started have kept processors busy."""
+    return sum(map(processor_seconds, _tree(pid)))
+
+
+def _tree(pid: int) -> Iterator[int]:
+    yield pid
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            yield from _tree(int(child))
+
+
+def processor_seconds(pid: int) -> float:
+    """Return how long a process has kept processors busy."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def peak_megabytes(pid: int) -> float:
+    """Return the most memory that a process and those that it started have held."""
+    kilobytes = 0
+    for one in _tree(pid):
+        found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{one}/status").read_text())
+        assert found
+        kilobytes += int(found[1])
+    return kilobytes / 1024
