@@ -103,7 +103,8 @@ class Cluster:
                 if node.is_killed_by_itself():
                     raise ServerError(f"{node.name} ended: {node.log()}")
             try:
-                return self.get(path) and None
+                self.get(path)
+                return
             except (urllib.error.URLError, OSError):
                 time.sleep(0.2)
         raise ServerError(f"the cluster is not {status}: {self.nodes[0].log()}")

@@ -1,4 +1,4 @@
-"""How many shards an index gets, from the number of captures that are expected."""
+"""How many shards an index gets, from the expected size of an archive in captures."""
 
 from nwx.model import IndexName
 from nwx.settings import ElasticSettings

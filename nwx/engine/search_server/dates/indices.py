@@ -21,7 +21,13 @@ from nwx.engine.search_server.documents.compile import EVERYTHING, Query
 from nwx.engine.search_server.pages import pages, search_page
 from nwx.engine.search_server.schema import NUMBER, OWN_FIELDS, Schema
 from nwx.engine.search_server.server import Body, Server, quoted
-from nwx.errors import EngineBusyError, EngineError, EngineVersionError, UsageError
+from nwx.errors import (
+    EngineBusyError,
+    EngineError,
+    EngineVersionError,
+    PartialAnswerError,
+    UsageError,
+)
 from nwx.model import MAIN_DATES, Dates, IndexName, NamedDates
 
 REMEMBERED_SECONDS = 1.0
@@ -106,7 +112,11 @@ class ElasticDatesIndices:
         attached = self._addresses()
         names = sorted({*attached, *self._own_names()})
         others = [self._named(name, attached.get(name), self._own(name)) for name in names]
-        return [self._measured(MAIN_DATES, self._main, attached=True), *others]
+        try:
+            main = self._measured(MAIN_DATES, self._main, attached=True)
+        except PartialAnswerError as error:
+            main = NamedDates(MAIN_DATES, self._main, attached=True, problem=str(error))
+        return [main, *others]
 
     def _named(self, name: str, attached: str | None, own: str) -> NamedDates:
         index = attached or own
