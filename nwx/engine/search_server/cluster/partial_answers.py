@@ -28,7 +28,7 @@ class PartialAnswers:
 
     def add(self, missing: int, shards: int) -> None:
         """Count the shards of a search that did not answer; the worst search counts."""
-        if missing > self.missing:
+        if (missing, shards) > (self.missing, self.shards) and missing:
             self.missing, self.shards = missing, shards
 
     def result(self, found: SearchResult) -> SearchResult:

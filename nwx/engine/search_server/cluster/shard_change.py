@@ -61,6 +61,7 @@ class Resharding:
             how = self._make(old, state, new, (health.shards, shards), progress)
             self._wait_for_copies(new, progress)
             self._check_same(old, new)
+            self._block(new, None)  # a split index takes it over
             self._swap(old, state, new)
         self._delete_unread(old)
         return how
@@ -93,10 +94,9 @@ class Resharding:
     def _remove_leftovers(self, current: str) -> None:
         """Remove the indices of other numbers, which a killed run left before or after its swap."""
         own = re.compile(rf"{re.escape(self._alias)}-\d{{6}}")
-        for name, state in self._state(f"{self._alias}-*").items():
-            named = set(state.get("aliases", ())) - {self._filling}
-            if own.fullmatch(name) and name != current and not named:
-                self._server.request("DELETE", f"/{quoted(name)}")
+        for name in self._state(f"{self._alias}-*"):
+            if own.fullmatch(name) and name != current:
+                self._delete_unnamed(name)
 
     @contextmanager
     def _blocked(self, old: str, new: str) -> Iterator[None]:
@@ -106,10 +106,15 @@ class Resharding:
             yield
         except BaseException:
             with suppress(EngineError):
-                params = {"ignore_unavailable": "true"}
-                self._server.request("DELETE", f"/{quoted(new)}", params=params)
+                self._delete_unnamed(new)
             self._block(old, None)
             raise
+
+    def _delete_unnamed(self, index: str) -> None:
+        """Delete an index unless it has taken the place of another, though no answer came."""
+        for state in self._state(index).values():
+            if not set(state.get("aliases", ())) - {self._filling}:
+                self._server.request("DELETE", f"/{quoted(index)}")
 
     def _block(self, index: str, wanted: bool | None) -> None:
         path = f"/{quoted(index)}/_settings"
@@ -129,7 +134,6 @@ class Resharding:
         settings = {
             "index.number_of_shards": shards,
             "index.number_of_replicas": state["settings"]["index"]["number_of_replicas"],
-            "index.blocks.write": None,
         }
         try:
             path = f"/{quoted(old)}/_split/{quoted(new)}"
