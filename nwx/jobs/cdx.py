@@ -19,7 +19,7 @@ from nwx.jobs.frames import piece_frame
 from nwx.jobs.inputs import ArchiveInputs
 from nwx.jobs.output import OutputMode, open_output
 from nwx.jobs.pieces import PieceWork, UnreachableError
-from nwx.jobs.reports import UNREAD, JobReport, PieceReport
+from nwx.jobs.reports import UNREAD_KINDS, JobReport, PieceReport
 from nwx.jobs.stages import shown_stages
 from nwx.model import ReadError
 from nwx.warc.sources import ArchiveSource
@@ -55,7 +55,7 @@ class IndexWriter:
         keep_memory()
         with rare_collections():
             lines = index_of(index.source, self.options, errors, report.note)
-        unread = [error for error in errors if error.kind in UNREAD]
+        unread = [error for error in errors if error.kind in UNREAD_KINDS]
         if unread and _is_far(index):
             raise UnreachableError(unread[0].message)
         report.add_errors(errors)

@@ -18,7 +18,7 @@ from nwx.jobs.reports import JobReport, ReportFolder
 SUCCESS = "_SUCCESS"
 PLAN = "_nwx-job.json"
 REPORT = "_report.json"
-WORK = "_work"
+WORK_FOLDER = "_work"
 
 
 class OutputMode(StrEnum):
@@ -70,7 +70,9 @@ def open_output(
             raise UsageError(f"{place} {_difference(found, wanted)}; --overwrite replaces it")
     folder.delete(SUCCESS)
     folder.write(PLAN, json.dumps(wanted).encode())
-    return JobOutput(folder, folder.inner(WORK), ReportFolder(folder.inner(f"{WORK}/reports")))
+    return JobOutput(
+        folder, folder.inner(WORK_FOLDER), ReportFolder(folder.inner(f"{WORK_FOLDER}/reports"))
+    )
 
 
 def _plan_of(folder: JobFolder) -> dict[str, Any] | None:

@@ -30,7 +30,7 @@ from nwx.model import ReadError
 
 PieceT = TypeVar("PieceT")
 
-Reader = Callable[[PieceT, PieceReport], Iterator[pa.RecordBatch]]
+PieceReader = Callable[[PieceT, PieceReport], Iterator[pa.RecordBatch]]
 """Yields what one piece of work comes to; counts and errors go to its report."""
 
 _PAUSES = (1.0, 4.0)
@@ -51,7 +51,7 @@ class PieceWork(Generic[PieceT]):
     UnreachableError.
     """
 
-    read: Reader[PieceT]
+    read: PieceReader[PieceT]
     name: Callable[[PieceT], str]
     schema: pa.Schema
     reports: ReportFolder

@@ -19,7 +19,7 @@ from nwx.model import ReadError
 ERRORS_OF_A_JOB = 1000
 """So many errors a report of a job lists, and one of a piece; all are counted."""
 
-UNREAD = frozenset(("crash", "missing", "open", "read"))
+UNREAD_KINDS = frozenset(("crash", "missing", "open", "read"))
 """The kinds of errors of what could not be read, for which an output is not whole."""
 
 
@@ -100,7 +100,7 @@ class JobReport:
 
     def add(self, piece: PieceReport) -> None:
         """Add what came of a piece of work; the job is not whole where it could not be read."""
-        self.is_whole &= not any(error.kind in UNREAD for error in piece.errors)
+        self.is_whole &= not any(error.kind in UNREAD_KINDS for error in piece.errors)
         self.counts += piece.counts
         self.errors_total += piece.errors_total
         self.errors += piece.errors[: max(0, ERRORS_OF_A_JOB - len(self.errors))]

@@ -25,7 +25,7 @@ from nwx.errors import JobError
 from nwx.jobs.cdx_lines import add_readings, task_is_far, task_lines, task_name
 from nwx.jobs.folders import JobFolder
 from nwx.jobs.frames import piece_frame
-from nwx.jobs.output import WORK, JobOutput, OutputMode, open_output
+from nwx.jobs.output import WORK_FOLDER, JobOutput, OutputMode, open_output
 from nwx.jobs.pieces import PieceWork
 from nwx.jobs.reports import JobReport, PieceReport, ReportFolder
 from nwx.jobs.splits import sample_size, sampled_splits
@@ -258,12 +258,12 @@ def publish_shards(output: JobOutput, points: Sequence[bytes], *, summary: bool)
         stream.writelines(numbered_lines(lines))
     for name in (*names, *parts):
         if work.exists(name):
-            folder.rename(f"{WORK}/{name}", name)
+            folder.rename(f"{WORK_FOLDER}/{name}", name)
     folder.write(f"{STEM}.loc", format_locations({name: (name,) for name in names}))
     folder.write(f"{STEM}.{SPLITS}", format_splits(points))
     if summary:
         folder.write(f"{STEM}.summary", work.read(f"{STEM}.idx"))
-    folder.rename(f"{WORK}/{STEM}.idx", f"{STEM}.idx")
+    folder.rename(f"{WORK_FOLDER}/{STEM}.idx", f"{STEM}.idx")
 
 
 def _there(work: JobFolder, folder: JobFolder, name: str) -> bytes:

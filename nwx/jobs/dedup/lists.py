@@ -38,7 +38,7 @@ from nwx.jobs.folders import JobFolder
 from nwx.jobs.frames import piece_frame
 from nwx.jobs.inputs import in_one_piece
 from nwx.jobs.output import JobOutput, OutputMode, open_output
-from nwx.jobs.pieces import PieceWork, Reader, UnreachableError
+from nwx.jobs.pieces import PieceReader, PieceWork, UnreachableError
 from nwx.jobs.reports import JobReport, PieceReport, ReportFolder
 from nwx.jobs.stages import shown_stages
 from nwx.model import ReadError
@@ -238,7 +238,7 @@ class _Run:
     def read(
         self,
         tasks: Sequence[ReadTask],
-        reader_of: Callable[[Sequence[ReadTask]], Reader[ReadTask]],
+        reader_of: Callable[[Sequence[ReadTask]], PieceReader[ReadTask]],
         schema: pa.Schema,
     ) -> "tuple[Sequence[ReadTask], DataFrame]":
         """Return tasks and their rows, which are kept; each file with one layout is cut no more."""

@@ -3,6 +3,7 @@
 import gzip
 from pathlib import Path
 
+import fsspec
 import pytest
 import zstandard
 
@@ -102,3 +103,12 @@ def test_reading_in_small_pieces_gives_the_same(tmp_path: Path) -> None:
     )
     with open_cdx(str(path)) as stream:
         assert b"".join(iter(lambda: stream.read(977), b"")) == content
+
+
+def test_lines_behind_an_address() -> None:
+    line = b"com,a)/ 20200101000000 http://a.com/ text/html 200 X - - 1 2 a.warc\n"
+    with fsspec.open("memory://lines/a.cdx.gz", "wb") as stream:
+        stream.write(gzip.compress(line * 3))
+    assert len(list(read_cdx("memory://lines/a.cdx.gz", pytest.fail))) == 3
+    with pytest.raises(SourceError, match="none cannot be opened"):
+        list(read_cdx("memory://lines/none", pytest.fail))

@@ -6,12 +6,12 @@ from pathlib import Path
 import pyarrow as pa
 
 from nwx.jobs.folders import JobFolder
-from nwx.jobs.pieces import PieceT, PieceWork, Reader, read_pieces
+from nwx.jobs.pieces import PieceReader, PieceT, PieceWork, read_pieces
 from nwx.jobs.reports import PieceReport, ReportFolder
 
 
 def read_all(
-    reader: Reader[PieceT], pieces: Sequence[PieceT], schema: pa.Schema, folder: Path
+    reader: PieceReader[PieceT], pieces: Sequence[PieceT], schema: pa.Schema, folder: Path
 ) -> tuple[list[dict[str, object]], dict[int, PieceReport]]:
     """Return the rows and the reports of pieces, as one executor makes them."""
     reports = ReportFolder(JobFolder(str(folder)))

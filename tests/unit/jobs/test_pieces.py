@@ -11,7 +11,7 @@ import pytest
 from nwx.errors import JobError
 from nwx.jobs import pieces
 from nwx.jobs.folders import JobFolder
-from nwx.jobs.pieces import PieceWork, Reader, UnreachableError, read_pieces
+from nwx.jobs.pieces import PieceReader, PieceWork, UnreachableError, read_pieces
 from nwx.jobs.reports import PieceReport, ReportFolder
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
@@ -30,7 +30,7 @@ def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
     reports = ReportFolder(JobFolder(str(tmp_path / "reports")))
 
     def run(
-        reader: Reader[str], attempt: int = 0, *, far: bool = False, version: str = ""
+        reader: PieceReader[str], attempt: int = 0, *, far: bool = False, version: str = ""
     ) -> tuple[list[str], dict[int, PieceReport]]:
         work = PieceWork(reader, str, SCHEMA, reports, lambda piece: far)
         if version:
