@@ -16,7 +16,7 @@ from nwx.engine.queue.crawl_queue import (
 )
 
 HOSTS, PATHS, CRAWLS = "abcd", 6, ("", "one")
-STEPS = {"embedded": 400, "elastic": 60}
+STEPS = {"embedded": 400, "elastic": 60, "opensearch": 60}
 LIMITS = (
     LeaseLimits(),
     LeaseLimits(in_flight=2),
