@@ -40,6 +40,7 @@ def held(claims: FileClaims, collection: str) -> list[tuple[str, Claim | None]]:
 def test_a_claimed_file_is_no_imported_one(archive: Engine, claims: FileClaims) -> None:
     begun = replace(DONE, collection="begun", finished=False)
     archive.write(Batch(files=(begun,)))
+    archive.refresh()
     before = archive.count(IndexName.FILES)
     claims.update("begun", [begun.name, "b"], lambda row: claimed_by("one", row))
     assert [file for file in archive.files() if file.collection == "begun"] == [begun]

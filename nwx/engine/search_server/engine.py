@@ -304,6 +304,7 @@ class SearchServerEngine(Engine):
         return [file_from_entry(hit["_source"]) for page in found for hit in page]
 
     def claims(self) -> ServerFileClaims:
+        """Return the claims of files that importers share."""
         return ServerFileClaims(self._server, self._name(IndexName.FILES))
 
     def facet_store(self) -> ElasticFacetStore:
