@@ -15,7 +15,7 @@ from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.bulk.whole_files import whole_file
 from nwx.errors import EngineBusyError, NwxError
 
-KEPT_SECONDS = 6 * 3_600
+_KEPT_SECONDS = 6 * 3_600
 SAME_SECONDS = 600
 """A file of an earlier state of the archive is given for so long: downloads go on meanwhile."""
 
@@ -27,7 +27,7 @@ Pack = Callable[[Path, ShowProgress], object]
 UNEXPECTED = "the file cannot be made; the log of the service says why"
 
 
-class Ending(Protocol):
+class PackingRoom(Protocol):
     """Something that is under way until it is ended."""
 
     def end(self) -> None:
@@ -91,7 +91,7 @@ class PackedFile:
                 found = self.there() or self._packed(pack)
             return found
 
-    def start(self, pack: Pack, room: Callable[[], Ending]) -> None:
+    def start(self, pack: Pack, room: Callable[[], PackingRoom]) -> None:
         """Pack the file in a thread, unless that is under way; `room` gives the room for it.
 
         Where `room` raises an error nothing is begun.
@@ -157,7 +157,7 @@ def _changed(path: Path) -> float:
 
 
 def _remove_old(folder: Path) -> None:
-    oldest = time.time() - KEPT_SECONDS
+    oldest = time.time() - _KEPT_SECONDS
     for path in folder.iterdir():
         if path.is_file() and _changed(path) < oldest:
             path.unlink(missing_ok=True)
