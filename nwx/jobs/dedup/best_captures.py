@@ -12,7 +12,7 @@ numbers, which Spark has no others than.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
 import numpy as np
@@ -68,10 +68,16 @@ class TaskFound:
 
     def as_json(self) -> dict[str, Any]:
         """Return what was found as JSON values."""
-        found = asdict(self)
-        for reading, shown in zip(self.readings, found["readings"], strict=True):
+        readings = [asdict(reading) for reading in self.readings]
+        for reading, shown in zip(self.readings, readings, strict=True):
             shown["problems"] = [(str(each), each.line) for each in reading.problems]
-        return found
+        return {
+            "readings": readings,
+            "passed": asdict(self.passed),
+            "lines": self.lines,
+            "spared": self.spared,
+            "savings": savings_json(self.savings),
+        }
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> Self:
@@ -89,6 +95,13 @@ class TaskFound:
             found["spared"],
             Savings(savings["bytes"], **counters),
         )
+
+
+def savings_json(savings: Savings) -> dict[str, Any]:
+    """Return savings as JSON values."""
+    # `asdict` would count the items of counters
+    named = {each.name: getattr(savings, each.name) for each in fields(savings)}
+    return {name: dict(one) if isinstance(one, Counter) else one for name, one in named.items()}
 
 
 def bests_of_task(plan: DedupPlan, task: ReadTask, found: TaskFound) -> _Batches:

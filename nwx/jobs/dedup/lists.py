@@ -33,6 +33,7 @@ from nwx.jobs.dedup.best_captures import (
     bests_of_task,
     compared_bests,
     duplicates_of_task,
+    savings_json,
 )
 from nwx.jobs.folders import JobFolder
 from nwx.jobs.frames import piece_frame
@@ -307,7 +308,7 @@ class _Run:
         report.add_errors(listed)
         report.errors_total += found.problems_total - len(listed)
         if self.plan.summary:
-            content = json.dumps(asdict(found.savings)).encode()
+            content = json.dumps(savings_json(found.savings)).encode()
             self.output.folder.write(_SAVINGS, content)
         self.output.finish(report)
         return report

@@ -136,3 +136,9 @@ def test_what_cannot_be_read_is_noted_by_piece(tmp_path: Path) -> None:
     assert [each.line for each in found.readings[0].problems] == [1, 3]
     assert found.readings[0].problems[0].file == str(tmp_path / "bad.cdx")
     assert (found.passed.lines, found.savings) == (1, Savings())
+
+
+def test_savings_travel_as_json() -> None:
+    savings = Savings(5, Counter(a=2), Counter(a=5), Counter(h=2), Counter(h=5))
+    found = TaskFound(lines=2, savings=savings)
+    assert TaskFound.from_json(json.loads(json.dumps(found.as_json()))) == found
