@@ -297,8 +297,7 @@ class SearchServerEngine(Engine):
     def files(self) -> list[SourceFile]:
         """Return the import ledger, by collection and name."""
         name = self._name(IndexName.FILES)
-        # Whoever resumes an import must see what was written a moment ago.
-        refresh(self._server, name)
+        refresh(self._server, name)  # who resumes an import must see what was written just now
         by_name = [{"collection": "asc"}, {"name": "asc"}, {"id": "asc"}]
         found = pages(self._server, name, {"query": LISTED}, by_name)
         return [file_from_entry(hit["_source"]) for page in found for hit in page]
