@@ -7,6 +7,7 @@ with half of all links is spread over all tasks.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -51,6 +52,8 @@ TARGETS_SCHEMA = pa.schema(
     ]
 )
 _LINK = ("target", "source", "kind", "anchor")
+_PARTITIONS, _USUAL_PARTITIONS = "spark.sql.shuffle.partitions", "200"
+_SHARES_OF_A_FILE, _MOST_PARTITIONS = 2, 10_000
 _DONE = pa.schema([("rows", pa.int64())])
 
 
@@ -112,7 +115,7 @@ def invert_links_on(
     output = open_output(place, "links", {"documents": list(paths)}, mode)
     work = PieceWork(read_link_rows, str, LINK_ROWS_SCHEMA, output.reports, is_address)
     report = JobReport("links")
-    with shown_stages(spark, "inverting links", progress):
+    with shown_stages(spark, "inverting links", progress), _partitions_for(spark, len(paths)):
         rows = piece_frame(spark, paths, work).persist(_on_disk())
         links = _dated_links(rows).persist(_on_disk())
         report.counts["links"] = _write_links(links, output)
@@ -125,6 +128,21 @@ def invert_links_on(
         report.is_whole &= not any(error.kind in ("read", "crash") for error in piece.errors)
     output.finish(report)
     return report
+
+
+@contextmanager
+def _partitions_for(spark: "SparkSession", files: int) -> Iterator[None]:
+    """Let what is grouped come in as many tasks as so many files need, unless the user said."""
+    held = str(spark.conf.get(_PARTITIONS))
+    if held != _USUAL_PARTITIONS:
+        yield
+        return
+    cores = spark.sparkContext.defaultParallelism
+    spark.conf.set(_PARTITIONS, str(max(cores, min(_MOST_PARTITIONS, _SHARES_OF_A_FILE * files))))
+    try:
+        yield
+    finally:
+        spark.conf.set(_PARTITIONS, held)
 
 
 def _on_disk() -> "StorageLevel":
