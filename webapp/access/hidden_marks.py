@@ -70,11 +70,11 @@ class _Place(NamedTuple):
 def prepare_hidden_marks(app: Flask) -> None:
     """Let templates mark what they show."""
     app.jinja_env.globals.update(
-        capture_mark=capture_mark, url_mark=url_mark, counts_hidden=counts_hidden
+        mark_of_capture=mark_of_capture, mark_of_url=mark_of_url, counts_hidden=counts_hidden
     )
 
 
-def capture_mark(
+def mark_of_capture(
     url: str, timestamp: str, digest: str = "", collection: str = "", source_file: str = ""
 ) -> HiddenMark | None:
     """Return the mark of a capture that readers do not see, None of others and for readers.
@@ -93,7 +93,7 @@ def capture_mark(
     return None
 
 
-def url_mark(url: str) -> HiddenMark | None:
+def mark_of_url(url: str) -> HiddenMark | None:
     """Return the mark of a URL that readers do not see, None of others and for readers."""
     if _reader_decisions().hides_nothing:
         return None

@@ -92,7 +92,7 @@ class CellStyles:
         return _BUILT_IN.get(number, CellFormat.NUMBER)
 
 
-def shown_value(value: str, shown_as: CellFormat, *, from_1904: bool) -> str:
+def cell_text(value: str, shown_as: CellFormat, *, from_1904: bool) -> str:
     """Return a number as the date or time that it stands for (ISO 8601), else as it is.
 
     `from_1904` tells that days are counted from 1904, as on old Macs.

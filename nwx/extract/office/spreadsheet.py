@@ -1,6 +1,6 @@
 """Sheets of an Office Open XML workbook: a line a row."""
 
-from nwx.extract.office.cell_dates import CellStyles, shown_value
+from nwx.extract.office.cell_dates import CellStyles, cell_text
 from nwx.extract.office.parts import Parts
 from nwx.extract.office.relations import Relations, relations_of
 from nwx.extract.office.text import OfficeText
@@ -141,7 +141,7 @@ class _Rows:
         value = "".join(self._pieces)
         if self._type in _NUMBERS:
             shown_as = self._styles.of(self._style)
-            return shown_value(value, shown_as, from_1904=self.from_1904)[:_LONGEST_CELL]
+            return cell_text(value, shown_as, from_1904=self.from_1904)[:_LONGEST_CELL]
         if self._type != _SHARED:
             return value[:_LONGEST_CELL]
         number = int(value) if value.isdecimal() and len(value) <= _LONGEST_INDEX else -1

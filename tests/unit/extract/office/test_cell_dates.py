@@ -2,7 +2,7 @@
 
 import pytest
 
-from nwx.extract.office.cell_dates import CellFormat, CellStyles, format_of, shown_value
+from nwx.extract.office.cell_dates import CellFormat, CellStyles, cell_text, format_of
 from tests import office_files as made
 from tests.unit.extract.office.test_payload import read
 
@@ -57,13 +57,13 @@ def test_what_a_format_shows(code: str, shown_as: CellFormat) -> None:
     ],
 )
 def test_what_a_number_is_shown_as(value: str, shown_as: CellFormat, text: str) -> None:
-    assert shown_value(value, shown_as, from_1904=False) == text
+    assert cell_text(value, shown_as, from_1904=False) == text
 
 
 def test_days_of_old_macs() -> None:
-    assert shown_value("0", DATE, from_1904=True) == "1904-01-01"
-    assert shown_value("38837", DATE, from_1904=True) == "2010-05-01"
-    assert shown_value("2958465", DATE, from_1904=True) == "2958465"
+    assert cell_text("0", DATE, from_1904=True) == "1904-01-01"
+    assert cell_text("38837", DATE, from_1904=True) == "2010-05-01"
+    assert cell_text("2958465", DATE, from_1904=True) == "2958465"
 
 
 def test_a_style_is_named_by_its_number() -> None:
