@@ -258,7 +258,8 @@ class SearchServerEngine(Engine):
     def similar_words(self, word: str, most: int) -> list[str]:
         """Return words of documents that are spelled like a word, the likeliest first."""
         self._schema.check()
-        return similar_words(self._server, self._name(IndexName.DOCUMENTS), word, most)
+        name, partial = self._name(IndexName.DOCUMENTS), self._settings.partial
+        return similar_words(self._server, name, word, most, partial=partial)
 
     def count(self, index: IndexName) -> int:
         if self._is_not_made_yet(index):
@@ -354,7 +355,6 @@ class SearchServerEngine(Engine):
         return IndexStats(entries, self._schema.stored_bytes(self._name(index)))
 
     def refresh(self) -> None:
-        # What was answered is safe on disk already: the server's log of operations is.
         names = ",".join(self._name(index) for index in IndexName)
         refresh(self._server, names, ignore_missing=True)
         self._parallel.refresh()

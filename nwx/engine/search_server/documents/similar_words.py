@@ -1,5 +1,8 @@
 """Words of the index that are spelled like another."""
 
+from contextlib import nullcontext
+
+from nwx.engine.search_server.cluster.partial_answers import partial_allowed
 from nwx.engine.search_server.pages import search_page
 from nwx.engine.search_server.server import Body, Server
 from nwx.query.similar_words import most_edits, nearest_words
@@ -8,7 +11,7 @@ from nwx.query.tree import DEFAULT_FIELDS
 _MOST_OPTIONS = 50
 
 
-def similar_words(server: Server, index: str, word: str, most: int) -> list[str]:
+def similar_words(server: Server, index: str, word: str, most: int, *, partial: bool) -> list[str]:
     """Return words like another, as `Engine.similar_words` does.
 
     The term suggester of the server looks them up in each text field.
@@ -28,7 +31,9 @@ def similar_words(server: Server, index: str, word: str, most: int) -> list[str]
         for field in DEFAULT_FIELDS
     }
     body: Body = {"size": 0, "suggest": asked, "track_total_hits": False}
-    answer = search_page(server, index, body)
+    # Words may come of what is left: they are no answer, but a hint.
+    with partial_allowed() if partial else nullcontext():
+        answer = search_page(server, index, body)
     # Several words are several answers of one field.
     found = [answer["suggest"][field] for field in asked]
     if any(len(words) != 1 for words in found) or not most_edits(found[0][0]["text"]):
