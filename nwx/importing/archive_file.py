@@ -52,7 +52,7 @@ def import_file(
     if entry and entry.counts.get(UNREADABLE):
         entry = None
     if entry and source.size is not None and entry.size not in (None, source.size):
-        yield refused(source, entry, f"{source.size} bytes, not {entry.size}")
+        yield conflict_verdict(source, entry, f"{source.size} bytes, not {entry.size}")
         return
     new = SourceFile(options.collection, source.name, task.path, source.size, "")
     try:
@@ -61,7 +61,7 @@ def import_file(
         yield from _unreadable(new, str(error), is_new=entry is None)
         return
     if entry and entry.checksum != contents.checksum:
-        yield refused(source, entry, "other content")
+        yield conflict_verdict(source, entry, "other content")
     elif entry and entry.finished:
         yield Verdict(Outcome.SKIPPED)
     else:
@@ -87,7 +87,7 @@ def _unreadable(file: SourceFile, message: str, *, is_new: bool) -> Iterator[Fil
     yield Verdict(Outcome.UNREADABLE)
 
 
-def refused(source: ArchiveSource, entry: SourceFile, difference: str) -> Verdict:
+def conflict_verdict(source: ArchiveSource, entry: SourceFile, difference: str) -> Verdict:
     """Return the verdict of a file of whose name another is in the archive."""
     message = (
         f"another file of this name is in the archive ({entry.path}; {difference});"

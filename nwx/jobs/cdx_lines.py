@@ -10,7 +10,7 @@ from nwx.errors import CdxError, SourceError
 from nwx.jobs.pieces import UnreachableError
 from nwx.jobs.reports import JobReport, PieceReport
 from nwx.model import ReadError
-from nwx.zipnum.input_runs import TaskRuns, clean_lines
+from nwx.zipnum.input_runs import TaskRuns, sound_lines
 
 READINGS = "readings"
 
@@ -26,7 +26,7 @@ def task_lines(task: ReadTask, report: PieceReport) -> Iterator[LineBatch]:
         readings.append(reading)
         position = piece.start
         try:
-            for lines, size in clean_lines(piece, reading):
+            for lines, size in sound_lines(piece, reading):
                 yield lines
                 position += size
                 report.note(position)

@@ -82,13 +82,13 @@ def _made(folder: Path, task: ReadTask, memory_bytes: int) -> TaskRuns:
     for piece in task.pieces:
         reading = FileReading(piece.source.shown)
         made.readings.append(reading)
-        for lines, size in clean_lines(piece, reading):
+        for lines, size in sound_lines(piece, reading):
             sort.add(lines, size)
     made.runs = sort.finish()
     return made
 
 
-def clean_lines(piece: FilePiece, reading: FileReading) -> Iterator[tuple[LineBatch, int]]:
+def sound_lines(piece: FilePiece, reading: FileReading) -> Iterator[tuple[LineBatch, int]]:
     """Yield the lines of a piece that can stand in an index, and how many bytes they were.
 
     Where the file is damaged, that is noted, and the piece ends. Raises

@@ -82,6 +82,7 @@ def archive(
         yield opened
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep the cases of one archive in one process, and mark those that are to fail."""
     for item in items:

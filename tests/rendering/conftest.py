@@ -28,6 +28,7 @@ def made_crawl(tmp_path_factory: pytest.TempPathFactory) -> Crawl:
     return crawl(folder, MadeSite(), [page.url for page in crawled_pages()])
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep the tests of one module, which share browsers and archives, in one process."""
     for item in items:

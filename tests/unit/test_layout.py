@@ -39,8 +39,6 @@ TESTED_ELSEWHERE = {
     "nwx/cdxserver/query/model.py": "tests/unit/cdxserver/query/test_parser.py",
     "nwx/charts": "tests/unit/charts/test_pictures.py",
     "nwx/cli/spark": "tests/spark/test_commands.py",
-    "nwx/cli/bulk_option.py": "tests/elasticsearch/test_nodes.py",
-    "nwx/cli/reshard.py": "tests/elasticsearch/test_nodes.py",
     "nwx/cli/tables": "tests/cli/test_outputs.py",
     "nwx/dedup/choices.py": "tests/unit/dedup/test_duplicates.py",
     "nwx/engine/access/access_index.py": "tests/conformance/test_42_access_rules.py",

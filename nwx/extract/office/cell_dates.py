@@ -71,6 +71,7 @@ class CellStyles:
         return self._formats[number] if found else CellFormat.NUMBER
 
     def start(self, name: str, attributes: Attributes) -> None:
+        """Take a format code, or the format of a style of cells."""
         if name == "numFmt" and len(self._codes) < _MOST_STYLES:
             self._codes[attributes.get("numFmtId", "")] = attributes.get("formatCode", "")
         elif name == "cellXfs":
@@ -79,11 +80,12 @@ class CellStyles:
             self._formats.append(self._format(attributes.get("numFmtId", "")))
 
     def end(self, name: str) -> None:
+        """Leave the styles of cells."""
         if name == "cellXfs":
             self._in_cells = False
 
     def data(self, text: str) -> None:
-        pass
+        """Pass over text, of which styles have none."""
 
     def _format(self, id: str) -> CellFormat:
         if id in self._codes:

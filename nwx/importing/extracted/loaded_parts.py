@@ -9,12 +9,12 @@ from typing import Any
 from cachetools import LRUCache
 
 from nwx.errors import SourceError
-from nwx.importing.archive_file import refused
+from nwx.importing.archive_file import conflict_verdict
 from nwx.importing.collector import EXTRACT, KnownLookup, ListLookupFunction, Memory, PurgedLookup
 from nwx.importing.extracted.documents_file import DocumentsFile
 from nwx.importing.extracted.extracted_file import ExtractedFile
 from nwx.importing.extracted.notes import PartNotes
-from nwx.importing.extracted.rows import capture_of, extract_of
+from nwx.importing.extracted.rows import row_capture, extract_of
 from nwx.importing.messages import FilePart, FileTask, Verdict
 from nwx.importing.options import ImportOptions
 from nwx.importing.report import Outcome
@@ -66,7 +66,9 @@ def load_file(
         notes = documents.notes.files[source.number]
         if entry and notes.checksum and entry.checksum != notes.checksum:
             sizes = f"{source.size} bytes, not {entry.size}"
-            yield refused(source, entry, "other content" if entry.size == source.size else sizes)
+            yield conflict_verdict(
+                source, entry, "other content" if entry.size == source.size else sizes
+            )
         elif entry and entry.finished:
             yield Verdict(Outcome.SKIPPED)
         else:
@@ -208,7 +210,7 @@ class _Rows:
 
     def add(self, row: Mapping[str, Any]) -> str:
         """Take a row; return why its capture is left out, "" where it is not."""
-        capture, extract = capture_of(row), extract_of(row)
+        capture, extract = row_capture(row), extract_of(row)
         if self._lookups.purged(capture):
             return self._leave_out(capture, extract, PURGED)
         if capture.document_id:

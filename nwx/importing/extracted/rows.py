@@ -60,7 +60,7 @@ def _links(links: Sequence[Link] | None) -> list[dict[str, str]] | None:
     ]
 
 
-def capture_of(row: Mapping[str, Any]) -> Capture:
+def row_capture(row: Mapping[str, Any]) -> Capture:
     """Return the capture of a row."""
     return Capture(**{name: row[name] for name in CAPTURE_ROW_COLUMNS})
 

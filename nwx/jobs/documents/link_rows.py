@@ -21,7 +21,7 @@ from nwx.bulk.addresses import is_address
 from nwx.errors import FormatError, SourceError, UrlError
 from nwx.importing.extracted.documents_file import DocumentsFile
 from nwx.importing.extracted.notes import FileNotes
-from nwx.importing.extracted.rows import capture_of, extract_of
+from nwx.importing.extracted.rows import row_capture, extract_of
 from nwx.importing.outlink_links import CUT, outlink_links, with_links
 from nwx.jobs.pieces import UnreachableError
 from nwx.jobs.reports import PieceReport
@@ -111,7 +111,7 @@ class _FileRows:
         first = documents.first_row(number)
         for part in self.notes.parts:
             for row in documents.rows(first, part.rows):
-                capture, extract = capture_of(row), extract_of(row)
+                capture, extract = row_capture(row), extract_of(row)
                 self._note_date(capture)
                 late = by_offset.get(capture.source_file_offset, [])
                 late = late + by_date.pop((capture.url, capture.timestamp), [])

@@ -58,7 +58,7 @@ _DONE = pa.schema([("rows", pa.int64())])
 
 
 @dataclass(frozen=True, slots=True)
-class PartWriter:
+class OrderedPartWriter:
     """Writes the rows of a task as a Parquet file of its number into a folder."""
 
     folder: JobFolder
@@ -191,7 +191,7 @@ def _written(frame: "DataFrame", folder: JobFolder, schema: pa.Schema) -> int:
     from pyspark import TaskContext
 
     folder.delete()
-    writer = PartWriter(folder, schema)
+    writer = OrderedPartWriter(folder, schema)
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()

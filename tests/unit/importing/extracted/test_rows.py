@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from nwx.importing.extracted.rows import capture_of, columns_of, extract_of
+from nwx.importing.extracted.rows import row_capture, columns_of, extract_of
 from nwx.model import Document, Extract, Link
 from tests.conformance.archive import capture
 
@@ -22,8 +22,8 @@ def test_rows_give_captures_and_texts_back() -> None:
     first, second = (
         {name: values[number] for name, values in columns.items()} for number in range(2)
     )
-    assert (capture_of(first), extract_of(first)) == (HELD, FOUND)
-    assert (capture_of(second), extract_of(second)) == (OTHER, None)
+    assert (row_capture(first), extract_of(first)) == (HELD, FOUND)
+    assert (row_capture(second), extract_of(second)) == (OTHER, None)
 
 
 def test_a_document_without_text_is_one() -> None:

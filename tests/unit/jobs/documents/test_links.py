@@ -7,14 +7,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from nwx.errors import SourceError
-from nwx.jobs.documents.links import LINKS_SCHEMA, PartWriter, documents_inputs
+from nwx.jobs.documents.links import LINKS_SCHEMA, OrderedPartWriter, documents_inputs
 from nwx.jobs.folders import JobFolder
 from tests.documents_files import write_documents
 from tests.warcs import many_pages, write_warc
 
 
 def test_a_task_writes_a_file_of_its_number(tmp_path: Path) -> None:
-    writer = PartWriter(JobFolder(str(tmp_path)), LINKS_SCHEMA)
+    writer = OrderedPartWriter(JobFolder(str(tmp_path)), LINKS_SCHEMA)
     row = {"source": "a", "target": "b", "timestamp": "2015", "kind": "a", "anchor": ""}
     batch = pa.RecordBatch.from_pylist([row, row], schema=LINKS_SCHEMA)
     [told] = writer.write(3, iter([batch, batch]))
