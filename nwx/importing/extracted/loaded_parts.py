@@ -14,7 +14,7 @@ from nwx.importing.collector import EXTRACT, KnownLookup, ListLookupFunction, Me
 from nwx.importing.extracted.documents_file import DocumentsFile
 from nwx.importing.extracted.extracted_file import ExtractedFile
 from nwx.importing.extracted.notes import PartNotes
-from nwx.importing.extracted.rows import row_capture, extract_of
+from nwx.importing.extracted.rows import extract_of, row_capture
 from nwx.importing.messages import FilePart, FileTask, Verdict
 from nwx.importing.options import ImportOptions
 from nwx.importing.report import Outcome

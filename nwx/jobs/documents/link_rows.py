@@ -21,7 +21,7 @@ from nwx.bulk.addresses import is_address
 from nwx.errors import FormatError, SourceError, UrlError
 from nwx.importing.extracted.documents_file import DocumentsFile
 from nwx.importing.extracted.notes import FileNotes
-from nwx.importing.extracted.rows import row_capture, extract_of
+from nwx.importing.extracted.rows import extract_of, row_capture
 from nwx.importing.outlink_links import CUT, outlink_links, with_links
 from nwx.jobs.pieces import UnreachableError
 from nwx.jobs.reports import PieceReport

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from nwx.importing.extracted.rows import row_capture, columns_of, extract_of
+from nwx.importing.extracted.rows import columns_of, extract_of, row_capture
 from nwx.model import Document, Extract, Link
 from tests.conformance.archive import capture
 
