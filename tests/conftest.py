@@ -13,7 +13,7 @@ __all__ = ["elasticsearch_url", "opensearch_url", "spark"]
 SHARED_DATA = Path(__file__).parent.parent.parent / "shared" / "data"
 
 
-_LONG_GROUPS = ("spark", "crawling", "browser", "replay", "no trace")
+_LONG_GROUPS = ("spark", "crawling", "browser", "replay", "test_44_no_trace")
 _LONG_FOLDERS = ("rendering", "packaging")
 
 

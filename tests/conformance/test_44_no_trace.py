@@ -63,9 +63,6 @@ class Pair:
             yield subject, template.format(**subject.names(home.capture, out))
 
 
-pytestmark = pytest.mark.xdist_group("no trace")
-
-
 @pytest.fixture(scope="module")
 def pair(
     kind: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest

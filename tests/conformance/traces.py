@@ -3,6 +3,7 @@
 import gzip
 import re
 import shutil
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir
 from dataclasses import dataclass
@@ -402,10 +403,15 @@ def difference(hidden: Answer, never: Answer) -> str:
 
 
 def asked(client: FlaskClient, address: str) -> Answer:
-    """Return the answer to a request."""
-    with client.get(address) as found:
-        headers = tuple(f"{name}: {found.headers.get(name, '')}" for name in _KEPT_HEADERS)
-        return Answer(found.status_code, normal(found.get_data().decode("latin-1")), headers)
+    """Return the answer to a request, the last one where it says that work is under way."""
+    for _ in range(1_000):
+        with client.get(address) as found:
+            headers = tuple(f"{name}: {found.headers.get(name, '')}" for name in _KEPT_HEADERS)
+            text = found.get_data().decode("latin-1")
+        if "data-under-way" not in text:
+            break
+        time.sleep(0.05)
+    return Answer(found.status_code, normal(text), headers)
 
 
 def printed(archive: Archive, arguments: Sequence[str], out: Path) -> Answer:
