@@ -18,11 +18,7 @@ from nwx.engine.access.rules import Action
 from nwx.engine.pictures.entries import picture_from_entry
 from nwx.model import IndexName
 from tests.conformance.planted import HOME, PLANTED, SECRET, UNSEEN, Archive, planted_pair
-from tests.conformance.traces import (
-    COMMANDS,
-    QUIET,
-    ROUTES,
-    WITHOUT_TRACES,
+from tests.conformance.trace_answers import (
     Answer,
     Subject,
     asked,
@@ -33,6 +29,7 @@ from tests.conformance.traces import (
     is_about_one,
     printed,
 )
+from tests.conformance.traces import COMMANDS, QUIET, ROUTES, WITHOUT_TRACES
 from webapp import create_app
 
 REPLAY_PORT = 9_999

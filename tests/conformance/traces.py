@@ -1,29 +1,8 @@
 """How every route and every command is asked for what may be hidden."""
 
-import gzip
-import re
-import shutil
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import chdir
-from dataclasses import dataclass
-from difflib import ndiff
-from pathlib import Path
-from urllib.parse import quote
-from zipfile import ZipFile
+from collections.abc import Mapping, Sequence
 
-import click
-import polars as pl
-from flask import Flask
-from flask.testing import FlaskClient
-
-from nwx.cli.main import cli
-from nwx.engine.access.rules import Action
-from nwx.engine.pictures.picture_index import Picture
-from nwx.keys import capture_id
-from nwx.model import Capture
-from tests.conformance.planted import COLLECTION, HOME, SECRET, Archive
-from webapp.search.records import record_id
+from tests.conformance.planted import COLLECTION, SECRET
 
 ROUTES: Mapping[str, Sequence[str]] = {
     "search.home": ["/"],
@@ -157,6 +136,7 @@ ROUTES: Mapping[str, Sequence[str]] = {
 }
 """The requests of each endpoint; names in braces stand for what is asked for."""
 
+
 WITHOUT_TRACES: Mapping[str, str] = {
     "static": "files of the application",
     "pages.api_page": "a description",
@@ -198,6 +178,7 @@ WITHOUT_TRACES: Mapping[str, str] = {
     "queue.release": "for crawlers, with a token",
 }
 """Endpoints that show nothing which could be hidden, and why."""
+
 
 COMMANDS: Mapping[str, Sequence[str]] = {
     "files": ["files", "files --json"],
@@ -259,6 +240,7 @@ COMMANDS: Mapping[str, Sequence[str]] = {
     "queue list": ["queue list --json"],
 }
 """The lines of each command."""
+
 
 QUIET: Mapping[str, str] = {
     "import": "writes",
@@ -328,140 +310,3 @@ QUIET: Mapping[str, str] = {
     "monitor": "sums of all captures; hosts are looked at in tests/cli/test_monitor.py",
 }
 """Commands that print nothing which could be hidden, and why."""
-
-_VARYING = (
-    (r'"took_ms": ?[\d.]+', '"took_ms": 0'),
-    (r"[\d.,]+ ?ms\b", "0 ms"),
-    (r"[\d.,]+ s\b", "0 s"),
-    # What words weigh depends on all texts of an archive; that tells of no document.
-    (r'"(score|text)": ?[\d.e-]+', '"score": 0'),
-    (r"\b(score|text) [\d.]+", "score 0"),
-    (r"urn:uuid:[0-9a-f-]{36}", "urn:uuid"),
-    (r"\b20(2[4-9]|3\d)-\d\d-\d\d[T ][\d:.]+\S*", "today"),
-    (r"\b20(2[4-9]|3\d)[01]\d[0-3]\d\d{6}\b", "today"),
-    (r'"bytes": ?(\d+|null)', '"bytes": 0'),
-    (r'"number": \d+', '"number": 0'),
-    (r"nwx-test-[0-9a-f]+", "prefix"),
-    (r"/(hidden|never)/", "/archive/"),
-    (r'"[0-9a-f]{24}"', '"stamp"'),
-)
-_MOST_LINES = 30
-_KEPT_HEADERS = ("Location", "Content-Type", "Link", "Memento-Datetime", "Content-Disposition")
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """Something that is asked for, by all its names; `action` is the rule about it."""
-
-    capture: Capture
-    action: Action = Action.ALLOW
-    picture: Picture | None = None
-
-    def names(self, home: Capture, out: str = "") -> dict[str, str]:
-        """Return what stands for the names in braces."""
-        held = self.capture
-        return {
-            "url": quote(held.url, safe=":/"),
-            "raw_url": held.url,
-            "image": quote(f"{held.url}quagga.png", safe=":/"),
-            "host": held.host,
-            "time": held.timestamp,
-            "id": held.document_id,
-            "digest": held.digest,
-            "capture": quote(
-                capture_id(held.collection, held.source_file, held.source_file_offset), safe=""
-            ),
-            "home_id": home.document_id,
-            "record": record_id(held),
-            "picture": self.picture.id if self.picture else held.document_id,
-            "hash": f"{self.picture.hash or 0:016x}" if self.picture else "0" * 16,
-            "out": out,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """An answer without what differs between any two archives."""
-
-    status: int
-    text: str
-    headers: tuple[str, ...] = ()
-
-
-def normal(text: str) -> str:
-    """Return a text without what differs between any two archives."""
-    for pattern, instead in _VARYING:
-        text = re.sub(pattern, instead, text)
-    return text
-
-
-def difference(hidden: Answer, never: Answer) -> str:
-    """Return the first lines in which two answers differ."""
-    pieces = [re.split(r"(?<=[\n>,])", one.text) for one in (hidden, never)]
-    lines = [line for line in ndiff(*pieces) if line[0] in "+-"]
-    return "".join(f"\n{line.strip()[:200]}" for line in lines[:_MOST_LINES])
-
-
-def asked(client: FlaskClient, address: str) -> Answer:
-    """Return the answer to a request, the last one where it says that work is under way."""
-    for _ in range(1_000):
-        with client.get(address) as found:
-            headers = tuple(f"{name}: {found.headers.get(name, '')}" for name in _KEPT_HEADERS)
-            text = found.get_data().decode("latin-1")
-        if "data-under-way" not in text:
-            break
-        time.sleep(0.05)
-    return Answer(found.status_code, normal(text), headers)
-
-
-def printed(archive: Archive, arguments: Sequence[str], out: Path) -> Answer:
-    """Return what a command printed, and wrote into a folder that is empty before."""
-    with chdir(out):
-        code, text = archive.nwx(*arguments)
-    texts = [text.replace(str(out), "out"), *map(_written, sorted(out.rglob("*")))]
-    shutil.rmtree(out)
-    return Answer(code, normal("\n".join(texts)))
-
-
-def _written(path: Path) -> str:
-    """Return the name of a file and what is in it."""
-    if path.is_dir():
-        return path.name
-    if path.suffix == ".wacz":
-        with ZipFile(path) as file:
-            packed = [file.read(name) for name in sorted(file.namelist()) if "archive/" in name]
-        content = b"".join(gzip.decompress(one) for one in packed)
-    elif path.suffix == ".parquet":
-        content = str(pl.read_parquet(path).rows()).encode()
-    elif path.suffix == ".gz":
-        content = gzip.decompress(path.read_bytes())
-    else:
-        content = path.read_bytes()
-    return f"{path.name}\n{content.decode('latin-1')}"
-
-
-def endpoints(app: Flask) -> set[str]:
-    """Return the names of all routes of an application."""
-    return {rule.endpoint for rule in app.url_map.iter_rules()}
-
-
-def command_names(command: click.Command = cli, path: tuple[str, ...] = ()) -> Iterator[str]:
-    """Give the names of all commands, those in groups with the names of these."""
-    if not isinstance(command, click.Group):
-        yield " ".join(path)
-        return
-    context = click.Context(command)
-    for name in command.list_commands(context):
-        found = command.get_command(context, name)
-        assert found is not None
-        yield from command_names(found, (*path, name))
-
-
-def is_about_one(template: str) -> bool:
-    """Tell whether a request names what it asks for."""
-    return bool(re.search(r"(?<!\{)\{(?!out\}|\{)\w+\}", template))
-
-
-def home_of(captures: Sequence[Capture]) -> Capture:
-    """Return the first capture of the page that is shown."""
-    return min((one for one in captures if one.url == HOME), key=lambda one: one.timestamp)
