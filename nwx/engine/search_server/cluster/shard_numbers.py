@@ -23,10 +23,10 @@ _ENTRIES = {
 _BYTES = {
     IndexName.DOCUMENTS: 9_000,
     IndexName.DATES: 350,
-    IndexName.CAPTURES: 425,
+    IndexName.CAPTURES: 400,
     IndexName.PICTURES: 500,
 }
-"""The bytes of an entry: of a capture as measured (docs/scale.md), of others estimated."""
+"""The bytes of an entry: of a capture about as measured (docs/scale.md), of others estimated."""
 
 
 def number_of_shards(index: IndexName, settings: ElasticSettings) -> int:
