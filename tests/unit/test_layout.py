@@ -2,7 +2,7 @@
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,8 @@ import pytest
 ROOT = Path(__file__).parent.parent.parent
 PACKAGES = ("nwx", "webapp")
 MODULES = sorted(path for name in PACKAGES for path in (ROOT / name).rglob("*.py"))
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
+pytestmark = pytest.mark.xdist_group("layout")
+Trees = Mapping[Path, ast.Module]
 
 MOST_LINES = 400
 MOST_FUNCTION_LINES = 40
@@ -144,6 +145,12 @@ TESTED_ELSEWHERE = {
 takes a real server, a browser or a whole archive to try."""
 
 
+@pytest.fixture(scope="module")
+def trees() -> Trees:
+    """The modules, parsed."""
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
+
+
 def _name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
@@ -160,9 +167,9 @@ def _public_names(tree: ast.Module) -> Iterator[str]:
             yield node.target.id
 
 
-def test_a_public_name_is_defined_in_one_module() -> None:
+def test_a_public_name_is_defined_in_one_module(trees: Trees) -> None:
     places: dict[str, set[str]] = defaultdict(set)
-    for path, tree in TREES.items():
+    for path, tree in trees.items():
         for name in _public_names(tree):
             if not name.startswith("_"):
                 places[name].add(_name(path))
@@ -186,16 +193,16 @@ def test_modules_are_named_by_nouns() -> None:
     assert [_name(path) for path in gerunds] == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_name)
-def test_a_module_is_short(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+def test_modules_are_short() -> None:
+    lines = {_name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
+    assert {name: count for name, count in lines.items() if count > MOST_LINES} == {}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_name)
-def test_functions_are_short(path: Path) -> None:
+def test_functions_are_short(trees: Trees) -> None:
     long = [
-        f"{node.name}: {size} lines"
-        for node in ast.walk(TREES[path])
+        f"{_name(path)}, {node.name}: {size} lines"
+        for path, tree in trees.items()
+        for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef) and (size := _code_lines(node)) > MOST_FUNCTION_LINES
     ]
     assert long == []
@@ -217,36 +224,40 @@ def test_a_folder_is_easy_to_look_through() -> None:
     assert {folder: crowded[folder] for folder in crowded if folder not in CROWDED} == {}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_name)
-def test_what_is_public_is_documented(path: Path) -> None:
-    missing = [] if ast.get_docstring(TREES[path]) or not TREES[path].body else ["the module"]
-    missing += _undocumented(TREES[path].body, "", set())
-    assert missing == []
+def test_what_is_public_is_documented(trees: Trees) -> None:
+    methods = _documented_methods(trees)
+    missing = {
+        _name(path): [
+            *([] if ast.get_docstring(tree) or not tree.body else ["the module"]),
+            *_undocumented(tree.body, "", set(), methods),
+        ]
+        for path, tree in trees.items()
+    }
+    assert {name: found for name, found in missing.items() if found} == {}
 
 
-def _undocumented(body: list[ast.stmt], within: str, inherited: set[str]) -> Iterator[str]:
+def _undocumented(
+    body: list[ast.stmt], within: str, inherited: set[str], methods: Mapping[str, set[str]]
+) -> Iterator[str]:
     for node in body:
         if not isinstance(node, ast.FunctionDef | ast.ClassDef) or node.name.startswith("_"):
             continue
         if ast.get_docstring(node) is None and node.name not in inherited:
             yield f"{within}{node.name}"
         if isinstance(node, ast.ClassDef):
-            known = {name for base in node.bases for name in DOCUMENTED[ast.unparse(base)]}
-            yield from _undocumented(node.body, f"{node.name}.", known)
+            known = {name for base in node.bases for name in methods[ast.unparse(base)]}
+            yield from _undocumented(node.body, f"{node.name}.", known, methods)
 
 
-def _documented_methods() -> dict[str, set[str]]:
+def _documented_methods(trees: Trees) -> dict[str, set[str]]:
     """Return the names of the documented methods of each class of the source."""
     found: dict[str, set[str]] = defaultdict(set)
-    for tree in TREES.values():
+    for tree in trees.values():
         for node in tree.body:
             if isinstance(node, ast.ClassDef):
                 methods = (each for each in node.body if isinstance(each, ast.FunctionDef))
                 found[node.name] |= {each.name for each in methods if ast.get_docstring(each)}
     return found
-
-
-DOCUMENTED = _documented_methods()
 
 
 def test_every_module_has_a_unit_test() -> None:
