@@ -257,6 +257,7 @@ QUIET: Mapping[str, str] = {
     "takedown": "writes",
     "watch": "writes",
     "check": "maintains: prints counts",
+    "reshard": "maintains: prints counts",
     "render": "renders with a browser what search finds",
     "serve": "serves the routes",
     "build-facets": "writes",
