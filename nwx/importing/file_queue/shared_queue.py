@@ -100,6 +100,7 @@ class SharedFileQueue(FileQueue):
         self._retried = retried
         self._own: deque[Job] = deque()  # claimed, to be read again
         self._held: dict[str, Job] = {}
+        self._finished: set[str] = set()  # files that this importer read to their ends
         self._watched: dict[str, _Watched] = {}
         self._void: dict[str, Claim] = {}  # claims that bind nobody any more
         self._closed: list[Job] = []
@@ -188,11 +189,14 @@ class SharedFileQueue(FileQueue):
         return replace(row, claim=Claim(self._terms.holder, counter, self._terms.seconds))
 
     def record(self, files: Sequence[SourceFile]) -> None:
-        """Put entries into the ledger, but for those of files that are another importer's now."""
+        """Put entries into the ledger, but for those of files that are another importer's now.
+
+        What is found out of a file after its end is put there too.
+        """
         entries = {file.name: file for file in files}
 
         def recorded(row: ClaimedFile) -> ClaimedFile | None:
-            if not self._is_own(row):
+            if not self._is_own(row) and not self._is_finished_here(row):
                 return None
             row = replace(self._counted(row), file=entries[row.name])
             return replace(row, claim=None) if entries[row.name].finished else row
@@ -202,6 +206,7 @@ class SharedFileQueue(FileQueue):
                 self._lose(name)
             elif row.claim is None:
                 self._held.pop(name, None)
+                self._finished.add(name)
 
     def done(self, job: Job) -> None:
         """End the claim of a file that was read to its end, or is left."""
@@ -278,6 +283,10 @@ class SharedFileQueue(FileQueue):
 
     def _is_own(self, row: ClaimedFile) -> bool:
         return row.claim is not None and row.claim.holder == self._terms.holder
+
+    def _is_finished_here(self, row: ClaimedFile) -> bool:
+        """Tell whether a row is that of a file that this importer read to its end."""
+        return row.name in self._finished and row.claim is None
 
     def _rows(self, names: Sequence[str]) -> dict[str, ClaimedFile]:
         return self._retried(lambda: self._claims.read(self._collection, names)) if names else {}

@@ -108,6 +108,16 @@ def test_a_file_is_given_to_one_importer_only(ledger: LedgerInMemory) -> None:
     assert names_of(one.queue.done_by_others()) == []
 
 
+def test_what_is_found_out_after_the_end_of_a_file_is_noted(ledger: LedgerInMemory) -> None:
+    one = Importer(ledger, "one").add(["a"])
+    one.finish(one.take())
+    late = replace(entry("a", finished=True), counts={"errors": 1})
+    one.queue.record([late])
+    assert ledger.rows["a"].file == late
+    assert ledger.rows["a"].claim is None
+    assert not one.queue.lost()
+
+
 def test_what_another_has_done_is_not_read_again(ledger: LedgerInMemory) -> None:
     one, two = (Importer(ledger, name).add("ab") for name in ("one", "two"))
     theirs = two.take()
