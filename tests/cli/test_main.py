@@ -61,6 +61,7 @@ def test_each_command_takes_the_options_that_it_declares() -> None:
             if is_dataclass(one) and (name in SHARED or re.fullmatch("_.*Options", name))
         ]
         gathered = {field.name for one in options for field in fields(one)}
+        gathered |= set(vars(inspect.getmodule(callback)).get("SELECTION_OPTIONS", ()))
         catches_all = len(named) < len(signature)
         if not catches_all:
             assert named - {"settings", "context"} == declared, command.name
