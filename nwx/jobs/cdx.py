@@ -97,7 +97,7 @@ def index_archives(
     report.add_errors(inputs.errors)
     with shown_stages(spark, "indexing", progress):
         piece_frame(spark, to_do, work).count()
-    for piece in output.reports.read().values():
+    for piece in output.reports.read_whole(len(to_do)).values():
         report.add(piece)
     output.finish(report)
     return report

@@ -58,12 +58,15 @@ class _Broken:
 def add_readings(
     report: JobReport, tasks: Sequence[ReadTask], pieces: Mapping[int, PieceReport]
 ) -> None:
-    """Add to a report what could not be read of tasks: lines by number, and damaged files."""
+    """Add to a report what could not be read of tasks: lines by number, and damaged files.
+
+    `pieces` has the report of each task.
+    """
     broken = _Broken()
     problems = Problems(broken)
     damaged: list[ReadError] = []
     for task in tasks:
-        piece = pieces.get(task.number, PieceReport())
+        piece = pieces[task.number]
         report.add(piece)
         found = TaskRuns.from_json({"runs": [], READINGS: piece.values.get(READINGS, [])})
         problems.add(task.pieces, found.readings)

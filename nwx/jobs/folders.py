@@ -115,7 +115,7 @@ class JobFolder:
         with self._failing("renamed", name):
             system, path = self._found(name)
             if is_address(self.place):
-                system.mv(path, self._found(new_name)[1])
+                _replace(system, path, self._found(new_name)[1])
             else:
                 target = Path(self.path(new_name))
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -128,9 +128,7 @@ class JobFolder:
         with system.open(first, "wb") as stream:
             shutil.copyfileobj(spooled, stream, 1 << 20)
         if first != path:
-            if system.exists(path):
-                system.rm(path)
-            system.mv(first, path)
+            _replace(system, first, path)
 
     def _found(self, name: str) -> tuple[Any, str]:
         """Return the file system of fsspec, and the path of a file on it."""
@@ -149,6 +147,13 @@ class JobFolder:
         except _FAILURES as error:
             reason = getattr(error, "strerror", None) or error
             raise SourceError(f"{self.path(name)} cannot be {what}: {reason}") from error
+
+
+def _replace(system: Any, path: str, target: str) -> None:
+    """Give a file another name; many file systems refuse one that is taken."""
+    if system.exists(target):
+        system.rm(target)
+    system.mv(path, target)
 
 
 def _is_object_store(system: Any) -> bool:

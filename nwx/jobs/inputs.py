@@ -70,17 +70,20 @@ def _expanded(argument: str) -> Iterator[str]:
 def addresses_below(address: str, wanted: Callable[[str], bool]) -> list[str]:
     """Return the addresses of the files that a glob or a folder on a file system names, sorted.
 
-    Only files whose names are `wanted` are taken of folders; raises
-    SourceError where there are none.
+    Only files whose names are `wanted` are taken of folders, those that a
+    glob names too; raises SourceError where there are none.
     """
     import fsspec
 
     try:
         system, path = fsspec.core.url_to_fs(fsspec_address(address))
+        folders, found = [path], set[str]()
         if _GLOB.search(path):
-            found = [name for name in system.glob(path) if not system.isdir(name)]
-        else:
-            found = [name for name in system.find(path) if wanted(name)]
+            named = system.glob(path, detail=True)
+            folders = [name for name in named if named[name]["type"] == "directory"]
+            found = named.keys() - folders
+        for folder in folders:
+            found |= {name for name in system.find(folder) if wanted(name)}
     except (OSError, ValueError, RuntimeError, ImportError) as error:
         raise SourceError(f"{address} cannot be read: {error}") from error
     if not found:
@@ -91,7 +94,9 @@ def addresses_below(address: str, wanted: Callable[[str], bool]) -> list[str]:
 def _above(argument: str, path: str) -> str:
     """Return the folder that an argument names, or that what it names lies in."""
     argument = fsspec_address(argument)
-    if found := _GLOB.search(argument):
+    if argument.startswith("@"):
+        argument = path.rpartition("/")[0]
+    elif found := _GLOB.search(argument):
         argument = argument[: found.start()].rpartition("/")[0]
     elif not is_address(argument):
         argument = argument if Path(argument).is_dir() else str(Path(path).parent)

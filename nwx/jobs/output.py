@@ -26,7 +26,7 @@ class OutputMode(StrEnum):
 
     NEW = "new"  # refused
     RESUME = "resume"  # kept, and the rest is done
-    OVERWRITE = "overwrite"  # deleted, if a job made it
+    OVERWRITE = "overwrite"  # deleted, if the same job made it
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +46,19 @@ class JobOutput:
 
 
 def open_output(
-    place: str, job: str, plan: Mapping[str, Any], mode: OutputMode = OutputMode.NEW
+    place: str,
+    job: str,
+    plan: Mapping[str, Any],
+    mode: OutputMode = OutputMode.NEW,
+    *,
+    can_resume: bool = False,
 ) -> JobOutput:
     """Return the output of a job at a path or an address, ready to be written.
 
     `plan` is what the job is asked for, in JSON values, without where it
-    runs: only a job of the same plan is resumed. Raises UsageError where
-    the folder has something that the mode does not allow.
+    runs: only a job of the same plan is resumed. Messages offer `--resume`
+    where the job `can_resume`. Raises UsageError where the folder has
+    something that the mode does not allow.
     """
     folder = JobFolder(place)
     wanted = {"job": job, **plan}
@@ -60,10 +66,14 @@ def open_output(
         found = _plan_of(folder)
         if found is None:
             raise UsageError(f"{place} holds something that no job wrote; name a new folder")
-        if mode is OutputMode.NEW:
+        if found["job"] != job:
+            # It may be what this job is to read.
             raise UsageError(
-                f"{place} is there already; --resume goes on with it, --overwrite replaces it"
+                f"{place} was made by the job {found['job']}, not {job}; name a new folder"
             )
+        if mode is OutputMode.NEW:
+            resume = "--resume goes on with it, " if can_resume else ""
+            raise UsageError(f"{place} is there already; {resume}--overwrite replaces it")
         if mode is OutputMode.OVERWRITE:
             folder.delete()
         elif found != wanted:
@@ -76,14 +86,16 @@ def open_output(
 
 
 def _plan_of(folder: JobFolder) -> dict[str, Any] | None:
+    """Return what the job that made a folder was asked for, None where no job made it."""
     if not folder.exists(PLAN):
         return None
-    plan: dict[str, Any] = json.loads(folder.read(PLAN))
-    return plan
+    try:
+        plan = json.loads(folder.read(PLAN))
+    except ValueError:
+        return None
+    return plan if isinstance(plan, dict) and "job" in plan else None
 
 
 def _difference(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
-    if found["job"] != wanted["job"]:
-        return f"was made by the job {found['job']}, not {wanted['job']}"
     names = [name for name in wanted if found.get(name) != wanted[name]]
     return f"was made with another value of {', '.join(names)}"

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from nwx.bulk.tally import Note
+from nwx.errors import JobError
 from nwx.jobs.folders import JobFolder
 from nwx.model import ReadError
 
@@ -72,7 +73,7 @@ class ReportFolder:
         self.folder.write(f"{min(reports):09d}.json", json.dumps(content).encode())
 
     def read(self) -> dict[int, PieceReport]:
-        """Return all reports by number, in the order of numbers."""
+        """Return all reports by number, in the order of their files."""
         names = [name for name in self.folder.names() if name.endswith(".json")]
         read = (json.loads(content) for content in self.folder.read_all(names))
         return {
@@ -80,6 +81,19 @@ class ReportFolder:
             for reports in read
             for number, report in reports.items()
         }
+
+    def read_whole(self, pieces: int) -> dict[int, PieceReport]:
+        """Return the reports of so many pieces, all that there are.
+
+        Raises JobError where one is missing: what it would tell is not known.
+        """
+        found = self.read()
+        if missing := set(range(pieces)) - found.keys():
+            raise JobError(
+                f"{len(missing)} of {pieces} reports are missing in {self.folder.place}; "
+                "another job may write to the same folder"
+            )
+        return found
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 OLDEST_JAVA = 17
 _LOCAL_MASTER = "local[*]"
 _ATTEMPTS = 4
-_PYTHON = "spark.pyspark.python"
+_MASTER, _PYTHON = "spark.master", "spark.pyspark.python"
 _LOCAL = re.compile(r"local(?:\[(\*|\d+)\])?")
 _DEFAULTS = {
     "spark.log.level": "ERROR",
@@ -57,10 +57,9 @@ def job_session(options: SessionOptions) -> Iterator["SparkSession"]:
 
     Raises JobError where Spark cannot start, and where it fails inside.
     """
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError as error:
-        raise JobError("jobs need Spark; install nwx with the extra `spark`") from error
+    check_installed()
+    from pyspark.sql import SparkSession
+
     active = SparkSession.getActiveSession()
     if active is not None:
         with spark_failures():
@@ -72,6 +71,14 @@ def job_session(options: SessionOptions) -> Iterator["SparkSession"]:
             yield session
         finally:
             session.stop()
+
+
+def check_installed() -> None:
+    """Raise JobError where PySpark, or what it needs, is not installed."""
+    try:
+        import pyspark.sql  # noqa: F401
+    except ImportError as error:
+        raise JobError("jobs need Spark; install nwx with the extra `spark`") from error
 
 
 def _started(options: SessionOptions) -> "SparkSession":
@@ -122,20 +129,21 @@ def session_conf(options: SessionOptions, *, submitted: bool) -> dict[str, str]:
     A task of a local master is tried as often as one of a cluster, so that
     a file that kills its reader does not end the job.
     """
-    master = options.master or ("" if submitted else _LOCAL_MASTER)
+    master = options.master or options.conf.get(_MASTER, "" if submitted else _LOCAL_MASTER)
     if found := _LOCAL.fullmatch(master):
         master = f"local[{found[1] or 1},{_ATTEMPTS}]"
     is_local = master.startswith("local")
     conf = {**_DEFAULTS, **(_LOCAL_DEFAULTS if is_local else {}), **options.conf}
-    return {**conf, "spark.master": master} if master else conf
+    return {**conf, _MASTER: master} if master else conf
 
 
 def prepare_environment(python: str = "") -> None:
     """Set the variables that Spark reads, where they are not set: its folder, and this Python.
 
     `python` is that of the executors, which a session takes from a variable
-    only. Raises JobError where no Java is new enough.
+    only. Raises JobError where Spark is not installed or no Java is new enough.
     """
+    check_installed()
     import pyspark
 
     _check_java()

@@ -85,7 +85,7 @@ def sampled_splits(
     with shown_stages(spark, "sampling", progress):
         frame = piece_frame(spark, tasks, work).dropDuplicates(["lot"])
         rows = frame.orderBy("lot").limit(size).collect()
-    add_readings(report, tasks, reports.read())
+    add_readings(report, tasks, reports.read_whole(len(tasks)))
     return even_splits([bytes(row["key"]) for row in rows], shards)
 
 

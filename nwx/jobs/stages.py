@@ -16,11 +16,16 @@ _EVERY_SECONDS = 1.0
 @contextmanager
 def shown_stages(spark: "SparkSession", step: str, progress: ShowProgress) -> Iterator[None]:
     """Show while Spark works inside how many tasks of the stages that run are done."""
+    from py4j.protocol import Py4JError
+
     over = Event()
 
     def watch() -> None:
         while not over.wait(_EVERY_SECONDS):
-            done, total = _tasks(spark)
+            try:
+                done, total = _tasks(spark)
+            except Py4JError:
+                return  # Spark is gone, which the work inside notices too
             if total:
                 progress(WorkProgress(step, done, total))
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from nwx.bulk.addresses import is_address
@@ -115,17 +116,18 @@ def build_cluster_on(
     something could not be read, no cluster appears. A job that is resumed
     writes the shards that are missing.
     """
-    output = open_output(place, "zipnum", _plan(tasks, options, sample), mode)
+    plan = _plan(tasks, options, sample)
+    output = open_output(place, "zipnum", plan, mode, can_resume=True)
     report = JobReport("zipnum")
     points = _points(spark, tasks, output, options, sample, progress)
     shards = ReportFolder(output.work.inner("shards"))
-    done = shards.read()
+    done = written_shards(output, shards)
     writing = ShardWork(output.work, shards, points, options.lines_a_block)
     with _without_adaptive_plans(spark), shown_stages(spark, "sorting and writing", progress):
-        _written(spark, tasks, output, writing, set(done)).count()
-    add_readings(report, tasks, output.reports.read())
+        _written(spark, tasks, output, writing, done).count()
+    add_readings(report, tasks, output.reports.read_whole(len(tasks)))
     sizes = []
-    for piece in shards.read().values():
+    for piece in shards.read_whole(len(points) + 1).values():
         report.add(piece)
         sizes.append(piece.counts["lines"])
     if not report.counts["lines"] and report.errors_total:
@@ -161,6 +163,19 @@ def _plan(
 def _changed(path: str) -> int:
     """Return when a file here was changed; 0 for an address."""
     return 0 if is_address(path) else Path(path).stat().st_mtime_ns
+
+
+def written_shards(output: JobOutput, shards: ReportFolder) -> set[int]:
+    """Return the shards that an attempt before has written, with the lines of all files.
+
+    Where it could not read a file, its shards go: the file may be readable now.
+    """
+    before = JobReport("zipnum")
+    for piece in output.reports.read().values():
+        before.add(piece)
+    if not before.is_whole:
+        shards.folder.delete()
+    return set(shards.read())
 
 
 def _points(
@@ -229,9 +244,10 @@ def _slots(spark: "SparkSession", count: int) -> list[int]:
     start, width = 0, _SLOTS_A_SHARD * count
     while len(found) < count:
         numbers = spark.range(start, start + width)
-        rows = numbers.selectExpr("id", f"pmod(hash(id), {count}) AS shard").collect()
-        for row in rows:
-            found.setdefault(row["shard"], row["id"])
+        rows = numbers.selectExpr(f"pmod(hash(id), {count}) AS shard", "id").toArrow()
+        shards, first = np.unique(rows.column("shard").to_numpy(), return_index=True)
+        for shard, at in zip(shards.tolist(), first.tolist(), strict=True):
+            found.setdefault(shard, rows.column("id")[at].as_py())
         start += width
     return [found[shard] for shard in range(count)]
 

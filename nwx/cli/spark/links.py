@@ -11,7 +11,7 @@ from nwx.errors import UsageError
 @click.command("links")
 @click.argument("out", metavar="OUT")
 @click.argument("documents", nargs=-1, metavar="DOCUMENTS...")
-@job_options()
+@job_options(resume=False)
 def command(out: str, documents: tuple[str, ...], **given: Any) -> int:
     """Invert the links of documents into the folder OUT.
 

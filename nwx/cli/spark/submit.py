@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from nwx.errors import UsageError
+from nwx.errors import JobError, UsageError
 
 _SCRIPT = Path(__file__).parent / "submitted.py"
 _END = "--"
@@ -39,5 +39,7 @@ def command(arguments: tuple[str, ...]) -> int:
     if not job:
         raise UsageError("name a job behind --")
     prepare_environment()
-    program = str(Path(os.environ["SPARK_HOME"]) / "bin" / "spark-submit")
-    os.execv(program, [program, *options, str(_SCRIPT), "spark", *job])
+    program = Path(os.environ["SPARK_HOME"]) / "bin" / "spark-submit"
+    if not program.exists():
+        raise JobError(f"there is no {program}; SPARK_HOME has to name an installation of Spark")
+    os.execv(program, [str(program), *options, str(_SCRIPT), "spark", *job])

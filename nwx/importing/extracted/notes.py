@@ -96,8 +96,10 @@ class DocumentsNotes:
         return found
 
     @classmethod
-    def from_json(cls, found: Mapping[str, Any], place: str) -> "DocumentsNotes":
+    def from_json(cls, found: Any, place: str) -> "DocumentsNotes":
         """Return the notes in a documents file; raises SourceError on those of another version."""
+        if not isinstance(found, Mapping):
+            raise SourceError(f"the notes of {place} cannot be read; extract the documents again")
         if found.get("format") != DOCUMENTS_FORMAT:
             raise SourceError(
                 f"{place} has documents of format {found.get('format')}, this nwx reads "

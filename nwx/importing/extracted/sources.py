@@ -101,8 +101,7 @@ def documents_paths(arguments: Iterable[str]) -> Iterator[Path]:
 def _below(folder: Path) -> list[Path]:
     if not (folder / SUCCESS_NAME).exists():
         raise SourceError(
-            f"{folder} has no {SUCCESS_NAME}: the job that wrote it did not end; "
-            "run it again with --resume"
+            f"{folder} has no {SUCCESS_NAME}: the job that wrote it did not end; run it again"
         )
     found = sorted(path for path in folder.rglob(f"*{_ENDING}") if path.is_file())
     if not found:

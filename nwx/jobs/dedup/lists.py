@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from nwx.bulk.addresses import is_address
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.cdx.inputs import CdxSource, FilePiece, LayoutChangedError, ReadTask
 from nwx.cdx.lines import CdxLine, format_cdx
@@ -25,6 +24,7 @@ from nwx.dedup.plans import DedupPlan
 from nwx.dedup.reports import DedupReport
 from nwx.dedup.tasks import add_savings, selected_columns
 from nwx.errors import SourceError
+from nwx.jobs.cdx_lines import task_is_far, task_name
 from nwx.jobs.dedup.best_captures import (
     ANSWER_SCHEMA,
     BEST_SCHEMA,
@@ -152,7 +152,7 @@ class _RevisitWriter:
 
 
 def _note_unread(task: ReadTask, found: TaskFound, error: SourceError, report: PieceReport) -> None:
-    if _is_far(task):
+    if task_is_far(task):
         raise UnreachableError(str(error)) from error
     report.add_errors([ReadError(found.readings[-1].file, None, "read", str(error))])
 
@@ -161,17 +161,9 @@ def _write_part(folder: JobFolder, task: ReadTask, lines: Iterator[bytes]) -> No
     """Write a part of a list, unless it has no line."""
     first = next(lines, b"")
     if first:
-        with folder.new_file(f"part-{task.number:05d}.txt") as stream:
+        with folder.new_file(f"part-{task.number:07d}.txt") as stream:
             stream.write(first)
             stream.writelines(lines)
-
-
-def _is_far(task: ReadTask) -> bool:
-    return is_address(task.pieces[0].source.path)
-
-
-def _shown(task: ReadTask) -> str:
-    return task.pieces[0].source.shown
 
 
 def _answers(rows: "DataFrame", partitions: int) -> "DataFrame":
@@ -248,12 +240,12 @@ class _Run:
         attempt = 0
         while True:
             reports = ReportFolder(self.output.work.inner(f"reports-{attempt}"))
-            work = PieceWork(reader_of(tasks), _shown, schema, reports, _is_far)
+            work = PieceWork(reader_of(tasks), task_name, schema, reports, task_is_far)
             rows = piece_frame(self._spark, tasks, work).persist(StorageLevel.DISK_ONLY)
             with shown_stages(self._spark, "reading", self._progress):
                 self.rows = rows.count()
             try:
-                self._add_read(tasks, reports.read())
+                self._add_read(tasks, reports.read_whole(len(tasks)))
             except LayoutChangedError as error:
                 rows.unpersist()
                 for name in self.output.folder.names():

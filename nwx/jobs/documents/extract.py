@@ -113,7 +113,7 @@ def extract_archives(
     report.add_errors(inputs.errors)
     with shown_stages(spark, "extracting", progress):
         piece_frame(spark, to_do, work).count()
-    for piece in output.reports.read().values():
+    for piece in output.reports.read_whole(len(to_do)).values():
         report.add(piece)
     with output.folder.new_file(FAULTS) as stream:
         faults = [error for error in inputs.errors if isinstance(error, FileError)]

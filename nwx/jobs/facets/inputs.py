@@ -12,6 +12,7 @@ from nwx.bulk.addresses import is_address
 from nwx.cdx.inputs import LayoutChangedError, ReadTask
 from nwx.errors import SourceError, UsageError
 from nwx.facets.builds.sources import EXPORT_NOTE, capture_rows_in
+from nwx.jobs.cdx_lines import task_is_far, task_name
 from nwx.jobs.facets.capture_rows import (
     ROW_SCHEMA,
     ParquetSlice,
@@ -21,7 +22,7 @@ from nwx.jobs.facets.capture_rows import (
 )
 from nwx.jobs.folders import JobFolder
 from nwx.jobs.frames import piece_frame
-from nwx.jobs.inputs import absolute_place, cdx_tasks, in_one_piece
+from nwx.jobs.inputs import absolute_place, cdx_tasks, in_one_piece, is_cdx_name
 from nwx.jobs.pieces import PieceWork, UnreachableError
 from nwx.jobs.reports import PieceReport, ReportFolder
 from nwx.model import ReadError
@@ -61,7 +62,8 @@ def capture_inputs(arguments: Sequence[str]) -> CaptureInputs:
     if not arguments:
         raise UsageError("there is nothing to read; name an export of captures, or CDX files")
     folder = JobFolder(absolute_place(arguments[0]))
-    names = [] if arguments[0].startswith("@") else _parquet_names(folder)
+    is_lines = arguments[0].startswith("@") or is_cdx_name(arguments[0])
+    names = [] if is_lines else _parquet_names(folder)
     if not names:
         return CaptureInputs(cdx_tasks(arguments), is_cdx=True)
     if len(arguments) > 1:
@@ -123,17 +125,14 @@ class RowReader:
             report.values[LAYOUT_CHANGED] = error.path
 
 
-def _path(numbered: tuple[int, CapturePiece]) -> str:
-    _, piece = numbered
-    return piece.path if isinstance(piece, ParquetSlice) else piece.pieces[0].source.path
-
-
 def _is_far(numbered: tuple[int, CapturePiece]) -> bool:
-    return is_address(_path(numbered))
+    _, piece = numbered
+    return is_address(piece.path) if isinstance(piece, ParquetSlice) else task_is_far(piece)
 
 
 def _shown(numbered: tuple[int, CapturePiece]) -> str:
-    return _path(numbered)
+    _, piece = numbered
+    return piece.path if isinstance(piece, ParquetSlice) else task_name(piece)
 
 
 def row_frame(

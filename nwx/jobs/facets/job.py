@@ -145,11 +145,12 @@ class _Job:
             with self._shown("reading"):
                 found = _summary(rows)
             report = JobReport("facets")
-            pieces = list(reports.read().values())
+            pieces = list(reports.read_whole(len(self._inputs.pieces)).values())
             changed = [one.values[LAYOUT_CHANGED] for one in pieces if one.values]
             if not changed:
                 break
-            self._inputs = without_cuts(self._inputs, changed[0])
+            for path in dict.fromkeys(changed):
+                self._inputs = without_cuts(self._inputs, path)
             attempt += 1
         for piece in pieces:
             report.add(piece)

@@ -31,13 +31,21 @@ def test_what_is_there_is_refused_resumed_or_replaced(tmp_path: Path) -> None:
     place = str(tmp_path / "out")
     _made(Path(place), form="cdx11")
     with pytest.raises(UsageError, match="is there already; --resume goes on with it"):
+        open_output(place, "cdx", {"form": "cdx11"}, can_resume=True)
+    with pytest.raises(UsageError, match="is there already; --overwrite replaces it"):
         open_output(place, "cdx", {"form": "cdx11"})
     with pytest.raises(UsageError, match="made with another value of form"):
         open_output(place, "cdx", {"form": "cdxj"}, OutputMode.RESUME)
-    with pytest.raises(UsageError, match="made by the job cdx, not zipnum"):
-        open_output(place, "zipnum", {}, OutputMode.RESUME)
-    output = open_output(place, "zipnum", {}, OutputMode.OVERWRITE)
+    output = open_output(place, "cdx", {}, OutputMode.OVERWRITE)
     assert output.folder.names() == ["_nwx-job.json"]
+
+
+@pytest.mark.parametrize("mode", OutputMode)
+def test_what_another_job_may_read_is_never_replaced(tmp_path: Path, mode: OutputMode) -> None:
+    _made(tmp_path / "out")
+    with pytest.raises(UsageError, match="made by the job cdx, not zipnum; name a new folder"):
+        open_output(str(tmp_path / "out"), "zipnum", {}, mode)
+    assert (tmp_path / "out" / "a.cdx").exists()
 
 
 @pytest.mark.parametrize("mode", OutputMode)
@@ -46,3 +54,10 @@ def test_a_folder_of_others_is_never_touched(tmp_path: Path, mode: OutputMode) -
     with pytest.raises(UsageError, match="something that no job wrote"):
         open_output(str(tmp_path), "cdx", {}, mode)
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "{}"])
+def test_a_note_that_no_job_wrote_is_none(tmp_path: Path, content: str) -> None:
+    (tmp_path / "_nwx-job.json").write_text(content)
+    with pytest.raises(UsageError, match="something that no job wrote"):
+        open_output(str(tmp_path), "cdx", {}, OutputMode.OVERWRITE)

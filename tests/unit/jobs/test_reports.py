@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from nwx.errors import JobError
 from nwx.jobs import reports
 from nwx.jobs.folders import JobFolder
 from nwx.jobs.reports import JobReport, PieceReport, ReportFolder
@@ -35,6 +38,14 @@ def test_a_piece_that_is_done_twice_counts_once(tmp_path: Path) -> None:
         "kind": "gzip",
         "message": "torn",
     }
+
+
+def test_a_report_that_is_missing_is_noticed(tmp_path: Path) -> None:
+    folder = ReportFolder(JobFolder(str(tmp_path)))
+    folder.write({0: _piece("gzip"), 1: _piece("gzip")})
+    assert list(folder.read_whole(2)) == [0, 1]
+    with pytest.raises(JobError, match="1 of 3 reports are missing in"):
+        folder.read_whole(3)
 
 
 def test_what_was_not_read_is_not_whole_and_errors_are_listed_up_to_a_number() -> None:

@@ -10,8 +10,16 @@ from nwx.errors import JobError
 from nwx.jobs.folders import JobFolder
 from nwx.jobs.inputs import cdx_tasks
 from nwx.jobs.output import JobOutput, open_output
-from nwx.jobs.reports import ReportFolder
-from nwx.jobs.zipnum import LINES_SCHEMA, ShardedLines, ShardWork, publish_shards, uneven_shards
+from nwx.jobs.reports import PieceReport, ReportFolder
+from nwx.jobs.zipnum import (
+    LINES_SCHEMA,
+    ShardedLines,
+    ShardWork,
+    publish_shards,
+    uneven_shards,
+    written_shards,
+)
+from nwx.model import ReadError
 from nwx.zipnum.options import ClusterBuildOptions
 from nwx.zipnum.split_points import read_splits
 from tests.unit.jobs.making import read_all
@@ -83,6 +91,16 @@ def test_shards_that_are_written_get_no_lines(tmp_path: Path) -> None:
     all_lines = _shards(output, (LINES[100], LINES[400]), tasks, (0, 1, 2))
     rest = _shards(output, (LINES[100], LINES[400]), tasks, (0, None, 2))
     assert rest == {slot: lines for slot, lines in all_lines.items() if slot != 1}
+
+
+def test_shards_without_the_lines_of_a_file_are_not_kept(tmp_path: Path) -> None:
+    output = open_output(str(tmp_path / "out"), "zipnum", {})
+    shards = ReportFolder(output.work.inner("shards"))
+    shards.write({3: PieceReport()})
+    output.reports.write({0: PieceReport(errors=[ReadError("a.cdx", None, "line", "bad")])})
+    assert written_shards(output, shards) == {3}
+    output.reports.write({1: PieceReport(errors=[ReadError("b.cdx", None, "read", "503")])})
+    assert written_shards(output, shards) == set()
 
 
 def test_a_line_of_another_shard_is_an_error(tmp_path: Path) -> None:
