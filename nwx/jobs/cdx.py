@@ -50,7 +50,10 @@ class IndexWriter:
     options: IndexOptions
 
     def __call__(self, index: FileIndex, report: PieceReport) -> Iterator[pa.RecordBatch]:
-        """Write an index; yields nothing. Raises UnreachableError."""
+        """Write an index; yields nothing.
+
+        Raises UnreachableError, and JobError where it cannot be written.
+        """
         errors: list[ReadError] = []
         keep_memory()
         with rare_collections():

@@ -15,7 +15,7 @@ from typing import IO, Any, cast
 from nwx.bulk.addresses import is_address
 from nwx.bulk.leftovers import unfinished_path
 from nwx.bulk.whole_files import whole_file
-from nwx.errors import SourceError
+from nwx.errors import JobError, SourceError
 
 _HADOOP_NAMES = {"s3a": "s3", "s3n": "s3", "wasbs": "abfs", "abfss": "abfs"}
 _OBJECT_STORES = frozenset(("s3", "gs", "gcs", "abfs", "az", "oci", "oss"))
@@ -33,7 +33,8 @@ def fsspec_address(address: str) -> str:
 class JobFolder:
     """A folder at `place`, a path or an address; names are paths inside it with `/`.
 
-    Each method raises SourceError where the file system fails.
+    Each method raises SourceError where the file system fails, JobError
+    where a file cannot be written.
     """
 
     place: str
@@ -89,7 +90,25 @@ class JobFolder:
 
     @contextmanager
     def new_file(self, name: str) -> Iterator[IO[bytes]]:
-        """Give a stream whose content becomes a file in the end; nothing where anything fails."""
+        """Give a stream whose content becomes a file in the end; nothing where anything fails.
+
+        A SourceError inside, of what is read to be written, stays one.
+        """
+        raised: SourceError | None = None
+        try:
+            with self._unfinished(name) as stream:
+                try:
+                    yield stream
+                except SourceError as error:
+                    raised = error
+                    raise
+        except SourceError as error:
+            if error is raised:
+                raise
+            raise JobError(str(error)) from error
+
+    @contextmanager
+    def _unfinished(self, name: str) -> Iterator[IO[bytes]]:
         if not is_address(self.place):
             with self._failing("written", name):
                 path = Path(self.path(name))
@@ -97,11 +116,11 @@ class JobFolder:
             with whole_file(path) as stream:
                 yield stream
             return
-        with self._failing("written", name), TemporaryFile() as spooled:
+        with TemporaryFile() as spooled:
             yield spooled
-            spooled.flush()
             spooled.seek(0)
-            self._upload(spooled, name)
+            with self._failing("written", name):
+                self._upload(spooled, name)
 
     def delete(self, name: str = "") -> None:
         """Delete a file, or a folder with all below it, if it is there."""

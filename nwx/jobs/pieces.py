@@ -157,8 +157,9 @@ def _work_as_child(
     finally:
         error = sys.exc_info()[1]
         if error is not None:
-            code = _SYSTEM_FAILED if isinstance(error, OSError) else _READER_FAILED
-            told.write_text(f"{type(error).__name__}: {error}")
+            code = _SYSTEM_FAILED if isinstance(error, OSError | JobError) else _READER_FAILED
+            kind = "" if isinstance(error, JobError) else f"{type(error).__name__}: "
+            told.write_text(f"{kind}{error}")
         os._exit(code)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from nwx.errors import UsageError
+from nwx.errors import JobError, UsageError
 from nwx.indexing.cdx_files import IndexOptions, index_beside
 from nwx.indexing.index_lines import IndexLineForm
 from nwx.jobs.cdx import FileIndex, IndexWriter, file_indexes
@@ -82,5 +82,8 @@ def test_of_a_file_that_does_not_come_nothing_is_written(tmp_path: Path) -> None
         list(writer(far, PieceReport()))
     assert not (tmp_path / "out").exists()
     write_warc(tmp_path / "x.warc", many_pages(2))
+    full = IndexWriter(JobFolder(str(tmp_path / "x.warc")), IndexOptions())
+    with pytest.raises(JobError, match=r"x\.cdx cannot be written"):
+        list(full(gone, PieceReport()))
     list(writer(gone, PieceReport()))
     assert (tmp_path / "out" / "x.cdx").exists()

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
-from nwx.errors import SourceError
+from nwx.errors import JobError, SourceError
 from nwx.jobs.folders import JobFolder, fsspec_address
 
 
@@ -38,6 +39,37 @@ def test_a_file_that_fails_does_not_appear_and_one_there_stays(folder: JobFolder
             stream.write(b"half")
             raise ZeroDivisionError
     assert (folder.names(), folder.read("kept")) == (["kept"], b"old")
+
+
+def test_a_file_of_that_name_is_replaced_also_where_a_rename_refuses(
+    folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refusing(self: MemoryFileSystem, path: str, target: str) -> None:
+        if self.exists(target):
+            raise FileExistsError(target)
+        self.copy(path, target)
+        self.rm(path)
+
+    monkeypatch.setattr(MemoryFileSystem, "mv", refusing)
+    folder.write("new", b"new")
+    folder.write("old", b"old")
+    folder.rename("new", "old")
+    assert (folder.names(), folder.read("old")) == (["old"], b"new")
+
+
+def test_what_cannot_be_written_fails_the_job_and_what_cannot_be_read_does_not(
+    folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(SourceError, match="503"), folder.new_file("a"):
+        raise SourceError("503")
+
+    def full(*given: object, **named: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(MemoryFileSystem, "_open", full)
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(JobError, match="a cannot be written: No space left"):
+        folder.write("a", b"a")
 
 
 def test_failures_name_the_file(folder: JobFolder) -> None:

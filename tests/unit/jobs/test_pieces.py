@@ -85,9 +85,10 @@ def test_a_reader_that_dies_is_reported_with_file_and_offset(
     assert not reports[1].counts
 
 
-def test_a_machine_that_fails_stops_the_job(read: Read) -> None:
+@pytest.mark.parametrize("error", [OSError(28, "No space left"), JobError("No space left")])
+def test_a_machine_that_fails_stops_the_job(read: Read, error: Exception) -> None:
     def reader(piece: str, report: PieceReport) -> Iterator[pa.RecordBatch]:
-        raise OSError(28, "No space left on device")
+        raise error
         yield
 
     with pytest.raises(JobError, match="No space left"):
