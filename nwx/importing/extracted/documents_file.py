@@ -9,7 +9,11 @@ import polars as pl
 
 from nwx.errors import SourceError
 from nwx.importing.extracted.notes import NOTES_KEY, DocumentsNotes
-from nwx.importing.extracted.rows import CAPTURE_ROW_COLUMNS, EXTRACT_ROW_COLUMNS
+from nwx.importing.extracted.rows import CAPTURE_ROW_COLUMNS, EXTRACT_ROW_COLUMNS, extract_of
+from nwx.model import Extract
+
+_SMALL_COLUMN = "content_language"
+"""A column of `Extract` that is read fast, to see which rows have documents."""
 
 
 def documents_notes(path: Path) -> DocumentsNotes:
@@ -47,13 +51,30 @@ class DocumentsFile:
         """Yield so many rows from one on; raises SourceError where they cannot be read."""
         if not count:
             return
+        yield from self._collected(self._rows, first, count).iter_rows(named=True)
+
+    def text_rows(self, first: int, count: int) -> dict[str, int]:
+        """Return which rows have the texts of documents, by id, of so many rows from one on.
+
+        Raises SourceError where they cannot be read.
+        """
+        has_text = pl.col(_SMALL_COLUMN).is_not_null()
+        found = self._collected(self._rows.select("document_id", has_text), first, count)
+        return {id: first + row for row, (id, is_there) in enumerate(found.rows()) if is_there}
+
+    def extract(self, row: int) -> Extract | None:
+        """Return what was extracted from the capture of a row, None where it has no document."""
+        [found] = self.rows(row, 1)
+        return extract_of(found)
+
+    def _collected(self, rows: pl.LazyFrame, first: int, count: int) -> pl.DataFrame:
         try:
-            found = self._rows.slice(first, count).collect()
+            found = rows.slice(first, count).collect()
         except (OSError, pl.exceptions.PolarsError) as error:
             raise SourceError(f"{self.path} cannot be read: {_first_line(error)}") from error
         if len(found) != count:
             raise SourceError(f"{self.path} has fewer rows than its notes tell; extract it again")
-        yield from found.iter_rows(named=True)
+        return found
 
 
 def _first_line(error: Exception) -> str:

@@ -97,7 +97,7 @@ class _Load:
         self._first_row = documents.first_row(number)
         self._with_pages, self._is_new = task.with_pages, entry is None
         self._options, self._lookups = options, lookups
-        self._texts: LRUCache[str, Extract] = LRUCache(_REMEMBERED_TEXTS)
+        self._texts = _Texts(documents)
         self._left_out: list[tuple[int, str]] = []
         self._unmet_errors = 0
 
@@ -105,6 +105,8 @@ class _Load:
         """Yield the parts from where the ledger stands, then the verdict."""
         start, counted = self._start()
         row = sum(part.rows for part in self._notes.parts[:start])
+        if self._options.deduplicate:
+            self._texts.add_rows(self._first_row, row)
         counts = Counter(
             {name: self._entry.counts.get(name, 0) for name in (EXCLUDED, PURGED) if counted}
         )
@@ -147,7 +149,7 @@ class _Load:
     ) -> FilePart:
         held = _Rows(self._lookups, self._options, self._texts)
         for number, row in enumerate(rows, first):
-            if (fate := held.add(row)) and number >= counted:
+            if (fate := held.add(row, self._first_row + number)) and number >= counted:
                 self._left_out.append((number, fate))
         documents = held.documents()
         errors = self._met_errors(part, held)
@@ -193,12 +195,36 @@ class _Load:
         )
 
 
+class _Texts:
+    """The texts of documents whose captures may have been left out, by the rows that have them."""
+
+    def __init__(self, documents: DocumentsFile) -> None:
+        self._documents, self._rows = documents, dict[str, int]()
+        self._read: LRUCache[str, Extract] = LRUCache(_REMEMBERED_TEXTS)
+
+    def __contains__(self, id: str) -> bool:
+        return id in self._rows
+
+    def add(self, id: str, row: int, text: Extract) -> None:
+        """Take the text of a capture that was left out."""
+        self._rows[id], self._read[id] = row, text
+
+    def add_rows(self, first: int, count: int) -> None:
+        """Take the texts of rows before those that are loaded: any may have been left out."""
+        if count:
+            self._rows |= self._documents.text_rows(first, count)
+
+    def read(self, id: str) -> Extract:
+        """Return the text of a document; raises SourceError where it cannot be read."""
+        if id not in self._read:
+            self._read[id] = self._documents.extract(self._rows[id]) or Extract()
+        return self._read[id]
+
+
 class _Rows:
     """The rows of one part while it is put together."""
 
-    def __init__(
-        self, lookups: LoadLookups, options: ImportOptions, texts: LRUCache[str, Extract]
-    ) -> None:
+    def __init__(self, lookups: LoadLookups, options: ImportOptions, texts: _Texts) -> None:
         self._lookups, self._deduplicate, self._texts = lookups, options.deduplicate, texts
         self._documents: dict[str | int, Document] = {}
         self._without_text: list[Capture] = []
@@ -208,17 +234,17 @@ class _Rows:
         self.not_extracted: set[int] = set()
         self.candidates = 0
 
-    def add(self, row: Mapping[str, Any]) -> str:
-        """Take a row; return why its capture is left out, "" where it is not."""
+    def add(self, row: Mapping[str, Any], place: int) -> str:
+        """Take a row at a place; return why its capture is left out, "" where it is not."""
         capture, extract = row_capture(row), extract_of(row)
         if self._lookups.purged(capture):
-            return self._leave_out(capture, extract, PURGED)
+            return self._leave_out(capture, extract, PURGED, place)
         if capture.document_id:
             seen = self._seen.setdefault(document_key(capture.url, capture.digest), set())
             seen.add((capture.timestamp, capture.collection))
         listed = self._lookups.listed
         if listed is not None and listed(capture.url, capture.digest, capture.timestamp):
-            return self._leave_out(capture, extract, EXCLUDED)
+            return self._leave_out(capture, extract, EXCLUDED, place)
         self.captures.append(capture)
         browsed = makes_document(capture)
         self.candidates += browsed or capture.record_type == "revisit"
@@ -228,11 +254,11 @@ class _Rows:
             self._without_text.append(capture)
         return ""
 
-    def _leave_out(self, capture: Capture, extract: Extract | None, fate: str) -> str:
+    def _leave_out(self, capture: Capture, extract: Extract | None, fate: str, place: int) -> str:
         self.fates[fate] += 1
         self.not_extracted.add(capture.source_file_offset)
         if extract is not None and self._deduplicate:
-            self._texts[capture.document_id] = extract
+            self._texts.add(capture.document_id, place, extract)
         return fate
 
     def _keep(self, capture: Capture, extract: Extract) -> None:
@@ -242,15 +268,10 @@ class _Rows:
             self._documents[key] = Document(capture, extract)
 
     def documents(self) -> list[Document]:
-        """Return the documents that the archive does not have, or only of later captures.
-
-        Where the capture that has the text was left out, another has it: the payload is the same.
-        """
+        """Return the documents that the archive does not have, or only of later captures."""
         if not self._deduplicate:
             return list(self._documents.values())
-        for capture in self._without_text if self._texts else ():
-            if (text := self._texts.get(capture.document_id)) is not None:
-                self._keep(capture, text)
+        self._take_texts()
         memory = self._lookups.memory
         ranks = {str(id): precedence(one.capture) for id, one in self._documents.items()}
         asked = [id for id, rank in ranks.items() if memory.precedence(id) < rank]
@@ -263,6 +284,16 @@ class _Rows:
         texts = {one.capture.source_file_offset for one in self._documents.values()}
         self.not_extracted |= texts - kept
         return chosen
+
+    def _take_texts(self) -> None:
+        """Give new documents the texts of captures that were left out: the payload is the same."""
+        waiting = [one for one in self._without_text if one.document_id in self._texts]
+        known = self._lookups.known({one.document_id for one in waiting}) if waiting else {}
+        for capture in waiting:
+            id = capture.document_id
+            rank = max(known.get(id, -1), self._lookups.memory.precedence(id))
+            if rank < precedence(capture):
+                self._keep(capture, self._texts.read(id))
 
     def dates(self) -> tuple[Dates, ...]:
         """Return the dates of all captures, of those on exclusion lists too."""

@@ -27,6 +27,15 @@ def test_rows_are_read_from_any_on(made: Path) -> None:
     assert (file.first_row(0), file.first_row(1)) == (0, 7)
     with pytest.raises(SourceError, match="has fewer rows than its notes tell"):
         list(file.rows(5, 3))
+    texts = file.text_rows(1, 5)
+    assert texts == {
+        row["document_id"]: place
+        for place, row in enumerate(every[1:6], 1)
+        if row["content"] is not None
+    }
+    for place, row in enumerate(every):
+        found = file.extract(place)
+        assert (found and found.content) == row["content"]
 
 
 def test_what_is_no_documents_file_is_an_error(tmp_path: Path, made: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from nwx.importing import collector
 from nwx.importing.archive_file import import_file
 from nwx.importing.collector import Memory
+from nwx.importing.extracted import loaded_parts
 from nwx.importing.extracted.extracted_file import ExtractedFile
 from nwx.importing.extracted.loaded_parts import LoadLookups, load_file
 from nwx.importing.extracted.sources import extracted_sources
@@ -200,3 +201,30 @@ def test_what_is_left_out_is_left_out_as_from_the_archive_file(
         )
         assert one == other
     assert found_parts[-1].batch.files == expected_parts[-1].batch.files
+
+
+def texts_of_later(parts: list[FilePart]) -> list[str]:
+    documents = [one for part in parts for one in part.batch.documents]
+    return [one.extract.content for one in documents if one.capture.timestamp == LATER.timestamp]
+
+
+def test_texts_that_were_left_out_long_ago_are_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loaded_parts, "_REMEMBERED_TEXTS", 1)
+    urls = [f"http://{name}.example/" for name in "abc"]
+    pages = [replace(page, url=url) for page in (FIRST, LATER) for url in urls]
+    parts, _ = loaded(
+        extracted(write_warc(tmp_path / "a.warc.gz", pages)), lookups(listed=listed_first)
+    )
+    assert texts_of_later(parts) == ["first text"] * 3
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_a_load_that_goes_on_has_the_texts_that_were_left_out_before(tmp_path: Path) -> None:
+    pages = [FIRST, *many_pages(5, start=20), LATER]
+    task = extracted(write_warc(tmp_path / "a.warc.gz", pages))
+    parts, _ = loaded(task, lookups(listed=listed_first))
+    for part in parts[:-1]:
+        rest, _ = loaded(replace(task, entry=part.batch.files[-1]), lookups(listed=listed_first))
+        assert texts_of_later(rest) == texts_of_later(parts) == ["first text"]
