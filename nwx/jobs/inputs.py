@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,6 +20,9 @@ _GLOB = re.compile(r"[*?\[]")
 _CDX_NAME = re.compile(r"\.cdxj?(?:\.(?:gz|zst|zstd))?$", re.I)
 _PARALLEL = 16
 """Small inputs are cut so that so many tasks read them; large ones into pieces of 64 MiB."""
+
+_AT_ONCE = 32
+"""So many files behind addresses are looked at at once before the job begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +50,24 @@ def archive_inputs(arguments: Sequence[str]) -> ArchiveInputs:
     errors: list[ReadError] = []
     above: set[str] = set()
     for argument in arguments:
-        for found in expand(_expanded(argument)):
+        for found in _named(argument):
             if isinstance(found, ReadError):
                 errors.append(found)
                 continue
             sources.setdefault((found.path, found.member), found)
             above.add(_above(argument, found.path))
     return ArchiveInputs(tuple(sources.values()), tuple(errors), _common(above))
+
+
+def _named(argument: str) -> Iterator[ArchiveSource | ReadError]:
+    """Yield the files that an argument names; those behind addresses are looked at together."""
+    named = list(_expanded(argument))
+    if not is_address(argument):
+        yield from expand(named)
+        return
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for found in pool.map(lambda address: [*expand([address])], named):
+            yield from found
 
 
 def _expanded(argument: str) -> Iterator[str]:
@@ -136,7 +151,9 @@ def cdx_tasks(arguments: Sequence[str], layout: Layout | None = None) -> list[Re
     if STANDARD_INPUT in arguments:
         raise UsageError("a job cannot read standard input (-); name files or @manifests")
     paths = dict.fromkeys(path for each in arguments for path in _cdx_paths(each))
-    return plan_tasks([_input(path, layout) for path in paths], _PARALLEL)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        inputs = list(pool.map(lambda path: _input(path, layout), paths))
+    return plan_tasks(inputs, _PARALLEL)
 
 
 def held_tasks(places: Sequence[str], first: int) -> list[ReadTask]:

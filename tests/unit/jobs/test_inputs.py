@@ -54,6 +54,10 @@ def test_folders_and_globs_of_other_file_systems(folder: Path) -> None:
     assert [source.name for source in found.sources] == ["a.warc.gz", "b.warc.gz"]
     assert found.base == f"{place}/x"
     assert archive_inputs([f"{place}/x/*.gz"]).sources == found.sources[:1]
+    assert archive_inputs([f"{place}/x/*"]).sources[-1:] == found.sources[1:]
+    assert archive_inputs([f"{place}/[x]"]).sources == found.sources
+    (folder / "list").write_text(f"{place}/x/a.warc.gz\n{place}/x/y/b.warc.gz\n")
+    assert archive_inputs([f"@{folder}/list"]) == found
     (task,) = cdx_tasks([f"{place}/x"])
     assert [piece.source.path for piece in task.pieces] == [f"{place}/x/c.cdx", f"{place}/x/d.cdx"]
     with pytest.raises(SourceError, match="there is nothing to read in memory:"):

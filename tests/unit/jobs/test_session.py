@@ -33,6 +33,10 @@ def test_settings_of_the_user_come_last() -> None:
     options = SessionOptions(conf={"spark.ui.enabled": "true", "spark.x": "1"})
     conf = session_conf(options, submitted=False)
     assert (conf["spark.ui.enabled"], conf["spark.x"]) == ("true", "1")
+    assert (
+        session_conf(SessionOptions(conf={"spark.master": "yarn"}), submitted=False)["spark.master"]
+        == "yarn"
+    )
     assert "spark.driver.host" not in session_conf(SessionOptions("yarn"), submitted=False)
 
 
@@ -83,6 +87,8 @@ def test_without_spark_the_message_says_what_to_install(monkeypatch: pytest.Monk
         job_session(SessionOptions()),
     ):
         pass
+    with pytest.raises(JobError, match="install nwx with the extra `spark`"):
+        prepare_environment()
 
 
 MISMATCH = """An exception was thrown from the Python worker. Please see the stack trace below.
