@@ -7,7 +7,7 @@ driver then writes the index of the cluster, with the numbers of its lines.
 
 import shutil
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,19 +126,35 @@ def build_cluster_on(
     with _without_adaptive_plans(spark), shown_stages(spark, "sorting and writing", progress):
         _written(spark, tasks, output, writing, done).count()
     add_readings(report, tasks, output.reports.read_whole(len(tasks)))
+    pieces = shards.read_whole(len(points) + 1).values()
+    finish_cluster(output, report, pieces, points, summary=options.summary)
+    return report
+
+
+def finish_cluster(
+    output: JobOutput,
+    report: JobReport,
+    shards: Iterable[PieceReport],
+    points: Sequence[bytes],
+    *,
+    summary: bool,
+) -> None:
+    """Put the cluster in its place where all was read, and write the report.
+
+    Where no line could be read, there is no cluster.
+    """
     sizes = []
-    for piece in shards.read_whole(len(points) + 1).values():
+    for piece in shards:
         report.add(piece)
         sizes.append(piece.counts["lines"])
     if not report.counts["lines"] and report.errors_total:
         report.is_whole = False
     if report.is_whole:
-        publish_shards(output, points, summary=options.summary)
+        publish_shards(output, points, summary=summary)
         report.warnings += uneven_shards(sizes)
     else:
         output.work.delete()
     output.finish(report)
-    return report
 
 
 def _plan(

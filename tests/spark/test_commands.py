@@ -18,7 +18,7 @@ from nwx.warc.sources import ArchiveSource, expand
 from nwx.zipnum.builds import build_cluster
 from nwx.zipnum.options import ClusterBuildOptions
 from nwx.zipnum.split_points import read_splits
-from tests.unit.zipnum.making import cdxj_lines
+from tests.unit.zipnum.making import cdxj_lines, write_cluster
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -99,25 +99,17 @@ def test_clusters_are_byte_for_byte_those_of_one_machine(job: Job, tmp_path: Pat
     assert (report["counts"]["lines"], report["counts"]["blocks"]) == (built.lines, built.blocks)
     assert (report["counts"]["repeated"], report["errors_total"]) == (built.repeated, 3)
     assert {error["message"].partition(":")[0] for error in report["errors"]} == {"line 202"}
-    sizes = [len(found) for found in report["counts"]]
-    assert sizes
     with pytest.raises(AssertionError, match="is there already; --resume"):
         job("zipnum", out, *files, "--splits", splits)
 
 
-def test_split_points_of_another_collection_are_told(job: Job, tmp_path: Path) -> None:
-    (tmp_path / "in.cdxj").write_bytes(b"\n".join([*cdxj_lines(50), b""]))
-    (tmp_path / "splits").write_text("com,a)/ 2020\ncom,b)/ 2020\n")
-    ran = job("zipnum", tmp_path / "out", tmp_path / "in.cdxj", "--splits", tmp_path / "splits")
-    assert "one of 3 shards has 50 of 50 lines; the split points may be of another" in ran.stderr
-    assert "50 lines" in ran.stdout
-
-
-def test_where_no_line_can_be_read_no_cluster_appears(job: Job, tmp_path: Path) -> None:
-    (tmp_path / "in.cdx").write_bytes(b"bad\n")
-    job("zipnum", tmp_path / "out", tmp_path / "in.cdx", code=1)
-    names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {"_nwx-job.json", "_report.json"}
+def test_split_points_of_a_cluster_need_no_spark(tmp_path: Path) -> None:
+    index = write_cluster(tmp_path, cdxj_lines(40), 10)
+    arguments = ["spark", "splits", str(tmp_path / "splits"), "--shards", "9"]
+    ran = CliRunner().invoke(cli, [*arguments, "--cluster", str(index)], standalone_mode=False)
+    assert (ran.exception, ran.return_value) == (None, 0)
+    assert "4 shards, not 9: there are too few different keys" in ran.stderr
+    assert "3 split points" in ran.stdout
 
 
 def test_wrong_use_is_told_before_spark_starts(tmp_path: Path) -> None:

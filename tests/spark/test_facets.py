@@ -80,7 +80,7 @@ def test_an_export_with_revisits_and_a_hot_url(
         )
         for number in range(300)
     ]
-    monkeypatch.setattr(inputs, "_SLICE_ROWS", 90)
+    monkeypatch.setattr(inputs, "_SLICE_ROWS", 250)
     with open_engine(Settings(str(tmp_path / "archive"))) as engine:
         engine.write(batch([*captures, *hot]))
         export_captures(engine, tmp_path / "export")

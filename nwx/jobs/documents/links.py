@@ -82,7 +82,8 @@ class OrderedPartWriter:
 def documents_inputs(arguments: Sequence[str]) -> list[str]:
     """Return the documents files that folders, files and addresses name.
 
-    Raises SourceError where they are not there, not whole, or of another version.
+    Raises SourceError where they are not there, not whole, of another
+    version, or were extracted with --no-dedup.
     """
     found: list[str] = []
     for argument in arguments:
@@ -93,8 +94,8 @@ def documents_inputs(arguments: Sequence[str]) -> list[str]:
         else:
             found += [str(path.absolute()) for path in documents_paths([argument])]
     for path in found:
-        if not is_address(path):
-            documents_notes(Path(path))
+        if not is_address(path) and not documents_notes(Path(path)).deduplicated:
+            raise SourceError(f"{path} was extracted with --no-dedup; links need it without")
     return list(dict.fromkeys(found))
 
 

@@ -10,11 +10,12 @@ from nwx.errors import JobError
 from nwx.jobs.folders import JobFolder
 from nwx.jobs.inputs import cdx_tasks
 from nwx.jobs.output import JobOutput, open_output
-from nwx.jobs.reports import PieceReport, ReportFolder
+from nwx.jobs.reports import JobReport, PieceReport, ReportFolder
 from nwx.jobs.zipnum import (
     LINES_SCHEMA,
     ShardedLines,
     ShardWork,
+    finish_cluster,
     publish_shards,
     uneven_shards,
     written_shards,
@@ -83,6 +84,30 @@ def test_a_shard_may_be_empty_and_publication_may_be_resumed(tmp_path: Path) -> 
     assert expected.shards == 2
     for path in (tmp_path / "expected").iterdir():
         assert (tmp_path / "out" / path.name).read_bytes() == path.read_bytes()
+
+
+def test_where_no_line_can_be_read_no_cluster_appears(tmp_path: Path) -> None:
+    output = open_output(str(tmp_path / "out"), "zipnum", {})
+    work = ShardWork(output.work, ReportFolder(output.work.inner("shards")), (), 20)
+    work.write(0, iter(()))
+    report = JobReport("zipnum")
+    report.add_errors([ReadError("in.cdx", None, "line", "line 1: bad")])
+    finish_cluster(output, report, work.reports.read().values(), (), summary=False)
+    assert not report.is_whole
+    assert output.folder.names() == ["_nwx-job.json", "_report.json"]
+
+
+def test_a_cluster_of_uneven_shards_is_whole_and_says_so(tmp_path: Path) -> None:
+    output = open_output(str(tmp_path / "out"), "zipnum", {})
+    work = ShardWork(output.work, ReportFolder(output.work.inner("shards")), (b"a", b"b"), 20)
+    for number in range(3):
+        batches = [pa.RecordBatch.from_pydict({"line": LINES[:50]})] if number == 2 else []
+        work.write(number, iter(batches))
+    report = JobReport("zipnum")
+    finish_cluster(output, report, work.reports.read().values(), work.points, summary=False)
+    assert (report.is_whole, report.counts["lines"]) == (True, 50)
+    assert "one of 3 shards has 50 of 50 lines" in report.warnings[0]
+    assert output.folder.exists("_SUCCESS")
 
 
 def test_shards_that_are_written_get_no_lines(tmp_path: Path) -> None:
