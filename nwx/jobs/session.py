@@ -5,7 +5,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -65,12 +65,15 @@ def job_session(options: SessionOptions) -> Iterator["SparkSession"]:
         with spark_failures():
             yield active
         return
+    from py4j.protocol import Py4JError
+
     with spark_failures():
         session = _started(options)
         try:
             yield session
         finally:
-            session.stop()
+            with suppress(Py4JError, OSError):  # where Java is gone, the job has failed already
+                session.stop()
 
 
 def check_installed() -> None:

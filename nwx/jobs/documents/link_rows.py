@@ -16,6 +16,7 @@ from tempfile import NamedTemporaryFile
 from typing import Any
 
 import pyarrow as pa
+from cachetools import LRUCache
 
 from nwx.bulk.addresses import is_address
 from nwx.errors import FormatError, SourceError, UrlError
@@ -55,6 +56,7 @@ LINK_ROWS_SCHEMA = pa.schema(
 )
 _COLUMNS = tuple(LINK_ROWS_SCHEMA.names)
 _ROWS_AT_ONCE = 20_000
+_REMEMBERED_KEYS = 100_000
 _Row = dict[str, Any]
 
 
@@ -102,7 +104,7 @@ class _FileRows:
 
     notes: FileNotes
     report: PieceReport
-    _keys: dict[str, str] = field(default_factory=dict)
+    _keys: LRUCache[str, str] = field(default_factory=lambda: LRUCache(_REMEMBERED_KEYS))
     _dates: dict[tuple[str, int], tuple[str, str]] = field(default_factory=dict)
 
     def read(self, documents: DocumentsFile, number: int) -> Iterator[_Row]:
