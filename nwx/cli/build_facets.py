@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar
@@ -89,8 +90,8 @@ def command(
     from nwx.facets.builds.counted_build import load_counted_facets
     from nwx.facets.sites import read_sites
 
-    if from_folder is not None and (source or sites_file or anew):
-        raise UsageError("--from takes all from the folder; leave out --source, --sites and --anew")
+    if from_folder is not None:
+        _check_alone(click.get_current_context())
     sites = read_sites(sites_file) if sites_file else None
     show_faults(sites_file, sites)
     options = FacetBuildOptions(
@@ -119,6 +120,14 @@ def command(
             f" {report.months_kept:,} kept, {counted(report.combinations, 'combination')},"
             f" {size_words(report.bytes)} in {report.seconds:.1f} s"
         )
+
+
+def _check_alone(context: click.Context) -> None:
+    """Raise UsageError where options of counting are given."""
+    for name in ("source", "sites_file", "min_captures", "anew", "memory"):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            option = name.removesuffix("_file").replace("_", "-")
+            raise UsageError(f"--from takes all from the folder; leave out --{option}")
 
 
 def show_faults(file: Path | None, sites: "Sites | None") -> None:
