@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from nwx.bulk.addresses import is_address
 from nwx.bulk.progress import ShowProgress, no_progress
+from nwx.errors import UsageError
 from nwx.importing.extracted.extraction import (
     Extracted,
     extract_file,
@@ -135,8 +136,20 @@ def _json(value: Any) -> Any:
 
 
 def documents_targets(inputs: ArchiveInputs, base: str = "") -> list[DocumentsTarget]:
-    """Return the documents file of each archive file, at its path below a folder."""
-    return [DocumentsTarget(one, _target(one, base or inputs.base)) for one in inputs.sources]
+    """Return the documents file of each archive file, at its path below a folder.
+
+    Raises UsageError where two would have the same.
+    """
+    found: dict[str, ArchiveSource] = {}
+    for source in inputs.sources:
+        target = _target(source, base or inputs.base)
+        if target in found:
+            raise UsageError(
+                f"{found[target].path} and {source.path} would both be extracted to {target}; "
+                "extract them into two folders"
+            )
+        found[target] = source
+    return [DocumentsTarget(source, target) for target, source in found.items()]
 
 
 def _target(source: ArchiveSource, base: str) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from nwx.errors import UsageError
 from nwx.importing.options import ImportOptions
 from nwx.jobs.documents.extract import DocumentsJobWriter, DocumentsTarget, documents_targets
 from nwx.jobs.folders import JobFolder
@@ -50,3 +51,6 @@ def test_paths_are_kept() -> None:
     )
     found = documents_targets(ArchiveInputs(sources, (), "/in"))
     assert [one.target for one in found] == ["x/a.warc.gz.parquet", "b.wacz/archive/1.warc.parquet"]
+    places = [ArchiveSource("a.warc", f"{scheme}://one/a.warc", 1) for scheme in ("s3", "gs")]
+    with pytest.raises(UsageError, match=r"would both be extracted to one/a\.warc\.parquet"):
+        documents_targets(ArchiveInputs(tuple(places), (), ""))
