@@ -135,7 +135,7 @@ def _read_apart(piece: PieceT, work: PieceWork[PieceT], path: Path, note: Note) 
     if code == 0:
         return PieceReport.from_json(json.loads(told.read_bytes()))
     if code == _SYSTEM_FAILED:
-        raise JobError(told.read_text())
+        raise JobError(_told(told))
     _write_batches(iter(()), work.schema, path)
     cause = f"crashed ({signal.Signals(-code).name})" if code < 0 else f"failed: {_told(told)}"
     return _failed(
@@ -155,16 +155,19 @@ def _work_as_child(
         told.write_text(json.dumps(report.as_json()))
         code = 0
     finally:
-        error = sys.exc_info()[1]
-        if error is not None:
-            code = _SYSTEM_FAILED if isinstance(error, OSError | JobError) else _READER_FAILED
-            kind = "" if isinstance(error, JobError) else f"{type(error).__name__}: "
-            told.write_text(f"{kind}{error}")
-        os._exit(code)
+        try:
+            error = sys.exc_info()[1]
+            if error is not None:
+                code = _SYSTEM_FAILED if isinstance(error, OSError | JobError) else _READER_FAILED
+                kind = "" if isinstance(error, JobError) else f"{type(error).__name__}: "
+                told.write_text(f"{kind}{error}")
+        finally:
+            os._exit(code)
 
 
 def _told(path: Path) -> str:
-    return path.read_text() if path.exists() else "no reason given"
+    text = path.read_text() if path.exists() else ""
+    return text or "a process failed, and could not write why; its disk may be full"
 
 
 def _failed(file: str, offset: int | None, kind: str, message: str) -> PieceReport:

@@ -95,6 +95,17 @@ def test_a_machine_that_fails_stops_the_job(read: Read, error: Exception) -> Non
         read(reader, 1)
 
 
+def test_a_process_ends_also_where_it_cannot_say_why(
+    read: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*given: object, **named: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(JobError, match="could not write why"):
+        read(_fine, 1)
+
+
 def test_what_is_far_is_tried_again_and_then_reported(read: Read) -> None:
     tried = []
 
