@@ -5,7 +5,7 @@ from typing import Any
 
 from nwx.engine.base import Engine
 from nwx.engine.shards.shards import Shards
-from nwx.model import MAIN_DATES
+from nwx.model import MAIN_DATES, IndexName
 
 
 def measure(engine: Engine) -> dict[str, Any]:
@@ -24,6 +24,12 @@ def measure(engine: Engine) -> dict[str, Any]:
     entries: dict[str, Any] = {index.value: found.entries for index, found in stats.items()}
     sizes = {index.value: found.bytes for index, found in stats.items()}
     return {**entries, "bytes": sizes, "attached": attached}
+
+
+def unknown_sizes() -> dict[str, Any]:
+    """Return the same where the engine cannot tell any of it."""
+    unknown = dict.fromkeys(index.value for index in IndexName)
+    return {**unknown, "bytes": dict(unknown), "attached": {}}
 
 
 def measure_shards(shards: Shards) -> dict[str, dict[str, Any]]:

@@ -80,10 +80,10 @@ def command(
     With --build a dates index is built from the indices of --from and from
     LISTS, and replaces the one of that name. An INDEX is an index of the
     archive by its name (`main` is its own), a folder (with a slash in its
-    name), or an index on Elasticsearch.
+    name), or an index on the archive's server.
 
     The form of NutchWAX works too: if the first argument is an archive (a
-    folder, or the http(s) address of an Elasticsearch), the arguments are
+    folder, or the address of a search server), the arguments are
     KEY-INDEX [SOURCE-INDEX]... DEST-INDEX LIST.
     """
     # Imported here: whoever asks for help need not wait for it.

@@ -83,6 +83,8 @@ def command(
             "--exclude and --collection are about the captures of CDX files; add --cdx"
         )
     shown = _Shown(everything=everything, as_json=as_json, quiet=quiet)
+    if end_loading:
+        _end_loading(settings)
     if files:
         return _compare(settings, files, lists, collection, shown)
     # Imported here: whoever asks for help need not wait for it.
@@ -93,8 +95,6 @@ def command(
         open_engine(settings, read_only=True) as engine,
         progress_bar(quiet=shown.quiet) as progress,
     ):
-        if end_loading:
-            engine.shards().end_loading(engine.shards().loaders())
         for finding in check(engine, progress):
             shown.add(finding.kind, _of_finding(finding), finding)
     counts = shown.counts
@@ -104,6 +104,14 @@ def command(
         shown.end()
         click.echo(_verdict(counts))
     return 1 if counts else 0
+
+
+def _end_loading(settings: Settings) -> None:
+    from nwx.engine.open import open_engine
+
+    with open_engine(settings, read_only=True) as engine:  # a folder has no such settings
+        shards = engine.shards()
+        shards.end_loading(shards.loaders())
 
 
 def _verdict(counts: Counter[str]) -> str:

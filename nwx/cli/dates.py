@@ -78,7 +78,7 @@ def attach(settings: Settings, name: str, place: str) -> None:
     """Attach a dates index under NAME.
 
     PLACE is a folder (a dates index, or an archive, whose own dates are used),
-    or an index on the archive's Elasticsearch. Without PLACE, it is the index
+    or an index on the archive's server. Without PLACE, it is the index
     of that name that the archive already has.
     """
     with _opened(settings) as engine:

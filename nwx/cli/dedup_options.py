@@ -55,7 +55,7 @@ _OPTIONS = (
         multiple=True,
         metavar="PLACE",
         help="List also what is held already: by a CDX file, a list, or an archive"
-        " (a folder, or the http(s) address of an Elasticsearch).",
+        " (a folder, or the address of a search server).",
     ),
 )
 

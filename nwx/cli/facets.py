@@ -54,7 +54,7 @@ class _Options:
 @click.option(
     "--approximate",
     is_flag=True,
-    help="Elasticsearch: estimate what would have to be counted from the captures, as the facets"
+    help="Server: estimate what would have to be counted from the captures, as the facets"
     " are not built or out of date.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -7,6 +7,7 @@ import click
 
 from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.restricted import open_for_reading
+from nwx.errors import EngineError
 from nwx.model import IndexName
 from nwx.settings import Settings
 
@@ -23,13 +24,12 @@ def command(settings: Settings, as_json: bool) -> int:
     entries are not counted. It is yellow where only further copies (replicas)
     are missing. The exit code is 1 if a shard is lost.
     """
-    from nwx.checks.archive_size import measure, measure_shards
+    from nwx.checks.archive_size import measure_shards
     from nwx.engine.open import open_engine
 
     with open_engine(settings, read_only=True) as engine:
         health = measure_shards(engine.shards())
-    with open_for_reading(settings) as engine:
-        sizes = measure(engine)
+    sizes = _sizes(settings, is_whole=not any(one["lost"] for one in health.values()))
     if as_json:
         print_json(sizes | {"shards": health})
     else:
@@ -40,6 +40,19 @@ def command(settings: Settings, as_json: bool) -> int:
         words = f"nwx: {shards} of {name} lost ({', '.join(map(str, numbers))})"
         click.echo(f"{words}; start the nodes that held them", err=True)
     return 1 if lost else 0
+
+
+def _sizes(settings: Settings, *, is_whole: bool) -> dict[str, Any]:
+    """Return the sizes; none of them where what readers may see lies in lost shards."""
+    from nwx.checks.archive_size import measure, unknown_sizes
+
+    try:
+        with open_for_reading(settings) as engine:
+            return measure(engine)
+    except EngineError:
+        if is_whole:
+            raise
+        return unknown_sizes()
 
 
 def _print(sizes: dict[str, Any], health: _Health) -> None:

@@ -23,7 +23,7 @@ def error_entries(
     return [
         _entry(collection, name, own)
         for name, own in of_file.items()
-        if name not in ledger or _is_of_errors(ledger[name])
+        if name not in ledger or tells_errors_only(ledger[name])
     ]
 
 
@@ -45,7 +45,7 @@ def outdated_entries(
     return [
         entry
         for name, entry in ledger.items()
-        if entry.path in members and _is_of_errors(entry) and name not in fresh
+        if entry.path in members and tells_errors_only(entry) and name not in fresh
     ]
 
 
@@ -61,5 +61,6 @@ def with_errors(entry: SourceFile, count: int) -> SourceFile:
     return replace(entry, counts={**entry.counts, "errors": entry.counts.get("errors", 0) + count})
 
 
-def _is_of_errors(entry: SourceFile) -> bool:
+def tells_errors_only(entry: SourceFile) -> bool:
+    """Tell whether a ledger entry is of a file of which nothing was read."""
     return bool(entry.counts.get(UNREADABLE)) or not entry.checksum

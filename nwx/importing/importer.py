@@ -168,8 +168,7 @@ class _Run:
         entries = error_entries(errors, self._options.collection, ledger)
         outdated = outdated_entries(ledger, sources, entries)
         ids = [file_id(entry.collection, entry.name) for entry in outdated]
-        if entries:
-            self._stored_files(entries)
+        self._queue.note_unread(entries)
         if ids:
             self._retried(partial(self._engine.delete, IndexName.FILES, ids))
         self._tally.note(errors)
@@ -193,20 +192,19 @@ class _Run:
     def _share(self) -> None:
         """Keep the files of this import, leave those of others, and hand out what is free."""
         self._queue.keep()
-        for job in self._queue.lost():
-            self._drop(job)
+        self._drop(self._queue.lost())
         self._hand_out()
         for job in self._queue.done_by_others():
             self._close(job, Verdict(Outcome.BY_OTHERS))
 
-    def _drop(self, job: Job) -> None:
-        """Read no more of a file that another importer has taken over."""
-        for reader in self._busy:
-            if job in reader.jobs.values():
+    def _drop(self, lost: Sequence[Job]) -> None:
+        """Read no more of files that another importer has taken over."""
+        for reader in list(self._busy):
+            kept = [job for job in reader.jobs.values() if job not in lost]
+            if len(kept) < len(reader.jobs):
                 self._busy.remove(reader)
                 reader.end()
-                self._queue.put_back([one for one in reader.jobs.values() if one is not job])
-                return
+                self._queue.put_back(kept)
 
     def _hand_out(self) -> None:
         for reader in filter(attrgetter("is_waiting"), self._busy):
@@ -301,7 +299,7 @@ class _Run:
 
     def _take_part(self, job: Job, part: FilePart, documents: int) -> None:
         """Note and tell of a part that was written."""
-        if part.batch.files:
+        if part.batch.files and not self._queue.has_lost(job):
             job.entry, job.deaths = part.batch.files[-1], 0
         self._tally.add(part, documents)
         if part.pages and self._on_documents is not None:

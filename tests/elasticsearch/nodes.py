@@ -73,8 +73,8 @@ class Node:
             self._process.wait()
             self._process = None
 
-    def is_killed_by_itself(self) -> bool:
-        """Tell whether the process ended without being killed."""
+    def has_ended(self) -> bool:
+        """Tell whether the process ended though nobody killed it."""
         return self._process is not None and self._process.poll() is not None
 
     def log(self) -> str:
@@ -100,7 +100,7 @@ class Cluster:
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             for node in self.nodes:
-                if node.is_killed_by_itself():
+                if node.has_ended():
                     raise ServerError(f"{node.name} ended: {node.log()}")
             try:
                 self.get(path)

@@ -68,7 +68,10 @@ class OpenSearchServer(Server):
         return self._perform(method, path, body, kind, params, seconds)
 
     def _check(self, seconds: float) -> None:
-        """Raise EngineError where another product answers; a server may not tell what it is."""
+        """Raise EngineError where another product answers, or what it is may not be asked.
+
+        Users need the right `cluster:monitor/main`.
+        """
         found = self._perform("GET", "/", None, "json", None, seconds)
         version = found.get("version", {})
         if isinstance(version, Mapping) and version.get("distribution") == "opensearch":

@@ -5,8 +5,9 @@ from collections.abc import Collection
 from nwx.engine.entries import IndexEntry, file_entry, file_from_entry, file_id
 from nwx.engine.ledger import Claim, ClaimChange, ClaimedFile, FileClaims
 from nwx.engine.search_server.bulk import BulkAction, send
+from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.pages import entries_by_id, pages
-from nwx.engine.search_server.server import Body, Server, pause, quoted
+from nwx.engine.search_server.server import Body, Server, pause
 from nwx.errors import EngineBusyError
 
 _ATTEMPTS = 20
@@ -53,7 +54,7 @@ class ServerFileClaims(FileClaims):
         )
 
     def held(self) -> list[ClaimedFile]:
-        self._server.request("POST", f"/{quoted(self._index)}/_refresh")
+        refresh(self._server, self._index)
         ended = {"term": {"ended": True}}
         query = {"bool": {"filter": [{"exists": {"field": "holder"}}], "must_not": [ended]}}
         by_name = [{"collection": "asc"}, {"name": "asc"}, {"id": "asc"}]

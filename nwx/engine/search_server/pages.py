@@ -150,7 +150,7 @@ def numbers_and(
     """Return the numbers of the entries that match, as `numbers` does, and aggregations of them."""
     most = limits.MAX_IDS
     values = {"numbers": {"terms": {"field": NUMBER, "size": most}}}
-    read = ["_shards", "hits.total.value", "aggregations.numbers.buckets.key"]
+    read = ["_shards", "timed_out", "hits.total.value", "aggregations.numbers.buckets.key"]
     body: Body = {"query": query, "size": 0, "aggs": values | aggs}
     body |= {"track_total_hits": most + 1, "terminate_after": most + 1}
     read += [f"aggregations.{name}.buckets" for name in aggs]

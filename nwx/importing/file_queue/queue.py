@@ -40,6 +40,10 @@ class FileQueue:
         if files:
             self._write(files)
 
+    def note_unread(self, files: Sequence[SourceFile]) -> None:
+        """Put entries of files that could not be opened into the ledger."""
+        self.record(files)
+
     def done(self, job: Job) -> None:
         """Note that a file was read to its end, or is left."""
 

@@ -18,6 +18,7 @@ from random import SystemRandom
 from typing import Protocol, TypeVar
 
 from nwx.engine.ledger import Claim, ClaimChange, ClaimedFile, FileClaims
+from nwx.importing.file_errors import tells_errors_only
 from nwx.importing.file_queue.holder import is_known_dead
 from nwx.importing.file_queue.job import Job
 from nwx.importing.file_queue.queue import FileQueue
@@ -140,7 +141,8 @@ class SharedFileQueue(FileQueue):
 
     def _free(self) -> Job | None:
         """Return one of the next files that nobody has; put aside what others have or have done."""
-        jobs = list(islice(self._waiting, _LOOKED_AT))
+        unfinished = (job for job in self._waiting if not job.is_finished)
+        jobs = list(islice(unfinished, _LOOKED_AT))
         rows = self._rows([job.name for job in jobs])
         free = [job for job in jobs if self._is_free(rows[job.name])]
         for job in jobs:
@@ -207,6 +209,18 @@ class SharedFileQueue(FileQueue):
             elif row.claim is None:
                 self._held.pop(name, None)
                 self._finished.add(name)
+
+    def note_unread(self, files: Sequence[SourceFile]) -> None:
+        """Put entries of errors into the ledger, but for files that others have, or have read."""
+        entries = {file.name: file for file in files}
+
+        def noted(row: ClaimedFile) -> ClaimedFile | None:
+            is_held = row.claim is not None and not row.claim.ended
+            if is_held or (row.file and not tells_errors_only(row.file)):
+                return None
+            return replace(row, file=entries[row.name])
+
+        self._updated(list(entries), noted)
 
     def done(self, job: Job) -> None:
         """End the claim of a file that was read to its end, or is left."""

@@ -92,7 +92,9 @@ class RecycledIndices:
                 BulkAction(hit["_index"], hit["_id"], None, "delete") for hit in hits["hits"]
             )
             lines = b"".join(action.lines() for action in actions)
-            self.server.request("POST", "/_bulk", lines, params={"refresh": "true"})
+            done = self.server.request("POST", "/_bulk", lines, params={"refresh": "true"})
+            if done["errors"]:
+                return {}
         return kept
 
     def remove(self) -> None:

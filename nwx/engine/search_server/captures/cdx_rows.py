@@ -1,4 +1,4 @@
-"""Captures as rows of a CDX, on Elasticsearch."""
+"""Captures as rows of a CDX, on a search server."""
 
 import heapq
 import json

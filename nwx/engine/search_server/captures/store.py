@@ -1,4 +1,4 @@
-"""Captures written to Elasticsearch, each once, and deleted."""
+"""Captures written to a search server, each once, and deleted."""
 
 import json
 import tempfile

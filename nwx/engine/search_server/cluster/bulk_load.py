@@ -8,10 +8,11 @@ killed. A process of its own (`guard`) puts it back when an import is killed.
 import json
 import os
 import platform
+import secrets
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from typing import Any
 
@@ -67,7 +68,10 @@ class BulkLoading:
             self._put(name, _WHILE_LOADING)
 
     def end(self, holder: str) -> None:
-        """Put the settings back, unless another import still needs them as they are."""
+        """Put the settings back, unless another import still needs them as they are.
+
+        Does nothing where `begin` had not noted anything yet.
+        """
 
         def left(state: Body) -> Body:
             others = [one for one in state.get("holders", ()) if one != holder]
@@ -78,7 +82,10 @@ class BulkLoading:
                 self._put(name, settings)
             return {"holders": [], "before": {}}
 
-        self._change(left)
+        try:
+            self._change(left)
+        except IndexMissingError:
+            return
         refresh(self._server, ",".join(self._names))
 
     def _change(self, change: Callable[[Body], Body]) -> None:
@@ -119,7 +126,8 @@ class BulkLoading:
 @contextmanager
 def loading(state: BulkLoading, settings: Settings) -> Iterator[None]:
     """Let the indices have the settings of bulk loading within the context."""
-    holder = f"{platform.node()} process {os.getpid()}"
+    # Containers of one name may have processes of the same number.
+    holder = f"{platform.node()} process {os.getpid()} ({secrets.token_hex(4)})"
     guard = _start_guard(settings, holder)
     try:
         state.begin(holder)
@@ -135,7 +143,7 @@ def _start_guard(settings: Settings, holder: str) -> "subprocess.Popen[bytes]":
         [sys.executable, "-P", "-m", _GUARD],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
-        start_new_session=True,  # what ends this process ends it not
+        start_new_session=True,  # so that what ends this process does not end it
     )
     told: dict[str, Any] = {"engine": settings.engine, "holder": holder}
     # By its input: a command line can be read by everybody.
@@ -150,7 +158,9 @@ def _tell(guard: "subprocess.Popen[bytes]", line: bytes) -> None:
 
 
 def _dismiss(guard: "subprocess.Popen[bytes]") -> None:
-    _tell(guard, DONE)
+    with suppress(BrokenPipeError):  # it was killed: all it had to do is done
+        _tell(guard, DONE)
     if guard.stdin is not None:
-        guard.stdin.close()
+        with suppress(BrokenPipeError):
+            guard.stdin.close()
     guard.wait()

@@ -54,8 +54,9 @@ def shard_health(server: Server, name: str) -> ShardHealth:
     """Return how the shards of an index do, which is called by its own name."""
     answer = server.request("GET", f"/_cluster/health/{quoted(name)}", params={"level": "shards"})
     path = f"/{quoted(name)}/_settings/index.blocks.write"
-    blocks = server.request("GET", path).get(name, {}).get("settings", {})
-    return _health(name, answer["indices"][name], blocked=bool(blocks))
+    found = server.request("GET", path).get(name, {}).get("settings", {})
+    block = found.get("index", {}).get("blocks", {}).get("write")
+    return _health(name, answer["indices"][name], blocked=block == "true")
 
 
 def _health(name: str, found: Body, *, blocked: bool) -> ShardHealth:

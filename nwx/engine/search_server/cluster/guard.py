@@ -11,6 +11,7 @@ import json
 import signal
 import sys
 import time
+from contextlib import suppress
 
 from nwx.engine.open import open_engine
 from nwx.engine.search_server.cluster.bulk_load import DONE
@@ -31,18 +32,17 @@ def main() -> None:
 
 
 def _end(told: dict[str, object]) -> None:
-    """Put the settings back; a server that is away is asked again for ten minutes."""
+    """Put the settings back; a server that is away is asked again for ten minutes.
+
+    Where it stays away, `nwx check` names the import.
+    """
     elastic = told["elastic"]
     settings = Settings(str(told["engine"]), ElasticSettings(**elastic))  # type: ignore[arg-type]
-    for attempt in range(_ATTEMPTS):
-        try:
-            with open_engine(settings) as engine:
-                engine.shards().end_loading([str(told["holder"])])
-                return
-        except NwxError:
-            if attempt + 1 == _ATTEMPTS:
-                raise
-            time.sleep(_PAUSE_SECONDS)
+    for _ in range(_ATTEMPTS):
+        with suppress(NwxError), open_engine(settings) as engine:
+            engine.shards().end_loading([str(told["holder"])])
+            return
+        time.sleep(_PAUSE_SECONDS)
 
 
 if __name__ == "__main__":

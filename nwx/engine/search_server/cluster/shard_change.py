@@ -49,6 +49,7 @@ class Resharding:
         old, state = self._current()
         health = shard_health(self._server, old)
         if health.shards == shards:
+            self._remove_leftovers(old)  # of a run that was killed after its swap
             raise UsageError(f"{self._alias} has {shards} shards already")
         if health.lost:
             raise PartialAnswerError(
@@ -61,6 +62,7 @@ class Resharding:
             how = self._make(old, state, new, (health.shards, shards), progress)
             self._wait_for_copies(new, progress)
             self._check_same(old, new)
+            self._follow_mapping(old, new)
             self._block(new, None)  # a split index takes it over
             self._swap(old, state, new)
         self._delete_unread(old)
@@ -181,6 +183,8 @@ class Resharding:
             except RefusedError as error:
                 if error.status != _NOT_IN_TIME:
                     raise
+                if not self._state(new):
+                    raise EngineError(f"{new} was deleted meanwhile; try again") from error
             else:
                 if not answer["timed_out"]:
                     return
@@ -188,12 +192,23 @@ class Resharding:
             progress(WorkProgress(f"starting shards of {self._alias}", int(done), 100))
 
     def _check_same(self, old: str, new: str) -> None:
+        """Raise EngineError where the new index lacks what the old one has."""
+        if not shard_health(self._server, old).blocked:
+            raise EngineError(
+                f"{old} could be written to meanwhile, as after `nwx reshard --undo`: it stays"
+                f" as it was; try again"
+            )
         refresh(self._server, new)
         before, after = (count_hits(self._server, one, _EVERYTHING) for one in (old, new))
         if before != after:
             raise EngineError(
                 f"{new} has {after} entries, {old} has {before}: it stays as it was; try again"
             )
+
+    def _follow_mapping(self, old: str, new: str) -> None:
+        """Take what was noted in the mapping meanwhile, which no block forbids."""
+        mapping = self._state(old)[old]["mappings"]
+        self._server.request("PUT", f"/{quoted(new)}/_mapping", mapping)
 
     def _swap(self, old: str, state: Body, new: str) -> None:
         """Let the new index take the place of the old one, in one step."""

@@ -1,4 +1,4 @@
-"""From the query tree to Elasticsearch's query language: pure functions."""
+"""From the query tree to the query language of search servers: pure functions."""
 
 import calendar
 import re

@@ -1,4 +1,4 @@
-"""Hits as Elasticsearch gives them, and as nwx does."""
+"""Hits as a search server gives them, and as nwx does."""
 
 import re
 import secrets

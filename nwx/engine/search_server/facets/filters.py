@@ -1,4 +1,4 @@
-"""From conditions on captures to Elasticsearch's query language: pure functions."""
+"""From conditions on captures to the query language of search servers: pure functions."""
 
 import re
 

@@ -169,7 +169,7 @@ class LinkedSearch:
         if len(targets) > _MOST_URLS:
             raise QueryError(
                 f"{len(targets):,} linked URLs meet a part of this query, and {_MOST_URLS:,} can"
-                f" be looked up on Elasticsearch; ask for more inlinks, or rarer anchor texts"
+                f" be looked up on a search server; ask for more inlinks, or rarer anchor texts"
             )
         return self._urlkeys(targets)
 

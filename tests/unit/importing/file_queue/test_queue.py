@@ -29,7 +29,8 @@ def test_entries_are_written_and_nothing_is_ever_lost() -> None:
     entry = SourceFile("web", "a", "/a", 7, "")
     queue.record(())
     queue.record([entry])
-    assert written == [entry]
+    queue.note_unread([entry])
+    assert written == [entry, entry]
     taken = job("a")
     queue.keep()
     queue.done(taken)

@@ -1,47 +1,22 @@
 """Files shared by several importers: who reads which, and what is left of those that die."""
 
 import random
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import count
 
 import pytest
 
-from nwx.engine.ledger import ClaimChange, ClaimedFile, FileClaims
+from nwx.engine.ledger import ClaimedFile, FileClaims
 from nwx.errors import EngineUnavailableError
 from nwx.importing.file_queue.holder import own_holder
 from nwx.importing.file_queue.job import Job
 from nwx.importing.file_queue.shared_queue import LeaseTerms, SharedFileQueue
 from nwx.model import SourceFile
 from nwx.warc.sources import ArchiveSource
+from tests.unit.importing.file_queue.ledger_in_memory import LedgerInMemory
 
 LEASE = 60.0
-
-
-class LedgerInMemory(FileClaims):
-    """A ledger that several importers share; `away` makes it fail."""
-
-    def __init__(self) -> None:
-        self.rows: dict[str, ClaimedFile] = {}
-        self.away = False
-
-    def read(self, collection: str, names: Collection[str]) -> dict[str, ClaimedFile]:
-        if self.away:
-            raise EngineUnavailableError("away")
-        return {name: self.rows.get(name, ClaimedFile(collection, name)) for name in names}
-
-    def update(
-        self, collection: str, names: Collection[str], change: ClaimChange
-    ) -> dict[str, ClaimedFile]:
-        rows = self.read(collection, names)
-        for name, row in rows.items():
-            new = change(row)
-            if new is not None:
-                self.rows[name] = rows[name] = new
-        return rows
-
-    def held(self) -> list[ClaimedFile]:
-        return [row for row in self.rows.values() if row.claim and not row.claim.ended]
 
 
 class Clock:
@@ -233,6 +208,34 @@ def test_a_finished_file_needs_no_claim(ledger: LedgerInMemory) -> None:
     assert one.take() is done
     one.queue.done(done)
     assert ledger.rows == {}
+
+
+def test_a_finished_file_behind_others_is_not_taken_for_one_of_theirs(
+    ledger: LedgerInMemory,
+) -> None:
+    one, done = Importer(ledger, "one"), job("b")
+    done.entry = entry("b", finished=True)
+    ledger.rows["b"] = ClaimedFile("web", "b", done.entry)
+    one.queue.add([job("a"), done])
+    assert one.take().name == "a"
+    assert one.take() is done
+    assert names_of(one.queue.done_by_others()) == []
+
+
+def test_files_that_cannot_be_opened_are_noted_unless_others_can(ledger: LedgerInMemory) -> None:
+    other = Importer(ledger, "other").add("ab")
+    taken = other.take()
+    other.finish(other.take())
+    before = dict(ledger.rows)
+    errors = [
+        SourceFile("web", name, f"/warcs/{name}", 7, "", counts={"errors": 1, "unreadable": 1})
+        for name in "abc"
+    ]
+    Importer(ledger, "mine").queue.note_unread(errors)
+    assert ledger.rows.pop("c") == ClaimedFile("web", "c", errors[-1])
+    assert ledger.rows == before
+    other.finish(taken)
+    assert other.queue.lost() == []
 
 
 def test_another_file_of_a_name_that_another_imported_is_looked_at(ledger: LedgerInMemory) -> None:

@@ -1,5 +1,7 @@
 """Answers of some of the shards: refused, whatever was asked, unless a search may be partial."""
 
+from urllib.parse import parse_qs, urlsplit
+
 import pytest
 
 from nwx.engine.elastic.engine import ElasticEngine
@@ -71,6 +73,20 @@ def test_the_later_pages_of_a_point_in_time_are_whole_too(lacking: Body) -> None
         assert [path.split("?")[0] for path, *_ in fake.requests] == [
             *("/x/_search", "/x/_pit", "/_search", "/_pit")
         ]
+
+
+def test_numbers_of_a_search_that_ended_early_are_refused() -> None:
+    """The server leaves out of an answer what was not asked for."""
+    numbers_found = {"aggregations": {"numbers": {"buckets": []}}}
+    whole = HITS | PIT | {"timed_out": True} | numbers_found
+
+    def answer(_: int, path: str, __: bytes) -> tuple[int, Body]:
+        wanted = parse_qs(urlsplit(path).query)["filter_path"][0].split(",")
+        tops = {one.split(".")[0] for one in wanted}
+        return 200, {name: one for name, one in whole.items() if name in tops}
+
+    with serving(answer) as (_, server), pytest.raises(PartialAnswerError):
+        numbers(server, "x", {})
 
 
 def test_a_point_in_time_of_some_shards_is_refused() -> None:

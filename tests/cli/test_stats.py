@@ -1,0 +1,66 @@
+"""nwx stats, and nwx check, where shards are lost or imports were killed."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from nwx.cli import main, stats
+from nwx.engine.open import open_engine
+from nwx.engine.shards.shards import ShardHealth, Shards
+from nwx.errors import PartialAnswerError
+from nwx.model import IndexName
+from nwx.settings import Settings
+
+
+@pytest.fixture
+def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in the place of a server."""
+    folder = tmp_path / "archive"
+    with open_engine(Settings(str(folder))) as engine:
+        engine.create()
+    monkeypatch.setenv("NWX_ENGINE", str(folder))
+    return folder
+
+
+def test_shards_are_shown_where_the_rules_of_access_are_lost(
+    archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = ShardHealth("nwx-access-000001", 1, 0, lost=(0,), missing_copies=1)
+    monkeypatch.setattr(Shards, "health", lambda self: {IndexName.ACCESS: lost})
+
+    def refuse(_: Any) -> None:
+        raise PartialAnswerError("1 of 1 shards did not answer")
+
+    monkeypatch.setattr(stats, "open_for_reading", refuse)
+    ran = CliRunner().invoke(main.cli, ["stats", "--json"], standalone_mode=False)
+    assert ran.return_value == 1
+    found = json.loads(ran.stdout)
+    assert found["shards"]["access"]["status"] == "red"
+    assert found["captures"] is found["bytes"]["captures"] is None
+    assert "1 shard of access lost (0)" in ran.stderr
+    shown = CliRunner().invoke(main.cli, ["stats"], standalone_mode=False)
+    assert "red" in shown.stdout
+    monkeypatch.setattr(Shards, "health", lambda self: {})
+    ran = CliRunner().invoke(main.cli, ["stats"], standalone_mode=False)
+    assert isinstance(ran.exception, PartialAnswerError)
+
+
+def test_settings_are_put_back_before_a_cdx_is_compared_too(
+    archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[str] = []
+
+    def end(_: Shards, loaders: Iterable[str]) -> None:
+        ended.extend(loaders)
+
+    monkeypatch.setattr(Shards, "loaders", lambda self: ("killed",))
+    monkeypatch.setattr(Shards, "end_loading", end)
+    cdx = archive.parent / "a.cdx"
+    cdx.write_text("", encoding="utf-8")
+    given = ["check", "--end-loading", "--quiet", "--cdx", str(cdx)]
+    CliRunner().invoke(main.cli, given, standalone_mode=False)
+    assert ended == ["killed"]

@@ -1,0 +1,71 @@
+"""Settings for bulk loading: what goes wrong around them hides nothing, and ends nothing else."""
+
+import subprocess
+
+import pytest
+
+from nwx.engine.search_server.cluster import bulk_load
+from nwx.engine.search_server.cluster.bulk_load import BulkLoading, loading
+from nwx.engine.search_server.schema import Schema
+from nwx.errors import EngineError
+from nwx.settings import ElasticSettings, Settings
+from tests.unit.engine.search_server.fake_server import Reply, refusal, serving
+
+
+class Holders(BulkLoading):
+    """The names of those that load, in their order."""
+
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self.ended: list[str] = []
+
+    def begin(self, holder: str) -> None:
+        self.begun.append(holder)
+
+    def end(self, holder: str) -> None:
+        self.ended.append(holder)
+
+
+@pytest.fixture(autouse=True)
+def guard_that_was_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(*_: object) -> "subprocess.Popen[bytes]":
+        guard = subprocess.Popen(["true"], stdin=subprocess.PIPE)
+        guard.wait()
+        return guard
+
+    monkeypatch.setattr(bulk_load, "_start_guard", start)
+
+
+def test_a_guard_that_was_killed_ends_no_import() -> None:
+    holders = Holders()
+    with loading(holders, Settings()):
+        assert len(holders.begun) == 1
+    assert holders.ended == holders.begun
+
+
+def test_two_loads_never_have_the_same_name() -> None:
+    holders = Holders()
+    for _ in range(2):
+        with loading(holders, Settings()):
+            pass
+    assert len(set(holders.begun)) == 2
+
+
+def test_a_load_that_cannot_begin_says_why() -> None:
+    def answer(_: int, path: str, body: bytes) -> Reply:
+        if "_mget" in path:
+            return 200, {"docs": [{"_id": "loading", **refusal("index_not_found_exception")}]}
+        return 403, refusal("security_exception", "no rights to make nwx-loading")
+
+    with serving(answer) as (fake, server):
+        settings = ElasticSettings()
+        state = BulkLoading(server, Schema(server, settings), settings)
+        with (
+            pytest.raises(EngineError, match="no rights to make nwx-loading"),
+            loading(state, Settings()),
+        ):
+            pass
+        assert [path.split("?")[0] for path, *_ in fake.requests] == [
+            "/nwx-loading-000001",
+            "/nwx-loading/_mget",
+        ]
