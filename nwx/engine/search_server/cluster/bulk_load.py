@@ -23,7 +23,7 @@ from nwx.engine.search_server.pages import entries_by_id
 from nwx.engine.search_server.refusals import IndexMissingError
 from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Body, Server, quoted
-from nwx.errors import EngineBusyError
+from nwx.errors import EngineBusyError, EngineError
 from nwx.model import IndexName
 from nwx.settings import ElasticSettings, Settings
 
@@ -147,7 +147,15 @@ def _start_guard(settings: Settings, holder: str) -> "subprocess.Popen[bytes]":
     )
     told: dict[str, Any] = {"engine": settings.engine, "holder": holder}
     # By its input: a command line can be read by everybody.
-    _tell(guard, json.dumps(told | {"elastic": asdict(settings.elastic)}).encode() + b"\n")
+    line = json.dumps(told | {"elastic": asdict(settings.elastic)}).encode() + b"\n"
+    try:
+        _tell(guard, line)
+    except BrokenPipeError as error:
+        _dismiss(guard)
+        raise EngineError(
+            "the process ended at once that puts settings back after bulk loading;"
+            " try again, or load without --bulk"
+        ) from error
     return guard
 
 

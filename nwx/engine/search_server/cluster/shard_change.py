@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.cluster.copies import refresh, shard_health
+from nwx.engine.search_server.cluster.replacements import delete_unplaced
 from nwx.engine.search_server.pages import count_hits, walk
 from nwx.engine.search_server.refusals import IndexMissingError, RefusedError
 from nwx.engine.search_server.server import Body, Server, quoted
@@ -98,7 +99,7 @@ class Resharding:
         own = re.compile(rf"{re.escape(self._alias)}-\d{{6}}")
         for name in self._state(f"{self._alias}-*"):
             if own.fullmatch(name) and name != current:
-                self._delete_unnamed(name)
+                delete_unplaced(self._server, name, self._filling)
 
     @contextmanager
     def _blocked(self, old: str, new: str) -> Iterator[None]:
@@ -108,15 +109,9 @@ class Resharding:
             yield
         except BaseException:
             with suppress(EngineError):
-                self._delete_unnamed(new)
+                delete_unplaced(self._server, new, self._filling)
             self._block(old, None)
             raise
-
-    def _delete_unnamed(self, index: str) -> None:
-        """Delete an index unless it has taken the place of another, though no answer came."""
-        for state in self._state(index).values():
-            if not set(state.get("aliases", ())) - {self._filling}:
-                self._server.request("DELETE", f"/{quoted(index)}")
 
     def _block(self, index: str, wanted: bool | None) -> None:
         path = f"/{quoted(index)}/_settings"

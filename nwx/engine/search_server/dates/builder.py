@@ -6,6 +6,7 @@ from contextlib import contextmanager, suppress
 from nwx.engine.dates_index import DatesBuilder
 from nwx.engine.entries import dates_from_entry
 from nwx.engine.search_server.cluster.copies import refresh
+from nwx.engine.search_server.cluster.replacements import delete_unplaced
 from nwx.engine.search_server.dates.store import DatesStore
 from nwx.engine.search_server.documents.compile import EVERYTHING
 from nwx.engine.search_server.pages import pages, search_page
@@ -46,7 +47,7 @@ def building(server: Server, schema: Schema, alias: str) -> Iterator[IndexBuilde
         _swap(server, old, new, [alias, *_aliases(server, old)], aside)
     except BaseException:
         with suppress(EngineError):
-            server.request("DELETE", f"/{quoted(new)}")
+            delete_unplaced(server, new, aside)
         raise
     if old:
         _add_later(server, old, alias, written)

@@ -26,14 +26,18 @@ class Holders(BulkLoading):
         self.ended.append(holder)
 
 
+START_GUARD, POPEN = bulk_load._start_guard, subprocess.Popen
+
+
+def killed_process(*_: object, **__: object) -> "subprocess.Popen[bytes]":
+    process = POPEN(["true"], stdin=subprocess.PIPE)
+    process.wait()
+    return process
+
+
 @pytest.fixture(autouse=True)
 def guard_that_was_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def start(*_: object) -> "subprocess.Popen[bytes]":
-        guard = subprocess.Popen(["true"], stdin=subprocess.PIPE)
-        guard.wait()
-        return guard
-
-    monkeypatch.setattr(bulk_load, "_start_guard", start)
+    monkeypatch.setattr(bulk_load, "_start_guard", killed_process)
 
 
 def test_a_guard_that_was_killed_ends_no_import() -> None:
@@ -41,6 +45,16 @@ def test_a_guard_that_was_killed_ends_no_import() -> None:
     with loading(holders, Settings()):
         assert len(holders.begun) == 1
     assert holders.ended == holders.begun
+
+
+def test_nothing_is_loaded_without_a_guard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broken pipe that reached the command would end it as if all were well."""
+    monkeypatch.setattr(bulk_load, "_start_guard", START_GUARD)
+    monkeypatch.setattr(bulk_load.subprocess, "Popen", killed_process)
+    holders = Holders()
+    with pytest.raises(EngineError, match="ended at once"), loading(holders, Settings()):
+        pass
+    assert holders.begun == []
 
 
 def test_two_loads_never_have_the_same_name() -> None:
