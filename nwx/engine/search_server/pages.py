@@ -7,10 +7,10 @@ from typing import Any
 from nwx.engine.search_server import limits
 from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.cluster.partial_answers import missing_shards, partial_answers
-from nwx.engine.search_server.refusals import NO_SHARD_YET, entry_refused, read_refusal
+from nwx.engine.search_server.refusals import NO_SHARD_YET, entry_refused, read_refusal, refused
 from nwx.engine.search_server.schema import NUMBER
 from nwx.engine.search_server.server import Body, Server, pause, quoted, to_lines
-from nwx.errors import EngineError
+from nwx.errors import EngineError, PartialAnswerError
 
 _PAGE = 1_000
 UNREAD = "unread"
@@ -53,8 +53,13 @@ def _entries(server: Server, index: str, ids: Sequence[str], source: str) -> lis
             partial.add(1, 1)
             return entries
         attempt += 1
-        if NO_SHARD_YET not in failed[0].types or attempt == _ATTEMPTS:
-            raise entry_refused(server.place, failed[0], f"does not give an entry of {index}")
+        does_not = f"does not give an entry of {index}"
+        if NO_SHARD_YET not in failed[0].types:
+            raise entry_refused(server.place, failed[0], does_not)
+        if attempt == _ATTEMPTS:
+            raise PartialAnswerError(
+                f"{server.place} {does_not}: {failed[0].reason}; see `nwx stats`"
+            )
         pause(min(attempt, _LONGEST_PAUSE))
 
 
@@ -66,7 +71,10 @@ def ids_of_all(server: Server, index: str) -> list[str]:
 
 
 def walk(server: Server, index: str, body: Body, size: int = _PAGE) -> Iterator[list[Body]]:
-    """Stream the hits of a search in pages of one point in time, in the order of the shards."""
+    """Stream the hits of a search in pages, in the order of the shards.
+
+    Each scan that the server needs for it (`whole_scans`) is of one point in time.
+    """
     for scan in server.whole_scans(index):
         yield from _further_pages(server, index, body | scan | {"size": size})
 
@@ -112,7 +120,8 @@ def search_pages(server: Server, index: str, bodies: Sequence[Body]) -> list[lis
 def search_several(server: Server, index: str, bodies: Sequence[Body]) -> list[Body]:
     """Return the answers of several searches, by one request.
 
-    A search that not all shards answered is an error.
+    A search that not all shards answered is an error, and so is one that the
+    server refuses: the same as of that search alone.
     """
     if not bodies:
         return []
@@ -121,8 +130,7 @@ def search_several(server: Server, index: str, bodies: Sequence[Body]) -> list[B
     answer = server.request("POST", "/_msearch", lines)
     for one in answer["responses"]:
         if "error" in one:
-            refusal = read_refusal(one, int(one.get("status", _OK)))
-            raise entry_refused(server.place, refusal, f"does not search {index}")
+            raise refused(server.place, read_refusal(one, int(one.get("status", _OK))))
     found: list[Body] = answer["responses"]
     return found
 

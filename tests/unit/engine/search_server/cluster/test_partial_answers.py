@@ -17,6 +17,7 @@ from nwx.engine.search_server.pages import (
     search_page,
     search_pages,
 )
+from nwx.engine.search_server.refusals import IndexMissingError, RefusedError
 from nwx.engine.search_server.server import Body, Server
 from nwx.errors import EngineUnavailableError, PartialAnswerError
 from nwx.model import IndexName
@@ -87,6 +88,25 @@ def test_numbers_of_a_search_that_ended_early_are_refused() -> None:
 
     with serving(answer) as (_, server), pytest.raises(PartialAnswerError):
         numbers(server, "x", {})
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "error"),
+    [
+        (503, "search_phase_execution_exception", PartialAnswerError),
+        (400, "parsing_exception", RefusedError),
+        (404, "index_not_found_exception", IndexMissingError),
+    ],
+)
+def test_one_of_several_searches_fails_as_it_does_alone(
+    status: int, kind: str, error: type[Exception]
+) -> None:
+    failed = {**refusal(kind), "status": status}
+    with serving(lambda *_: (200, {"responses": [HITS, failed]})) as (_, server):
+        with pytest.raises(error):
+            search_pages(server, "x", [{}, {}])
+    with serving(lambda *_: (status, failed)) as (_, server), pytest.raises(error):
+        search_page(server, "x", {})
 
 
 def test_a_point_in_time_of_some_shards_is_refused() -> None:
@@ -165,6 +185,8 @@ def test_entries_of_lost_shards_are_left_out_where_answers_may_be_partial() -> N
         with partial_allowed() as lacking:
             assert set(entries_by_id(server, "x", ["1", "2"], "true")) == {"2"}
         assert lacking.missing == 1
+        with pytest.raises(PartialAnswerError, match="does not give an entry of x"):
+            entries_by_id(server, "x", ["1", "2"], "true")
 
 
 @pytest.mark.parametrize("partial", [True, False])
