@@ -49,13 +49,13 @@ def _entries(server: Server, index: str, ids: Sequence[str], source: str) -> lis
         failed = [read_refusal(entry, _OK) for entry in entries if "error" in entry]
         if not failed:
             return entries
+        does_not = f"does not give an entry of {index}"
+        if others := [one for one in failed if NO_SHARD_YET not in one.types]:
+            raise entry_refused(server.place, others[0], does_not)
         if partial := partial_answers():
             partial.add(1, 1)
             return entries
         attempt += 1
-        does_not = f"does not give an entry of {index}"
-        if NO_SHARD_YET not in failed[0].types:
-            raise entry_refused(server.place, failed[0], does_not)
         if attempt == _ATTEMPTS:
             raise PartialAnswerError(
                 f"{server.place} {does_not}: {failed[0].reason}; see `nwx stats`"

@@ -189,6 +189,15 @@ def test_entries_of_lost_shards_are_left_out_where_answers_may_be_partial() -> N
             entries_by_id(server, "x", ["1", "2"], "true")
 
 
+def test_a_missing_index_is_no_lost_shard() -> None:
+    """As that of inlinks, where none were built."""
+    missing = {"_id": "1", **refusal("index_not_found_exception")}
+    with serving(lambda *_: (200, {"docs": [missing]})) as (_, server), partial_allowed() as found:
+        with pytest.raises(IndexMissingError):
+            entries_by_id(server, "x", ["1"], "true")
+        assert found.missing == 0
+
+
 @pytest.mark.parametrize("partial", [True, False])
 def test_results_tell_what_they_lack(partial: bool) -> None:
     total: Body = {"hits": {"total": {"value": 0}, "hits": []}, "aggregations": {}}
