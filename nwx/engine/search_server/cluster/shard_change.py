@@ -14,7 +14,11 @@ from contextlib import contextmanager, suppress
 from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.cluster.copies import refresh, shard_health
-from nwx.engine.search_server.cluster.replacements import delete_unplaced
+from nwx.engine.search_server.cluster.replacements import (
+    allow_writes,
+    block_writes,
+    delete_unplaced,
+)
 from nwx.engine.search_server.pages import count_hits, walk
 from nwx.engine.search_server.refusals import IndexMissingError, RefusedError
 from nwx.engine.search_server.server import Body, Server, quoted
@@ -31,7 +35,7 @@ _LONGEST_READING_SECONDS = 330.0
 
 _SETTINGS_OF_ITS_OWN = (
     *("uuid", "creation_date", "provided_name", "version", "blocks", "resize"),
-    *("history", "routing", "number_of_shards", "number_of_routing_shards"),
+    *("history", "routing", "verified_read_only", "number_of_shards", "number_of_routing_shards"),
     *("routing_partition_size", "replication"),
 )
 """Settings that a new index must not take from another."""
@@ -64,7 +68,7 @@ class Resharding:
             self._wait_for_copies(new, progress)
             self._check_same(old, new)
             self._follow_mapping(old, new)
-            self._block(new, None)  # a split index takes it over
+            allow_writes(self._server, new)  # a split index takes the block over
             self._swap(old, state, new)
         self._delete_unread(old)
         return how
@@ -73,7 +77,7 @@ class Resharding:
         """Remove what a killed run left, and let the index be written to."""
         old, _ = self._current()
         self._remove_leftovers(old)
-        self._block(old, None)
+        allow_writes(self._server, old)
 
     def _current(self) -> tuple[str, Body]:
         found = self._state(self._alias)
@@ -104,18 +108,14 @@ class Resharding:
     @contextmanager
     def _blocked(self, old: str, new: str) -> Iterator[None]:
         """Let nothing be written; what goes wrong leaves the old index as it was."""
-        self._block(old, True)
         try:
+            block_writes(self._server, old)
             yield
         except BaseException:
             with suppress(EngineError):
                 delete_unplaced(self._server, new, self._filling)
-            self._block(old, None)
+            allow_writes(self._server, old)
             raise
-
-    def _block(self, index: str, wanted: bool | None) -> None:
-        path = f"/{quoted(index)}/_settings"
-        self._server.request("PUT", path, {"index.blocks.write": wanted})
 
     def _make(
         self, old: str, state: Body, new: str, shards: tuple[int, int], progress: ShowProgress

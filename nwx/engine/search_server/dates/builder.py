@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from nwx.engine.dates_index import DatesBuilder
 from nwx.engine.entries import dates_from_entry
 from nwx.engine.search_server.cluster.copies import refresh
-from nwx.engine.search_server.cluster.replacements import delete_unplaced
+from nwx.engine.search_server.cluster.replacements import block_writes, delete_unplaced
 from nwx.engine.search_server.dates.store import DatesStore
 from nwx.engine.search_server.documents.compile import EVERYTHING
 from nwx.engine.search_server.pages import pages, search_page
@@ -101,7 +101,7 @@ def _last_change(server: Server, index: str) -> int:
 
 def _add_later(server: Server, old: str, alias: str, written: int) -> None:
     """Add to the new version what others wrote to the old one since a change."""
-    server.request("PUT", f"/{quoted(old)}/_settings", {"index.blocks.write": True})
+    block_writes(server, old)
     refresh(server, old)
     body = {"query": {"range": {"_seq_no": {"gt": written}}}}
     for page in pages(server, old, body, [{"id": "asc"}]):

@@ -8,7 +8,7 @@ import pytest
 from nwx.bulk.progress import no_progress
 from nwx.engine.search_server import server as server_module
 from nwx.engine.search_server.cluster.shard_change import Resharding
-from nwx.errors import EngineError, UsageError
+from nwx.errors import EngineError, EngineUnavailableError, UsageError
 from tests.unit.engine.search_server.fake_server import Reply, refusal, serving
 
 OLD, NEW = "nwx-captures-000001", "nwx-captures-000002"
@@ -33,6 +33,7 @@ class Indices:
         self.current, self.block = current, block
         self.found = {current: index("nwx-captures")} | {name: index() for name in others}
         self.health: Reply = (200, {"timed_out": False})
+        self.is_blocked = True
 
     def answer(self, _: int, path: str, body: bytes) -> Reply:
         place, _, asked = path.partition("?")
@@ -56,6 +57,8 @@ class Indices:
             self.found[NEW] = index()
         if place.endswith("/_search"):
             return 200, {"_shards": WHOLE, "hits": {"total": {"value": 3}, "hits": []}}
+        if place.endswith("/_block/write"):
+            return 200, {"indices": [{"name": self.current, "blocked": self.is_blocked}]}
         stats = {"_all": {"total": {"search": {"open_contexts": 0}}}}
         return 200, {"_shards": WHOLE} | (stats if "/_stats/" in place else {})
 
@@ -86,6 +89,17 @@ def test_an_index_that_could_be_written_to_meanwhile_stays() -> None:
             Resharding(server, "nwx-captures").run(4, no_progress)
         assert "/_aliases" not in [path for path, *_ in fake.requests]
         assert f"/{NEW}" in [path for path, *_ in fake.requests], "it is deleted"
+
+
+def test_writes_that_do_not_end_are_waited_for() -> None:
+    indices = Indices(OLD)
+    indices.is_blocked = False
+    with serving(indices.answer) as (fake, server):
+        with pytest.raises(EngineUnavailableError, match="stopped to take writes"):
+            Resharding(server, "nwx-captures").run(4, no_progress)
+        asked = [path for path, *_ in fake.requests]
+        assert not any("_split" in path for path in asked)
+        assert asked[-1] == f"/{OLD}/_settings", "it may be written to again"
 
 
 def test_a_new_index_that_others_delete_is_not_waited_for() -> None:
