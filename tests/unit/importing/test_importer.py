@@ -1,6 +1,6 @@
 """Imports with real worker processes, of documents that kill them."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,16 +10,14 @@ import pytest
 from nwx.bulk.progress import WorkProgress
 from nwx.checks.agreement import check
 from nwx.engine.base import Engine, StagedBatch
-from nwx.engine.ledger import ClaimChange, ClaimedFile, FileClaims
 from nwx.engine.open import open_engine
 from nwx.errors import EngineFullError, EngineUnavailableError
 from nwx.importing import ImportOptions, ImportReport, Outcome, import_files, readers
-from nwx.model import DEFAULT_COLLECTION, IndexName, SourceFile, Written
+from nwx.model import IndexName, Written
 from nwx.page_places import PagePlace
 from nwx.settings import Settings
 from nwx.warc.sources import ArchiveSource, expand
 from tests.hostile import CRASH, FAIL, HANG, HOARD, hostile_extract
-from tests.unit.importing.file_queue.ledger_in_memory import LedgerInMemory
 from tests.warcs import Page, html, many_pages, write_warc
 
 OPTIONS = ImportOptions(jobs=1, patience_seconds=1, item_seconds=1.5, item_bytes=400 << 20)
@@ -221,51 +219,6 @@ def test_files_that_were_held_by_a_worker_that_dies_are_read_again(tmp_path: Pat
     assert report.outcomes == {Outcome.IMPORTED: 4, Outcome.PARTIAL: 1}
     assert (report.captures, report.documents) == (sum(map(len, pages)), 31)
     assert report.errors_by_kind == {"extract": 1, "crash": 1}
-
-
-class Shared:
-    """An engine whose files several importers share."""
-
-    def __init__(self, engine: Engine, ledger: FileClaims) -> None:
-        self._engine, self._ledger = engine, ledger
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._engine, name)
-
-    def claims(self) -> FileClaims:
-        return self._ledger
-
-
-class TakenOver(LedgerInMemory):
-    """A ledger in which another importer has done two files when they are claimed again."""
-
-    def __init__(self, files: Sequence[Path]) -> None:
-        super().__init__()
-        self._done = [
-            SourceFile(
-                DEFAULT_COLLECTION, one.name, str(one), one.stat().st_size, "x", finished=True
-            )
-            for one in files
-        ]
-
-    def update(
-        self, collection: str, names: Collection[str], change: ClaimChange
-    ) -> dict[str, ClaimedFile]:
-        if len(names) == len(self._done):
-            self.rows = {one.name: ClaimedFile(collection, one.name, one) for one in self._done}
-        return super().update(collection, names, change)
-
-
-def test_files_that_another_importer_took_over_are_read_no_more(tmp_path: Path) -> None:
-    files = [
-        write_warc(tmp_path / "a.warc.gz", many_pages(9)),
-        write_warc(tmp_path / "b.warc.gz", [bad(HANG)]),
-    ]
-    ledger = TakenOver(files)
-    options = replace(HOSTILE, lease_seconds=1)
-    report = run(tmp_path, *files, options=options, wrap=lambda engine: Shared(engine, ledger))
-    assert report.outcomes == {Outcome.BY_OTHERS: 2}
-    assert report.captures == 0
 
 
 def test_progress_ends_with_everything(tmp_path: Path) -> None:
