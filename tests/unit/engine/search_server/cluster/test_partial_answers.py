@@ -102,9 +102,9 @@ def test_one_of_several_searches_fails_as_it_does_alone(
     status: int, kind: str, error: type[Exception]
 ) -> None:
     failed = {**refusal(kind), "status": status}
-    with serving(lambda *_: (200, {"responses": [HITS, failed]})) as (_, server):
-        with pytest.raises(error):
-            search_pages(server, "x", [{}, {}])
+    answer = {"responses": [HITS, failed]}
+    with serving(lambda *_: (200, answer)) as (_, server), pytest.raises(error):
+        search_pages(server, "x", [{}, {}])
     with serving(lambda *_: (status, failed)) as (_, server), pytest.raises(error):
         search_page(server, "x", {})
 
