@@ -1,6 +1,7 @@
 """What is asked for, what routes and commands answer, and what of it may differ."""
 
 import gzip
+import json
 import re
 import shutil
 import time
@@ -90,7 +91,17 @@ def normal(text: str) -> str:
     """Return a text without what differs between any two archives."""
     for pattern, instead in _VARYING:
         text = re.sub(pattern, instead, text)
-    return text
+    return "\n".join(map(_in_order, text.split("\n")))
+
+
+def _in_order(line: str) -> str:
+    """Return a line, and the fields of an entry in order: servers keep that of the last change."""
+    if not line.startswith("{"):
+        return line
+    try:
+        return json.dumps(json.loads(line), sort_keys=True)
+    except ValueError:
+        return line
 
 
 def difference(hidden: Answer, never: Answer) -> str:

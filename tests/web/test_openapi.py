@@ -36,6 +36,7 @@ PAGES |= {"/login", "/logout", "/replay-refusal"}
 PAGES |= {"/settings/access", "/settings/access/log", "/settings/access/remove"}
 PAGES |= {"/pictures", "/pictures/{document_id}", "/pictures/similar"}
 PAGES |= {"/quality/repairs", "/searches", "/trends", "/trends.{form}", "/words"}
+PAGES |= {"/export/packing.{suffix}"}
 PAGES |= {"/replay-step", "/documents/{id}/records/{timestamp}/{record}"}
 PAGES |= {"/documents/{id}/records/{timestamp}/{record}/payload"}
 VALUES = {"document_id": FIRST, "suffix": "csv", "form": "svg", "variant": "ia"}

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -15,6 +15,7 @@ from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.engine import SearchServerEngine
 from nwx.engine.search_server.pages import ids_of_all, search_page
 from nwx.engine.search_server.server import Server, quoted
+from nwx.errors import EngineUnavailableError
 from nwx.model import IndexName
 from nwx.settings import ElasticSettings, Settings
 from tests.conformance.engines.recycled import RecycledIndices
@@ -51,7 +52,8 @@ def recycled_archive_at(address: str) -> Iterator[Engine]:
 def remove_recycled() -> None:
     """Delete the indices that wait for other cases."""
     for indices in _RECYCLED.values():
-        indices.remove()
+        with suppress(EngineUnavailableError):  # a server of this run, which has ended
+            indices.remove()
         indices.server.close()
     _RECYCLED.clear()
 

@@ -1,6 +1,7 @@
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
@@ -55,7 +56,8 @@ def run(
         listening.close()
         await asyncio.sleep(0)
 
-    asyncio.run(main())
+    with ThreadPoolExecutor(1) as thread:  # this one may run the loop of a browser
+        thread.submit(asyncio.run, main()).result()
 
 
 def playback(port: int) -> PlaybackTarget:
