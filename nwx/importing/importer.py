@@ -308,6 +308,7 @@ class _Run:
     def _stored(self, batch: Batch) -> int:
         """Write a batch; return how many of its documents are new."""
         files = batch.files
+        self._separated.note(files)
         if self._queue.is_shared:
             batch = replace(batch, files=())
         documents = sum(self._retried(write).documents for write in self._writes(batch))
@@ -330,7 +331,6 @@ class _Run:
 
     def _writes(self, batch: Batch) -> Sequence[Write]:
         """Return what stores a batch, to be called one after the other."""
-        self._separated.note(batch.files)
         every = not self._options.deduplicate
         return self._retried(lambda: self._separated.writes(batch, every=every))
 
