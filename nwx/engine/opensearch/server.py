@@ -1,5 +1,6 @@
 """A connection to OpenSearch by its own client."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -36,6 +37,8 @@ from nwx.settings import ElasticSettings
 _PREFIX = "opensearch+"
 _POINT = "_search/point_in_time"
 _CONNECTIONS = 16
+_NO_LOG = logging.NullHandler()
+"""Keeps what the client logs of refused requests, which are errors here, from standard error."""
 
 
 class OpenSearchServer(Server):
@@ -47,6 +50,7 @@ class OpenSearchServer(Server):
 
     def __init__(self, address: str, settings: ElasticSettings) -> None:
         super().__init__(address, settings)
+        logging.getLogger("opensearch").addHandler(_NO_LOG)
         self._plain = self.address.removeprefix(_PREFIX)
         self.place = f"opensearch at {self._plain}"
         self._client = _client(address.removeprefix(_PREFIX), settings)

@@ -130,7 +130,8 @@ def stored_files(engine: Engine, *, access: bool) -> Iterator[Path]:
         if access or not name.startswith(f"{prefix}-access"):
             uuid_of_index = found["settings"]["index"]["uuid"]
             for folder in _data_folders(node):
-                yield from (folder / "indices" / uuid_of_index).rglob("*.*")
+                for place in ("indices", "nodes/0/indices"):  # of Elasticsearch, of OpenSearch
+                    yield from (folder / place / uuid_of_index).rglob("*.*")
 
 
 def _data_folders(node: Any) -> list[Path]:
