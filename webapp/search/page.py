@@ -177,7 +177,8 @@ def results() -> ResponseReturnValue:
 def _with_pictures(
     result: SearchResult, found: PictureBackend
 ) -> tuple[SearchResult, dict[str, HitPicture]]:
-    return result, found.of_hits(result.hits)
+    # A partial result has none: where its pictures are found, shards may be away as well.
+    return result, {} if result.missing_shards else found.of_hits(result.hits)
 
 
 def with_facets(question: Question, *, long: bool = False) -> Question:
