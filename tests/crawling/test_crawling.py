@@ -21,7 +21,6 @@ from nwx.settings import ElasticSettings, Settings
 from nwx.warc.reader import ArchiveReader, CaptureRecord
 from nwx.warc.sources import ArchiveSource
 from tests.cli.conftest import run_nwx
-from tests.conformance.engines import KINDS
 from tests.conformance.engines.search_server import remove_indices
 from tests.crawling.service import Place
 from tests.crawling.site import CHANGING, Site, running_site
@@ -32,7 +31,7 @@ pytestmark = pytest.mark.xdist_group("crawling")
 PAGES = 12
 
 
-ENGINES = {"hex": KINDS, "base32": KINDS[:1]}
+ENGINES = {"hex": ("embedded", "elastic"), "base32": ("embedded",)}
 """The engines that a crawl with each spelling of digests is tried on."""
 
 
