@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nwx.cli.index_options import index_options, index_options_of
 from nwx.cli.list_commands import list_output
 from nwx.cli.output import clean, counted
 from nwx.cli.progress import progress_bar
@@ -13,7 +14,7 @@ from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
 
 if TYPE_CHECKING:
-    from nwx.indexing.cdx_files import IndexOptions, IndexReport
+    from nwx.indexing.cdx_files import IndexReport
 
 _ERRORS_SHOWN = 20
 
@@ -37,24 +38,7 @@ class _Options:
 
 @click.command("cdx")
 @click.argument("files", nargs=-1)
-@click.option(
-    "--fields",
-    type=click.Choice(["9", "11"]),
-    default="11",
-    show_default=True,
-    help="Fields of a CDX line.",
-)
-@click.option("--cdxj", is_flag=True, help="Write CDXJ.")
-@click.option(
-    "--sort/--no-sort",
-    "in_order",
-    default=True,
-    show_default=True,
-    help="Sort lines by bytes, as CDX look-ups need, or keep the order of the records.",
-)
-@click.option(
-    "--post-append", is_flag=True, help="Add method and body of POST requests to the urlkey."
-)
+@index_options
 @click.option("--beside", is_flag=True, help="Write FILE.cdx (or .cdxj) next to each FILE.")
 @click.option(
     "-o",
@@ -94,7 +78,9 @@ def command(**given: Any) -> int:
         raise UsageError("there is nothing to read; name files or folders")
     if asked.beside and (asked.output or STANDARD_INPUT in asked.files):
         raise UsageError("--beside takes neither --output nor standard input")
-    options = _index_options(asked)
+    options = index_options_of(
+        asked.fields, cdxj=asked.cdxj, in_order=asked.in_order, post_append=asked.post_append
+    )
     sources = list(expand(asked.files))
     with progress_bar(quiet=asked.quiet) as progress:
         if asked.beside:
@@ -107,14 +93,6 @@ def command(**given: Any) -> int:
     _print(report, err=not asked.beside and asked.output is None, quiet=asked.quiet)
     useful = report.lines or not report.errors
     return 0 if useful and not (asked.strict and report.errors) else 1
-
-
-def _index_options(asked: _Options) -> "IndexOptions":
-    from nwx.indexing.cdx_files import IndexOptions
-    from nwx.indexing.index_lines import IndexLineForm
-
-    form = IndexLineForm.CDXJ if asked.cdxj else IndexLineForm(f"cdx{asked.fields}")
-    return IndexOptions(form, asked.in_order, asked.post_append)
 
 
 def _print(report: "IndexReport", *, err: bool, quiet: bool) -> None:

@@ -11,6 +11,7 @@ from nwx.cli.documents_option import documents_option, extracted
 from nwx.cli.extractor_option import extractor_option
 from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar
+from nwx.cli.reading_options import item_seconds_option, parser_option, verify_option
 from nwx.cli.signals import stop_signals
 from nwx.cli.steering_reports import (
     AnalysisChoices,
@@ -22,7 +23,7 @@ from nwx.cli.steering_reports import (
     taken_choices,
 )
 from nwx.errors import EngineError, UsageError
-from nwx.model import DEFAULT_COLLECTION, PARSERS, STANDARD_INPUT, ReadError
+from nwx.model import DEFAULT_COLLECTION, STANDARD_INPUT, ReadError
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
@@ -80,21 +81,9 @@ _ERRORS_SHOWN = 10
 )
 @documents_option
 @click.option("--name", metavar="NAME", help="The file name to record for standard input (-).")
-@click.option("--verify", is_flag=True, help="Verify the digests of all records.")
-@click.option(
-    "--parser",
-    type=click.Choice(PARSERS),
-    default="fast",
-    show_default=True,
-    help="How to read HTML.",
-)
-@click.option(
-    "--item-seconds",
-    type=click.FloatRange(0, min_open=True),
-    default=20.0,
-    show_default=True,
-    help="Time limit for extracting the text of one document, in seconds.",
-)
+@verify_option
+@parser_option
+@item_seconds_option
 @click.option(
     "--lease",
     "lease_seconds",

@@ -16,11 +16,12 @@ from nwx.cli.monitor_options import (
     watched_monitor,
 )
 from nwx.cli.output import clean, counted, json_text, size_words
+from nwx.cli.reading_options import parser_option, verify_option
 from nwx.cli.signals import stop_signals
 from nwx.cli.steering_reports import AnalysisChoices, ToldAnalysis, listening, steer_options
 from nwx.cli.watched_playback import playback_listener
 from nwx.errors import UsageError
-from nwx.model import DEFAULT_COLLECTION, PARSERS, ReadError
+from nwx.model import DEFAULT_COLLECTION, ReadError
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
@@ -102,14 +103,8 @@ class _Options:
     metavar="N",
     help="Files to read in parallel.  [default: number of cores]",
 )
-@click.option("--verify", is_flag=True, help="Verify the digests of all records.")
-@click.option(
-    "--parser",
-    type=click.Choice(PARSERS),
-    default="fast",
-    show_default=True,
-    help="How to read HTML.",
-)
+@verify_option
+@parser_option
 @click.option(
     "--external",
     multiple=True,

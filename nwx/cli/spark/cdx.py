@@ -4,33 +4,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nwx.cli.index_options import index_options, index_options_of
 from nwx.cli.spark.job_options import JobOptions, job_options, run_job
 
 if TYPE_CHECKING:
-    from nwx.indexing.cdx_files import IndexOptions
+    pass
 
 
 @click.command("cdx")
 @click.argument("out", metavar="OUT")
 @click.argument("files", nargs=-1)
-@click.option(
-    "--fields",
-    type=click.Choice(["9", "11"]),
-    default="11",
-    show_default=True,
-    help="Fields of a CDX line.",
-)
-@click.option("--cdxj", is_flag=True, help="Write CDXJ.")
-@click.option(
-    "--sort/--no-sort",
-    "in_order",
-    default=True,
-    show_default=True,
-    help="Sort lines by bytes, as CDX look-ups need, or keep the order of the records.",
-)
-@click.option(
-    "--post-append", is_flag=True, help="Add method and body of POST requests to the urlkey."
-)
+@index_options
 @click.option(
     "--base",
     metavar="FOLDER",
@@ -67,7 +51,7 @@ def command(
     asked = JobOptions(**given)
     mode = OutputMode.OVERWRITE if asked.overwrite else OutputMode.RESUME
     inputs = archive_inputs(files)
-    options = _options(fields, cdxj=cdxj, in_order=in_order, post_append=post_append)
+    options = index_options_of(fields, cdxj=cdxj, in_order=in_order, post_append=post_append)
     return run_job(
         "cdx",
         asked,
@@ -82,11 +66,3 @@ def command(
             progress=progress,
         ),
     )
-
-
-def _options(fields: str, *, cdxj: bool, in_order: bool, post_append: bool) -> "IndexOptions":
-    from nwx.indexing.cdx_files import IndexOptions
-    from nwx.indexing.index_lines import IndexLineForm
-
-    form = IndexLineForm.CDXJ if cdxj else IndexLineForm(f"cdx{fields}")
-    return IndexOptions(form, in_order, post_append)

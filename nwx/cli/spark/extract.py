@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli.extractor_option import extractor_option
+from nwx.cli.reading_options import item_seconds_option, parser_option, verify_option
 from nwx.cli.spark.job_options import JobOptions, job_options, run_job
-from nwx.model import DEFAULT_COLLECTION, PARSERS
+from nwx.model import DEFAULT_COLLECTION
 
 if TYPE_CHECKING:
     from nwx.extract.extractors import Extractor
@@ -30,21 +31,9 @@ if TYPE_CHECKING:
     default=True,
     help="Extract each capture, even if its URL and digest are known; for imports with --no-dedup.",
 )
-@click.option("--verify", is_flag=True, help="Verify the digests of all records.")
-@click.option(
-    "--parser",
-    type=click.Choice(PARSERS),
-    default="fast",
-    show_default=True,
-    help="How to read HTML.",
-)
-@click.option(
-    "--item-seconds",
-    type=click.FloatRange(0, min_open=True),
-    default=20.0,
-    show_default=True,
-    help="Time limit for extracting the text of one document, in seconds.",
-)
+@verify_option
+@parser_option
+@item_seconds_option
 @click.option(
     "--external",
     multiple=True,
