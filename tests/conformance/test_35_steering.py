@@ -30,7 +30,7 @@ from tests.hostile_analysis import (
 from tests.warcs import Page, write_warc
 
 OPTIONS = SteeringOptions(jobs=1, make_analyzer=HostileAnalyzer)
-SHORT = replace(OPTIONS, item_seconds=3)
+SHORT = replace(OPTIONS, item_seconds=8)
 """For pages that hang; on a busy machine others may take as long."""
 
 
@@ -96,7 +96,7 @@ def test_pages_that_hang_or_fail_stop_neither_import_nor_analysis(
         report = listener.finish()
     assert (report.analysed, report.failed, report.waiting) == (6, 2, 0)
     assert {error.message.partition(": ")[2] for error in report.errors} == {
-        "the analysis took longer than 3 s",
+        "the analysis took longer than 8 s",
         "the analysis failed: ValueError: a module's own fault",
     }
     assert len(scores(engine)) == 6

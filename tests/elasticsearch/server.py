@@ -36,6 +36,7 @@ CHECKOUT = Path(__file__).parent.parent.parent
 HEAP = "768m"
 START_SECONDS = 240
 STOP_SECONDS = 30
+_ROOM = 4 << 30
 _PR_SET_PDEATHSIG = 1
 _CONFIGURATION = """\
 cluster.name: nwx-tests
@@ -150,7 +151,7 @@ def _wait_for_lock(lock: IO[str]) -> None:
 def node(product: Product = ELASTICSEARCH) -> Iterator[str]:
     """Run a server of one node on free ports and give its address; it ends with this process."""
     home = product.prepare()
-    folder = Path(tempfile.mkdtemp(prefix=f"nwx-{product.name}-node-"))
+    folder = Path(tempfile.mkdtemp(prefix=f"nwx-{product.name}-node-", dir=_in_memory()))
     process = None
     try:
         process = _start(product, home, folder)
@@ -159,6 +160,14 @@ def node(product: Product = ELASTICSEARCH) -> Iterator[str]:
         if process is not None:
             _stop(process)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _in_memory() -> str | None:
+    """Return a folder in memory if there is one with room: servers sync each write to disk."""
+    shared = Path("/dev/shm")
+    if shared.is_dir() and os.access(shared, os.W_OK | os.X_OK):
+        return str(shared) if shutil.disk_usage(shared).free > _ROOM else None
+    return None
 
 
 def _start(product: Product, home: Path, folder: Path) -> subprocess.Popen[bytes]:

@@ -1,5 +1,6 @@
 """Pages read again by the places of their records."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -8,7 +9,7 @@ from typing import Self
 from nwx.engine.base import Engine
 from nwx.engine.file_places import FilePlaces
 from nwx.engine.open import open_engine
-from nwx.errors import SourceError, UrlError
+from nwx.errors import EngineError, SourceError, UrlError
 from nwx.page_places import PagePlace
 from nwx.settings import Settings
 from nwx.steering.analysis.page_view import PageView, page_view, page_view_of_document
@@ -73,6 +74,9 @@ class PageReader:
         return self._engine
 
     def __enter__(self) -> Self:
+        """Open the engine, so that the time of the first page does not go into it."""
+        with suppress(EngineError):  # it is tried again for each page
+            self._opened()
         return self
 
     def __exit__(
