@@ -39,14 +39,14 @@ from nwx.facets.criteria import Criterion
 from nwx.facets.question import FacetQuestion
 from nwx.model import Capture, Collapse, Sort
 from nwx.query.question import Question
-from nwx.settings import ElasticSettings
+from nwx.settings import ServerSettings
 from tests.elasticsearch.server import node
 
 REPETITIONS = 7
 _FORM = CdxLineForm((0, 1, 2, 3, 4, 5), bare_digests=False)
 _SPREAD = 10
 _EMBARGO_YEARS = 12
-_SETTINGS = ElasticSettings()
+_SETTINGS = ServerSettings()
 
 
 def main() -> None:

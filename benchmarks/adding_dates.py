@@ -32,7 +32,7 @@ from nwx.engine.open import open_engine
 from nwx.keys import document_key
 from nwx.model import MAIN_DATES, Dates
 from nwx.query.question import Question
-from nwx.settings import ElasticSettings, Settings
+from nwx.settings import ServerSettings, Settings
 from tests.elasticsearch.server import node
 
 PREFIX = "bench"
@@ -91,7 +91,7 @@ def write_list(path: Path, dates: int, per_key: int) -> None:
 
 def settings(address: str, prefix: str = PREFIX) -> Settings:
     """Return the settings of an archive."""
-    return Settings(address, ElasticSettings(prefix=prefix, timeout_seconds=120))
+    return Settings(address, ServerSettings(prefix=prefix, timeout_seconds=120))
 
 
 def add(address: str, path: str) -> None:

@@ -25,7 +25,7 @@ from urllib.parse import quote, urlsplit
 from nwx.engine.open import open_engine
 from nwx.keys import document_id, document_key
 from nwx.model import Capture
-from nwx.settings import ElasticSettings, Settings
+from nwx.settings import ServerSettings, Settings
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import url_parts
 from tests.crawling.service import Place
@@ -50,7 +50,7 @@ def main() -> None:
         engine = given.engine or str(folder / "archive")
         prefix = f"nwx-bench-{uuid.uuid4().hex[:8]}"
         place = Place(engine, folder, {"NWX_PREFIX": prefix})
-        fill(Settings(engine, ElasticSettings(prefix=prefix)), given.captures)
+        fill(Settings(engine, ServerSettings(prefix=prefix)), given.captures)
         with place.served() as service:
             look_up(service, given.captures, given.lookups)
             crawl_twice(place, service, given.pages)

@@ -37,7 +37,7 @@ from nwx.facets.answers import FacetAnswers
 from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
 from nwx.facets.criteria import CUBE, Criterion
 from nwx.facets.question import AnsweredBy, FacetAnswer, FacetCondition, FacetQuestion
-from nwx.settings import ElasticSettings, Settings
+from nwx.settings import ServerSettings, Settings
 from tests.elasticsearch.server import node
 
 SAMPLE = 20_000
@@ -65,7 +65,7 @@ def main() -> None:
         compare(folder / "embedded", embedded, given.captures, given)
         if given.elastic:
             with node() as address:
-                settings = ElasticSettings(prefix="bench", cache=str(folder / "cache"))
+                settings = ServerSettings(prefix="bench", cache=str(folder / "cache"))
                 elastic = Settings(address, settings)
                 compare(folder / "elastic", elastic, given.elastic_captures, given)
 

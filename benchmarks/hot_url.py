@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 
 from nwx.engine.open import open_engine
 from nwx.model import Dates
-from nwx.settings import ElasticSettings, Settings
+from nwx.settings import ServerSettings, Settings
 
 KEY = "http://news.example/ sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 FIRST = datetime(1996, 1, 1, tzinfo=UTC)
@@ -28,7 +28,7 @@ def main() -> None:
     parser.add_argument("--at-once", type=int, default=5_000)
     arguments = parser.parse_args()
     prefix = f"nwx-hot{uuid.uuid4().hex[:8]}"
-    settings = Settings(arguments.address, ElasticSettings(prefix=prefix, timeout_seconds=120))
+    settings = Settings(arguments.address, ServerSettings(prefix=prefix, timeout_seconds=120))
     with open_engine(settings) as engine:
         engine.create()
         print("dates  one more, ms  processor of nwx, ms")

@@ -29,7 +29,7 @@ from benchmarks.process_family import FamilyWatch, family_seconds
 from nwx.engine.open import open_engine
 from nwx.importing import ImportOptions, ImportReport, import_files, import_report_json
 from nwx.model import IndexName
-from nwx.settings import ElasticSettings, Settings
+from nwx.settings import ServerSettings, Settings
 from nwx.warc.sources import expand
 
 
@@ -207,7 +207,7 @@ def _run_one(options: argparse.Namespace) -> None:
 
 def _nwx(options: argparse.Namespace) -> int:
     prefix = f"bench{time.time_ns()}"
-    settings = Settings(options.archive, elastic=ElasticSettings(prefix=prefix))
+    settings = Settings(options.archive, server=ServerSettings(prefix=prefix))
     with open_engine(settings) as engine:
         engine.create()
         report = import_files(

@@ -28,7 +28,7 @@ from nwx.engine.embedded import EmbeddedEngine
 from nwx.links.build import InlinkBuildOptions, invert_links
 from nwx.model import Batch, Document, IndexName, Link
 from nwx.query.question import Question
-from nwx.settings import ElasticSettings, RankingSettings
+from nwx.settings import RankingSettings, ServerSettings
 from nwx.values.urlkeys import urlkey
 from tests.elasticsearch.server import node
 
@@ -61,7 +61,7 @@ def main() -> None:
                 compare("embedded", linked, plain, questions)
         if given.engine != "embedded":
             with node() as server:
-                settings = ElasticSettings(cache=folder)
+                settings = ServerSettings(cache=folder)
                 write(partial(ElasticEngine, server, settings))
                 with (
                     ElasticEngine(server, settings) as linked,

@@ -32,7 +32,7 @@ from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.embedded.documents.analyzer import ANALYZER, text_analyzer
 from nwx.model import IndexName
 from nwx.query.question import Question
-from nwx.settings import ElasticSettings
+from nwx.settings import ServerSettings
 from tests.elasticsearch.server import node
 
 FACETS = ("domain", "type", "status", "language", "year")
@@ -60,7 +60,7 @@ def compare_engines(folder: Path, documents: int, queries: int) -> None:
     """Print what both engines take for the same questions."""
     words = Words(50_000, random.Random(7))
     questions = draw(words, queries)
-    with node() as server, ElasticEngine(server, ElasticSettings()) as elastic:
+    with node() as server, ElasticEngine(server, ServerSettings()) as elastic:
         fill(elastic, words, documents)
         with archive(folder, words, documents) as embedded:
             compare(embedded, elastic, questions)

@@ -27,7 +27,7 @@ from PIL import Image, ImageDraw
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.importing import ImportOptions, import_files
-from nwx.settings import ElasticSettings, Settings
+from nwx.settings import ServerSettings, Settings
 from nwx.warc.sources import expand
 from tests.elasticsearch.server import node
 from tests.renders import page_record, render
@@ -54,7 +54,7 @@ def main() -> None:
             path = write_archive(Path(folder) / f"{form or 'none'}.warc.gz", given.pages, pictures)
             print(f"\n{name}: {path.stat().st_size >> 10:,} KB")
             for place in filter(None, (f"{folder}/{form}", address)):
-                settings = Settings(place, ElasticSettings(prefix=form.lower() or "none"))
+                settings = Settings(place, ServerSettings(prefix=form.lower() or "none"))
                 measure(settings, path, "elastic" if place == address else "embedded")
             if pictures:
                 shown = pictures * (SHOWN // DRAWN)

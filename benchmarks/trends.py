@@ -28,7 +28,7 @@ from nwx.model import Collapse
 from nwx.query.periods import Period
 from nwx.query.question import Question
 from nwx.searching.trends import MOST_QUERIES, trends
-from nwx.settings import ElasticSettings
+from nwx.settings import ServerSettings
 from tests.elasticsearch.server import node
 
 _GOAL_MS = 300.0
@@ -51,7 +51,7 @@ def main() -> None:
         compare("embedded", embedded, queries, given.repetitions)
         if given.elastic:
             server = stack.enter_context(node())
-            elastic = stack.enter_context(ElasticEngine(server, ElasticSettings()))
+            elastic = stack.enter_context(ElasticEngine(server, ServerSettings()))
             fill(elastic, words, given.documents)
             compare("Elasticsearch", elastic, queries, given.repetitions)
 

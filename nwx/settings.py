@@ -47,7 +47,7 @@ _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
 
 
 @dataclass(frozen=True, slots=True)
-class ElasticSettings:
+class ServerSettings:
     """How to reach and shape the indices on a search server.
 
     New indices get as many shards as `expected_captures` need, `shards` at
@@ -127,7 +127,7 @@ class Settings:
     """
 
     engine: str = DEFAULT_ENGINE
-    elastic: ElasticSettings = ElasticSettings()
+    server: ServerSettings = ServerSettings()
     cdx_token: str = field(default="", repr=False)
     queue_token: str = field(default="", repr=False)
     search_seconds: float = DEFAULT_SEARCH_SECONDS
@@ -147,8 +147,8 @@ def load_settings(
     Raises SettingsError on a value that makes no sense, naming where it stands.
     """
     texts = _Texts(given, environment)
-    defaults, ranking = ElasticSettings(), RankingSettings()
-    elastic = ElasticSettings(
+    defaults, ranking = ServerSettings(), RankingSettings()
+    server = ServerSettings(
         prefix=texts.text("prefix", defaults.prefix),
         shards=texts.number("shards", defaults.shards, least=1),
         replicas=texts.number("replicas", defaults.replicas, least=0),
@@ -164,7 +164,7 @@ def load_settings(
     )
     return Settings(
         texts.text("engine", DEFAULT_ENGINE),
-        elastic,
+        server,
         cdx_token=texts.text("cdx_token", ""),
         queue_token=texts.text("queue_token", ""),
         search_seconds=texts.seconds("search_seconds", DEFAULT_SEARCH_SECONDS),
@@ -186,7 +186,7 @@ def load_settings(
     )
 
 
-def build_folder(settings: ElasticSettings, address: str, index: str) -> Path:
+def build_folder(settings: ServerSettings, address: str, index: str) -> Path:
     """Return the folder that keeps at hand what was built on a server: `facets`, `inlinks`."""
     name = hashlib.blake2b(f"{address} {settings.prefix}".encode(), digest_size=8).hexdigest()
     return cache_folder(settings.cache) / f"{index}-{name}"

@@ -30,12 +30,12 @@ def command(settings: Settings, /, address: str | None, space: str, overwrite: b
     from nwx.exports.kibana import as_lines, push, saved_objects
 
     is_opensearch = settings.engine.startswith("opensearch+")
-    objects = (dashboards_objects if is_opensearch else saved_objects)(settings.elastic.prefix)
+    objects = (dashboards_objects if is_opensearch else saved_objects)(settings.server.prefix)
     if address is None:
         click.echo(as_lines(objects), nl=False)
         return
     if is_opensearch and space:
         raise UsageError("OpenSearch Dashboards has no spaces; leave --space out")
-    pushed = push(address, settings.elastic, objects, space=space, overwrite=overwrite)
+    pushed = push(address, settings.server, objects, space=space, overwrite=overwrite)
     name = "opensearch dashboards" if is_opensearch else "kibana"
     click.echo(f"{pushed.objects} objects are in the {name} at {clean(address)}")

@@ -15,7 +15,7 @@ import requests
 
 from nwx.charts.panels import PANELS, Panel, query, specification
 from nwx.errors import NwxError, UsageError
-from nwx.settings import ElasticSettings
+from nwx.settings import ServerSettings
 
 SavedObject = dict[str, Any]
 
@@ -64,7 +64,7 @@ def as_lines(objects: Sequence[SavedObject]) -> str:
 
 def push(
     address: str,
-    settings: ElasticSettings,
+    settings: ServerSettings,
     objects: Sequence[SavedObject],
     *,
     space: str = "",
@@ -96,7 +96,7 @@ def push(
     return _taken(address, answer)
 
 
-def _authorization(settings: ElasticSettings) -> dict[str, str]:
+def _authorization(settings: ServerSettings) -> dict[str, str]:
     return {"Authorization": f"ApiKey {settings.api_key}"} if settings.api_key else {}
 
 

@@ -13,7 +13,7 @@ import zstandard
 from nwx.checks.agreement import check
 from nwx.engine.open import open_engine
 from nwx.model import IndexName
-from nwx.settings import ElasticSettings, Settings
+from nwx.settings import ServerSettings, Settings
 from tests.cli.conftest import COMMAND, Nwx, environment, run_nwx
 from tests.warcs import Page, html, many_pages, warc_record, write_warc
 
@@ -31,7 +31,7 @@ INDICES = (IndexName.DOCUMENTS, IndexName.DATES, IndexName.CAPTURES, IndexName.F
 
 def held(place: Path | str, prefix: str = "nwx") -> dict[str, list[Any]]:
     """Return all that an archive has; its indices must agree."""
-    with open_engine(Settings(str(place), ElasticSettings(prefix)), read_only=True) as engine:
+    with open_engine(Settings(str(place), ServerSettings(prefix)), read_only=True) as engine:
         assert list(check(engine)) == []
         return {index.value: list(engine.scan(index)) for index in INDICES}
 

@@ -13,7 +13,7 @@ import pytest
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.model import IndexName
-from nwx.settings import ElasticSettings, Settings
+from nwx.settings import ServerSettings, Settings
 from tests.cli.conftest import environment, run_nwx
 from tests.warcs import many_pages, write_warc
 
@@ -49,7 +49,7 @@ def manifest(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def opened(address: str, prefix: str) -> Iterator[Engine]:
-    with open_engine(Settings(address, ElasticSettings(prefix=prefix))) as engine:
+    with open_engine(Settings(address, ServerSettings(prefix=prefix))) as engine:
         yield engine
 
 

@@ -17,7 +17,7 @@ from nwx.errors import EngineError, EngineFullError, EngineUnavailableError
 from nwx.model import Batch, IndexName
 from nwx.query.question import Question
 from nwx.query.tree import All
-from nwx.settings import ElasticSettings, Settings
+from nwx.settings import ServerSettings, Settings
 from tests.conformance.archive import also, batch, page
 from tests.conformance.engines.search_server import remove_indices
 
@@ -87,7 +87,7 @@ def test_nobody_listens(call: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     address = f"http://reader:secret@127.0.0.1:{port}"
-    with ElasticEngine(address, ElasticSettings()) as engine:
+    with ElasticEngine(address, ServerSettings()) as engine:
         with pytest.raises(EngineUnavailableError, match=f"127.0.0.1:{port}") as caught:
             CALLS[call](engine)
         assert "secret" not in str(caught.value)
@@ -97,7 +97,7 @@ def test_nobody_listens(call: str) -> None:
 @pytest.mark.parametrize("call", ["create", "search", "write", "known"])
 def test_nobody_answers_in_time(call: str) -> None:
     with deaf_server() as address:
-        settings = ElasticSettings(timeout_seconds=0.2)
+        settings = ServerSettings(timeout_seconds=0.2)
         with (
             ElasticEngine(address, settings) as engine,
             pytest.raises(EngineUnavailableError, match=r"within 0\.2 s"),
@@ -107,7 +107,7 @@ def test_nobody_answers_in_time(call: str) -> None:
 
 @pytest.mark.parametrize("call", ["write", "search", "count", "files", "captures", "scan"])
 def test_indices_that_are_not_there_are_no_empty_ones(elasticsearch_url: str, call: str) -> None:
-    settings = ElasticSettings(prefix="nwx-test-never-made")
+    settings = ServerSettings(prefix="nwx-test-never-made")
     with (
         ElasticEngine(elasticsearch_url, settings) as engine,
         pytest.raises(EngineError, match="nwx-test-never-made"),
@@ -116,14 +116,14 @@ def test_indices_that_are_not_there_are_no_empty_ones(elasticsearch_url: str, ca
 
 
 def test_a_full_disk_is_said(elasticsearch_url: str) -> None:
-    settings = Settings(elasticsearch_url, ElasticSettings(prefix=f"nwx-test-{uuid.uuid4().hex}"))
-    server = ElasticServer(settings.engine, settings.elastic)
-    with ElasticEngine(settings.engine, settings.elastic) as engine:
+    settings = Settings(elasticsearch_url, ServerSettings(prefix=f"nwx-test-{uuid.uuid4().hex}"))
+    server = ElasticServer(settings.engine, settings.server)
+    with ElasticEngine(settings.engine, settings.server) as engine:
         engine.create()
         engine.quality_index().put([SCORE])  # which makes an index that create leaves out
         # what the server itself sets when the disk is full
         full = {"index.blocks.read_only_allow_delete": True}
-        server.request("PUT", f"/{settings.elastic.prefix}-*/_settings", full)
+        server.request("PUT", f"/{settings.server.prefix}-*/_settings", full)
         for call in ("write", "write captures", "append dates", "put scores"):
             with pytest.raises(EngineFullError, match="no space left"):
                 CALLS[call](engine)

@@ -14,7 +14,7 @@ from nwx.engine.search_server import limits
 from nwx.model import Collapse, Sort
 from nwx.query.question import Question
 from nwx.query.tree import All, Bool, DateRange
-from nwx.settings import ElasticSettings, Settings
+from nwx.settings import ServerSettings, Settings
 from tests.conformance import chance, oracle
 from tests.conformance.engines.search_server import remove_indices
 from tests.conformance.hiding import HIDING, seen_through
@@ -29,7 +29,7 @@ SPAN = Question(
 def filled(address: str, shards: int) -> Iterator[Engine]:
     """Give the archive of chance, on Elasticsearch."""
     prefix = f"nwx-test-{uuid.uuid4().hex}"
-    settings = Settings(address, ElasticSettings(prefix=prefix, shards=shards))
+    settings = Settings(address, ServerSettings(prefix=prefix, shards=shards))
     with open_engine(settings) as engine:
         try:
             engine.create()

@@ -12,7 +12,7 @@ from nwx.engine.elastic.server import ElasticServer
 from nwx.engine.embedded.documents.analyzer import tokens
 from nwx.engine.search_server.schema import FIRST, Schema
 from nwx.model import IndexName
-from nwx.settings import ElasticSettings, Settings
+from nwx.settings import ServerSettings, Settings
 from tests.conformance.engines.search_server import remove_indices
 from tests.conformance.test_05_scripts import TEXTS
 
@@ -34,9 +34,9 @@ POOLS = (
 @pytest.fixture(scope="module")
 def elastic_tokens(elasticsearch_url: str) -> Iterator[Tokenize]:
     """What gives the tokens of many strings as the index of documents makes them."""
-    settings = Settings(elasticsearch_url, ElasticSettings(prefix=f"nwx-test-{uuid.uuid4().hex}"))
-    server = ElasticServer(settings.engine, settings.elastic)
-    schema = Schema(server, settings.elastic)
+    settings = Settings(elasticsearch_url, ServerSettings(prefix=f"nwx-test-{uuid.uuid4().hex}"))
+    server = ElasticServer(settings.engine, settings.server)
+    schema = Schema(server, settings.server)
     schema.create()
 
     def tokenize(texts: Sequence[str]) -> list[list[str]]:

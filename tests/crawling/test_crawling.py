@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from nwx.model import Capture
-from nwx.settings import ElasticSettings, Settings
+from nwx.settings import ServerSettings, Settings
 from nwx.warc.reader import ArchiveReader, CaptureRecord
 from nwx.warc.sources import ArchiveSource
 from tests.cli.conftest import run_nwx
@@ -44,7 +44,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     address = request.getfixturevalue("elasticsearch_url")
     prefix = f"nwx-crawl-{uuid.uuid4().hex}"
     yield Place(address, tmp_path, {"NWX_PREFIX": prefix})
-    remove_indices(Settings(address, ElasticSettings(prefix=prefix)))
+    remove_indices(Settings(address, ServerSettings(prefix=prefix)))
 
 
 def crawl(place: Place, site: Site, name: str, *options: str) -> None:

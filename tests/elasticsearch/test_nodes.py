@@ -16,7 +16,7 @@ from nwx.engine.open import open_engine
 from nwx.errors import EngineError
 from nwx.model import IndexName
 from nwx.query.question import Question
-from nwx.settings import ElasticSettings, Settings
+from nwx.settings import ServerSettings, Settings
 from tests.cli.conftest import COMMAND, environment, run_nwx
 from tests.elasticsearch.nodes import Cluster, Node, three_nodes
 from tests.warcs import many_pages, write_warc
@@ -80,7 +80,7 @@ def copied(cluster: Cluster, files: list[Path]) -> str:
 
 
 def settings(address: str, prefix: str, **more: Any) -> Settings:
-    return Settings(address, ElasticSettings(prefix=prefix, timeout_seconds=60, **more))
+    return Settings(address, ServerSettings(prefix=prefix, timeout_seconds=60, **more))
 
 
 def dumped(engine: str, **more: Any) -> dict[str, list[Any]]:

@@ -21,7 +21,7 @@ from nwx.facets.criteria import Criterion
 from nwx.facets.features import Features
 from nwx.facets.question import FacetCondition, FacetQuestion
 from nwx.model import IndexName
-from nwx.settings import ElasticSettings, Settings
+from nwx.settings import ServerSettings, Settings
 from tests.cli.conftest import run_nwx
 from tests.kibana import hits_of
 from tests.web.holdings import batch
@@ -46,9 +46,9 @@ class Archive:
 
 @pytest.fixture(scope="module")
 def archive(elasticsearch_url: str) -> Iterator[Archive]:
-    settings = Settings(elasticsearch_url, ElasticSettings(prefix=f"nwx-k{uuid.uuid4().hex[:12]}"))
-    server = ElasticServer(settings.engine, settings.elastic)
-    prefix = settings.elastic.prefix
+    settings = Settings(elasticsearch_url, ServerSettings(prefix=f"nwx-k{uuid.uuid4().hex[:12]}"))
+    server = ElasticServer(settings.engine, settings.server)
+    prefix = settings.server.prefix
     try:
         with open_engine(settings) as engine:
             engine.create()

@@ -8,8 +8,8 @@ from nwx.errors import SettingsError
 from nwx.settings import (
     DEFAULT_ENGINE,
     VARIABLES,
-    ElasticSettings,
     RankingSettings,
+    ServerSettings,
     build_folder,
     load_settings,
 )
@@ -19,8 +19,8 @@ def test_options_go_before_the_environment_and_that_before_the_defaults() -> Non
     environment = {"NWX_PREFIX": "theirs", "NWX_SHARDS": "3"}
     settings = load_settings({"prefix": "ours", "engine": None}, environment)
     assert settings.engine == DEFAULT_ENGINE
-    assert (settings.elastic.prefix, settings.elastic.shards) == ("ours", 3)
-    assert settings.elastic.replicas == 0
+    assert (settings.server.prefix, settings.server.shards) == ("ours", 3)
+    assert settings.server.replicas == 0
 
 
 @pytest.mark.parametrize(
@@ -47,8 +47,8 @@ def test_secrets_are_not_shown() -> None:
 
 
 def test_each_archive_has_a_folder_of_its_own_for_facets(tmp_path: Path) -> None:
-    one = ElasticSettings(cache=str(tmp_path))
-    other = ElasticSettings(prefix="other", cache=str(tmp_path))
+    one = ServerSettings(cache=str(tmp_path))
+    other = ServerSettings(prefix="other", cache=str(tmp_path))
     folders = {
         build_folder(one, "http://a:9200", "facets"),
         build_folder(one, "http://b:9200", "facets"),

@@ -8,4 +8,4 @@ __all__ = ["ElasticEngine", "open_engine"]
 
 def open_engine(settings: Settings, *, read_only: bool) -> ElasticEngine:
     """Return the archive on the server at `settings.engine`; the server says who may write."""
-    return ElasticEngine(settings.engine, settings.elastic, settings.ranking)
+    return ElasticEngine(settings.engine, settings.server, settings.ranking)

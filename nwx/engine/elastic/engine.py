@@ -2,7 +2,7 @@
 
 from nwx.engine.elastic.server import ElasticServer
 from nwx.engine.search_server.engine import SearchServerEngine
-from nwx.settings import ElasticSettings, RankingSettings
+from nwx.settings import RankingSettings, ServerSettings
 
 
 class ElasticEngine(SearchServerEngine):
@@ -12,6 +12,6 @@ class ElasticEngine(SearchServerEngine):
     """
 
     def __init__(
-        self, address: str, settings: ElasticSettings, ranking: RankingSettings | None = None
+        self, address: str, settings: ServerSettings, ranking: RankingSettings | None = None
     ) -> None:
         super().__init__(ElasticServer(address, settings), settings, ranking)

@@ -25,7 +25,7 @@ from nwx.engine.search_server.refusals import (
 from nwx.engine.search_server.server import Body, Server, quoted
 from nwx.engine.work import current_work
 from nwx.errors import SettingsError
-from nwx.settings import ElasticSettings
+from nwx.settings import ServerSettings
 
 _EXACT_SECONDS = 2.0
 # The form that servers of version 8 and 9 both speak, whatever the client's own version.
@@ -39,7 +39,7 @@ class ElasticServer(Server):
     ignored_field = "_ignored"
     highlight_limit = "max_analyzed_offset"
 
-    def __init__(self, address: str, settings: ElasticSettings) -> None:
+    def __init__(self, address: str, settings: ServerSettings) -> None:
         super().__init__(address, settings)
         self._client = _client(address, settings)
         self._patient: dict[int, Elasticsearch] = {}
@@ -116,7 +116,7 @@ def _is_elasticsearch(meta: ApiResponseMeta) -> bool:
     return "x-elastic-product" in meta.headers or meta.status in PROXY_STATUSES
 
 
-def _client(address: str, settings: ElasticSettings) -> Elasticsearch:
+def _client(address: str, settings: ServerSettings) -> Elasticsearch:
     options: dict[str, Any] = {
         "request_timeout": settings.timeout_seconds,
         "max_retries": 1,  # once more on a connection that the server has closed meanwhile
@@ -137,7 +137,7 @@ def _client(address: str, settings: ElasticSettings) -> Elasticsearch:
         ) from error
 
 
-def _tls(settings: ElasticSettings) -> dict[str, Any]:
+def _tls(settings: ServerSettings) -> dict[str, Any]:
     if not settings.verify:
         return {"verify_certs": False, "ssl_show_warn": False}
     trusted = trusted_authorities(settings)

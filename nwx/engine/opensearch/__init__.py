@@ -23,5 +23,5 @@ def open_engine(settings: Settings, *, read_only: bool) -> Engine:
             f"--engine {settings.engine.partition('://')[0]}://… needs the package "
             "opensearch-py; install nwx[opensearch]"
         ) from error
-    engine: Engine = module.OpenSearchEngine(settings.engine, settings.elastic, settings.ranking)
+    engine: Engine = module.OpenSearchEngine(settings.engine, settings.server, settings.ranking)
     return engine

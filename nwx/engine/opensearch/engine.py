@@ -2,7 +2,7 @@
 
 from nwx.engine.opensearch.server import OpenSearchServer
 from nwx.engine.search_server.engine import SearchServerEngine
-from nwx.settings import ElasticSettings, RankingSettings
+from nwx.settings import RankingSettings, ServerSettings
 
 
 class OpenSearchEngine(SearchServerEngine):
@@ -13,6 +13,6 @@ class OpenSearchEngine(SearchServerEngine):
     """
 
     def __init__(
-        self, address: str, settings: ElasticSettings, ranking: RankingSettings | None = None
+        self, address: str, settings: ServerSettings, ranking: RankingSettings | None = None
     ) -> None:
         super().__init__(OpenSearchServer(address, settings), settings, ranking)

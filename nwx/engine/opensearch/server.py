@@ -32,7 +32,7 @@ from nwx.engine.search_server.schema import TOO_LONG
 from nwx.engine.search_server.server import Body, Server, quoted
 from nwx.engine.work import current_work
 from nwx.errors import EngineError, SettingsError
-from nwx.settings import ElasticSettings
+from nwx.settings import ServerSettings
 
 _PREFIX = "opensearch+"
 _POINT = "_search/point_in_time"
@@ -48,7 +48,7 @@ class OpenSearchServer(Server):
     ignored_field = TOO_LONG  # what is too long is not in its own `_ignored`
     highlight_limit = "max_analyzer_offset"
 
-    def __init__(self, address: str, settings: ElasticSettings) -> None:
+    def __init__(self, address: str, settings: ServerSettings) -> None:
         super().__init__(address, settings)
         logging.getLogger("opensearch").addHandler(_NO_LOG)
         self._plain = self.address.removeprefix(_PREFIX)
@@ -151,7 +151,7 @@ def _cause(error: ClientConnectionError) -> Exception:
     return error.info if isinstance(error.info, Exception) else error
 
 
-def _client(address: str, settings: ElasticSettings) -> OpenSearch:
+def _client(address: str, settings: ServerSettings) -> OpenSearch:
     if settings.api_key:
         raise SettingsError(
             f"opensearch at {without_secrets(address)} takes no API key; "
@@ -171,7 +171,7 @@ def _client(address: str, settings: ElasticSettings) -> OpenSearch:
     return OpenSearch(with_port(address), **options)
 
 
-def _tls(settings: ElasticSettings) -> dict[str, Any]:
+def _tls(settings: ServerSettings) -> dict[str, Any]:
     if not settings.verify:
         return {"verify_certs": False, "ssl_show_warn": False}
     trusted = trusted_authorities(settings)

@@ -5,7 +5,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from nwx.engine.search_server.refusals import DEFAULT_PORTS
 from nwx.errors import SettingsError
-from nwx.settings import ElasticSettings
+from nwx.settings import ServerSettings
 
 
 def without_secrets(address: str) -> str:
@@ -30,7 +30,7 @@ def with_port(address: str) -> str:
     return urlunsplit((parts.scheme, f"{host}:{port}", parts.path.rstrip("/"), "", ""))
 
 
-def user_of(address: str, settings: ElasticSettings) -> tuple[str, str] | None:
+def user_of(address: str, settings: ServerSettings) -> tuple[str, str] | None:
     """Return user and password of the settings, else those of the address."""
     if settings.username:
         return settings.username, settings.password
@@ -40,7 +40,7 @@ def user_of(address: str, settings: ElasticSettings) -> tuple[str, str] | None:
     return None
 
 
-def trusted_authorities(settings: ElasticSettings) -> ssl.SSLContext | None:
+def trusted_authorities(settings: ServerSettings) -> ssl.SSLContext | None:
     """Return whose certificates are trusted, None is those that the system trusts.
 
     Raises SettingsError where the file cannot be used.

@@ -16,13 +16,13 @@ from nwx.engine.search_server.refusals import INDEX_EXISTS, IndexMissingError, R
 from nwx.engine.search_server.server import Body, Server, quoted
 from nwx.errors import BlobError, EngineBusyError
 from nwx.model import IndexName
-from nwx.settings import ElasticSettings
+from nwx.settings import ServerSettings
 
 _PIECE_BYTES = 4 << 20
 _ID = "{}#{}"
 
 
-class ElasticBlobs(BlobStore):
+class ServerBlobs(BlobStore):
     """The blobs of a server, with copies of those in use in a folder of this machine.
 
     An entry of the index is a piece of a blob, with the id `<name>#<number>`;
@@ -30,7 +30,7 @@ class ElasticBlobs(BlobStore):
     """
 
     def __init__(
-        self, server: Server, kind: IndexName, alias: str, settings: ElasticSettings, folder: Path
+        self, server: Server, kind: IndexName, alias: str, settings: ServerSettings, folder: Path
     ) -> None:
         self.folder = folder
         self._server = server
@@ -127,7 +127,7 @@ class ElasticBlobs(BlobStore):
             )
 
 
-def make_blob_index(server: Server, alias: str, settings: ElasticSettings) -> None:
+def make_blob_index(server: Server, alias: str, settings: ServerSettings) -> None:
     """Make an index for blobs where there is none: its entries are found by their ids alone."""
     body: Body = {
         "settings": {"index": {"number_of_replicas": settings.replicas}},

@@ -8,7 +8,7 @@ from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.schema import index_body
 from nwx.engine.search_server.server import Body, Server, quoted
 from nwx.model import IndexName
-from nwx.settings import ElasticSettings
+from nwx.settings import ServerSettings
 
 _DIGITS = 6
 
@@ -17,7 +17,7 @@ class BuiltIndex:
     """The entries of an index that is built, behind an alias."""
 
     def __init__(
-        self, server: Server, kind: IndexName, alias: str, settings: ElasticSettings
+        self, server: Server, kind: IndexName, alias: str, settings: ServerSettings
     ) -> None:
         self._server = server
         self._kind = kind

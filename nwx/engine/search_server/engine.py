@@ -11,7 +11,7 @@ from nwx.engine.base import Engine, EngineTraits, StagedBatch, Staging, check_de
 from nwx.engine.dates_index import DatesBuilder
 from nwx.engine.entries import file_entry, file_from_entry, merged_entries
 from nwx.engine.inlinks.entries import inlink_entries
-from nwx.engine.search_server.access.index import ElasticAccessIndex
+from nwx.engine.search_server.access.index import ServerAccessIndex
 from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.captures import cdx_rows, store, stored_since
 from nwx.engine.search_server.captures.by_digest import captures_by_digest
@@ -22,21 +22,21 @@ from nwx.engine.search_server.claims import LISTED, ServerFileClaims
 from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.cluster.partial_answers import searched
 from nwx.engine.search_server.cluster.shards import ServerShards
-from nwx.engine.search_server.crawls.index import ElasticCrawlIndex
-from nwx.engine.search_server.dates.indices import ElasticDatesIndices
+from nwx.engine.search_server.crawls.index import ServerCrawlIndex
+from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.dates.store import DatesStore
 from nwx.engine.search_server.documents.search import Searching
 from nwx.engine.search_server.documents.similar_words import similar_words
 from nwx.engine.search_server.documents.store import DocumentsIndex
-from nwx.engine.search_server.facets.store import ElasticFacetStore
-from nwx.engine.search_server.inlinks.index import ElasticInlinkIndex
+from nwx.engine.search_server.facets.store import ServerFacetStore
+from nwx.engine.search_server.inlinks.index import ServerInlinkIndex
 from nwx.engine.search_server.inlinks.linked_search import LinkedSearches
 from nwx.engine.search_server.pages import count_hits, pages
-from nwx.engine.search_server.pictures.index import ElasticPictureIndex
-from nwx.engine.search_server.purge.purger import ElasticPurger
-from nwx.engine.search_server.quality.index import ElasticQualityIndex
-from nwx.engine.search_server.queue.outbox import ElasticOutbox
-from nwx.engine.search_server.queue.queue import ElasticCrawlQueue
+from nwx.engine.search_server.pictures.index import ServerPictureIndex
+from nwx.engine.search_server.purge.purger import ServerPurger
+from nwx.engine.search_server.quality.index import ServerQualityIndex
+from nwx.engine.search_server.queue.outbox import ServerOutbox
+from nwx.engine.search_server.queue.queue import ServerCrawlQueue
 from nwx.engine.search_server.queue.store import QueueStore
 from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Body, Server
@@ -59,7 +59,7 @@ from nwx.model import (
 )
 from nwx.query.periods import Period, TrendPoint
 from nwx.query.question import Question
-from nwx.settings import ElasticSettings, RankingSettings
+from nwx.settings import RankingSettings, ServerSettings
 
 _ANCHORS = "anchors"
 _KEPT_SECONDS = 1.0
@@ -80,7 +80,7 @@ class SearchServerEngine(Engine):
     )
 
     def __init__(
-        self, server: Server, settings: ElasticSettings, ranking: RankingSettings | None = None
+        self, server: Server, settings: ServerSettings, ranking: RankingSettings | None = None
     ) -> None:
         self._server = server
         self.address = self._server.address
@@ -89,11 +89,11 @@ class SearchServerEngine(Engine):
         self._name = self._schema.name
         self._documents = DocumentsIndex(self._server, self._name(IndexName.DOCUMENTS))
         self._dates = DatesStore(self._server, self._name(IndexName.DATES))
-        self._parallel = ElasticDatesIndices(self._server, self._schema)
+        self._parallel = ServerDatesIndices(self._server, self._schema)
         self._settings = settings
-        self._access = ElasticAccessIndex(self._server, self._schema, settings)
+        self._access = ServerAccessIndex(self._server, self._schema, settings)
         queue = QueueStore(self._server, self._schema)
-        self._queue, self._outbox = ElasticCrawlQueue(queue), ElasticOutbox(queue)
+        self._queue, self._outbox = ServerCrawlQueue(queue), ServerOutbox(queue)
         self._searching = Searching(
             self._server,
             self._schema,
@@ -307,37 +307,37 @@ class SearchServerEngine(Engine):
         """Return the claims of files that importers share."""
         return ServerFileClaims(self._server, self._name(IndexName.FILES))
 
-    def facet_store(self) -> ElasticFacetStore:
+    def facet_store(self) -> ServerFacetStore:
         captures, facets = self._name(IndexName.CAPTURES), self._name(IndexName.FACETS)
-        return ElasticFacetStore(self._server, captures, facets, self._settings)
+        return ServerFacetStore(self._server, captures, facets, self._settings)
 
-    def crawl_index(self) -> ElasticCrawlIndex:
-        return ElasticCrawlIndex(self._server, self._schema)
+    def crawl_index(self) -> ServerCrawlIndex:
+        return ServerCrawlIndex(self._server, self._schema)
 
-    def quality_index(self) -> ElasticQualityIndex:
-        return ElasticQualityIndex(self._server, self._schema, self._settings)
+    def quality_index(self) -> ServerQualityIndex:
+        return ServerQualityIndex(self._server, self._schema, self._settings)
 
-    def access_index(self) -> ElasticAccessIndex:
+    def access_index(self) -> ServerAccessIndex:
         return self._access
 
-    def picture_index(self) -> ElasticPictureIndex:
-        return ElasticPictureIndex(self._server, self._schema, self._settings)
+    def picture_index(self) -> ServerPictureIndex:
+        return ServerPictureIndex(self._server, self._schema, self._settings)
 
-    def inlink_index(self) -> ElasticInlinkIndex:
+    def inlink_index(self) -> ServerInlinkIndex:
         return self._inlink_index()
 
-    def _inlink_index(self, copies: str = "") -> ElasticInlinkIndex:
+    def _inlink_index(self, copies: str = "") -> ServerInlinkIndex:
         """Return the inlinks, whose blobs are copied to a folder of this name within their own."""
-        return ElasticInlinkIndex(self._server, self._name, self._parallel, self._settings, copies)
+        return ServerInlinkIndex(self._server, self._name, self._parallel, self._settings, copies)
 
-    def crawl_queue(self) -> ElasticCrawlQueue:
+    def crawl_queue(self) -> ServerCrawlQueue:
         return self._queue
 
-    def outbox(self) -> ElasticOutbox:
+    def outbox(self) -> ServerOutbox:
         return self._outbox
 
-    def purger(self) -> ElasticPurger:
-        return ElasticPurger(self._server, self._schema, self._parallel)
+    def purger(self) -> ServerPurger:
+        return ServerPurger(self._server, self._schema, self._parallel)
 
     def shards(self) -> ServerShards:
         return ServerShards(self._server, self._schema, self._settings)

@@ -16,7 +16,7 @@ from nwx.engine.search_server.server import Server, quoted
 from nwx.errors import EngineError, EngineVersionError
 from nwx.keys import document_id
 from nwx.model import IndexName
-from nwx.settings import ElasticSettings
+from nwx.settings import ServerSettings
 
 NUMBER = "num"
 """A number that stands for the id: sets of numbers are looked up faster than sets of words."""
@@ -83,7 +83,7 @@ class _MadeIndex:
 class Schema:
     """The indices of an archive; each is an alias, so that a rebuilt one is swapped in whole."""
 
-    def __init__(self, server: Server, settings: ElasticSettings) -> None:
+    def __init__(self, server: Server, settings: ServerSettings) -> None:
         if not _PREFIX.fullmatch(settings.prefix):
             raise EngineError(
                 f"{settings.prefix!r} is no prefix for indices; "
@@ -193,7 +193,7 @@ class Schema:
                 raise
 
 
-def index_body(index: IndexName, settings: ElasticSettings) -> dict[str, Any]:
+def index_body(index: IndexName, settings: ServerSettings) -> dict[str, Any]:
     """Return what an index is made with: its mapping, shards, replicas and our limits."""
     source = mappings.mapping(index)
     limits: dict[str, Any] = {

@@ -14,7 +14,7 @@ from nwx.engine.search_server.addresses import without_secrets
 from nwx.engine.search_server.cluster.partial_answers import check_whole
 from nwx.engine.search_server.refusals import ServerBusyError
 from nwx.engine.work import Work, current_work
-from nwx.settings import ElasticSettings
+from nwx.settings import ServerSettings
 
 Body = dict[str, Any]
 
@@ -40,7 +40,7 @@ class Server(ABC):
     highlight_limit: ClassVar[str]
     """The option of highlighting that says how many characters are looked at."""
 
-    def __init__(self, address: str, settings: ElasticSettings) -> None:
+    def __init__(self, address: str, settings: ServerSettings) -> None:
         self.address = without_secrets(address)
         self.place = f"{self.product.lower()} at {self.address}"
         self.timeout_seconds = settings.timeout_seconds

@@ -11,20 +11,20 @@ from nwx.engine.search_server.pages import entries_by_id, ids_of_all
 from nwx.engine.search_server.refusals import IndexMissingError
 from nwx.engine.search_server.server import Server
 from nwx.errors import BlobError
-from nwx.settings import ElasticSettings
+from nwx.settings import ServerSettings
 
 _PIECE_BYTES = 3 << 20
 _ATTEMPTS = 5
 
 
-class ElasticStates:
+class ServerStates:
     """The index `<alias>-files` of the index of an alias.
 
     The entry of a state, `state/<name>`, has the ids of its pieces: who reads
     it while it is put anew gets the one or the other whole.
     """
 
-    def __init__(self, server: Server, alias: str, settings: ElasticSettings) -> None:
+    def __init__(self, server: Server, alias: str, settings: ServerSettings) -> None:
         self._server = server
         self._settings = settings
         self._index = f"{alias}-files"

@@ -1,7 +1,7 @@
 """The engines that the suite runs on.
 
-An engine joins with a module here, which knows how to make archives of it,
-and a line in ENGINES.
+An engine joins with a line in ENGINES, and where it needs one with a module
+here, which knows how to make archives of it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -12,13 +12,14 @@ from typing import Protocol
 import pytest
 
 from nwx.engine.base import Engine
-from tests.conformance.engines import elastic, embedded, opensearch
+from tests.conformance.engines import embedded
+from tests.conformance.engines.search_server import SearchServerUnderTest
 
 Opener = Callable[[], Engine]
 
 
 class EngineUnderTest(Protocol):
-    """What the module of an engine has."""
+    """What makes archives of an engine: a module or an object."""
 
     DIFFERENCES: Mapping[str, str]
     """Cases that this engine fails, by their names without parameters, and the reasons."""
@@ -48,8 +49,8 @@ class EngineUnderTest(Protocol):
 
 ENGINES: Mapping[str, EngineUnderTest] = {
     "embedded": embedded,
-    "elastic": elastic,
-    "opensearch": opensearch,
+    "elastic": SearchServerUnderTest("elasticsearch_url"),
+    "opensearch": SearchServerUnderTest("opensearch_url"),
 }
 KINDS = tuple(ENGINES)
 

@@ -1,11 +1,13 @@
 """Archives on search servers, each under a prefix of its own."""
 
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+
+import pytest
 
 from nwx.engine.base import Engine
 from nwx.engine.elastic.server import ElasticServer
@@ -17,14 +19,65 @@ from nwx.engine.search_server.pages import ids_of_all, search_page
 from nwx.engine.search_server.server import Server, quoted
 from nwx.errors import EngineUnavailableError
 from nwx.model import IndexName
-from nwx.settings import ElasticSettings, Settings
+from nwx.settings import ServerSettings, Settings
 from tests.conformance.engines.recycled import RecycledIndices
 
 
+class SearchServerUnderTest:
+    """The archives on the server that a fixture gives the address of."""
+
+    DIFFERENCES: Mapping[str, str] = {}
+
+    def __init__(self, fixture: str) -> None:
+        self._fixture = fixture
+
+    def new_archive(
+        self, folder: Path, request: pytest.FixtureRequest
+    ) -> AbstractContextManager[Callable[[], Engine]]:
+        """Give what opens an archive of its own, which has no indices yet, as often as wanted."""
+        return _new_archive(request.getfixturevalue(self._fixture))
+
+    def recycled_archive(
+        self, folder: Path, request: pytest.FixtureRequest
+    ) -> AbstractContextManager[Engine]:
+        """Give an empty open archive, whose indices other cases may have used before."""
+        return _recycled_archive(request.getfixturevalue(self._fixture))
+
+    def make_older(self, engine: Engine) -> None:
+        """Turn a closed archive into one of the first version, without facets and crawls."""
+        with _server(engine) as (server, prefix):
+            _take_back_version(server, prefix)
+
+    def empty_queue(self, engine: Engine) -> None:
+        """Forget all URLs, hosts and updates of the queue of an open archive."""
+        with _server(engine) as (server, prefix):
+            index = f"{prefix}-queue"
+            if server.request("GET", f"/{quoted(index)}", params={"ignore_unavailable": "true"}):
+                ids = ids_of_all(server, index)
+                send(server, [BulkAction(index, id, None, "delete") for id in ids])
+
+    def make_newer(self, engine: Engine) -> None:
+        """Turn a closed archive into one of a version to come."""
+        with _server(engine) as (server, prefix):
+            mapping = {"_meta": {"version": 99}}
+            server.request("PUT", f"/{quoted(f'{prefix}-captures')}/_mapping", mapping)
+
+    def stored_files(self, engine: Engine, *, access: bool) -> Iterator[Path]:
+        """Give all files of an open archive, those of the index access only with `access`."""
+        with _server(engine) as (server, prefix):
+            indices = server.request("GET", f"/{quoted(f'{prefix}-*')}/_settings/index.uuid")
+            (node,) = server.request("GET", "/_nodes/settings")["nodes"].values()
+        for name, found in indices.items():
+            if access or not name.startswith(f"{prefix}-access"):
+                uuid_of_index = found["settings"]["index"]["uuid"]
+                for folder in _data_folders(node):
+                    for place in ("indices", "nodes/0/indices"):  # of Elasticsearch, of OpenSearch
+                        yield from (folder / place / uuid_of_index).rglob("*.*")
+
+
 @contextmanager
-def new_archive_at(address: str) -> Iterator[Callable[[], Engine]]:
-    """Give what opens an archive of its own, which has no indices yet, as often as wanted."""
-    settings = Settings(address, ElasticSettings(prefix=f"nwx-test-{uuid.uuid4().hex}"))
+def _new_archive(address: str) -> Iterator[Callable[[], Engine]]:
+    settings = Settings(address, ServerSettings(prefix=f"nwx-test-{uuid.uuid4().hex}"))
     try:
         yield lambda: open_engine(settings)
     finally:
@@ -35,18 +88,17 @@ _RECYCLED: dict[str, RecycledIndices] = {}
 
 
 @contextmanager
-def recycled_archive_at(address: str) -> Iterator[Engine]:
-    """Give an empty open archive, whose indices other cases may have used before."""
+def _recycled_archive(address: str) -> Iterator[Engine]:
     indices = _RECYCLED.setdefault(address, RecycledIndices(server_at(address)))
-    settings = Settings(address, ElasticSettings(prefix=f"nwx-test-{uuid.uuid4().hex}"))
-    indices.lend(settings.elastic.prefix)
+    settings = Settings(address, ServerSettings(prefix=f"nwx-test-{uuid.uuid4().hex}"))
+    indices.lend(settings.server.prefix)
     try:
         with open_engine(settings) as engine:
             engine.create()
-            indices.note(settings.elastic.prefix)
+            indices.note(settings.server.prefix)
             yield engine
     finally:
-        indices.take_back(settings.elastic.prefix)
+        indices.take_back(settings.server.prefix)
 
 
 def remove_recycled() -> None:
@@ -61,7 +113,7 @@ def remove_recycled() -> None:
 def remove_indices(settings: Settings) -> None:
     """Remove the indices of a prefix that a test made."""
     server = server_at(settings.engine)
-    if names := list(server.request("GET", f"/{settings.elastic.prefix}-*")):
+    if names := list(server.request("GET", f"/{settings.server.prefix}-*")):
         server.request("DELETE", f"/{quoted(','.join(names))}")
     server.close()
 
@@ -69,35 +121,18 @@ def remove_indices(settings: Settings) -> None:
 def server_at(address: str) -> Server:
     """Return a connection to the server at an address."""
     is_opensearch = address.startswith("opensearch+")
-    return (OpenSearchServer if is_opensearch else ElasticServer)(address, ElasticSettings())
+    return (OpenSearchServer if is_opensearch else ElasticServer)(address, ServerSettings())
 
 
-def empty_queue(engine: Engine) -> None:
-    """Forget all URLs, hosts and updates of the queue of an open archive."""
-    server, prefix = _server(engine)
-    index = f"{prefix}-queue"
-    if server.request("GET", f"/{quoted(index)}", params={"ignore_unavailable": "true"}):
-        send(server, [BulkAction(index, id, None, "delete") for id in ids_of_all(server, index)])
-    server.close()
-
-
-def make_newer(engine: Engine) -> None:
-    """Turn a closed archive into one of a version to come."""
-    server, prefix = _server(engine)
-    mapping = {"_meta": {"version": 99}}
-    server.request("PUT", f"/{quoted(f'{prefix}-captures')}/_mapping", mapping)
-    server.close()
-
-
-def _server(engine: Engine) -> tuple[Server, str]:
+@contextmanager
+def _server(engine: Engine) -> Iterator[tuple[Server, str]]:
     assert isinstance(engine, SearchServerEngine)
     prefix = engine._schema.name(IndexName.FACETS).removesuffix("-facets")
-    return server_at(engine.address), prefix
+    with closing(server_at(engine.address)) as server:
+        yield server, prefix
 
 
-def make_older(engine: Engine) -> None:
-    """Turn a closed archive into one of the first version, without facets and crawls."""
-    server, prefix = _server(engine)
+def _take_back_version(server: Server, prefix: str) -> None:
     later = quoted(f"{prefix}-facets,{prefix}-crawls")
     for name in server.request("GET", f"/{later}", params={"ignore_unavailable": "true"}):
         server.request("DELETE", f"/{quoted(name)}")
@@ -117,21 +152,6 @@ def make_older(engine: Engine) -> None:
         {"add": {"index": older, "alias": captures, "is_write_index": True}},
     ]
     server.request("POST", "/_aliases", {"actions": actions})
-    server.close()
-
-
-def stored_files(engine: Engine, *, access: bool) -> Iterator[Path]:
-    """Give all files of an open archive, those of the index access only with `access`."""
-    server, prefix = _server(engine)
-    indices = server.request("GET", f"/{quoted(f'{prefix}-*')}/_settings/index.uuid")
-    (node,) = server.request("GET", "/_nodes/settings")["nodes"].values()
-    server.close()
-    for name, found in indices.items():
-        if access or not name.startswith(f"{prefix}-access"):
-            uuid_of_index = found["settings"]["index"]["uuid"]
-            for folder in _data_folders(node):
-                for place in ("indices", "nodes/0/indices"):  # of Elasticsearch, of OpenSearch
-                    yield from (folder / place / uuid_of_index).rglob("*.*")
 
 
 def _data_folders(node: Any) -> list[Path]:

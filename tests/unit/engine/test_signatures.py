@@ -24,28 +24,28 @@ from nwx.engine.facet_store import BlobStore, FacetStore
 from nwx.engine.ledger import Ledger
 from nwx.engine.quality.quality_index import QualityIndex
 from nwx.engine.queue.crawl_queue import CrawlQueue, UpdateOutbox
-from nwx.engine.search_server.access.index import ElasticAccessIndex
-from nwx.engine.search_server.crawls.index import ElasticCrawlIndex
+from nwx.engine.search_server.access.index import ServerAccessIndex
+from nwx.engine.search_server.crawls.index import ServerCrawlIndex
 from nwx.engine.search_server.dates.builder import IndexBuilder
 from nwx.engine.search_server.engine import SearchServerEngine
-from nwx.engine.search_server.facets.live import ElasticLiveSelection
-from nwx.engine.search_server.facets.store import ElasticFacetStore
-from nwx.engine.search_server.quality.index import ElasticQualityIndex
-from nwx.engine.search_server.queue.outbox import ElasticOutbox
-from nwx.engine.search_server.queue.queue import ElasticCrawlQueue
+from nwx.engine.search_server.facets.live import ServerLiveSelection
+from nwx.engine.search_server.facets.store import ServerFacetStore
+from nwx.engine.search_server.quality.index import ServerQualityIndex
+from nwx.engine.search_server.queue.outbox import ServerOutbox
+from nwx.engine.search_server.queue.queue import ServerCrawlQueue
 from nwx.engine.selection import LiveSelection
 
 CAPABILITIES = (DocumentIndex, CaptureIndex, DatesIndex, Ledger)
 KEPT: dict[type[ABC], tuple[type, ...]] = {
     base.Engine: (EmbeddedEngine, SearchServerEngine),
-    FacetStore: (EmbeddedFacetStore, ElasticFacetStore),
-    CrawlIndex: (EmbeddedCrawlIndex, ElasticCrawlIndex),
-    QualityIndex: (EmbeddedQualityIndex, ElasticQualityIndex),
-    AccessIndex: (EmbeddedAccessIndex, ElasticAccessIndex),
-    CrawlQueue: (EmbeddedCrawlQueue, ElasticCrawlQueue),
-    UpdateOutbox: (EmbeddedOutbox, ElasticOutbox),
+    FacetStore: (EmbeddedFacetStore, ServerFacetStore),
+    CrawlIndex: (EmbeddedCrawlIndex, ServerCrawlIndex),
+    QualityIndex: (EmbeddedQualityIndex, ServerQualityIndex),
+    AccessIndex: (EmbeddedAccessIndex, ServerAccessIndex),
+    CrawlQueue: (EmbeddedCrawlQueue, ServerCrawlQueue),
+    UpdateOutbox: (EmbeddedOutbox, ServerOutbox),
     DatesBuilder: (FolderBuilder, IndexBuilder),
-    LiveSelection: (ElasticLiveSelection,),
+    LiveSelection: (ServerLiveSelection,),
 }
 """The interfaces, and the classes that keep them; an engine that joins adds its own."""
 

@@ -17,7 +17,7 @@ from nwx.errors import UsageError
 from nwx.exports.kibana import KibanaError, as_lines, push, saved_objects
 from nwx.mappings import mapping_file, properties
 from nwx.model import IndexName
-from nwx.settings import ElasticSettings
+from nwx.settings import ServerSettings
 
 OBJECTS = saved_objects("nwx")
 
@@ -184,13 +184,13 @@ def kibana() -> Iterator[Kibana]:
 
 
 def test_saved_objects_are_pushed(kibana: Kibana) -> None:
-    assert push(f"{kibana.address}/", ElasticSettings(), OBJECTS).objects == len(OBJECTS)
+    assert push(f"{kibana.address}/", ServerSettings(), OBJECTS).objects == len(OBJECTS)
     assert kibana.objects == OBJECTS
     assert kibana.paths == ["/api/saved_objects/_import?overwrite=true"]
 
 
 def test_a_space_and_a_prefix_of_ones_own(kibana: Kibana) -> None:
-    settings = ElasticSettings(prefix="news")
+    settings = ServerSettings(prefix="news")
     push(kibana.address, settings, saved_objects("news"), space="web archive", overwrite=False)
     assert kibana.objects == saved_objects("news")
     (path,) = kibana.paths
@@ -201,17 +201,15 @@ def test_a_space_and_a_prefix_of_ones_own(kibana: Kibana) -> None:
 @pytest.mark.parametrize(
     ("settings", "secret"),
     [
-        (ElasticSettings(api_key="a2V5"), "ApiKey a2V5"),
-        (ElasticSettings(username="ann", password="pass"), "Basic YW5uOnBhc3M="),
+        (ServerSettings(api_key="a2V5"), "ApiKey a2V5"),
+        (ServerSettings(username="ann", password="pass"), "Basic YW5uOnBhc3M="),
     ],
 )
-def test_credentials_are_handed_over(
-    kibana: Kibana, settings: ElasticSettings, secret: str
-) -> None:
+def test_credentials_are_handed_over(kibana: Kibana, settings: ServerSettings, secret: str) -> None:
     kibana.secrets = (secret,)
     assert push(kibana.address, settings, OBJECTS).objects
     with pytest.raises(KibanaError, match="does not let this user in"):
-        push(kibana.address, ElasticSettings(), OBJECTS)
+        push(kibana.address, ServerSettings(), OBJECTS)
 
 
 def test_what_kibana_refuses_is_told(kibana: Kibana) -> None:
@@ -222,14 +220,14 @@ def test_what_kibana_refuses_is_told(kibana: Kibana) -> None:
     }
     kibana.answer = (200, json.dumps(refused).encode())
     with pytest.raises(KibanaError, match="lens nwx-x: conflict"):
-        push(kibana.address, ElasticSettings(), OBJECTS)
+        push(kibana.address, ServerSettings(), OBJECTS)
     kibana.answer = (502, b"<html>bad gateway</html>")
     with pytest.raises(KibanaError, match="what kibana does not"):
-        push(kibana.address, ElasticSettings(), OBJECTS)
+        push(kibana.address, ServerSettings(), OBJECTS)
 
 
 def test_a_kibana_that_is_away_is_told() -> None:
     with pytest.raises(KibanaError, match="no kibana answers at"):
-        push("http://127.0.0.1:9", ElasticSettings(), OBJECTS)
+        push("http://127.0.0.1:9", ServerSettings(), OBJECTS)
     with pytest.raises(UsageError, match="no address"):
-        push("kibana:5601", ElasticSettings(), OBJECTS)
+        push("kibana:5601", ServerSettings(), OBJECTS)

@@ -27,21 +27,21 @@ from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.pages import pages, search_page
 from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Body, Server
-from nwx.engine.search_server.states import ElasticStates
+from nwx.engine.search_server.states import ServerStates
 from nwx.model import IndexName
-from nwx.settings import ElasticSettings
+from nwx.settings import ServerSettings
 
 _WINDOW = 10_000
 
 
-class ElasticAccessIndex(AccessIndex):
+class ServerAccessIndex(AccessIndex):
     """The index `<prefix>-access`, made when it is first written to."""
 
-    def __init__(self, server: Server, schema: Schema, settings: ElasticSettings) -> None:
+    def __init__(self, server: Server, schema: Schema, settings: ServerSettings) -> None:
         self._server = server
         self._schema = schema
         self._index = schema.name(IndexName.ACCESS)
-        self._states = ElasticStates(server, self._index, settings)
+        self._states = ServerStates(server, self._index, settings)
         self._version = RulesVersion(server, f"{self._index}-files", settings)
         self._rules = AccessRules()
 

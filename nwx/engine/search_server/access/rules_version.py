@@ -7,7 +7,7 @@ from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.pages import entries_by_id
 from nwx.engine.search_server.refusals import IndexMissingError
 from nwx.engine.search_server.server import Server
-from nwx.settings import ElasticSettings
+from nwx.settings import ServerSettings
 
 _ID = "version"
 
@@ -20,7 +20,7 @@ class RulesVersion:
     the rules anew, also where the writer was stopped half-way.
     """
 
-    def __init__(self, server: Server, index: str, settings: ElasticSettings) -> None:
+    def __init__(self, server: Server, index: str, settings: ServerSettings) -> None:
         self._server = server
         self._settings = settings
         self._index = index

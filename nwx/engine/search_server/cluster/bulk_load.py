@@ -25,7 +25,7 @@ from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Body, Server, quoted
 from nwx.errors import EngineBusyError, EngineError
 from nwx.model import IndexName
-from nwx.settings import ElasticSettings, Settings
+from nwx.settings import ServerSettings, Settings
 
 LOADED = (IndexName.DOCUMENTS, IndexName.DATES, IndexName.CAPTURES)
 """The indices whose settings change."""
@@ -42,7 +42,7 @@ _GUARD = "nwx.engine.search_server.cluster.guard"
 class BulkLoading:
     """The entry of the index `<prefix>-loading`, and the settings of the indices."""
 
-    def __init__(self, server: Server, schema: Schema, settings: ElasticSettings) -> None:
+    def __init__(self, server: Server, schema: Schema, settings: ServerSettings) -> None:
         self._server = server
         self._settings = settings
         self._names = [schema.name(index) for index in LOADED]
@@ -147,7 +147,7 @@ def _start_guard(settings: Settings, holder: str) -> "subprocess.Popen[bytes]":
     )
     told: dict[str, Any] = {"engine": settings.engine, "holder": holder}
     # By its input: a command line can be read by everybody.
-    line = json.dumps(told | {"elastic": asdict(settings.elastic)}).encode() + b"\n"
+    line = json.dumps(told | {"server": asdict(settings.server)}).encode() + b"\n"
     try:
         _tell(guard, line)
     except BrokenPipeError as error:

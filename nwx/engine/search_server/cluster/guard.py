@@ -16,7 +16,7 @@ from contextlib import suppress
 from nwx.engine.open import open_engine
 from nwx.engine.search_server.cluster.bulk_load import DONE
 from nwx.errors import NwxError
-from nwx.settings import ElasticSettings, Settings
+from nwx.settings import ServerSettings, Settings
 
 _ATTEMPTS = 120
 _PAUSE_SECONDS = 5.0
@@ -36,8 +36,8 @@ def _end(told: dict[str, object]) -> None:
 
     Where it stays away, `nwx check` names the import.
     """
-    elastic = told["elastic"]
-    settings = Settings(str(told["engine"]), ElasticSettings(**elastic))  # type: ignore[arg-type]
+    server = told["server"]
+    settings = Settings(str(told["engine"]), ServerSettings(**server))  # type: ignore[arg-type]
     for _ in range(_ATTEMPTS):
         with suppress(NwxError), open_engine(settings) as engine:
             engine.shards().end_loading([str(told["holder"])])

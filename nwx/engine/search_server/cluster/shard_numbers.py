@@ -1,7 +1,7 @@
 """How many shards an index gets, from the expected size of an archive in captures."""
 
 from nwx.model import IndexName
-from nwx.settings import ElasticSettings
+from nwx.settings import ServerSettings
 
 SHARD_BYTES = 40 << 30
 """How large a shard may grow: Elasticsearch advises 10 to 50 GB."""
@@ -29,7 +29,7 @@ _BYTES = {
 """The bytes of an entry: of a capture about as measured (docs/scale.md), of others estimated."""
 
 
-def number_of_shards(index: IndexName, settings: ElasticSettings) -> int:
+def number_of_shards(index: IndexName, settings: ServerSettings) -> int:
     """Return the shards of a new index: as set, and more where more captures are expected."""
     entries = settings.expected_captures * _ENTRIES.get(index, 0.0)
     needed = max(entries * _BYTES.get(index, 0) / SHARD_BYTES, entries / SHARD_ENTRIES)

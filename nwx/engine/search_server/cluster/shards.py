@@ -12,13 +12,13 @@ from nwx.engine.search_server.server import Server
 from nwx.engine.shards.shards import ShardHealth, Shards
 from nwx.errors import EngineBusyError
 from nwx.model import IndexName
-from nwx.settings import ElasticSettings, Settings
+from nwx.settings import ServerSettings, Settings
 
 
 class ServerShards(Shards):
     """What changes and watches the shards of the indices of a server."""
 
-    def __init__(self, server: Server, schema: Schema, settings: ElasticSettings) -> None:
+    def __init__(self, server: Server, schema: Schema, settings: ServerSettings) -> None:
         self._server, self._schema = server, schema
         self._loading = BulkLoading(server, schema, settings)
 

@@ -48,7 +48,7 @@ _CLOCK_SECONDS = 0.5
 _BY_RELEVANCE: list[Body] = [{"relevance": {"order": "desc", "missing": "_last"}}, {"id": "asc"}]
 
 
-class ElasticCrawlIndex(CrawlIndex):
+class ServerCrawlIndex(CrawlIndex):
     """The index `<prefix>-crawls`, made when it is first written to.
 
     The best link to a URL is kept by versions that nwx gives (`external`):

@@ -41,7 +41,7 @@ _ATTEMPTS = 5
 IndexAddresses = dict[str, str]
 
 
-class ElasticDatesIndices:
+class ServerDatesIndices:
     """What attaches, fills and lists the indices of an archive.
 
     Those that it makes are called `<main>@<name>`; others are called as

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nwx.engine.search_server import limits
-from nwx.engine.search_server.dates.indices import MANY, ElasticDatesIndices
+from nwx.engine.search_server.dates.indices import MANY, ServerDatesIndices
 from nwx.engine.search_server.documents.compile import EVERYTHING, Query
 from nwx.engine.search_server.documents.facet_filters import DATED_FACETS, DATED_VALUES
 from nwx.engine.search_server.documents.hidden_parts import (
@@ -31,7 +31,7 @@ _Part = tuple[str, str, Query]
 class FacetCounts:
     """What reads the facets of a result."""
 
-    def __init__(self, server: Server, schema: Schema, dates: ElasticDatesIndices) -> None:
+    def __init__(self, server: Server, schema: Schema, dates: ServerDatesIndices) -> None:
         self._server = server
         self._parallel = dates
         self._documents = schema.name(IndexName.DOCUMENTS)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from cachetools import LRUCache
 
 from nwx.engine.search_server import limits
-from nwx.engine.search_server.dates.indices import MANY, ElasticDatesIndices
+from nwx.engine.search_server.dates.indices import MANY, ServerDatesIndices
 from nwx.engine.search_server.documents.compile import EVERYTHING, Query
 from nwx.engine.search_server.documents.hidden_parts import (
     NOTHING_HIDDEN,
@@ -44,7 +44,7 @@ class HiddenReader:
     They are read anew when what is hidden, or the dates of any document, changed.
     """
 
-    def __init__(self, server: Server, schema: Schema, dates: ElasticDatesIndices) -> None:
+    def __init__(self, server: Server, schema: Schema, dates: ServerDatesIndices) -> None:
         self._server = server
         self._documents = schema.name(IndexName.DOCUMENTS)
         self._dates = dates

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from nwx.engine.search_server import limits
-from nwx.engine.search_server.dates.indices import ElasticDatesIndices
+from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import (
     EVERYTHING,
     NOTHING,
@@ -62,7 +62,7 @@ class _Met:
 class Join:
     """What finds documents by conditions on all their dates."""
 
-    def __init__(self, server: Server, schema: Schema, dates: ElasticDatesIndices) -> None:
+    def __init__(self, server: Server, schema: Schema, dates: ServerDatesIndices) -> None:
         self._server = server
         self._documents = schema.name(IndexName.DOCUMENTS)
         self._dates = dates

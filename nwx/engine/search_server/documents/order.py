@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nwx.engine.search_server import limits
-from nwx.engine.search_server.dates.indices import ElasticDatesIndices
+from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import Query, digits_range
 from nwx.engine.search_server.documents.hidden_parts import NOTHING_HIDDEN, HiddenParts
 from nwx.engine.search_server.pages import numbers as numbers_of
@@ -45,7 +45,7 @@ class DateOrder:
         self,
         server: Server,
         documents: str,
-        dates: ElasticDatesIndices,
+        dates: ServerDatesIndices,
         sort: Sort,
         hidden: HiddenParts = NOTHING_HIDDEN,
     ) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from nwx.engine.document_index import RESULT_WINDOW, counting
-from nwx.engine.search_server.dates.indices import ElasticDatesIndices
+from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import EVERYTHING, Query
 from nwx.engine.search_server.documents.conditions import DateCondition, filter_condition
 from nwx.engine.search_server.documents.counts import FacetCounts
@@ -66,7 +66,7 @@ class Searching:
     """What answers questions from the indices of documents and dates."""
 
     def __init__(
-        self, server: Server, schema: Schema, dates: ElasticDatesIndices, links: LinkedSearches
+        self, server: Server, schema: Schema, dates: ServerDatesIndices, links: LinkedSearches
     ) -> None:
         self._server = server
         self._dates = dates

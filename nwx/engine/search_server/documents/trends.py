@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from nwx.engine.search_server import limits
-from nwx.engine.search_server.dates.indices import MANY, ElasticDatesIndices
+from nwx.engine.search_server.dates.indices import MANY, ServerDatesIndices
 from nwx.engine.search_server.documents.compile import EVERYTHING, Query
 from nwx.engine.search_server.documents.conditions import DateCondition
 from nwx.engine.search_server.documents.hidden_parts import HiddenParts, span_condition
@@ -73,7 +73,7 @@ class TrendDates:
 class TrendCounts:
     """What counts the dates of documents."""
 
-    def __init__(self, server: Server, schema: Schema, dates: ElasticDatesIndices) -> None:
+    def __init__(self, server: Server, schema: Schema, dates: ServerDatesIndices) -> None:
         self._server = server
         self._parallel = dates
         self._documents = schema.name(IndexName.DOCUMENTS)

@@ -20,11 +20,11 @@ _PARTS_AT_ONCE = 200
 
 
 @contextmanager
-def live_selection(server: Server, index: str) -> Iterator["ElasticLiveSelection"]:
+def live_selection(server: Server, index: str) -> Iterator["ServerLiveSelection"]:
     """Give the captures of an index as they are now."""
     refresh(server, index)
     scans = server.whole_scans(index)
-    selection = ElasticLiveSelection(server, server.open_point(index, _KEEP_ALIVE), scans)
+    selection = ServerLiveSelection(server, server.open_point(index, _KEEP_ALIVE), scans)
     try:
         yield selection
     finally:
@@ -33,7 +33,7 @@ def live_selection(server: Server, index: str) -> Iterator["ElasticLiveSelection
             server.close_point(selection.pit)
 
 
-class ElasticLiveSelection(LiveSelection):
+class ServerLiveSelection(LiveSelection):
     """The captures of a point in time."""
 
     def __init__(self, server: Server, pit: str, scans: Sequence[Body]) -> None:

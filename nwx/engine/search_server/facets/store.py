@@ -11,22 +11,22 @@ from nwx.engine.facet_store import (
     FacetStore,
     StoredBuild,
 )
-from nwx.engine.search_server.blobs import ElasticBlobs
+from nwx.engine.search_server.blobs import ServerBlobs
 from nwx.engine.search_server.cluster.copies import refresh
-from nwx.engine.search_server.facets.live import ElasticLiveSelection, live_selection
+from nwx.engine.search_server.facets.live import ServerLiveSelection, live_selection
 from nwx.engine.search_server.pages import entries_by_id, pages, search_page
 from nwx.engine.search_server.server import Body, Server, quoted
 from nwx.model import Capture, IndexName
-from nwx.settings import ElasticSettings, build_folder
+from nwx.settings import ServerSettings, build_folder
 
 _PAGE = 10_000
 
 
-class ElasticFacetStore(ElasticBlobs, FacetStore):
+class ServerFacetStore(ServerBlobs, FacetStore):
     """The captures of a server, and the blobs there; a mark is a month and the id of a capture."""
 
     def __init__(
-        self, server: Server, captures: str, facets: str, settings: ElasticSettings
+        self, server: Server, captures: str, facets: str, settings: ServerSettings
     ) -> None:
         folder = build_folder(settings, server.address, IndexName.FACETS)
         super().__init__(server, IndexName.FACETS, facets, settings, folder)
@@ -90,7 +90,7 @@ class ElasticFacetStore(ElasticBlobs, FacetStore):
             rows = [tuple(map(entry.get, CAPTURE_ROW_FIELDS)) for entry in entries]
             yield CaptureRows(rows, f"{month} {entries[-1]['id']}")
 
-    def live_selection(self) -> AbstractContextManager[ElasticLiveSelection]:
+    def live_selection(self) -> AbstractContextManager[ServerLiveSelection]:
         return live_selection(self._server, self._captures)
 
     def captures_at(self, places: Sequence[CapturePlace]) -> list[Capture]:

@@ -10,28 +10,28 @@ from nwx.engine.facet_store import StoredBuild
 from nwx.engine.inlinks.entries import table_entries
 from nwx.engine.inlinks.inlink_index import DocumentStates, InlinkIndex, LinkingDocument
 from nwx.engine.inlinks.table import InlinkTable
-from nwx.engine.search_server.blobs import ElasticBlobs
+from nwx.engine.search_server.blobs import ServerBlobs
 from nwx.engine.search_server.cluster.copies import refresh
-from nwx.engine.search_server.dates.indices import ElasticDatesIndices
+from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.pages import entries_by_id, pages
 from nwx.engine.search_server.server import Server, quoted
 from nwx.model import IndexName
-from nwx.settings import ElasticSettings, build_folder
+from nwx.settings import ServerSettings, build_folder
 
 _PAGE = 5_000
 _AT_ONCE = 500
 _FIELDS = "id,url,urlkey,links,links_text,links_kind"
 
 
-class ElasticInlinkIndex(ElasticBlobs, InlinkIndex):
+class ServerInlinkIndex(ServerBlobs, InlinkIndex):
     """The documents of a server, and the blobs and entries of their inlinks there."""
 
     def __init__(
         self,
         server: Server,
         name: Callable[[IndexName], str],
-        dates: ElasticDatesIndices,
-        settings: ElasticSettings,
+        dates: ServerDatesIndices,
+        settings: ServerSettings,
         copies: str = "",
     ) -> None:
         folder = build_folder(settings, server.address, IndexName.INLINKS) / copies

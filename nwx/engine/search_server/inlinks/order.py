@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from nwx.engine.anchors.scores import linking_counts
 from nwx.engine.anchors.table import AnchorTable, TargetNumbers
 from nwx.engine.search_server import limits
-from nwx.engine.search_server.dates.indices import ElasticDatesIndices
+from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import Query
 from nwx.engine.search_server.documents.hidden_parts import HiddenParts
 from nwx.engine.search_server.inlinks.linked_query import urls_query
@@ -39,7 +39,7 @@ class InlinkOrder:
         self,
         server: Server,
         documents: str,
-        dates: ElasticDatesIndices,
+        dates: ServerDatesIndices,
         table: AnchorTable,
         hidden: HiddenParts,
     ) -> None:

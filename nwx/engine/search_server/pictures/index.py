@@ -39,12 +39,12 @@ from nwx.engine.search_server.pictures.query import (
 )
 from nwx.engine.search_server.schema import BITS, Schema
 from nwx.engine.search_server.server import Body, Server, quoted
-from nwx.engine.search_server.states import ElasticStates
+from nwx.engine.search_server.states import ServerStates
 from nwx.errors import WindowError
 from nwx.model import IndexName, Total
 from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments
 from nwx.query.picture_words import PictureQuery, resolve_picture_query
-from nwx.settings import ElasticSettings
+from nwx.settings import ServerSettings
 
 _COPIED = (
     *("host", "domain", "collection", "timestamp", "content_type"),
@@ -58,14 +58,14 @@ _COUNTED_EXACTLY = 40_000
 _ORDER: list[Body] = [{"_score": "desc"}, {"area": "desc"}, {"picture": "asc"}]
 
 
-class ElasticPictureIndex(PictureIndex):
+class ServerPictureIndex(PictureIndex):
     """The index `<prefix>-pictures`, made when it is first written to."""
 
-    def __init__(self, server: Server, schema: Schema, settings: ElasticSettings) -> None:
+    def __init__(self, server: Server, schema: Schema, settings: ServerSettings) -> None:
         self._server = server
         self._schema = schema
         self._index = schema.name(IndexName.PICTURES)
-        self._states = ElasticStates(server, self._index, settings)
+        self._states = ServerStates(server, self._index, settings)
         self._is_made = False
 
     def is_made(self) -> bool:

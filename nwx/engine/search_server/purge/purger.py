@@ -7,11 +7,11 @@ from nwx.engine.crawls.crawl_index import StoredSpecification
 from nwx.engine.crawls.entries import specification_entry
 from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.cluster.copies import refresh
-from nwx.engine.search_server.dates.indices import ElasticDatesIndices
+from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.dates.store import DatesStore
 from nwx.engine.search_server.pages import pages
 from nwx.engine.search_server.purge.segments import erase_deleted
-from nwx.engine.search_server.queue.outbox import ElasticOutbox
+from nwx.engine.search_server.queue.outbox import ServerOutbox
 from nwx.engine.search_server.queue.store import QueueStore
 from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Body, Server
@@ -21,10 +21,10 @@ _TERMS = 10_000
 _BY_ID: list[Body] = [{"id": "asc"}]
 
 
-class ElasticPurger(Purger):
+class ServerPurger(Purger):
     """Purges the indices of an archive on a server."""
 
-    def __init__(self, server: Server, schema: Schema, dates: ElasticDatesIndices) -> None:
+    def __init__(self, server: Server, schema: Schema, dates: ServerDatesIndices) -> None:
         self._server, self._schema, self._dates = server, schema, dates
 
     def own_dates(self) -> list[str]:
@@ -74,7 +74,7 @@ class ElasticPurger(Purger):
             return 0
         refresh(self._server, index)
         changed = send(self._server, self._without_page(index, urls)).count("updated")
-        outbox = ElasticOutbox(QueueStore(self._server, self._schema))
+        outbox = ServerOutbox(QueueStore(self._server, self._schema))
         return changed + outbox.forget_pages(urls)
 
     def _without_page(self, index: str, urls: Collection[str]) -> Iterator[BulkAction]:

@@ -21,9 +21,9 @@ from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.pages import entries_by_id, pages, search_page
 from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Body, Server
-from nwx.engine.search_server.states import ElasticStates
+from nwx.engine.search_server.states import ServerStates
 from nwx.model import IndexName
-from nwx.settings import ElasticSettings
+from nwx.settings import ServerSettings
 
 _WINDOW = 10_000
 _MOST_VALUES = 10_000
@@ -34,14 +34,14 @@ _ORDERS: dict[QualityOrder, list[Body]] = {
 }
 
 
-class ElasticQualityIndex(QualityIndex):
+class ServerQualityIndex(QualityIndex):
     """The index `<prefix>-quality`, made when it is first written to."""
 
-    def __init__(self, server: Server, schema: Schema, settings: ElasticSettings) -> None:
+    def __init__(self, server: Server, schema: Schema, settings: ServerSettings) -> None:
         self._server = server
         self._schema = schema
         self._index = schema.name(IndexName.QUALITY)
-        self._states = ElasticStates(server, self._index, settings)
+        self._states = ServerStates(server, self._index, settings)
         self._is_made = False
 
     def put(self, scores: Sequence[PlaybackScore]) -> None:

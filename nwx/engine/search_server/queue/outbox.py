@@ -17,7 +17,7 @@ _RANDOM_BYTES = 6
 _MOST_QUEUES = 10_000
 
 
-class ElasticOutbox(UpdateOutbox):
+class ServerOutbox(UpdateOutbox):
     """The outbox in the index `<prefix>-queue`.
 
     Numbers grow with the time at which updates were added; of several

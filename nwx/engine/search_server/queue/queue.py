@@ -42,7 +42,7 @@ _Changed = list[tuple[QueueEntry, QueueEntry]]
 """Entries before and after a change."""
 
 
-class ElasticCrawlQueue(CrawlQueue):
+class ServerCrawlQueue(CrawlQueue):
     """The queue in the index `<prefix>-queue`.
 
     An entry is only written over the version that was read of it, so that no

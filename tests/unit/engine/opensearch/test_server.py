@@ -20,7 +20,7 @@ from nwx.errors import (
     SettingsError,
     UsageError,
 )
-from nwx.settings import ElasticSettings, Settings
+from nwx.settings import ServerSettings, Settings
 from tests.unit.engine.search_server.fake_server import FakeServer, Reply, refusal
 
 ROOT = {"version": {"distribution": "opensearch", "number": "3.0.0"}}
@@ -34,13 +34,13 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 def asked(
     answer: Callable[[str], Reply],
     path: str = "/x",
-    settings: ElasticSettings | None = None,
+    settings: ServerSettings | None = None,
     user: str = "",
 ) -> tuple[FakeServer, object]:
     """Return a fake server that was asked once for a path, and its answer or the error."""
     fake = FakeServer(lambda count, asked_path, body: answer(asked_path))
     address = f"opensearch+http://{user}{fake.address}"
-    server = OpenSearchServer(address, settings or ElasticSettings())
+    server = OpenSearchServer(address, settings or ServerSettings())
     try:
         return fake, server.request("GET", path)
     except EngineError as error:
@@ -97,8 +97,8 @@ def test_the_product_is_asked_for_once() -> None:
 
 
 def test_credentials_of_settings_and_address() -> None:
-    known = ElasticSettings(username="ada", password="x")
-    for settings, user in ((known, ""), (ElasticSettings(), "ada:%78@")):
+    known = ServerSettings(username="ada", password="x")
+    for settings, user in ((known, ""), (ServerSettings(), "ada:%78@")):
         fake, _ = asked(of_opensearch(200, {}), settings=settings, user=user)
         sent = {name.lower(): value for name, value in fake.requests[1][1].items()}
         assert sent["authorization"] == "Basic YWRhOng="
@@ -106,10 +106,10 @@ def test_credentials_of_settings_and_address() -> None:
 
 def test_settings_that_cannot_be_are_said() -> None:
     with pytest.raises(SettingsError, match="takes no API key"):
-        OpenSearchServer("opensearch+https://host.test", ElasticSettings(api_key="x"))
+        OpenSearchServer("opensearch+https://host.test", ServerSettings(api_key="x"))
     with pytest.raises(SettingsError, match="names no server"):
-        OpenSearchServer("opensearch+https://", ElasticSettings())
-    missing = ElasticSettings(ca_file="/nowhere/ca.pem")
+        OpenSearchServer("opensearch+https://", ServerSettings())
+    missing = ServerSettings(ca_file="/nowhere/ca.pem")
     with pytest.raises(SettingsError, match=r"/nowhere/ca.pem cannot be used"):
         OpenSearchServer("opensearch+https://ada:secret@host.test", missing)
 
@@ -119,7 +119,7 @@ def test_a_connection_that_fails_is_said_in_plain_words(scheme: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     server = OpenSearchServer(
-        f"opensearch+{scheme}://ada:secret@127.0.0.1:{port}", ElasticSettings()
+        f"opensearch+{scheme}://ada:secret@127.0.0.1:{port}", ServerSettings()
     )
     with pytest.raises(EngineUnavailableError) as caught:
         server.request("GET", "/x")
@@ -139,7 +139,7 @@ def test_a_question_stops_at_its_deadline() -> None:
         return 200, ROOT
 
     fake = FakeServer(answer)
-    server = OpenSearchServer(f"opensearch+http://{fake.address}", ElasticSettings())
+    server = OpenSearchServer(f"opensearch+http://{fake.address}", ServerSettings())
     server.request("GET", "/")
     with working(Work(0.2)), pytest.raises(QuestionTimeoutError, match=r"0\.2 s"):
         server.request("POST", "/x/_search", {})
@@ -155,7 +155,7 @@ def test_scans_are_by_shard() -> None:
         return 200, ROOT if path == "/" else {"i": state}
 
     fake = FakeServer(answer)
-    server = OpenSearchServer(f"opensearch+http://{fake.address}", ElasticSettings())
+    server = OpenSearchServer(f"opensearch+http://{fake.address}", ServerSettings())
     assert server.whole_scans("one") == [{"sort": [{"_seq_no": "asc"}]}]
     assert [scan["slice"] for scan in server.whole_scans("many")] == [
         {"id": id, "max": 3} for id in range(3)

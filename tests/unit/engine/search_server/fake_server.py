@@ -11,7 +11,7 @@ from typing import Any
 
 from nwx.engine.elastic.server import ElasticServer
 from nwx.engine.search_server.server import Server
-from nwx.settings import ElasticSettings
+from nwx.settings import ServerSettings
 
 Reply = tuple[int, Any]
 
@@ -64,11 +64,11 @@ class FakeServer:
 
 @contextmanager
 def serving(
-    answer: Callable[[int, str, bytes], Reply], settings: ElasticSettings | None = None
+    answer: Callable[[int, str, bytes], Reply], settings: ServerSettings | None = None
 ) -> Iterator[tuple[FakeServer, Server]]:
     """Give a fake server, and our connection to it."""
     fake = FakeServer(answer)
-    server = ElasticServer(f"http://{fake.address}", settings or ElasticSettings())
+    server = ElasticServer(f"http://{fake.address}", settings or ServerSettings())
     try:
         yield fake, server
     finally:

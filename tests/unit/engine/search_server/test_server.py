@@ -24,7 +24,7 @@ from nwx.errors import (
     SettingsError,
 )
 from nwx.model import IndexName
-from nwx.settings import ElasticSettings
+from nwx.settings import ServerSettings
 from tests.unit.engine.search_server.fake_server import FakeServer, Reply, item, refusal, serving
 
 
@@ -92,7 +92,7 @@ def test_a_connection_that_fails_is_said_in_plain_words(scheme: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with pytest.raises(EngineUnavailableError) as caught:
-        ElasticServer(f"{scheme}://ada:secret@127.0.0.1:{port}", ElasticSettings()).request(
+        ElasticServer(f"{scheme}://ada:secret@127.0.0.1:{port}", ServerSettings()).request(
             "GET", "/x"
         )
     assert str(caught.value) == (
@@ -114,7 +114,7 @@ def test_what_speaks_no_http_is_said() -> None:
         thread = threading.Thread(target=greet)
         thread.start()
         with pytest.raises(EngineUnavailableError, match="no HTTP is spoken"):
-            ElasticServer(f"http://127.0.0.1:{port}", ElasticSettings()).request("GET", "/x")
+            ElasticServer(f"http://127.0.0.1:{port}", ServerSettings()).request("GET", "/x")
         thread.join()
 
 
@@ -141,13 +141,13 @@ def test_requests_are_those_of_version_8() -> None:
 @pytest.mark.parametrize(
     ("settings", "address", "header"),
     [
-        (ElasticSettings(api_key="a2V5"), "http://{}", "ApiKey a2V5"),
-        (ElasticSettings(username="ada", password="x"), "http://{}", "Basic YWRhOng="),
-        (ElasticSettings(), "http://ada:x@{}/", "Basic YWRhOng="),
-        (ElasticSettings(), "http://ada:%78@{}/", "Basic YWRhOng="),
+        (ServerSettings(api_key="a2V5"), "http://{}", "ApiKey a2V5"),
+        (ServerSettings(username="ada", password="x"), "http://{}", "Basic YWRhOng="),
+        (ServerSettings(), "http://ada:x@{}/", "Basic YWRhOng="),
+        (ServerSettings(), "http://ada:%78@{}/", "Basic YWRhOng="),
     ],
 )
-def test_credentials(settings: ElasticSettings, address: str, header: str) -> None:
+def test_credentials(settings: ServerSettings, address: str, header: str) -> None:
     fake = FakeServer(lambda *_: (200, {}))
     server = ElasticServer(address.format(fake.address), settings)
     server.request("GET", "/x")
@@ -160,7 +160,7 @@ def test_credentials(settings: ElasticSettings, address: str, header: str) -> No
 
 def test_a_path_in_the_address_stays() -> None:
     fake = FakeServer(lambda *_: (200, {}))
-    server = ElasticServer(f"http://{fake.address}/search/", ElasticSettings())
+    server = ElasticServer(f"http://{fake.address}/search/", ServerSettings())
     server.request("GET", "/x")
     server.close()
     fake.close()
@@ -168,14 +168,14 @@ def test_a_path_in_the_address_stays() -> None:
 
 
 def test_settings_that_cannot_be_are_said_without_secrets() -> None:
-    missing = ElasticSettings(ca_file="/nowhere/ca.pem")
+    missing = ServerSettings(ca_file="/nowhere/ca.pem")
     with pytest.raises(SettingsError, match=r"/nowhere/ca.pem cannot be used") as caught:
         ElasticServer("https://ada:secret@host.test", missing)
     assert "secret" not in str(caught.value)
     with pytest.raises(SettingsError, match="no address"):
-        ElasticServer("http://host.test:many", ElasticSettings())
+        ElasticServer("http://host.test:many", ServerSettings())
     with pytest.raises(EngineError, match="no prefix"):
-        Schema(ElasticServer("http://host.test", ElasticSettings()), ElasticSettings(prefix="A b"))
+        Schema(ElasticServer("http://host.test", ServerSettings()), ServerSettings(prefix="A b"))
 
 
 def test_only_refused_items_are_sent_again() -> None:
@@ -255,7 +255,7 @@ def test_an_index_of_another_version_is_refused() -> None:
         serving(answer) as (_, server),
         pytest.raises(EngineVersionError, match=r"nwx-dates .*newer version .*99"),
     ):
-        Schema(server, ElasticSettings()).create()
+        Schema(server, ServerSettings()).create()
 
 
 def test_who_comes_second_finds_the_index_made() -> None:
@@ -265,12 +265,12 @@ def test_who_comes_second_finds_the_index_made() -> None:
         return 200, {}
 
     with serving(answer) as (fake, server):
-        Schema(server, ElasticSettings()).create()
+        Schema(server, ServerSettings()).create()
         assert len(fake.requests) == 1 + len(IndexName) - len(LAZY_INDICES)
 
 
 def test_an_index_is_made_as_set_up() -> None:
-    body = index_body(IndexName.DOCUMENTS, ElasticSettings(shards=3, replicas=2))
+    body = index_body(IndexName.DOCUMENTS, ServerSettings(shards=3, replicas=2))
     assert body["settings"]["index"] == {
         "number_of_shards": 3,
         "number_of_replicas": 2,
@@ -305,20 +305,20 @@ def secure(certificate: Path) -> Iterator[FakeServer]:
 
 
 def test_a_certificate_of_an_own_authority(secure: FakeServer, certificate: Path) -> None:
-    server = ElasticServer(f"https://{secure.address}", ElasticSettings(ca_file=str(certificate)))
+    server = ElasticServer(f"https://{secure.address}", ServerSettings(ca_file=str(certificate)))
     assert server.request("GET", "/x") == {"a": 1}
     server.close()
 
 
 def test_an_unknown_certificate_is_refused(secure: FakeServer) -> None:
-    server = ElasticServer(f"https://{secure.address}", ElasticSettings())
+    server = ElasticServer(f"https://{secure.address}", ServerSettings())
     with pytest.raises(EngineUnavailableError, match=r"(?i)certificate"):
         server.request("GET", "/x")
     server.close()
 
 
 def test_an_unknown_certificate_is_taken_on_request(secure: FakeServer) -> None:
-    server = ElasticServer(f"https://{secure.address}", ElasticSettings(verify=False))
+    server = ElasticServer(f"https://{secure.address}", ServerSettings(verify=False))
     assert server.request("GET", "/x") == {"a": 1}
     server.close()
 

@@ -8,7 +8,7 @@ from nwx.engine.search_server.cluster import bulk_load
 from nwx.engine.search_server.cluster.bulk_load import BulkLoading, loading
 from nwx.engine.search_server.schema import Schema
 from nwx.errors import EngineError
-from nwx.settings import ElasticSettings, Settings
+from nwx.settings import ServerSettings, Settings
 from tests.unit.engine.search_server.fake_server import Reply, refusal, serving
 
 
@@ -72,7 +72,7 @@ def test_a_load_that_cannot_begin_says_why() -> None:
         return 403, refusal("security_exception", "no rights to make nwx-loading")
 
     with serving(answer) as (fake, server):
-        settings = ElasticSettings()
+        settings = ServerSettings()
         state = BulkLoading(server, Schema(server, settings), settings)
         with (
             pytest.raises(EngineError, match="no rights to make nwx-loading"),

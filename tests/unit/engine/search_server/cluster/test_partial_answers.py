@@ -22,7 +22,7 @@ from nwx.engine.search_server.server import Body, Server
 from nwx.errors import EngineUnavailableError, PartialAnswerError
 from nwx.model import IndexName
 from nwx.query.question import Question
-from nwx.settings import ElasticSettings
+from nwx.settings import ServerSettings
 from tests.unit.engine.search_server.fake_server import item, refusal, serving
 
 LOST: Body = {"shard": 2, "index": "x", "reason": {"type": "no_shard_available_action_exception"}}
@@ -208,7 +208,7 @@ def test_results_tell_what_they_lack(partial: bool) -> None:
         return 200, {"docs": []} if "_mget" in path else {}
 
     with serving(answer) as (fake, _):
-        settings = ElasticSettings(partial=partial)
+        settings = ServerSettings(partial=partial)
         with ElasticEngine(f"http://{fake.address}", settings) as engine:
             if not partial:
                 with pytest.raises(PartialAnswerError):

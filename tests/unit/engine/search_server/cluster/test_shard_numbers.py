@@ -5,7 +5,7 @@ import pytest
 from nwx.engine.search_server.cluster.shard_numbers import SHARD_ENTRIES, number_of_shards
 from nwx.engine.search_server.schema import index_body
 from nwx.model import IndexName
-from nwx.settings import ElasticSettings
+from nwx.settings import ServerSettings
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ from nwx.settings import ElasticSettings
     [(0, 1), (10**6, 1), (10**8, 1), (10**9, 16), (10**10, 128)],
 )
 def test_captures_get_shards_for_their_expected_number(captures: int, shards: int) -> None:
-    settings = ElasticSettings(expected_captures=captures)
+    settings = ServerSettings(expected_captures=captures)
     assert number_of_shards(IndexName.CAPTURES, settings) == shards
     assert captures / shards <= SHARD_ENTRIES
     body = index_body(IndexName.CAPTURES, settings)
@@ -21,12 +21,12 @@ def test_captures_get_shards_for_their_expected_number(captures: int, shards: in
 
 
 def test_other_indices_grow_with_them_or_stay_small() -> None:
-    settings = ElasticSettings(expected_captures=10**9)
+    settings = ServerSettings(expected_captures=10**9)
     assert number_of_shards(IndexName.DOCUMENTS, settings) == 128
     assert number_of_shards(IndexName.FILES, settings) == 1
     assert number_of_shards(IndexName.ACCESS, settings) == 1
 
 
 def test_shards_that_are_asked_for_are_the_least() -> None:
-    settings = ElasticSettings(shards=3, expected_captures=10**6)
+    settings = ServerSettings(shards=3, expected_captures=10**6)
     assert number_of_shards(IndexName.CAPTURES, settings) == 3

@@ -6,7 +6,7 @@ from nwx.engine.search_server import server as server_module
 from nwx.engine.search_server.dates.builder import building
 from nwx.engine.search_server.schema import Schema
 from nwx.errors import EngineUnavailableError
-from nwx.settings import ElasticSettings
+from nwx.settings import ServerSettings
 from tests.unit.engine.search_server.fake_server import Reply, serving
 
 NEW = "/nwx-dates%40one-000001"
@@ -26,7 +26,7 @@ def test_a_swap_without_an_answer_deletes_no_index_in_use(
         return 200, {"_shards": {"total": 1, "successful": 1}} if "_refresh" in path else {}
 
     with serving(answer) as (fake, server):
-        schema = Schema(server, ElasticSettings())
+        schema = Schema(server, ServerSettings())
         with (
             pytest.raises(EngineUnavailableError),
             building(server, schema, "nwx-dates@one"),
