@@ -2,20 +2,18 @@
 
 import json
 import os
-import subprocess
-import sys
 import urllib.request
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.cli.command_server import COMMAND, CommandServer
 from tests.warcs import Page, html, many_pages, write_warc
-
-COMMAND = str(Path(sys.executable).parent / "nwx")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +35,8 @@ class Ran:
         return [json.loads(line) for line in self.out.splitlines()]
 
 
+__all__ = ["COMMAND"]
+
 Nwx = Callable[..., Ran]
 
 
@@ -50,17 +50,16 @@ def run_nwx(
     engine: Path | str, *arguments: object, stdin: bytes = b"", code: int | None = 0, **more: str
 ) -> Ran:
     """Run the command and return what it did; it must end with `code` if one is given."""
-    done = subprocess.run(
-        [COMMAND, *map(str, arguments)],
-        input=stdin,
-        env=environment(engine, **more),
-        capture_output=True,
-        timeout=300,
-        check=False,
-    )
-    ran = Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+    server = _command_server()
+    done = server.run(list(map(str, arguments)), environment(engine, **more), stdin, 300)
+    ran = Ran(done.code, done.out.decode(), done.err.decode())
     assert code is None or ran.code == code, (ran.code, ran.out, ran.err)
     return ran
+
+
+@cache
+def _command_server() -> CommandServer:
+    return CommandServer(environment("none"))
 
 
 @pytest.fixture

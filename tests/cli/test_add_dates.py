@@ -215,7 +215,7 @@ def test_the_script_of_a_checkout(tmp_path: Path) -> None:
     assert b"The form of NutchWAX" in b" ".join(done.stdout.split())
 
 
-@pytest.fixture(params=["embedded", "elastic"])
+@pytest.fixture
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, str]]:
     """Where an archive of one's own is, as variables of the environment."""
     if request.param == "embedded":
@@ -226,7 +226,12 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str,
         yield {"NWX_ENGINE": address, "NWX_PREFIX": prefix}
 
 
-@pytest.mark.parametrize("into", ["main", "named"])
+ENGINES = pytest.mark.parametrize(
+    ("engine", "into"), [("embedded", "named"), ("elastic", "main")], indirect=["engine"]
+)
+
+
+@ENGINES
 def test_two_at_once_lose_nothing(engine: dict[str, str], into: str, tmp_path: Path) -> None:
     """Both add other dates of the same keys, and some dates that are the same."""
     where = engine.pop("NWX_ENGINE")
@@ -286,7 +291,7 @@ add_dates.main()
 """
 
 
-@pytest.mark.parametrize("into", ["main", "named"])
+@ENGINES
 def test_what_was_killed_is_added_when_it_is_run_again(
     engine: dict[str, str], into: str, tmp_path: Path
 ) -> None:

@@ -169,7 +169,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
     folder = tmp_path_factory.mktemp("many")
     files = [
         write_warc(folder / f"{number}.warc.gz", many_pages(count, start=number * 150))
-        for number, count in enumerate((800, 200, 200))
+        for number, count in enumerate((400, 200, 200))
     ]
     run_nwx("none", "cdx", "-o", folder / "all.cdx", *files)
     lines = run_nwx("none", "dedup-cdx", folder / "all.cdx").out.splitlines(keepends=True)

@@ -138,7 +138,7 @@ serve_pages(archive, ServiceSettings(port=0), lambda at: print(at.search, at.rep
 """
 
 
-@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL])
 def test_however_the_service_ends_playback_ends(
     archive: tuple[Engine, Path], tmp_path: Path, ending: signal.Signals
 ) -> None:
