@@ -1,15 +1,16 @@
 """Captures out of CDX lines that somebody sends, as OutbackCDX takes them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice
 
+from nwx.capture_values import CaptureTuple, CaptureValues, capture_of_values, values_of
 from nwx.captures import names_capture
 from nwx.cdx.files import CdxParser
 from nwx.cdx.layouts import Layout
 from nwx.cdx.lines import CdxLine, is_revisit
-from nwx.cdxserver.plain_captures import plain_capture
+from nwx.cdxserver.plain_captures import plain_capture, plain_values
 from nwx.engine.base import Engine
 from nwx.errors import CdxError, EngineBusyError, FormatError
 from nwx.keys import capture_id, check_collection, document_id, document_key
@@ -22,6 +23,7 @@ from nwx.values.urlkeys import urlkey
 from nwx.values.urls import clean_url, url_parts
 
 _AT_ONCE = 10_000
+_TOGETHER = 500
 _ERRORS_KEPT = 20
 _METHOD = "__wb_method="
 _LONGEST_METHOD = 20
@@ -69,9 +71,8 @@ def load_lines(
     """
     check_collection(collection)
     loaded = Loaded()
-    parser = CdxParser(name)
-    captures = read_captures(lines, collection, loaded, parser, skip_bad=skip_bad)
-    batches = _batches(_without_purged(engine, captures, loaded))
+    reading = _Reading(collection, loaded, CdxParser(name), skip_bad=skip_bad)
+    batches = _without_purged(engine, reading.batches(lines), loaded)
     if not at_once:
         loaded.changed = engine.load_captures(batches)
         return loaded
@@ -105,12 +106,13 @@ def read_captures(
     *,
     skip_bad: bool,
     every: bool = False,
+    first: int = 1,
 ) -> Iterator[Capture]:
     """Yield the captures that lines stand for, and count them; with `every` those of none too.
 
-    Raises CdxError on a bad line, unless `skip_bad`.
+    `first` is the number of the first line. Raises CdxError on a bad line, unless `skip_bad`.
     """
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(lines, first):
         try:
             # An unknown layout is that of the fields' number, and so usual for eleven.
             if parser.layout is None and (plain := plain_capture(line, collection)):
@@ -135,21 +137,55 @@ def read_captures(
                 loaded.errors.append(placed)
 
 
+class _Reading:
+    """What reads lines of one collection: plain ones together, others one by one."""
+
+    def __init__(
+        self, collection: str, loaded: Loaded, parser: CdxParser, *, skip_bad: bool
+    ) -> None:
+        self._collection = collection
+        self._loaded = loaded
+        self._parser = parser
+        self._skip_bad = skip_bad
+        self._number = 1
+
+    def batches(self, lines: Iterable[bytes]) -> Iterator[CaptureValues]:
+        """Yield the captures of so many lines at a time."""
+        lines = iter(lines)
+        while some := list(islice(lines, _AT_ONCE)):
+            groups = (some[begin : begin + _TOGETHER] for begin in range(0, len(some), _TOGETHER))
+            yield CaptureValues([row for group in groups for row in self._values(group)])
+
+    def _values(self, lines: list[bytes]) -> Sequence[CaptureTuple]:
+        number, self._number = self._number, self._number + len(lines)
+        # An unknown layout is that of the fields' number, and so usual for eleven.
+        if self._parser.layout is None and (plain := plain_values(lines, self._collection)):
+            self._loaded.lines += len(plain)
+            return plain
+        return values_of(
+            read_captures(
+                lines,
+                self._collection,
+                self._loaded,
+                self._parser,
+                skip_bad=self._skip_bad,
+                first=number,
+            )
+        )
+
+
 def _without_purged(
-    engine: Engine, captures: Iterator[Capture], loaded: Loaded
-) -> Iterator[Capture]:
-    purges = engine.access_index().rules().purges
-    for capture in captures:
-        if purges(capture):
-            loaded.lines -= 1
-            loaded.purged += 1
-        else:
-            yield capture
-
-
-def _batches(captures: Iterator[Capture]) -> Iterator[list[Capture]]:
-    while batch := list(islice(captures, _AT_ONCE)):
-        yield batch
+    engine: Engine, batches: Iterator[CaptureValues], loaded: Loaded
+) -> Iterator[CaptureValues]:
+    rules = engine.access_index().rules()
+    if rules.purges_nothing:
+        yield from batches
+        return
+    for batch in batches:
+        kept = [row for row in batch.rows if not rules.purges(capture_of_values(row))]
+        loaded.lines -= len(batch) - len(kept)
+        loaded.purged += len(batch) - len(kept)
+        yield CaptureValues(kept)
 
 
 def capture_of(line: CdxLine, layout: Layout | None, collection: str) -> Capture:

@@ -7,10 +7,11 @@ same captures for these.
 """
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
+from nwx.capture_values import CaptureTuple, capture_of_values
 from nwx.errors import TimestampError, UrlError
-from nwx.keys import document_id, document_key
 from nwx.model import Capture
 from nwx.values.media_types import normal_type
 from nwx.values.timestamps import normal_timestamp
@@ -20,31 +21,55 @@ from nwx.values.urls import url_parts
 _LONGEST_LINE = 4_096
 _UNKNOWN = "unk"
 _LINE = re.compile(
-    r"(?!\S*__wb_method=)[!-~]+ ([0-9]{8})((?:[01][0-9]|2[0-3])[0-5][0-9][0-5][0-9])"
+    r"^(?!\S*__wb_method=)[!-~]+ ([0-9]{8})((?:[01][0-9]|2[0-3])[0-5][0-9][0-5][0-9])"
     r" (https?://[!-~]+)"
     r" ((?!warc|application/warc|arc/)[a-z0-9][a-z0-9.+-]*/[a-z0-9.+-]+|unk) ([1-9][0-9]{2})"
-    r" (?:sha1:)?([A-Z2-7]{32}) ([!-~]+) [!-~]+ ([0-9]{1,15}|-) ([0-9]{1,15}) ([!-~]+)"
+    r" (?:sha1:)?([A-Z2-7]{32}) ([!-~]+) [!-~]+ ([0-9]{1,15}|-) ([0-9]{1,15}) ([!-~]+)\r*$",
+    re.MULTILINE,
 )
+# Method, profile of a revisit, what it refers to (two), truncation, hops and via.
+_FURTHER = ("GET", "", "", "", "", "", "")
 
 
 def plain_capture(line: bytes, collection: str) -> Capture | None:
     """Return the capture that a plain line stands for, None for any other line."""
-    if len(line) > _LONGEST_LINE:
+    rows = plain_values((line,), collection)
+    return capture_of_values(rows[0]) if rows else None
+
+
+def plain_values(lines: Sequence[bytes], collection: str) -> list[CaptureTuple] | None:
+    """Return the values of the captures that plain lines stand for, None where one is not plain."""
+    if max(map(len, lines), default=0) > _LONGEST_LINE:
         return None
-    found = _LINE.fullmatch(line.rstrip(b"\r\n").decode("latin-1"))
-    if found is None:
+    found = _LINE.findall(b"".join(lines).decode("latin-1"))
+    # Of lines without an end, two would be read as one.
+    if len(found) != len(lines):
         return None
-    day, clock, url, mime, status, digest, redirect, length, offset, file = found.groups()
+    rows = [row for fields in found if (row := _values(collection, *fields))]
+    return rows if len(rows) == len(lines) else None
+
+
+def _values(
+    collection: str,
+    day: str,
+    clock: str,
+    url: str,
+    mime: str,
+    status: str,
+    digest: str,
+    redirect: str,
+    length: str,
+    offset: str,
+    file: str,
+) -> CaptureTuple | None:
+    """Return the values of a line's fields, None where one of them is not plain."""
     if file == "-" or not _is_day(day):
         return None
-    digest = f"sha1:{digest}"
-    content_type = "" if mime == _UNKNOWN else mime
     try:
         key = urlkey(url)
     except UrlError:
         return None
-    host, domain, suffix = url_parts(url)
-    return Capture(
+    return (
         collection,
         file,
         int(offset),
@@ -52,17 +77,15 @@ def plain_capture(line: bytes, collection: str) -> Capture | None:
         "response",
         url,
         key,
-        host,
-        domain,
-        suffix,
+        *url_parts(url),
         day + clock,
-        digest,
-        document_id(document_key(url, digest)),
+        f"sha1:{digest}",
         int(status),
-        content_type,
+        "" if mime == _UNKNOWN else mime,
         normal_type(mime, url),
         None,
         "" if redirect == "-" else redirect,
+        *_FURTHER,
     )
 
 

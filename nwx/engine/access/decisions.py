@@ -144,7 +144,10 @@ class _Kept:
 
 
 class AccessRules:
-    """All rules of an archive, as of a version of theirs; threads may share it."""
+    """All rules of an archive, as of a version of theirs; threads may share it.
+
+    `purges_nothing` tells that imports leave no capture out.
+    """
 
     def __init__(self, rules: Iterable[AccessRule] = (), version: str = "") -> None:
         self.rules = tuple(rules)
@@ -153,7 +156,7 @@ class AccessRules:
         self._kept: dict[frozenset[int], _Kept] = {}
         purging = [_timed(rule, rule.action, "") for rule in self.rules if rule.purged]
         self._purging = RuleMatcher(purging)
-        self._purges_nothing = not purging
+        self.purges_nothing = not purging
 
     def for_viewer(self, viewer: Viewer, now: datetime | None = None) -> Decisions:
         """Return what a viewer may see, now or at a moment; the same object while it is the same.
@@ -178,7 +181,7 @@ class AccessRules:
 
     def purges(self, capture: AccessSubject) -> bool:
         """Tell whether imports leave a capture out."""
-        if self._purges_nothing:
+        if self.purges_nothing:
             return False
         found = self._purging.first(
             capture.urlkey,

@@ -2,21 +2,25 @@
 
 import os
 import sqlite3
-from dataclasses import fields
 from pathlib import Path
 
 from nwx import mappings
-from nwx.model import Capture, IndexName
+from nwx.capture_values import VALUE_FIELDS
+from nwx.engine.embedded.captures.lookup_tables import (
+    LOOKUP_SCHEMA,
+    LOOKUP_TABLES,
+    show_lookups,
+)
+from nwx.model import IndexName
 from nwx.query.question import FACET_FIELDS
 
 DOCUMENT_FACETS = tuple(name for name in FACET_FIELDS if name not in ("collection", "year"))
 """Facets of a document itself; the others look at its dates."""
 
 _SQL_TYPES = {"keyword": "TEXT", "date": "TEXT"}
-CAPTURE_COLUMNS = tuple(
-    field.name for field in fields(Capture) if field.name not in ("collection", "source_file")
-)
-
+_OF_SOURCES = ("collection", "source_file")
+CAPTURE_COLUMNS = VALUE_FIELDS[len(_OF_SOURCES) :]
+"""The columns of captures; their sources have a table of their own."""
 
 _DATES_SCHEMA = """
 -- Numbers of ids, for all that is joined; they are never given anew.
@@ -46,7 +50,6 @@ CREATE TABLE sources (code INTEGER PRIMARY KEY, collection TEXT NOT NULL, name T
     UNIQUE (collection, name));
 CREATE TABLE captures (num INTEGER PRIMARY KEY, source INTEGER NOT NULL, {captures},
     UNIQUE (source, source_file_offset));
-CREATE INDEX captures_by_urlkey ON captures (urlkey, timestamp);
 CREATE TABLE files (collection TEXT, name TEXT, entry TEXT NOT NULL,
     PRIMARY KEY (collection, name)) WITHOUT ROWID;
 """
@@ -65,13 +68,13 @@ _COUNTERS = (*IndexName, "deletions", "unindexed", "stamp", CAPTURE_NUMBERS)
 def _schema() -> str:
     facets = (f"{name} INTEGER NOT NULL" for name in DOCUMENT_FACETS)
     own = _SCHEMA.format(captures=", ".join(_capture_columns()), facets=", ".join(facets))
-    return _DATES_SCHEMA + own
+    return _DATES_SCHEMA + own + LOOKUP_SCHEMA
 
 
 TABLES: dict[IndexName, tuple[str, ...]] = {
     IndexName.DOCUMENTS: ("documents", "ids", "facet_values"),
     IndexName.DATES: ("dates", "seen", "collections"),
-    IndexName.CAPTURES: ("captures", "sources"),
+    IndexName.CAPTURES: ("captures", "sources", *LOOKUP_TABLES),
     IndexName.FILES: ("files",),
 }
 """The tables that hold an index, the one with its entries first."""
@@ -94,6 +97,7 @@ def connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
         db.execute("PRAGMA journal_mode = WAL")
     else:
         _show_missing(db)
+        show_lookups(db)
     db.execute(f"PRAGMA query_only = {int(read_only)}")
     db.execute("PRAGMA synchronous = FULL")
     db.execute(f"PRAGMA cache_size = -{_READER_CACHE_KIB if read_only else _WRITER_CACHE_KIB}")

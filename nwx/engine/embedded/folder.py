@@ -18,7 +18,7 @@ from nwx.engine.embedded.system_limits import exceeded_limit, full_temporary_fol
 from nwx.errors import EngineBusyError, EngineError, EngineFullError, EngineVersionError
 from nwx.model import IndexName
 
-FORMAT = 2
+FORMAT = 3
 """The layout of the folder: the number of the last of `nwx.engine.embedded.migrations`."""
 
 READABLE_FORMAT = 1

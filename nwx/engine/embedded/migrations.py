@@ -3,23 +3,32 @@
 import sqlite3
 
 from nwx.engine.embedded import database
-from nwx.engine.embedded.captures import by_digest
+from nwx.engine.embedded.captures.lookup_tables import make_lookup_tables
 from nwx.engine.embedded.folder import FORMAT, Folder
 from nwx.engine.migrations import Migration, pending_migrations
 
 
 def _to_2(db: sqlite3.Connection) -> None:
     database.make_attached(db)
-    db.execute(by_digest.INDEX)
     db.execute("DROP TABLE IF EXISTS facets")
+
+
+def _to_3(db: sqlite3.Connection) -> None:
+    make_lookup_tables(db)
+    db.execute("DROP INDEX IF EXISTS captures_by_urlkey")
+    db.execute("DROP INDEX IF EXISTS captures_by_digest")
 
 
 MIGRATIONS: tuple[Migration[sqlite3.Connection], ...] = (
     Migration(
         2,
-        "the table of attached dates indices, and the index of captures by their digests; "
-        "the table of facets, which nothing wrote, is dropped",
+        "the table of attached dates indices; the table of facets, which nothing wrote, is dropped",
         _to_2,
+    ),
+    Migration(
+        3,
+        "tables of captures in the order of a CDX and by digest, in the place of two indexes",
+        _to_3,
     ),
 )
 """The steps; the number of the last is the format of new folders (`folder.FORMAT`).

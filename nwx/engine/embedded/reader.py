@@ -4,8 +4,8 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby, islice
-from typing import Any
 
+from nwx.capture_values import capture_of_values
 from nwx.engine.embedded.database import CAPTURE_COLUMNS, TABLES, count_rows
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.searcher import DocumentSearcher
@@ -22,10 +22,16 @@ from nwx.model import Capture, Dates, Document, IndexName, SourceFile
 
 _CHUNK = 500
 
-SELECT_CAPTURES = (
-    f"SELECT collection, name, {', '.join(CAPTURE_COLUMNS)}"
-    " FROM captures JOIN sources ON sources.code = source"
+SELECTED = f"SELECT collection, name, {', '.join(CAPTURE_COLUMNS)}"
+SELECT_CAPTURES = f"{SELECTED} FROM captures JOIN sources ON sources.code = source"
+
+# CROSS JOIN: the entries in the order of a CDX come first.
+IN_ORDER = (
+    "FROM cdx_lines CROSS JOIN captures USING (num, urlkey, timestamp)"
+    " CROSS JOIN sources ON sources.code = source"
 )
+SELECT_IN_ORDER = f"{SELECTED} {IN_ORDER}"
+"""Captures by their urlkeys and timestamps, with all or with those columns that are named."""
 
 
 def known(db: sqlite3.Connection, ids: Collection[str]) -> dict[str, int]:
@@ -72,19 +78,12 @@ def stored_captures(db: sqlite3.Connection, urlkey: str, end: str | None) -> Ite
     """Stream captures of a urlkey, or from it up to `end`."""
     order = "ORDER BY urlkey, timestamp, name, source_file_offset, collection"
     if end is None:
-        rows = db.execute(f"{SELECT_CAPTURES} WHERE urlkey = ? {order}", (urlkey,))
+        rows = db.execute(f"{SELECT_IN_ORDER} WHERE urlkey = ? {order}", (urlkey,))
     else:
         rows = db.execute(
-            f"{SELECT_CAPTURES} WHERE urlkey >= ? AND urlkey < ? {order}", (urlkey, end)
+            f"{SELECT_IN_ORDER} WHERE urlkey >= ? AND urlkey < ? {order}", (urlkey, end)
         )
-    return map(capture_of_row, rows)
-
-
-def capture_of_row(row: tuple[Any, ...]) -> Capture:
-    """Return the capture of a row of SELECT_CAPTURES."""
-    collection, source_file, *values = row
-    fields = dict(zip(CAPTURE_COLUMNS, values, strict=True))
-    return Capture(collection=collection, source_file=source_file, **fields)
+    return map(capture_of_values, rows)
 
 
 def document_entries(db: sqlite3.Connection, searcher: DocumentSearcher) -> Iterator[IndexEntry]:
@@ -100,7 +99,8 @@ def stored_entries_of(db: sqlite3.Connection, index: IndexName) -> Iterator[Inde
     if index is IndexName.CAPTURES:
         order = "ORDER BY collection || '/' || name || '@' || source_file_offset"
         return (
-            capture_entry(capture_of_row(row)) for row in db.execute(f"{SELECT_CAPTURES} {order}")
+            capture_entry(capture_of_values(row))
+            for row in db.execute(f"{SELECT_CAPTURES} {order}")
         )
     if index is IndexName.DATES:
         return _dates_entries(db)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import count, islice
 from typing import Any
 
+from nwx.engine.embedded.captures.lookup_tables import delete_lookups, fill_lookup_tables
 from nwx.engine.embedded.captures.numbers import last_capture_number, note_capture_numbers
 from nwx.engine.embedded.database import CAPTURE_COLUMNS, DOCUMENT_FACETS, add_rows
 from nwx.engine.embedded.stage.rows import DatesRow, DocumentRow, FileCaptures
@@ -237,6 +238,13 @@ class Registry:
 
     def add_captures(self, captures: Sequence[FileCaptures]) -> int:
         """Add captures; return how many were new."""
+        last = last_capture_number(self._db)
+        if new := self.add_unlisted(captures):
+            fill_lookup_tables(self._db, last)
+        return new
+
+    def add_unlisted(self, captures: Sequence[FileCaptures]) -> int:
+        """Add captures as `add_captures`; the caller enters them into the look-up tables."""
         rows = [(self._source(*file), *row) for *file, found in captures for row in found]
         try:
             new = self._insert_captures(rows)
@@ -276,19 +284,25 @@ class Registry:
         if index is IndexName.DATES:
             deleted = self._delete_dates(ids)
         elif index is IndexName.CAPTURES:
-            note_capture_numbers(self._db)
-            deleted = self._deleted(
-                "DELETE FROM captures WHERE num IN (SELECT captures.num FROM sources"
-                " CROSS JOIN captures ON source = sources.code AND source_file_offset = ?2"
-                " WHERE sources.collection || '/' || name || '@' || source_file_offset = ?1)",
-                [(id, _offset(id)) for id in ids],
-            )
+            deleted = self._delete_captures(ids)
         else:
             deleted = self._deleted(
                 "DELETE FROM files WHERE collection || '/' || name = ?", [(id,) for id in ids]
             )
         add_rows(self._db, index, -deleted)
         return deleted
+
+    def _delete_captures(self, ids: Collection[str]) -> int:
+        note_capture_numbers(self._db)
+        command = (
+            "SELECT captures.num FROM sources"
+            " CROSS JOIN captures ON source = sources.code AND source_file_offset = ?2"
+            " WHERE sources.collection || '/' || name || '@' || source_file_offset = ?1"
+        )
+        found = {row for id in ids for row in self._db.execute(command, (id, _offset(id)))}
+        nums = sorted(found)
+        delete_lookups(self._db, nums)
+        return self._deleted("DELETE FROM captures WHERE num = ?", nums)
 
     def remove_dates(self, dates: Sequence[DatesRow]) -> int:
         """Remove pairs of timestamp and collection; return how many there were.

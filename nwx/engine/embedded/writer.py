@@ -17,7 +17,6 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from nwx.engine.embedded.captures import by_digest
 from nwx.engine.embedded.database import add_missing, add_rows, connect, count_rows, make_tables
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.rebuild import rebuild_older_index
@@ -47,7 +46,6 @@ class ArchiveWriter:
                 folder.prepare()
                 self.db = connect(folder.database, read_only=False)
                 make_tables(self.db)
-                self.db.execute(by_digest.INDEX)
                 bring_forward(folder, self.db)
                 add_missing(self.db)
                 rebuild_older_index(folder.documents)

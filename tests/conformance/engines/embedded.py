@@ -17,7 +17,10 @@ DIFFERENCES: Mapping[str, str] = {}
 
 _FIRST_FORMAT = """
 DROP TABLE IF EXISTS attached;
-DROP INDEX IF EXISTS captures_by_digest;
+DROP TABLE cdx_lines;
+DROP TABLE digests;
+CREATE INDEX captures_by_urlkey ON captures (urlkey, timestamp);
+ALTER TABLE captures ADD COLUMN document_id TEXT;
 CREATE TABLE facets (id TEXT PRIMARY KEY, entry TEXT NOT NULL) WITHOUT ROWID;
 ALTER TABLE captures DROP COLUMN via;
 DELETE FROM counters WHERE name = 'facets';

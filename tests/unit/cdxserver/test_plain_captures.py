@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nwx.capture_values import capture_of_values
 from nwx.captures import names_capture
 from nwx.cdx.files import CdxParser
 from nwx.cdxserver.loaded_lines import capture_of
-from nwx.cdxserver.plain_captures import plain_capture
+from nwx.cdxserver.plain_captures import plain_capture, plain_values
 from nwx.errors import CdxError
 from nwx.model import Capture
 
@@ -81,3 +82,16 @@ def test_lines_with_anything_in_them(place: int, put: str) -> None:
 def test_usual_lines_take_the_short_cut() -> None:
     for line in (USUAL, f"{USUAL}\n", f"{USUAL}\r\n"):
         assert plain_capture(line.encode(), "web") == _usual_way(line.encode()) is not None
+
+
+def test_many_plain_lines_are_read_together() -> None:
+    lines = [f"{USUAL} {end}".replace(" a.warc.gz ", " ").encode() for end in ("a\r\n", "b\n", "c")]
+    rows = plain_values(lines, "web")
+    assert rows is not None
+    assert list(map(capture_of_values, rows)) == [_usual_way(line) for line in lines]
+
+
+@pytest.mark.parametrize("odd", ["\n", "é\n", f"{USUAL}\n{USUAL}\n", "a" * 9_000 + "\n"])
+def test_lines_are_not_read_together_where_one_is_not_plain(odd: str) -> None:
+    assert plain_values([f"{USUAL}\n".encode(), odd.encode()], "web") is None
+    assert plain_values([USUAL.encode(), f"{USUAL}\n".encode()], "web") is None

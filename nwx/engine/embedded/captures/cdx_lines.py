@@ -11,27 +11,32 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
+from operator import itemgetter
 
 from nwx.cdx.field_names import DIGEST
 from nwx.cdx.field_names import FILENAME as _FILENAME
 from nwx.engine.embedded.captures.cdx_rows import FIRST_ROWS, ROW_COLUMNS, all_rows, where
+from nwx.engine.embedded.captures.lookup_tables import BARE_DIGEST, MARK
+from nwx.engine.embedded.reader import IN_ORDER
 from nwx.engine.spans import CdxBlock, CdxLineForm, CdxSpan
 
 _FIRST_LINES = 256
 _AT_ONCE = 2_048
-_BARE_DIGEST = "coalesce(nullif(substr(digest, instr(digest, ':') + 1), ''), '-')"
-# What may be no capture is marked, so that its block is not plain.
-_MARK = (
-    "CASE WHEN url GLOB 'http*' AND (record_type = 'revisit'"
-    " OR (instr(content_type, 'warc') = 0 AND NOT content_type GLOB 'arc/*'))"
-    " THEN '' ELSE char(31) END"
-)
-_CAPTURES = " FROM captures WHERE "
-# CROSS JOIN: the captures come first, in the order of their index.
-_ALL = " FROM captures CROSS JOIN sources ON sources.code = source WHERE "
+_KEY = (0, 1)
+_HEAD = (2, 3, 4, 5)
+"""The places of the fields that `cdx_lines` has as one text, where digests are bare."""
+_HELD = (0, 1, 6, 7, 8, 9, 10)
+"""The places of the others that it has."""
+_LINES = "FROM cdx_lines"
+# CROSS JOIN: the lines come first, in their order.
+_LINES_OF_FILES = "FROM cdx_lines CROSS JOIN sources ON code = file"
 
-_KeyedLine = tuple[str, str, str]
-"""The urlkey and the timestamp of a capture, and its line."""
+_Line = tuple[str, ...]
+"""The urlkey and timestamp of a capture, and more texts.
+
+With these two in front, all texts with blanks between them are its line;
+otherwise the third is.
+"""
 
 Connected = Callable[[], AbstractContextManager[sqlite3.Connection]]
 
@@ -59,13 +64,13 @@ def _blocks(
 
 
 def _as_blocks(
-    db: sqlite3.Connection, lines: list[_KeyedLine], span: CdxSpan, form: CdxLineForm
+    db: sqlite3.Connection, lines: list[_Line], span: CdxSpan, form: CdxLineForm
 ) -> Iterator[CdxBlock]:
     """Stream lines as one text, or as rows where these are not plain."""
     if text := _plain_text(lines, form):
         yield CdxBlock(text, len(lines))
         return
-    (first, since, _), (last, until, _) = lines[0], lines[-1]
+    (first, since, *_), (last, until, *_) = lines[0], lines[-1]
     # Behind `!` come no more timestamps of the same beginning.
     part = replace(span, start=f"{first} {since}", end=f"{last} {until}!")
     rows = all_rows(db, part)
@@ -73,21 +78,19 @@ def _as_blocks(
         yield CdxBlock(rows=some)
 
 
-def _first_lines(db: sqlite3.Connection, span: CdxSpan, form: CdxLineForm) -> list[_KeyedLine]:
+def _first_lines(db: sqlite3.Connection, span: CdxSpan, form: CdxLineForm) -> list[_Line]:
     """Return the first lines of a span, _FIRST_LINES at most."""
     question, values = _question(span, form)
-    found: list[_KeyedLine] = db.execute(f"{question} LIMIT {_FIRST_LINES}", values).fetchall()
+    found: list[_Line] = db.execute(f"{question} LIMIT {_FIRST_LINES}", values).fetchall()
     return found
 
 
-def _line_groups(
-    db: sqlite3.Connection, span: CdxSpan, form: CdxLineForm
-) -> Iterator[list[_KeyedLine]]:
+def _line_groups(db: sqlite3.Connection, span: CdxSpan, form: CdxLineForm) -> Iterator[list[_Line]]:
     """Stream the lines of a span by the thousand; all of a urlkey and timestamp come together."""
     if _is_only(db, span.collection):
         span = replace(span, collection="")
     found = db.execute(*_question(span, form))
-    rest: list[_KeyedLine] = []
+    rest: list[_Line] = []
     while lines := found.fetchmany(_AT_ONCE):
         lines = rest + lines
         last = lines[-1][:2]
@@ -101,32 +104,63 @@ def _line_groups(
         yield rest
 
 
-def _plain_text(lines: list[_KeyedLine], form: CdxLineForm) -> str:
+def _plain_text(lines: list[_Line], form: CdxLineForm) -> str:
     """Return lines as one text, "" where they are not plain."""
-    if len({(key, timestamp) for key, timestamp, _ in lines}) < len(lines):
+    if len(set(map(itemgetter(0, 1), lines))) < len(lines):
         return ""
-    joined = "".join([line for _, _, line in lines])
+    texts = map(" ".join, lines) if _is_in_parts(form) else map(itemgetter(2), lines)
+    text = "\n".join(texts) + "\n"
     blanks = (len(form.places) - 1) * len(lines)
-    if joined.count(" ") != blanks or not joined.isprintable():
+    if text.count(" ") != blanks or text.count("\n") != len(lines):
         return ""
-    return "\n".join([line for _, _, line in lines]) + "\n"
+    return text if text.replace("\n", " ").isprintable() else ""
 
 
 def _question(span: CdxSpan, form: CdxLineForm) -> tuple[str, Sequence[str]]:
     """Return the SQL that gives the lines of a span, and its values."""
     condition, values = where(span)
-    table = _ALL if span.collection or _FILENAME in form.places else _CAPTURES
-    return f"{_select(form)}{table}{condition} ORDER BY urlkey, timestamp", values
+    held = _held_texts(form) if span.revisits is None else None
+    if held is None:
+        table = IN_ORDER
+    else:
+        table = _LINES_OF_FILES if span.collection or _FILENAME in form.places else _LINES
+    chosen = _select(form, held or _texts(form))
+    return f"{chosen} {table} WHERE {condition} ORDER BY urlkey, timestamp", values
+
+
+def _is_in_parts(form: CdxLineForm) -> bool:
+    return form.places[:2] == _KEY and len(form.places) > len(_KEY)
+
+
+def _select(form: CdxLineForm, texts: tuple[str, ...]) -> str:
+    if _is_in_parts(form):
+        return f"SELECT {', '.join(texts)}"
+    line = " || ' ' || ".join(texts)
+    return f"SELECT urlkey, timestamp, {line}"
 
 
 @lru_cache(100)
-def _select(form: CdxLineForm) -> str:
-    fields = [
-        _BARE_DIGEST if place == DIGEST and form.bare_digests else ROW_COLUMNS[place]
+def _held_texts(form: CdxLineForm) -> tuple[str, ...] | None:
+    """Return the columns of `cdx_lines` that make a line, None where it lacks some."""
+    begin = form.places.index(_HEAD[0]) if _HEAD[0] in form.places else 0
+    end = begin + len(_HEAD)
+    others = form.places[:begin] + form.places[end:]
+    if not form.bare_digests or form.places[begin:end] != _HEAD or not set(others) <= set(_HELD):
+        return None
+    texts = [ROW_COLUMNS[place] for place in others]
+    texts.insert(begin, "head")
+    return tuple(texts)
+
+
+@lru_cache(100)
+def _texts(form: CdxLineForm) -> tuple[str, ...]:
+    """Return what makes a line out of all columns of a capture."""
+    texts = [
+        BARE_DIGEST if place == DIGEST and form.bare_digests else ROW_COLUMNS[place]
         for place in form.places
     ]
-    line = " || ' ' || ".join(fields)
-    return f"SELECT urlkey, timestamp, {_MARK} || {line}"
+    # Behind the last, as blocks are cut by the first two.
+    return (*texts[:-1], f"{texts[-1]} || {MARK}")
 
 
 def _is_only(db: sqlite3.Connection, collection: str) -> bool:

@@ -4,8 +4,9 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from itertools import dropwhile, islice
 
-from nwx.cdx.lines import REVISIT
 from nwx.cdx.rows import CdxRow
+from nwx.engine.embedded.captures.lookup_tables import MIME, STATUS
+from nwx.engine.embedded.reader import IN_ORDER
 from nwx.engine.spans import CdxSpan
 
 FIRST_ROWS = 256
@@ -14,14 +15,13 @@ ROW_COLUMNS = (
     "urlkey",
     "timestamp",
     "url",
-    f"CASE WHEN record_type = 'revisit' THEN '{REVISIT}'"
-    " ELSE coalesce(nullif(content_type, ''), 'unk') END",
-    "coalesce(CAST(status_code AS TEXT), '-')",
+    MIME,
+    STATUS,
     "coalesce(nullif(digest, ''), '-')",
-    "coalesce(nullif(redirect_to, ''), '-')",
+    "redirect",
     "'-'",
-    "coalesce(CAST(record_length AS TEXT), '-')",
-    "CAST(source_file_offset AS TEXT)",
+    "length",
+    "place",
     "name",
 )
 """The fields of a `CdxRow` before its collection, as SQLite makes them."""
@@ -30,8 +30,7 @@ _ROW = f"""
 SELECT {", ".join(ROW_COLUMNS)}, collection,
     CASE method WHEN 'GET' THEN '' ELSE json_object('method', method) END
 """
-# CROSS JOIN: the captures come first, in the order of their index.
-_FROM = " FROM captures CROSS JOIN sources ON sources.code = source WHERE "
+_FROM = f" {IN_ORDER} WHERE "
 _INDEX_ORDER = "urlkey {0}, timestamp {0}"
 _ORDER = "urlkey {0}, timestamp {0}, name {0}, source_file_offset {0}, collection {0}"
 
@@ -74,8 +73,9 @@ def marks(db: sqlite3.Connection, span: CdxSpan, every: int) -> Iterator[str]:
     """Stream the urlkey and timestamp of the first of every so many captures of a span."""
     condition, values = where(span)
     order = "ORDER BY urlkey, timestamp"
-    # Without a collection to look for, the index alone tells.
-    table = _FROM if span.collection else " FROM captures WHERE "
+    # Without a collection or revisits to look for, the table of lines alone tells.
+    narrowed = span.collection or span.revisits is not None
+    table = _FROM if narrowed else " FROM cdx_lines WHERE "
     found = db.execute(
         f"SELECT urlkey || ' ' || timestamp FROM (SELECT urlkey, timestamp,"
         f" row_number() OVER ({order}) AS number{table}{condition}) WHERE number % ? = ? {order}",

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 
+from nwx.engine.embedded.captures.lookup_tables import fill_lookup_tables
+from nwx.engine.embedded.captures.numbers import last_capture_number
 from nwx.engine.embedded.database import add_missing, connect
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.migrations import bring_forward
@@ -14,6 +16,8 @@ from nwx.engine.embedded.stage.rows import capture_rows
 from nwx.model import Capture, IndexName
 
 _AT_ONCE = 1_000
+_RUN = 500_000
+"""So many captures are entered into the tables for look-ups at a time, in their order."""
 
 
 class Loader:
@@ -38,7 +42,16 @@ class Loader:
     def load(self, batches: Iterable[Sequence[Capture]]) -> int:
         """Add captures; return how many were new."""
         with self._transaction() as registry:
-            return sum(registry.add_captures(capture_rows(batch)) for batch in batches)
+            new = unlisted = 0
+            last = last_capture_number(self._db)
+            for batch in batches:
+                unlisted += registry.add_unlisted(capture_rows(batch))
+                if unlisted >= _RUN:
+                    fill_lookup_tables(self._db, last)
+                    last = last_capture_number(self._db)
+                    new, unlisted = new + unlisted, 0
+            fill_lookup_tables(self._db, last)
+            return new + unlisted
 
     def unload(self, ids: Iterable[str]) -> int:
         """Delete captures; return how many there were."""

@@ -4,13 +4,14 @@ import json
 import sqlite3
 from collections.abc import Sequence
 
-from nwx.engine.embedded.reader import SELECT_CAPTURES, capture_of_row
+from nwx.capture_values import capture_of_values
+from nwx.engine.embedded.reader import SELECT_CAPTURES
 from nwx.engine.spans import KeysAtTime, nearest_captures
 from nwx.model import Capture
 
 # A few of each urlkey by the index, however many captures it has.
 _SIDE = (
-    "SELECT num FROM captures WHERE urlkey = keys.value AND timestamp {0} :timestamp"
+    "SELECT num FROM cdx_lines WHERE urlkey = keys.value AND timestamp {0} :timestamp"
     " ORDER BY timestamp {1} LIMIT :most"
 )
 _NEAR = (
@@ -18,7 +19,7 @@ _NEAR = (
     " JOIN captures AS near ON near.num IN ({})) "
 )
 _SIDES = tuple(_NEAR.format(_SIDE.format(*side)) for side in ((">=", "ASC"), ("<", "DESC")))
-_HAS_KEY = "SELECT 1 FROM captures WHERE urlkey >= ? AND urlkey < ? LIMIT 1"
+_HAS_KEY = "SELECT 1 FROM cdx_lines WHERE urlkey >= ? AND urlkey < ? LIMIT 1"
 
 
 def near_captures(
@@ -34,7 +35,7 @@ def _sides(db: sqlite3.Connection, asked: KeysAtTime, most: int) -> list[Capture
         "timestamp": asked.timestamp,
         "most": most,
     }
-    return [capture_of_row(row) for side in _SIDES for row in db.execute(side, values)]
+    return [capture_of_values(row) for side in _SIDES for row in db.execute(side, values)]
 
 
 def has_keys(db: sqlite3.Connection, starts: Sequence[str]) -> bool:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 _AT_ONCE = 1_000
 _LOWEST = (
-    "SELECT urlkey, min(coalesce(status_code, 0)) FROM captures"
+    "SELECT urlkey, min(coalesce(status_code, 0))"
+    " FROM cdx_lines CROSS JOIN captures USING (num, urlkey, timestamp)"
     " WHERE urlkey IN (SELECT value FROM json_each(?)) GROUP BY urlkey"
 )
 

@@ -3,8 +3,9 @@
 import sqlite3
 from collections.abc import Iterator
 
+from nwx.capture_values import capture_of_values
 from nwx.engine.embedded.captures.numbers import last_capture_number
-from nwx.engine.embedded.reader import SELECT_CAPTURES, capture_of_row
+from nwx.engine.embedded.reader import SELECT_CAPTURES
 from nwx.errors import StaleMarkError
 from nwx.model import Capture
 
@@ -27,7 +28,7 @@ def captures_since(
     # CROSS JOIN keeps the order of numbers, so that nothing is sorted first.
     select = _NUMBERED.replace(" JOIN ", " CROSS JOIN ")
     for num, *row in db.execute(f"{select} WHERE {where} ORDER BY num", values):
-        yield capture_of_row(tuple(row)), str(num)
+        yield capture_of_values(tuple(row)), str(num)
 
 
 def _number(mark: str, end: int) -> int:

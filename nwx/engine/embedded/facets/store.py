@@ -6,9 +6,10 @@ from contextlib import AbstractContextManager
 from operator import itemgetter
 from pathlib import Path
 
+from nwx.capture_values import capture_of_values
 from nwx.engine.blob_folder import BlobFolder
 from nwx.engine.embedded.database import count_rows
-from nwx.engine.embedded.reader import SELECT_CAPTURES, capture_of_row
+from nwx.engine.embedded.reader import SELECT_CAPTURES
 from nwx.engine.entries import IndexEntry
 from nwx.engine.facet_store import CapturePlace, CaptureRows, FacetStore
 from nwx.model import Capture, IndexName, IndexStats
@@ -38,8 +39,8 @@ class EmbeddedFacetStore(BlobFolder, FacetStore):
             return f"{count_rows(db, IndexName.CAPTURES)} {last} {count_rows(db, 'deletions')}"
 
     def month_stamps(self) -> dict[str, str]:
-        # All of this is in the index by urlkey, which is much smaller than the table.
-        command = "SELECT substr(timestamp, 1, 6), count(*), max(num) FROM captures GROUP BY 1"
+        # All of this is in the table of lines, which is smaller than that of captures.
+        command = "SELECT substr(timestamp, 1, 6), count(*), max(num) FROM cdx_lines GROUP BY 1"
         with self._connect() as db:
             deletions = count_rows(db, "deletions")
             return {
@@ -69,7 +70,7 @@ class EmbeddedFacetStore(BlobFolder, FacetStore):
                 for name, offset in places
                 for (code,) in known[name]
             ]
-            return [capture_of_row(row) for row in rows if row]
+            return [capture_of_values(row) for row in rows if row]
 
     def count(self) -> int:
         """Return the number of entries of the index facets."""

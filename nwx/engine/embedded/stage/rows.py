@@ -5,15 +5,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from operator import attrgetter
 from typing import Any, NamedTuple
 
-from nwx.engine.embedded.database import CAPTURE_COLUMNS, DOCUMENT_FACETS
+from nwx.capture_values import values_of
+from nwx.engine.embedded.database import DOCUMENT_FACETS
 from nwx.engine.entries import IndexEntry, clean_text, document_entry, file_entry
 from nwx.keys import document_id, document_key
 from nwx.model import Batch, Capture, Dates, Document, SourceFile
-
-_capture_values = attrgetter(*CAPTURE_COLUMNS)
 
 
 class DocumentRow(NamedTuple):
@@ -35,7 +33,7 @@ class DocumentRow(NamedTuple):
 
 
 class FileCaptures(NamedTuple):
-    """The captures of one file: values in the order of CAPTURE_COLUMNS."""
+    """The captures of one file: values in the order of `database.CAPTURE_COLUMNS`."""
 
     collection: str
     source_file: str
@@ -119,8 +117,8 @@ def document_row(entry: IndexEntry) -> DocumentRow:
 def capture_rows(captures: Iterable[Capture]) -> tuple[FileCaptures, ...]:
     """Return captures by their files."""
     by_file: defaultdict[tuple[str, str], list[tuple[Any, ...]]] = defaultdict(list)
-    for capture in captures:
-        by_file[capture.collection, capture.source_file].append(_capture_values(capture))
+    for row in values_of(captures):
+        by_file[row[:2]].append(row[2:])
     return tuple(FileCaptures(*file, tuple(rows)) for file, rows in by_file.items())
 
 

@@ -10,6 +10,7 @@ import pytest
 from nwx.engine.embedded import EmbeddedEngine, folder, migrations
 from nwx.engine.embedded.migrations import MIGRATIONS
 from nwx.engine.migrations import Migration, pending_migrations
+from nwx.engine.spans import CdxSpan
 from nwx.model import IndexName
 from tests.conformance.engines.embedded import make_older
 from tests.unit.engine.embedded.making import batch, page
@@ -58,8 +59,32 @@ def test_writing_takes_the_steps(older: Path) -> None:
         engine.create()
         assert [one.via for one in engine.captures(page(1).capture.urlkey)] == [""]
     assert format_of(older) == folder.FORMAT
-    assert {"attached", "captures_by_digest"} <= tables_of(older)
-    assert "facets" not in tables_of(older)
+    assert {"attached", "cdx_lines", "digests"} <= tables_of(older)
+    assert not {"facets", "captures_by_urlkey"} & tables_of(older)
+
+
+def test_a_step_is_taken_again_where_the_process_was_killed_behind_it(
+    older: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder.Folder, "write_manifest", lambda self: None)
+    for _ in range(2):
+        with EmbeddedEngine(older) as engine:
+            engine.create()
+        assert format_of(older) == 1
+    monkeypatch.undo()
+    with EmbeddedEngine(older) as engine:
+        engine.create()
+        assert len(list(engine.captures("org,", "org-"))) == 2
+    assert format_of(older) == folder.FORMAT
+
+
+def test_a_reader_that_is_open_meanwhile_goes_on_with_what_is_new(older: Path) -> None:
+    with EmbeddedEngine(older, read_only=True) as reader:
+        assert reader.has_keys(["org,"])
+        with EmbeddedEngine(older) as engine:
+            engine.write(batch(page(3)))
+        assert [one.url for one in reader.captures_by_digest(page(3).capture.digest)]
+        assert len(list(reader.cdx_rows(CdxSpan("org,", "org-")))) == 3
 
 
 def test_steps_that_fail_change_nothing(older: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +92,7 @@ def test_steps_that_fail_change_nothing(older: Path, monkeypatch: pytest.MonkeyP
         raise RuntimeError("stopped")
 
     before = tables_of(older)
-    monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, Migration(3, "fails", fail)))
+    monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, Migration(9, "fails", fail)))
     with pytest.raises(RuntimeError, match="stopped"), EmbeddedEngine(older) as engine:
         engine.create()
     assert format_of(older) == 1
