@@ -7,6 +7,7 @@ from typing import Any
 from elastic_transport import ApiResponseMeta, ConnectionTimeout, TransportError
 from elastic_transport import ConnectionError as TransportConnectionError
 from elasticsearch import ApiError, Elasticsearch, UnsupportedProductError
+from elasticsearch.serializer import JsonSerializer
 
 from nwx.engine.search_server.addresses import (
     trusted_authorities,
@@ -22,7 +23,7 @@ from nwx.engine.search_server.refusals import (
     unanswered,
     unreachable,
 )
-from nwx.engine.search_server.server import Body, Server, quoted
+from nwx.engine.search_server.server import Body, Server, from_json, quoted
 from nwx.engine.work import current_work
 from nwx.errors import SettingsError
 from nwx.settings import ServerSettings
@@ -30,6 +31,11 @@ from nwx.settings import ServerSettings
 _EXACT_SECONDS = 2.0
 # The form that servers of version 8 and 9 both speak, whatever the client's own version.
 _MIME = "application/vnd.elasticsearch+{}; compatible-with=8"
+
+
+class _AnswerSerializer(JsonSerializer):
+    def json_loads(self, data: bytes) -> Any:
+        return from_json(data)
 
 
 class ElasticServer(Server):
@@ -122,6 +128,7 @@ def _client(address: str, settings: ServerSettings) -> Elasticsearch:
         "max_retries": 1,  # once more on a connection that the server has closed meanwhile
         "retry_on_timeout": False,
         "retry_on_status": (),
+        "serializers": {JsonSerializer.mimetype: _AnswerSerializer()},
     }
     if settings.api_key:
         options["api_key"] = settings.api_key

@@ -13,6 +13,7 @@ from opensearchpy.exceptions import (
     SerializationError,
     TransportError,
 )
+from opensearchpy.serializer import JSONSerializer
 
 from nwx.engine.search_server.addresses import (
     trusted_authorities,
@@ -29,7 +30,7 @@ from nwx.engine.search_server.refusals import (
     unreachable,
 )
 from nwx.engine.search_server.schema import TOO_LONG
-from nwx.engine.search_server.server import Body, Server, quoted
+from nwx.engine.search_server.server import Body, Server, from_json, quoted
 from nwx.engine.work import current_work
 from nwx.errors import EngineError, SettingsError
 from nwx.settings import ServerSettings
@@ -39,6 +40,14 @@ _POINT = "_search/point_in_time"
 _CONNECTIONS = 16
 _NO_LOG = logging.NullHandler()
 """Keeps what the client logs of refused requests, which are errors here, from standard error."""
+
+
+class _AnswerSerializer(JSONSerializer):
+    def loads(self, s: str) -> Any:
+        try:
+            return from_json(s)
+        except ValueError as error:
+            raise SerializationError(s, error) from error
 
 
 class OpenSearchServer(Server):
@@ -163,6 +172,7 @@ def _client(address: str, settings: ServerSettings) -> OpenSearch:
         "retry_on_timeout": False,
         "retry_on_status": (),
         "pool_maxsize": _CONNECTIONS,
+        "serializers": {JSONSerializer.mimetype: _AnswerSerializer()},
     }
     if user := user_of(address, settings):
         options["http_auth"] = user

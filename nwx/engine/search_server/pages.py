@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from nwx.engine.search_server import limits
@@ -16,7 +17,13 @@ _PAGE = 1_000
 UNREAD = "unread"
 """The name of aggregations that only others look at: their values are not sent."""
 
-_WITHOUT_UNREAD = f"-aggregations.{UNREAD},-aggregations.**.{UNREAD}"
+_NUMBERS = "numbers"
+"""The name of aggregations of the numbers of documents, of which each has one."""
+
+_UNREAD = {
+    UNREAD: (f"aggregations.{UNREAD}", f"aggregations.**.{UNREAD}"),
+    _NUMBERS: (f"aggregations.**.{_NUMBERS}.buckets.doc_count",),
+}
 _KEEP_ALIVE = "5m"
 _OK = 200
 _ATTEMPTS, _LONGEST_PAUSE = 12, 4
@@ -84,15 +91,18 @@ def search_page(server: Server, index: str, body: Body) -> Body:
 
     A search that not all shards answered is an error unless answers may be partial.
     """
-    # Servers leave empty lists out of what they filter.
-    return _search(
-        server, index, body, _WITHOUT_UNREAD if _has_unread(body.get("aggs", {})) else ""
-    )
+    return _search(server, index, body, ",".join(f"-{path}" for path in _unread_paths(body)))
 
 
-def _has_unread(aggs: Body) -> bool:
-    """Tell whether some of the aggregations, or of those within, are only for others."""
-    return UNREAD in aggs or any(_has_unread(one.get("aggs", {})) for one in aggs.values())
+def _unread_paths(body: Body) -> list[str]:
+    """Return the parts of an answer that nobody reads; servers leave out empty lists with them."""
+    aggs = body.get("aggs", {})
+    return [path for name, paths in _UNREAD.items() if _has(name, aggs) for path in paths]
+
+
+def _has(name: str, aggs: Body) -> bool:
+    """Tell whether some of the aggregations, or of those within, have a name."""
+    return name in aggs or any(_has(name, one.get("aggs", {})) for one in aggs.values())
 
 
 def _search(server: Server, index: str, body: Body, filter_path: str) -> Body:
@@ -118,20 +128,45 @@ def search_pages(server: Server, index: str, bodies: Sequence[Body]) -> list[lis
 
 
 def search_several(server: Server, index: str, bodies: Sequence[Body]) -> list[Body]:
+    """Return the answers of several searches of an index, as `search_each` does."""
+    return search_each(server, [Search(index, body) for body in bodies])
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A search of an index."""
+
+    index: str
+    body: Body
+
+
+def search_each(server: Server, searches: Sequence[Search]) -> list[Body]:
     """Return the answers of several searches, by one request.
 
-    A search that not all shards answered is an error, and so is one that the
-    server refuses: the same as of that search alone.
+    A search that not all shards answered is an error unless answers may be
+    partial, and so is one that the server refuses: the same as of that
+    search alone.
     """
-    if not bodies:
+    if not searches:
         return []
-    head = {"index": index, "allow_partial_search_results": False}
-    lines = to_lines(line for body in bodies for line in (head, body))
-    answer = server.request("POST", "/_msearch", lines)
-    for one in answer["responses"]:
+    partial = partial_answers()
+    allowed = partial is not None
+    paths = {path for one in searches for path in _unread_paths(one.body)}
+    params = {"filter_path": ",".join(f"-responses.{path}" for path in sorted(paths))}
+    lines = to_lines(
+        line
+        for one in searches
+        for line in ({"index": one.index, "allow_partial_search_results": allowed}, one.body)
+    )
+    answer = server.request(
+        "POST", "/_msearch", lines, params if paths else None, whole=not allowed
+    )
+    found: list[Body] = answer["responses"]
+    for one in found:
         if "error" in one:
             raise refused(server.place, read_refusal(one, int(one.get("status", _OK))))
-    found: list[Body] = answer["responses"]
+        if partial is not None:
+            partial.add(missing_shards(one), one["_shards"]["total"])
     return found
 
 
@@ -157,8 +192,8 @@ def numbers_and(
 ) -> tuple[list[int] | None, Body]:
     """Return the numbers of the entries that match, as `numbers` does, and aggregations of them."""
     most = limits.MAX_IDS
-    values = {"numbers": {"terms": {"field": NUMBER, "size": most}}}
-    read = ["_shards", "timed_out", "hits.total.value", "aggregations.numbers.buckets.key"]
+    values = numbers_aggregation()
+    read = ["_shards", "timed_out", "hits.total.value", f"aggregations.{_NUMBERS}.buckets.key"]
     body: Body = {"query": query, "size": 0, "aggs": values | aggs}
     body |= {"track_total_hits": most + 1, "terminate_after": most + 1}
     read += [f"aggregations.{name}.buckets" for name in aggs]
@@ -166,7 +201,30 @@ def numbers_and(
     if answer["hits"]["total"]["value"] > most:
         return None, {}
     found = answer.get("aggregations", {})
-    return [bucket["key"] for bucket in found.get("numbers", {}).get("buckets", ())], found
+    return read_numbers(found), found
+
+
+def numbers_aggregation() -> Body:
+    """Return the aggregation of the numbers of up to limits.MAX_IDS documents."""
+    return {_NUMBERS: {"terms": {"field": NUMBER, "size": limits.MAX_IDS}}}
+
+
+def read_numbers(aggregations: Body) -> list[int]:
+    """Return the numbers that an aggregation found."""
+    return [bucket["key"] for bucket in aggregations.get(_NUMBERS, {}).get("buckets", ())]
+
+
+def numbers_search(index: str, query: Body, most: int) -> Search:
+    """Return a search for the numbers of the entries that match, if they are at most `most`."""
+    values = {_NUMBERS: {"terms": {"field": NUMBER, "size": most + 1}}}
+    body: Body = {"query": query, "size": 0, "aggs": values, "track_total_hits": most + 1}
+    return Search(index, body | {"terminate_after": most + 1})
+
+
+def numbers_if_few(answer: Body, most: int) -> list[int] | None:
+    """Return the numbers that a `numbers_search` found, None of more than `most`."""
+    few = answer["hits"]["total"]["value"] <= most
+    return read_numbers(answer.get("aggregations", {})) if few else None
 
 
 def within(query: Body, numbers: Sequence[int]) -> Body:

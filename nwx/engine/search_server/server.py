@@ -142,6 +142,18 @@ def to_json(body: object) -> bytes:
         return text.encode("utf-8", "replace")
 
 
+def from_json(text: bytes | str) -> Any:
+    """Return what JSON of a server holds, at several times the speed of the standard library.
+
+    Half of a surrogate pair, which msgspec refuses, is read by the standard library.
+    Raises ValueError for what is no JSON.
+    """
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return json.loads(text)
+
+
 def to_lines(bodies: Iterable[object]) -> bytes:
     """Return newline-delimited JSON."""
     return b"".join(to_json(body) + b"\n" for body in bodies)

@@ -1,6 +1,7 @@
 """Lists of documents that meet a condition, kept until another list would come."""
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cachetools import LRUCache
@@ -8,7 +9,7 @@ from cachetools import LRUCache
 from nwx.engine.search_server import limits
 from nwx.engine.search_server.cluster.partial_answers import partial_answers
 from nwx.engine.search_server.documents.compile import Query
-from nwx.engine.search_server.pages import numbers, search_page
+from nwx.engine.search_server.pages import Search, numbers, search_each, search_page
 from nwx.engine.search_server.server import Body, Server, to_json
 
 _MOST_LISTS = 16
@@ -27,6 +28,22 @@ class IndexState:
     changes: tuple[float, float]
 
 
+@dataclass(frozen=True, slots=True)
+class AskedList:
+    """The documents that meet a query in an index, as they are now.
+
+    `kept` are their numbers where these were read before and are the same
+    still. A list is `settled` where it was the same when it was last asked
+    for: it is worth to be read, and kept.
+    """
+
+    index: str
+    query: Query
+    state: IndexState
+    kept: frozenset[int] | None
+    settled: bool
+
+
 class RememberedNumbers:
     """The numbers of the documents that meet a query in an index; threads may share it.
 
@@ -38,31 +55,64 @@ class RememberedNumbers:
         self._server = server
         self._guard = threading.Lock()
         self._lists: LRUCache[_Key, tuple[IndexState, frozenset[int]]] = LRUCache(_MOST_LISTS)
+        self._last_asked: LRUCache[_Key, IndexState] = LRUCache(_MOST_LISTS)
 
-    def numbers(self, index: str, query: Query) -> frozenset[int] | None:
-        """Return the numbers, None of more than limits.MAX_IDS."""
-        state = index_state(self._server, index, query)
-        if state.total > limits.MAX_IDS:
-            return None
-        key = index, to_json(query)
+    def longest(self, lists: Sequence[tuple[str, Query]]) -> int | None:
+        """Return the length of the longest list that is kept, None where one is not."""
         with self._guard:
-            known = self._lists.get(key)
-        if known and known[0] == state:
-            return known[1]
-        listed = numbers(self._server, index, query)
+            known = [self._lists.get(_key(*one)) for one in lists]
+        lengths = [len(one[1]) for one in known if one is not None]
+        return max(lengths, default=0) if len(lengths) == len(lists) else None
+
+    def ask(
+        self, lists: Sequence[tuple[str, Query]], beside: Sequence[Search] = ()
+    ) -> tuple[list[AskedList], list[Body]]:
+        """Return what is known of lists, and the answers of other searches, by one request."""
+        states = [_state_search(*one) for one in lists]
+        answers = search_each(self._server, [*states, *beside])
+        asked = [
+            self._asked(index, query, _state(answer))
+            for (index, query), answer in zip(lists, answers, strict=False)
+        ]
+        return asked, answers[len(lists) :]
+
+    def _asked(self, index: str, query: Query, state: IndexState) -> AskedList:
+        key = _key(index, query)
+        with self._guard:
+            known, last = self._lists.get(key), self._last_asked.get(key)
+            self._last_asked[key] = state
+        kept = known[1] if known and known[0] == state else None
+        return AskedList(index, query, state, kept, settled=last == state)
+
+    def read(self, one: AskedList) -> frozenset[int] | None:
+        """Return the numbers of a list, None of more than limits.MAX_IDS."""
+        if one.kept is not None or one.state.total > limits.MAX_IDS:
+            return one.kept
+        listed = numbers(self._server, one.index, one.query)
         if listed is None:
             return None
         found = frozenset(listed)
         if partial_answers() is None:  # else the list may lack some
             with self._guard:
-                self._lists[key] = state, found
+                self._lists[_key(one.index, one.query)] = one.state, found
         return found
 
 
 def index_state(server: Server, index: str, query: Query) -> IndexState:
     """Return the state of the entries of an index that meet a query."""
-    body = {"query": query, "size": 0, "track_total_hits": True, "aggs": _CHANGES}
-    answer = search_page(server, index, body)
+    search = _state_search(index, query)
+    return _state(search_page(server, search.index, search.body))
+
+
+def _state_search(index: str, query: Query) -> Search:
+    return Search(index, {"query": query, "size": 0, "track_total_hits": True, "aggs": _CHANGES})
+
+
+def _state(answer: Body) -> IndexState:
     found = answer["aggregations"]
     changes = found["sum"]["value"] or 0.0, found["max"]["value"] or 0.0
     return IndexState(answer["hits"]["total"]["value"], changes)
+
+
+def _key(index: str, query: Query) -> _Key:
+    return index, to_json(query)

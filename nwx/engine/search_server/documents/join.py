@@ -16,9 +16,16 @@ from nwx.engine.search_server.documents.compile import (
 from nwx.engine.search_server.documents.conditions import DateCondition, filter_condition
 from nwx.engine.search_server.documents.facet_filters import DATED_FACETS, FacetFilters
 from nwx.engine.search_server.documents.hidden_parts import NOTHING_HIDDEN, HiddenParts
-from nwx.engine.search_server.documents.id_lists import RememberedNumbers
+from nwx.engine.search_server.documents.id_lists import AskedList, RememberedNumbers
 from nwx.engine.search_server.inlinks.linked_query import LinkedQuery
-from nwx.engine.search_server.pages import count_hits, numbers, pages, within
+from nwx.engine.search_server.pages import (
+    count_hits,
+    numbers,
+    numbers_if_few,
+    numbers_search,
+    pages,
+    within,
+)
 from nwx.engine.search_server.schema import NUMBER, Schema
 from nwx.engine.search_server.server import Body, Server
 from nwx.model import IndexName
@@ -53,10 +60,14 @@ class Resolved:
 
 @dataclass(frozen=True, slots=True)
 class _Met:
-    """The documents that meet each condition; a question has at most `most`, if that is known."""
+    """The documents that meet each condition; a question has at most `most`, if that is known.
 
-    found: _Found
+    Not `whole` where there are too many of some condition, which is left out.
+    """
+
+    found: Lists
     most: int | None = None
+    whole: bool = True
 
 
 class Join:
@@ -76,12 +87,10 @@ class Join:
         than limits.MAX_IDS, documents are walked in the order of `sort` until
         `wanted` of them are found, and the query finds those only.
         """
-        conditions = all_conditions(query)
-        known = self._lists(conditions)
-        met = self._meeting(query, conditions, known)
-        if met is not None:
+        met = self._meeting(query, all_conditions(query))
+        if met.whole:
             return Resolved(joined_query(query, met.found), most=met.most)
-        return self._walk(query, superset_query(query, known), sort, wanted)
+        return self._walk(query, superset_query(query, met.found), sort, wanted)
 
     def resolve_apart(self, query: DocumentQuery, facets: Sequence[str]) -> Resolved | None:
         """Return the query of a question, and that without the filters of some facets.
@@ -93,8 +102,8 @@ class Join:
             broad = broad.without(facet)
         others = {one: query.without(one) for one in facets if one in DATED_FACETS}
         conditions = _unique(map(all_conditions, (query, *others.values())))
-        met = self._meeting(broad, conditions, self._lists(conditions))
-        if met is None:
+        met = self._meeting(broad, conditions)
+        if not met.whole:
             return None
         found = met.found
         apart = FacetFilters(
@@ -110,27 +119,42 @@ class Join:
             counted={facet: joined_query(one, found) for facet, one in others.items()},
         )
 
-    def _meeting(
-        self, query: DocumentQuery, conditions: Sequence[DateCondition], known: Lists
-    ) -> "_Met | None":
-        """Return the documents that meet each condition, of a query's at least; None of too many.
-
-        `known` are the lists of documents that are short enough to be had.
-        """
-        longest = max(map(len, known.values()), default=0)
-        if len(known) < len(conditions) or longest > limits.SHORT_LIST:
-            few = self._candidates(query, {}, limits.SHORT_LIST)
-            if few is not None:
-                return _Met(self._among(conditions, few, known), len(few))
+    def _meeting(self, query: DocumentQuery, conditions: Sequence[DateCondition]) -> _Met:
+        """Return the documents that meet each condition, of a query's at least."""
+        if not conditions:
+            return _Met({})
+        asked, few = self._asked(query, conditions)
+        if few is not None:
+            settled = {one: some for one, some in asked.items() if all(x.settled for x in some)}
+            return _Met(self._among(conditions, few, self._found_of(settled)), len(few))
+        known = self._found_of(asked)
         if len(known) == len(conditions):
             return _Met(known)
         candidates = self._candidates(query, known, limits.MAX_IDS)
         if candidates is None:
-            return None
+            return _Met(known, whole=False)
         return _Met(self._among(conditions, candidates, known), len(candidates))
 
-    def _lists(self, conditions: Sequence[DateCondition]) -> Lists:
-        return {one: found for one in conditions if (found := self._found(one)) is not None}
+    def _asked(
+        self, query: DocumentQuery, conditions: Sequence[DateCondition]
+    ) -> tuple[dict[DateCondition, list[AskedList]], list[int] | None]:
+        """Return what is known of the lists of conditions, and the documents of a query if few.
+
+        These are not asked for where all lists are kept, and short.
+        """
+        further = self._dates.further()
+        lists = [(index, one.seen(some)) for one in conditions for index, some in further]
+        longest = self._remembered.longest(lists)
+        beside = []
+        if longest is None or longest > limits.SHORT_LIST:
+            superset = superset_query(query, {})
+            beside = [numbers_search(self._documents, superset, limits.SHORT_LIST)]
+        asked, answers = self._remembered.ask(lists, beside)
+        few = numbers_if_few(answers[0], limits.SHORT_LIST) if answers else None
+        size = len(further)
+        return {
+            one: asked[place * size : (place + 1) * size] for place, one in enumerate(conditions)
+        }, few
 
     def _candidates(self, query: DocumentQuery, known: _Found, most: int) -> list[int] | None:
         """Return the documents that may be of a result, None of more than `most`."""
@@ -161,7 +185,7 @@ class Join:
 
     def _among(
         self, conditions: Sequence[DateCondition], some: Sequence[int], known: Lists
-    ) -> dict[DateCondition, Collection[int]]:
+    ) -> dict[DateCondition, frozenset[int]]:
         """Return which of some documents meet each condition."""
         return {
             one: known[one].intersection(some) if one in known else self._seen_among(one, some)
@@ -176,11 +200,14 @@ class Join:
             )
         )
 
-    def _found(self, one: DateCondition) -> frozenset[int] | None:
+    def _found_of(self, asked: Mapping[DateCondition, Sequence[AskedList]]) -> Lists:
+        return {one: some for one in asked if (some := self._found(asked[one])) is not None}
+
+    def _found(self, lists: Sequence[AskedList]) -> frozenset[int] | None:
         """Return the documents that meet a condition in an index, None of too many."""
         parts = []
-        for index, further in self._dates.further():
-            part = self._remembered.numbers(index, one.seen(further))
+        for one in lists:
+            part = self._remembered.read(one)
             if part is None:
                 return None
             parts.append(part)

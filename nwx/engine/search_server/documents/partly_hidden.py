@@ -7,11 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from nwx.engine.search_server.documents.conditions import DateCondition
+from nwx.engine.search_server.further_dates.rows import LAST_TIME, DateRows, Numbers, date_rows
 from nwx.query.hidden import SeenDate
-
-Numbers = npt.NDArray[np.int64]
-_LAST = 99_999_999_999_999
-_YEAR = 10**10
+from nwx.query.periods import Period
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,32 +23,6 @@ class PartlyHidden:
     visible: Sequence[SeenDate]
     hidden: Sequence[SeenDate]
     own_is_hidden: bool
-
-
-class _Rows:
-    """One row a date: the place of its document, its timestamp and its collection's code."""
-
-    def __init__(self, dates: Sequence[Sequence[SeenDate]], codes: dict[str, int]) -> None:
-        pairs = [pair for some in dates for pair in some]
-        self.places = np.repeat(
-            np.arange(len(dates)), np.fromiter(map(len, dates), np.int64, len(dates))
-        )
-        self.times = np.fromiter((int(time) for time, _ in pairs), np.int64, len(pairs))
-        self.collections = np.fromiter(
-            (codes.setdefault(name, len(codes)) for _, name in pairs), np.int64, len(pairs)
-        )
-
-    def meeting(self, one: DateCondition, codes: dict[str, int]) -> Numbers:
-        """Return the places of the documents that have a date which meets a condition."""
-        fits = np.ones(len(self.times), dtype=bool)
-        if one.spans is not None:
-            fits[:] = False
-            for low, high in one.spans:
-                fits |= (self.times >= int(low or 0)) & (self.times <= int(high or _LAST))
-        if one.collections:
-            wanted = [codes[name] for name in one.collections if name in codes]
-            fits &= np.isin(self.collections, wanted)
-        return np.unique(self.places[fits])
 
 
 class PartlyHiddenDates:
@@ -69,13 +41,13 @@ class PartlyHiddenDates:
         self._dates: dict[bool, Numbers] = {}
         self._orders: dict[bool, npt.NDArray[np.intp]] = {}
         self._codes: dict[str, int] = {}
-        self._visible = _Rows([one.visible for one in known], self._codes)
-        self._hidden = _Rows([one.hidden for one in known], self._codes)
+        self._visible = date_rows([one.visible for one in known], self._codes)
+        self._hidden = date_rows([one.hidden for one in known], self._codes)
 
     def unmet(self, one: DateCondition) -> Numbers:
         """Return the numbers of the documents that only hidden dates let meet a condition."""
-        lost = self._hidden.meeting(one, self._codes)
-        return self.numbers[np.setdiff1d(lost, self._visible.meeting(one, self._codes))]
+        lost = self._hidden.meeting(one)
+        return self.numbers[np.setdiff1d(lost, self._visible.meeting(one))]
 
     def lost_values(self, facet: str) -> Sequence[tuple[str, Numbers]]:
         """Return each value that only hidden dates have, and the documents of which they do.
@@ -87,7 +59,7 @@ class PartlyHiddenDates:
         return self._lost[facet]
 
     def _lost_values(self, facet: str) -> Iterator[tuple[str, Numbers]]:
-        values: Callable[[_Rows], Numbers]
+        values: Callable[[DateRows], Numbers]
         if facet == "year":
             labels = None
             values = _years
@@ -118,18 +90,18 @@ class PartlyHiddenDates:
 
     def _firsts(self, *, newest: bool) -> Numbers:
         if newest not in self._dates:
-            dates = np.full(len(self.numbers), 0 if newest else _LAST, dtype=np.int64)
+            dates = np.full(len(self.numbers), 0 if newest else LAST_TIME, dtype=np.int64)
             at = np.maximum.at if newest else np.minimum.at
             at(dates, self._visible.places, self._visible.times)
             self._dates[newest] = dates
         return self._dates[newest]
 
 
-def _years(rows: _Rows) -> Numbers:
-    return rows.times // _YEAR
+def _years(rows: DateRows) -> Numbers:
+    return rows.periods(Period.YEAR)
 
 
-def _collections(rows: _Rows) -> Numbers:
+def _collections(rows: DateRows) -> Numbers:
     return rows.collections
 
 

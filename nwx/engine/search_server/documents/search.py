@@ -8,7 +8,6 @@ from functools import partial
 from nwx.engine.document_index import RESULT_WINDOW, counting
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import EVERYTHING, Query
-from nwx.engine.search_server.documents.conditions import DateCondition, filter_condition
 from nwx.engine.search_server.documents.counts import FacetCounts
 from nwx.engine.search_server.documents.facet_filters import flat, terms_of, total_without
 from nwx.engine.search_server.documents.hidden_parts import NOTHING_HIDDEN, HiddenParts
@@ -17,7 +16,7 @@ from nwx.engine.search_server.documents.hits import SOURCE, Highlighting, to_hit
 from nwx.engine.search_server.documents.join import Join, Resolved, superset_query
 from nwx.engine.search_server.documents.order import DateOrder
 from nwx.engine.search_server.documents.totals import several_totals
-from nwx.engine.search_server.documents.trends import TrendCounts, TrendDates
+from nwx.engine.search_server.documents.trends import TrendCounts
 from nwx.engine.search_server.inlinks.linked_query import LinkedQuery
 from nwx.engine.search_server.inlinks.linked_search import (
     LinkedSearch,
@@ -73,7 +72,7 @@ class Searching:
         self._links = links
         self._documents = schema.name(IndexName.DOCUMENTS)
         self._join = Join(server, schema, dates)
-        self._trends = TrendCounts(server, schema, dates)
+        self._trends = TrendCounts(server, schema, dates, self._join)
         self._facets = FacetCounts(server, schema, dates)
         self._hidden = HiddenReader(server, schema, dates)
 
@@ -174,7 +173,7 @@ class Searching:
         if question.collapse is not Collapse.NONE:
             groups = {"groups": {"cardinality": {"field": fold, **_PRECISE}}}
             if _is_small(resolved):
-                groups = _count_of_values(fold)
+                groups = _folds_of_several(fold)
         body: Body = {"query": resolved.query, "size": 0, "track_total_hits": True}
         if resolved.apart is None:
             body["aggs"] = terms_of(facets, question.facet_size) | groups
@@ -276,18 +275,17 @@ class Searching:
             return Folded(Total(documents))
         fold = _FOLDS[question.collapse]
         counted = flat(answer["aggregations"])
-        known = counted["values"]["count"] if "values" in counted else None
-        if known == documents:
-            return Folded(Total(documents))  # nothing is folded
+        if "folded" in counted:
+            versions = {one["key"]: one["doc_count"] for one in counted["folded"]["buckets"]}
+            return Folded(Total(documents - sum(versions.values()) + len(versions)), versions)
         folds = {"terms": {fold: [hit["fields"][fold][0] for hit in hits]}}
-        if known is None and counted["groups"]["value"] > RESULT_WINDOW * _SURELY_MORE:
-            known = RESULT_WINDOW + 1
+        many = counted["groups"]["value"] > RESULT_WINDOW * _SURELY_MORE
         body: Body = {"query": resolved.query, "size": 0, "track_total_hits": False}
-        if known is not None:
+        if many:
             body |= {"query": {"bool": {"must": [resolved.query], "filter": [folds]}}}
-        body["aggs"] = _versions(fold, folds) | (_count_of_values(fold) if known is None else {})
+        body["aggs"] = _versions(fold, folds) | ({} if many else _count_of_values(fold))
         found = search_page(self._server, self._documents, body)["aggregations"]
-        total = found["values"]["count"] if known is None else known
+        total = RESULT_WINDOW + 1 if many else found["values"]["count"]
         return Folded(
             Total(total) if total <= RESULT_WINDOW else Total(RESULT_WINDOW, "gte"),
             {one["key"]: one["doc_count"] for one in found["hits"]["values"].get("buckets", ())},
@@ -306,12 +304,7 @@ class Searching:
     def trend(self, question: Question, period: Period) -> list[TrendPoint]:
         """Return when documents were captured, as `Engine.trend` does."""
         with query_errors():
-            query = self._linked(question).query
-            wanted = TrendDates(period, filter_condition(query) or DateCondition(), query.hidden)
-            resolved = self._join.resolve(query, _BY_ID, 0)
-            if resolved.whole:
-                return self._trends.of_query(resolved.query, wanted)
-            return self._trends.of_lists(self._join.walk(query, _BY_ID), wanted)
+            return self._trends.trend(self._linked(question).query, period)
 
     def scroll(self, question: Question) -> Iterator[Hit]:
         """Stream every hit, as `Engine.scroll` does."""
@@ -378,6 +371,11 @@ def _is_small(resolved: Resolved) -> bool:
 
 def _at_least(total: Total) -> Total:
     return Total(total.value, "gte")
+
+
+def _folds_of_several(field: str) -> Body:
+    """Return the aggregation that counts the documents of each fold of several, of a few."""
+    return {"folded": {"terms": {"field": field, "size": RESULT_WINDOW, "min_doc_count": 2}}}
 
 
 def _versions(field: str, folds: Query) -> Body:

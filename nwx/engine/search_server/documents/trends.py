@@ -8,9 +8,21 @@ from itertools import pairwise
 from nwx.engine.search_server import limits
 from nwx.engine.search_server.dates.indices import MANY, ServerDatesIndices
 from nwx.engine.search_server.documents.compile import EVERYTHING, Query
-from nwx.engine.search_server.documents.conditions import DateCondition
+from nwx.engine.search_server.documents.conditions import DateCondition, filter_condition
 from nwx.engine.search_server.documents.hidden_parts import HiddenParts, span_condition
-from nwx.engine.search_server.pages import count_hits, numbers, pages, search_page, within
+from nwx.engine.search_server.documents.join import Join
+from nwx.engine.search_server.further_dates.reader import FurtherDatesReader
+from nwx.engine.search_server.further_dates.table import FurtherDates
+from nwx.engine.search_server.inlinks.linked_query import LinkedQuery
+from nwx.engine.search_server.pages import (
+    count_hits,
+    numbers,
+    numbers_aggregation,
+    pages,
+    read_numbers,
+    search_page,
+    within,
+)
 from nwx.engine.search_server.schema import NUMBER, Schema, number_of
 from nwx.engine.search_server.server import Body, Server
 from nwx.engine.work import current_work
@@ -21,6 +33,7 @@ _PART = 40_000
 """So many documents a part of a large result has on average: well below limits.MAX_IDS."""
 
 _NUMBERS = 1 << 63
+_BY_ID: list[Body] = [{"id": "asc"}]
 _ONCE: Query = {"range": {"count": {"lte": 1}}}
 _FORMATS = {Period.YEAR: "uuuu", Period.MONTH: "uuuuMM"}
 
@@ -36,11 +49,33 @@ class _Sums:
         self.captures.update(counts)
         self.documents.update(counts.keys())
 
+    def add_counts(self, captures: Counter[str], documents: Counter[str]) -> None:
+        """Add counts by period."""
+        self.captures.update(captures)
+        self.documents.update(documents)
+
+    def subtract(self, single: Counter[str]) -> None:
+        """Leave out documents of a single date."""
+        self.captures.subtract(single)
+        self.documents.subtract(single)
+
     def points(self) -> list[TrendPoint]:
         return [
             TrendPoint(period, count, self.documents[period])
             for period, count in sorted(self.captures.items())
+            if count
         ]
+
+
+def _by_period(field: str, wanted: "TrendDates") -> Body:
+    """Return the aggregation that counts entries by the periods of a date."""
+    unit = {"calendar_interval": wanted.period, "format": _FORMATS[wanted.period]}
+    return {"date_histogram": {"field": field, "min_doc_count": 1, **unit}}
+
+
+def _counts(periods: Body) -> Counter[str]:
+    buckets = periods.get("buckets", ())
+    return Counter({bucket["key_as_string"]: bucket["doc_count"] for bucket in buckets})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +90,15 @@ class TrendDates:
         """Return the query of entries of a single date, of those that count."""
         hidden = [span_condition(one).dates() for one in self.hidden.rules.spans]
         return {"bool": {"filter": [self.condition.seen(query), _ONCE], "must_not": hidden}}
+
+    def own(self) -> Query:
+        """Return the query of documents whose own date counts."""
+        hidden = [span_condition(one).own() for one in self.hidden.rules.spans]
+        return {"bool": {"filter": [self.condition.own()], "must_not": hidden}}
+
+    def alone(self) -> set[int]:
+        """Return the documents that rules of their own hide dates of, or spans do not."""
+        return {number_of(id) for id in (*self.hidden.rules.apart, *self.hidden.rules.dates)}
 
     def counted(self, id: str, seen: Iterable[tuple[str, str]]) -> Iterator[str]:
         """Give the periods of the dates of a document that count."""
@@ -73,20 +117,71 @@ class TrendDates:
 class TrendCounts:
     """What counts the dates of documents."""
 
-    def __init__(self, server: Server, schema: Schema, dates: ServerDatesIndices) -> None:
+    def __init__(
+        self, server: Server, schema: Schema, dates: ServerDatesIndices, join: Join
+    ) -> None:
         self._server = server
         self._parallel = dates
+        self._join = join
+        self._further = FurtherDatesReader(server, schema, dates)
         self._documents = schema.name(IndexName.DOCUMENTS)
         self._dates = schema.name(IndexName.DATES)
 
-    def of_query(self, query: Query, wanted: TrendDates) -> list[TrendPoint]:
-        """Return the trend of the documents of a query of the index of documents."""
-        return self.of_lists(self._lists(query), wanted)
+    def trend(self, query: LinkedQuery, period: Period) -> list[TrendPoint]:
+        """Return when the documents of a query were captured."""
+        wanted = TrendDates(period, filter_condition(query) or DateCondition(), query.hidden)
+        table = self._further.table()
+        found = None if table is None else self._by_table(query, wanted, table)
+        if found is not None:
+            return found
+        resolved = self._join.resolve(query, _BY_ID, 0)
+        return self._of_lists(
+            self._lists(resolved.query) if resolved.whole else self._join.walk(query, _BY_ID),
+            wanted,
+        )
 
-    def of_lists(self, lists: Iterable[Sequence[int]], wanted: TrendDates) -> list[TrendPoint]:
+    def _by_table(
+        self, query: LinkedQuery, wanted: TrendDates, table: FurtherDates
+    ) -> list[TrendPoint] | None:
+        """Return the trend of a query, None where too many documents have several dates.
+
+        The server counts documents by their own dates, and names those that
+        have more: these are in the table.
+        """
+        alone = wanted.alone()
+        further = alone.union(table.numbers.tolist())
+        # Dates that do not meet the filters do not count: their documents need not be left out.
+        resolved = self._join.resolve(query.without("year").without("collection"), _BY_ID, 0)
+        if len(further) > limits.MAX_IDS or not resolved.whole:
+            return None
+        own, apart = self._by_own_date(resolved.query, wanted, sorted(further))
+        sums, numbers = _Sums(), read_numbers(apart)
+        sums.add_counts(own, own)
+        if apart:
+            sums.subtract(_counts(apart["own"]["periods"]))
+        singly = alone.intersection(numbers)
+        among = [number for number in numbers if number not in singly]
+        spans = wanted.hidden.rules.spans
+        sums.add_counts(*table.periods(among, wanted.period, wanted.condition, spans))
+        self._count_singly(sorted(singly), wanted, sums)
+        return sums.points()
+
+    def _by_own_date(
+        self, query: Query, wanted: TrendDates, further: Sequence[int]
+    ) -> tuple[Counter[str], Body]:
+        """Count the documents of a query by their own dates; apart, and named, are some of them."""
+        periods = {"periods": _by_period("crawl_date", wanted)}
+        own = {"own": {"filter": wanted.own(), "aggs": periods}}
+        named = {"filter": {"terms": {NUMBER: further}}, "aggs": own | numbers_aggregation()}
+        body: Body = {"query": query, "size": 0, "track_total_hits": False}
+        body["aggs"] = own | ({"further": named} if further else {})
+        found = search_page(self._server, self._documents, body)["aggregations"]
+        return _counts(found["own"]["periods"]), found.get("further", {})
+
+    def _of_lists(self, lists: Iterable[Sequence[int]], wanted: TrendDates) -> list[TrendPoint]:
         """Return the trend of documents, given by their numbers in lists of limits.MAX_IDS."""
         sums = _Sums()
-        alone = {number_of(id) for id in (*wanted.hidden.rules.apart, *wanted.hidden.rules.dates)}
+        alone = wanted.alone()
         for some in lists:
             current_work().check()
             singly = alone.intersection(some).union(self._known_elsewhere(some))
@@ -124,17 +219,12 @@ class TrendCounts:
 
     def _count_once(self, some: Sequence[int], wanted: TrendDates, sums: _Sums) -> None:
         """Count those of documents that have a single date: the server does."""
-        unit = {"calendar_interval": wanted.period, "format": _FORMATS[wanted.period]}
-        by_period = {"date_histogram": {"field": "dates", "min_doc_count": 1, **unit}}
+        by_period = _by_period("dates", wanted)
         query = wanted.of_one_date(within(EVERYTHING, some))
         body: Body = {"query": query, "size": 0, "track_total_hits": False}
         found = search_page(self._server, self._dates, body | {"aggs": {"periods": by_period}})
-        counts = {
-            bucket["key_as_string"]: bucket["doc_count"]
-            for bucket in found["aggregations"]["periods"]["buckets"]
-        }
-        sums.captures.update(counts)
-        sums.documents.update(counts)
+        counts = _counts(found["aggregations"]["periods"])
+        sums.add_counts(counts, counts)
 
     def _count_many(self, some: Sequence[int], wanted: TrendDates, sums: _Sums) -> None:
         """Count those of documents that have several dates, all of which are read."""

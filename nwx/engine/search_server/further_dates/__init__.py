@@ -1,0 +1,1 @@
+"""The dates of documents that dates indices know more of than the documents do."""
