@@ -219,5 +219,5 @@ def _stretches(
         progress(WorkProgress(f"checking {index}", done, max(done, total)))
 
 
-def _wrong(kind: str, index: IndexName, id: str, message: str) -> Disagreement:
-    return Disagreement(kind, index.value, id, message)
+def _wrong(kind: str, index: str, id: str, message: str) -> Disagreement:
+    return Disagreement(kind, str(index), id, message)

@@ -35,6 +35,5 @@ def unknown_sizes() -> dict[str, Any]:
 def measure_shards(shards: Shards) -> dict[str, dict[str, Any]]:
     """Return how the shards of each index do, by its name; nothing of a folder."""
     return {
-        index.value: {"status": found.status, **asdict(found)}
-        for index, found in shards.health().items()
+        index: {"status": found.status, **asdict(found)} for index, found in shards.health().items()
     }

@@ -67,12 +67,18 @@ def _print(sizes: dict[str, Any], health: _Health) -> None:
     if health:
         for column in ("health", "shards", "replicas", "missing"):
             table.add_column(column, justify="right" if column != "health" else "left")
+    shown = {*IndexName, *(f"{IndexName.DATES}@{name}" for name in sizes["attached"])}
     for index in IndexName:
         size, shards = size_words(sizes["bytes"][index]), _shards(health.get(index.value))
         table.add_row(index.value, _number(sizes[index]), size, *shards)
         if index is IndexName.DATES:
             for name, one in sizes["attached"].items():
-                table.add_row(f"  {clean(name)}", _number(one["entries"]), size_words(one["bytes"]))
+                shards = _shards(health.get(f"{index}@{name}"))
+                size = size_words(one["bytes"])
+                table.add_row(f"  {clean(name)}", _number(one["entries"]), size, *shards)
+    for name in health:
+        if name not in shown:
+            table.add_row(clean(name), "", "", *_shards(health[name]))
     console().print(table)
 
 

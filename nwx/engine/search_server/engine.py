@@ -23,6 +23,7 @@ from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.cluster.partial_answers import searched
 from nwx.engine.search_server.cluster.shards import ServerShards
 from nwx.engine.search_server.crawls.index import ServerCrawlIndex
+from nwx.engine.search_server.dates.entry_queries import CHUNK_ENTRIES
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.dates.store import DatesStore
 from nwx.engine.search_server.documents.search import Searching
@@ -267,7 +268,10 @@ class SearchServerEngine(Engine):
         if index is IndexName.QUEUE:
             return self._queue.counts().total
         wanted = LISTED if index is IndexName.FILES else _EVERYTHING
-        return count_hits(self._server, self._name(index), wanted)
+        found = count_hits(self._server, self._name(index), wanted)
+        if index is IndexName.DATES:
+            found -= count_hits(self._server, self._name(index), CHUNK_ENTRIES)
+        return found
 
     def _is_not_made_yet(self, index: IndexName) -> bool:
         """Tell whether an archive of an older version lacks an index; others have them all."""
@@ -292,6 +296,8 @@ class SearchServerEngine(Engine):
             return self.quality_index().remove(ids)
         if index is IndexName.PICTURES:
             return self.picture_index().remove(ids)
+        if index is IndexName.DATES:
+            return self._dates.delete(list(dict.fromkeys(ids)))
         actions = (BulkAction(self._name(index), id, None, "delete") for id in dict.fromkeys(ids))
         return self._put(actions).count("deleted")
 
@@ -340,7 +346,7 @@ class SearchServerEngine(Engine):
         return ServerPurger(self._server, self._schema, self._parallel)
 
     def shards(self) -> ServerShards:
-        return ServerShards(self._server, self._schema, self._settings)
+        return ServerShards(self._server, self._schema, self._parallel, self._settings)
 
     def stats(self) -> dict[IndexName, IndexStats]:
         return {index: self._stats(index) for index in IndexName}

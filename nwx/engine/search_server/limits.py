@@ -14,3 +14,6 @@ FEW = 200
 
 STEP = 2_000
 """The entries of dates of one step on the way to the first by date."""
+
+DATES_OF_ENTRY = 1_000
+"""The most dates of one entry; a document that was captured more often has several entries."""

@@ -227,6 +227,18 @@ def numbers_if_few(answer: Body, most: int) -> list[int] | None:
     return read_numbers(answer.get("aggregations", {})) if few else None
 
 
+def numbers_among(server: Server, index: str, query: Body, some: Sequence[int]) -> list[int]:
+    """Return those of some numbers that entries which match have: a number may have many."""
+    found = numbers(server, index, within(query, some))
+    if found is not None:
+        return found
+    if len(some) == 1:
+        return list(some)
+    middle = len(some) // 2
+    halves = (some[:middle], some[middle:])
+    return [one for half in halves for one in numbers_among(server, index, query, half)]
+
+
 def within(query: Body, numbers: Sequence[int]) -> Body:
     """Return a query that finds among the entries of these numbers only."""
     return {"bool": {"must": [query], "filter": [{"terms": {NUMBER: list(numbers)}}]}}

@@ -1,6 +1,7 @@
 """The indices on the server: their names, settings and versions."""
 
 import re
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -33,6 +34,12 @@ WRITTEN = "written"
 YEARS = "years"
 COLLECTIONS = "collections"
 
+CHUNK = "chunk"
+"""The time that a chunk of the dates of a document is of; first entries have none."""
+
+CHUNKS = "chunks"
+"""The chunks below an entry of dates."""
+
 BITS = "bits"
 """The bits of the hash of a picture, each as a word."""
 
@@ -45,6 +52,8 @@ _OWN_FIELDS: dict[IndexName, dict[str, Any]] = {
         NUMBER: {"type": "long"},
         YEARS: {"type": "integer"},
         COLLECTIONS: {"type": "keyword", "ignore_above": 8_191},
+        CHUNK: {"type": "keyword"},
+        CHUNKS: {"type": "keyword"},
     },
     IndexName.CAPTURES: {TOO_LONG: {"type": "keyword"}},
     IndexName.CRAWLS: {WRITTEN: {"type": "long"}},
@@ -52,6 +61,9 @@ _OWN_FIELDS: dict[IndexName, dict[str, Any]] = {
 }
 OWN_FIELDS = sorted({name for fields in _OWN_FIELDS.values() for name in fields})
 """Fields of this engine alone, worked out from those of the mappings."""
+
+_OWN_VERSIONS = {IndexName.DATES: 1}
+"""How often the fields of this engine alone changed so that an older nwx would read them wrong."""
 
 LAZY_INDICES = frozenset(
     {
@@ -106,6 +118,17 @@ class Schema:
         """Return the names, behind their aliases, of the indices that are there."""
         return {index: made.name for index, made in self._made().items()}
 
+    def names_behind(self, aliases: Mapping[str, str]) -> dict[str, str]:
+        """Return the names of the indices behind aliases, by the same keys; not of missing ones."""
+        path = f"/{quoted(','.join(aliases.values()))}"
+        answer = self._server.request("GET", path, params={"ignore_unavailable": "true"})
+        made = {
+            alias: concrete
+            for concrete, state in answer.items()
+            for alias in (concrete, *state.get("aliases", ()))
+        }
+        return {key: made[alias] for key, alias in aliases.items() if alias in made}
+
     def create(self) -> None:
         """Make the indices that are missing, and bring those of an older version forward.
 
@@ -113,7 +136,7 @@ class Schema:
         """
         found = self._checked()
         for index, made in found.items():
-            if made.version < mappings.version(index):
+            if made.version < index_version(index):
                 self._bring_forward(index, made)
         missing = [index for index in IndexName if index not in found and index not in LAZY_INDICES]
         with ThreadPoolExecutor(len(IndexName)) as pool:  # the server makes several at once
@@ -129,10 +152,10 @@ class Schema:
     def _checked(self) -> "dict[IndexName, _MadeIndex]":
         found = self._made()
         for index, made in found.items():
-            if made.version > mappings.version(index):
+            if made.version > index_version(index):
                 raise EngineVersionError(
                     f"the index {self.name(index)} at {self._server.address} was made by a newer "
-                    f"version of nwx (version {made.version}, here {mappings.version(index)}); "
+                    f"version of nwx (version {made.version}, here {index_version(index)}); "
                     f"update nwx"
                 )
         return found
@@ -140,12 +163,7 @@ class Schema:
     def _bring_forward(self, index: IndexName, made: "_MadeIndex") -> None:
         for migration in pending_migrations(MIGRATIONS.get(index, ()), made.version):
             migration.apply((self._server, made.name))
-        known = index_body(index, self._settings)["mappings"]["properties"]
-        mapping = {
-            "properties": {name: known[name] for name in known if name not in made.fields},
-            "_meta": {**made.meta, "version": mappings.version(index)},
-        }
-        self._server.request("PUT", f"/{quoted(made.name)}/_mapping", mapping)
+        _add_fields(self._server, index, made)
 
     def stored_bytes(self, name: str) -> int | None:
         """Return the bytes that an index takes, None where the server does not tell."""
@@ -160,9 +178,7 @@ class Schema:
         )
         found = {}
         for concrete, state in answer.items():
-            mapping = state["mappings"]
-            fields = frozenset(mapping.get("properties", ()))
-            made = _MadeIndex(concrete, mapping.get("_meta", {}), fields)
+            made = _made_index(concrete, state)
             for alias in (concrete, *state.get("aliases", {})):
                 if alias in names:
                     found[names[alias]] = made
@@ -193,6 +209,43 @@ class Schema:
                 raise
 
 
+def index_version(index: IndexName) -> int:
+    """Return the version of an index on a server, which its mapping notes."""
+    return mappings.version(index) + _OWN_VERSIONS.get(index, 0)
+
+
+def allow_chunks(server: Server, name: str) -> None:
+    """Add the fields of chunks to a dates index of an older version."""
+    for concrete, state in server.request("GET", f"/{quoted(name)}").items():
+        made = _made_index(concrete, state)
+        if not {CHUNK, CHUNKS} <= made.fields:
+            _add_fields(server, IndexName.DATES, made)
+
+
+def _made_index(name: str, state: dict[str, Any]) -> _MadeIndex:
+    mapping = state["mappings"]
+    return _MadeIndex(name, mapping.get("_meta", {}), frozenset(mapping.get("properties", ())))
+
+
+def _add_fields(server: Server, index: IndexName, made: _MadeIndex) -> None:
+    """Add the fields to an index that its mapping has gained, and note its version."""
+    known = _fields(index)
+    mapping = {
+        "properties": {name: known[name] for name in known if name not in made.fields},
+        "_meta": _meta(index, made.meta),
+    }
+    server.request("PUT", f"/{quoted(made.name)}/_mapping", mapping)
+
+
+def _meta(index: IndexName, known: dict[str, Any]) -> dict[str, Any]:
+    return known | {"version": index_version(index)}
+
+
+def _fields(index: IndexName) -> dict[str, Any]:
+    fields = {name: _bounded(field) for name, field in mappings.properties(index).items()}
+    return fields | _OWN_FIELDS.get(index, {})
+
+
 def index_body(index: IndexName, settings: ServerSettings) -> dict[str, Any]:
     """Return what an index is made with: its mapping, shards, replicas and our limits."""
     source = mappings.mapping(index)
@@ -200,13 +253,12 @@ def index_body(index: IndexName, settings: ServerSettings) -> dict[str, Any]:
         "number_of_shards": number_of_shards(index, settings),
         "number_of_replicas": settings.replicas,
     }
-    fields = {name: _bounded(field) for name, field in mappings.properties(index).items()}
     if index in (IndexName.DOCUMENTS, IndexName.CRAWLS):
         # A deleted entry may come back at once: its version must not be remembered.
         limits["gc_deletes"] = "0s"
     return {
         "settings": source.get("settings", {}) | {"index": limits},
-        "mappings": source["mappings"] | {"properties": fields | _OWN_FIELDS.get(index, {})},
+        "mappings": source["mappings"] | {"properties": _fields(index), "_meta": _meta(index, {})},
     }
 
 
@@ -247,15 +299,6 @@ def own_of_document(entry: IndexEntry) -> IndexEntry:
         FOLD_SIMILAR: number_of(document_id(entry["signature"]))
         if entry.get("signature")
         else number,
-    }
-
-
-def own_of_dates(entry: IndexEntry) -> IndexEntry:
-    """Return an entry of dates with this engine's fields."""
-    return entry | {
-        NUMBER: number_of(entry["id"]),
-        YEARS: sorted({int(date[:4]) for date in entry["dates"]}),
-        COLLECTIONS: sorted({seen.rpartition("/")[0] for seen in entry["seen"]}),
     }
 
 

@@ -35,8 +35,13 @@ class ShardHealth:
 class Shards:
     """The shards of an archive. This one has none: a folder of this machine."""
 
-    def health(self) -> Mapping[IndexName, ShardHealth]:
-        """Return how the shards of each index do that there is."""
+    def health(self) -> Mapping[str, ShardHealth]:
+        """Return how the shards of each index do that there is, by its name.
+
+        First come those of an IndexName, then others that belong to the archive:
+        `<name>-files` (what an index keeps beside its entries), `loading`
+        (bulk loading), and `dates@<name>` (a dates index beside the main one).
+        """
         return {}
 
     def loaders(self) -> tuple[str, ...]:

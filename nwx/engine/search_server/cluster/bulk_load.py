@@ -46,7 +46,7 @@ class BulkLoading:
         self._server = server
         self._settings = settings
         self._names = [schema.name(index) for index in LOADED]
-        self._index = f"{settings.prefix}-loading"
+        self.index = f"{settings.prefix}-loading"
 
     def holders(self) -> tuple[str, ...]:
         """Return the names of the imports that load in bulk, killed ones included."""
@@ -57,7 +57,7 @@ class BulkLoading:
 
     def begin(self, holder: str) -> None:
         """Change the settings for an import, after noting what they were."""
-        make_blob_index(self._server, self._index, self._settings)
+        make_blob_index(self._server, self.index, self._settings)
 
         def joined(state: Body) -> Body:
             before = state.get("before") or self._current()
@@ -93,13 +93,13 @@ class BulkLoading:
             state, control = self._state()
             entry = {"data": json.dumps(change(state))}
             operation = "index" if control else "create"
-            action = BulkAction(self._index, _ENTRY, entry, operation, tuple(control.items()))
+            action = BulkAction(self.index, _ENTRY, entry, operation, tuple(control.items()))
             if "conflict" not in send(self._server, [action]):
                 return
-        raise EngineBusyError(f"others keep changing {self._index} at {self._server.address}")
+        raise EngineBusyError(f"others keep changing {self.index} at {self._server.address}")
 
     def _state(self) -> tuple[Body, Body]:
-        found = entries_by_id(self._server, self._index, [_ENTRY], "true").get(_ENTRY)
+        found = entries_by_id(self._server, self.index, [_ENTRY], "true").get(_ENTRY)
         if found is None:
             return {}, {}
         state: Body = json.loads(found["_source"]["data"])

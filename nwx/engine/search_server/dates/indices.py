@@ -11,15 +11,16 @@ from functools import partial
 
 from cachetools import TTLCache
 
-from nwx import mappings
 from nwx.engine.dates_index import DatesBuilder, check_name, is_name
 from nwx.engine.entries import IndexEntry, dates_from_entry, merged_dates
 from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.dates.builder import BUILDING, building
+from nwx.engine.search_server.dates.chunks import joined_chunks
+from nwx.engine.search_server.dates.entry_queries import CHUNK_ENTRIES, MANY
 from nwx.engine.search_server.dates.store import DatesStore
 from nwx.engine.search_server.documents.compile import EVERYTHING, Query
 from nwx.engine.search_server.pages import pages, search_page
-from nwx.engine.search_server.schema import NUMBER, OWN_FIELDS, Schema
+from nwx.engine.search_server.schema import NUMBER, OWN_FIELDS, Schema, index_version
 from nwx.engine.search_server.server import Body, Server, quoted
 from nwx.errors import (
     EngineBusyError,
@@ -32,9 +33,6 @@ from nwx.model import MAIN_DATES, Dates, IndexName, NamedDates
 
 REMEMBERED_SECONDS = 1.0
 """So long what is attached is not asked again; changes made here are known at once."""
-
-MANY: Query = {"range": {"count": {"gte": 2}}}
-"""The entries of the main index that know more than the document: one date is its own."""
 
 _ATTEMPTS = 5
 
@@ -54,6 +52,7 @@ class ServerDatesIndices:
         self._main = schema.name(IndexName.DATES)
         self._guard = threading.Lock()
         self._remembered: TTLCache[str, IndexAddresses] = TTLCache(1, REMEMBERED_SECONDS)
+        self._stores: dict[str, DatesStore] = {}
 
     def read(self, ids: Sequence[str]) -> dict[str, Dates]:
         """Return the dates of ids, in all indices."""
@@ -71,7 +70,7 @@ class ServerDatesIndices:
         return list(self._addresses().values())
 
     def _index(self, index: str) -> DatesStore:
-        return DatesStore(self._server, index)
+        return self._stores.setdefault(index, DatesStore(self._server, index))
 
     def _addresses(self) -> IndexAddresses:
         with self._guard:
@@ -126,14 +125,15 @@ class ServerDatesIndices:
             return NamedDates(name, index, attached is not None, problem=str(error))
 
     def _measured(self, name: str, index: str, *, attached: bool) -> NamedDates:
-        total = {"dates": {"sum": {"field": "count"}}}
-        body: Body = {"query": EVERYTHING, "size": 0, "track_total_hits": True, "aggs": total}
+        totals = {"dates": {"sum": {"field": "count"}}, "chunks": {"filter": CHUNK_ENTRIES}}
+        body: Body = {"query": EVERYTHING, "size": 0, "track_total_hits": True, "aggs": totals}
         found = search_page(self._server, index, body)
+        chunks = found["aggregations"]["chunks"]["doc_count"]
         return NamedDates(
             name,
             index,
             attached,
-            entries=found["hits"]["total"]["value"],
+            entries=found["hits"]["total"]["value"] - chunks,
             dates=int(found["aggregations"]["dates"]["value"]),
             bytes=self._schema.stored_bytes(index),
         )
@@ -171,7 +171,7 @@ class ServerDatesIndices:
         if not {"seen", NUMBER} <= set(fields):
             raise EngineError(f"the index {index} at {self._server.address} holds no dates")
         made = state["mappings"].get("_meta", {}).get("version", 0)
-        if made > mappings.version(IndexName.DATES):
+        if made > index_version(IndexName.DATES):
             raise EngineVersionError(
                 f"the dates index {index} was made by a newer version of nwx; update nwx"
             )
@@ -209,6 +209,10 @@ class ServerDatesIndices:
         """Return the names of the indices that the archive made, attached or not."""
         return sorted(self._own_names())
 
+    def addresses(self) -> IndexAddresses:
+        """Return the indices beside the main one by their names, attached or not."""
+        return {name: self._own(name) for name in self.made()} | self._addresses()
+
     def index_of(self, name: str) -> str:
         """Return the index of a name that the archive made, the main one included."""
         return self._main if name == MAIN_DATES else self._own(name)
@@ -226,7 +230,7 @@ class ServerDatesIndices:
 
     def scan(self, place: str) -> Iterator[Dates]:
         """Stream the dates of one index, as `Engine.scan_dates` does."""
-        return map(dates_from_entry, self.entries(self._place(place)))
+        return map(dates_from_entry, self._dates_entries(self._place(place)))
 
     def entries(self, index: str, query: Query = EVERYTHING) -> Iterator[IndexEntry]:
         """Stream the entries of an index in the order of their ids."""
@@ -236,8 +240,11 @@ class ServerDatesIndices:
                 yield hit["_source"]
 
     def scanned(self) -> list[Iterator[IndexEntry]]:
-        """Return a stream of the entries of each index, the main one first."""
-        return [self.entries(one) for one in (self._main, *self._addresses().values())]
+        """Return a stream of the entries of each index, the main one first, one of a document."""
+        return [self._dates_entries(one) for one in (self._main, *self._addresses().values())]
+
+    def _dates_entries(self, index: str) -> Iterator[IndexEntry]:
+        return joined_chunks(self.entries(index))
 
     def refresh(self) -> None:
         """Make all that was written to what is attached visible to searches."""

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from nwx.engine.search_server import limits
-from nwx.engine.search_server.dates.indices import MANY, ServerDatesIndices
-from nwx.engine.search_server.documents.compile import EVERYTHING, Query
+from nwx.engine.search_server.dates.entry_queries import FIRST_ENTRIES, FIRST_OF_MANY
+from nwx.engine.search_server.dates.indices import ServerDatesIndices
+from nwx.engine.search_server.documents.compile import Query
 from nwx.engine.search_server.documents.facet_filters import DATED_FACETS, DATED_VALUES
 from nwx.engine.search_server.documents.hidden_parts import (
     NOTHING_HIDDEN,
@@ -75,18 +76,18 @@ class FacetCounts:
         """Count the documents of a query that have several dates: by their own, and by all."""
         own = {name: _values_of(DATED_FACETS[name]) for name in facets}
         every = {name: _values_of(_ALL_DATES[name]) for name in facets}
-        many = count_hits(self._server, self._dates, MANY)
-        if total <= many:
-            found = self._counted((self._documents, query), (self._dates, MANY), every, own)
+        many = self._dates, FIRST_OF_MANY  # these name the years and collections of all chunks
+        if total <= count_hits(self._server, *many):
+            found = self._counted((self._documents, query), many, every, own)
             return found[1], found[0]
-        return self._counted((self._dates, MANY), (self._documents, query), own, every)
+        return self._counted(many, (self._documents, query), own, every)
 
     def _of_others(self, facets: Sequence[str], query: Query) -> Counts:
         """Count the values of documents that only indices beside the main one know."""
         pairs: dict[str, set[tuple[int, Any]]] = {facet: set() for facet in facets}
         for index in self._parallel.others():
             among = numbers(self._server, self._documents, query)
-            query_there = EVERYTHING if among is None else within(EVERYTHING, among)
+            query_there = FIRST_ENTRIES if among is None else within(FIRST_ENTRIES, among)
             there = numbers(self._server, index, query_there)
             if there is None:
                 continue
@@ -144,7 +145,7 @@ class FacetCounts:
         pairs: dict[str, set[tuple[int, Any]]] = {facet: set() for facet in facets}
         wanted = [NUMBER, *(_ALL_DATES[facet] for facet in facets)]
         for start in range(0, len(among), limits.PAGE):
-            query = within(EVERYTHING, among[start : start + limits.PAGE])
+            query = within(FIRST_ENTRIES, among[start : start + limits.PAGE])
             body = {"query": query, "size": limits.PAGE, "sort": ["_doc"], "_source": False}
             found = search_page(self._server, index, body | {"docvalue_fields": wanted})
             for fields in (hit["fields"] for hit in found["hits"]["hits"]):
@@ -164,7 +165,7 @@ class FacetCounts:
         both, first = numbers_and(self._server, more[0], within(more[1], some), among)
         if not both:
             return nothing, nothing
-        _, second = numbers_and(self._server, fewer[0], within(EVERYTHING, both), again)
+        _, second = numbers_and(self._server, fewer[0], within(FIRST_ENTRIES, both), again)
         return _read(among, first), _read(again, second)
 
 

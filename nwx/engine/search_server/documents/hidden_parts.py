@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from nwx.engine.search_server import limits
+from nwx.engine.search_server.dates.entry_queries import IN_CHUNKS
 from nwx.engine.search_server.documents.compile import Query, digits_range
 from nwx.engine.search_server.documents.conditions import DateCondition, any_of
 from nwx.engine.search_server.documents.partly_hidden import PartlyHiddenDates
@@ -124,10 +125,11 @@ def span_condition(span: HiddenSpan) -> DateCondition:
 def mixed_entries(further: Query, spans: Sequence[HiddenSpan]) -> Query:
     """Return the query of those of some entries of dates of which a part may lie in spans.
 
-    Entries whose dates all lie in spans of all collections are left out.
+    Entries whose dates all lie in spans of all collections are left out, but for
+    those of documents with chunks: another entry may have a date that does not.
     """
     hidden = any_of(span_condition(one).dates() for one in spans)
-    shown = any_of(digits_range("dates", *gap) for gap in _gaps(spans))
+    shown = any_of([*(digits_range("dates", *gap) for gap in _gaps(spans)), *IN_CHUNKS])
     return {"bool": {"filter": [further, hidden, shown]}}
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from cachetools import LRUCache
 
 from nwx.engine.search_server import limits
-from nwx.engine.search_server.dates.indices import MANY, ServerDatesIndices
+from nwx.engine.search_server.dates.entry_queries import MANY
+from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import EVERYTHING, Query
 from nwx.engine.search_server.documents.hidden_parts import (
     NOTHING_HIDDEN,
@@ -17,7 +18,7 @@ from nwx.engine.search_server.documents.hidden_parts import (
 )
 from nwx.engine.search_server.documents.id_lists import index_state
 from nwx.engine.search_server.documents.partly_hidden import PartlyHidden, PartlyHiddenDates
-from nwx.engine.search_server.pages import pages, search_page, within
+from nwx.engine.search_server.pages import pages, within
 from nwx.engine.search_server.schema import NUMBER, Schema, number_of
 from nwx.engine.search_server.server import Body, Server
 from nwx.model import IndexName
@@ -129,11 +130,12 @@ class HiddenReader:
     def _fields(
         self, index: str, query: Query, numbers: Sequence[int], wanted: Body
     ) -> Iterator[Body]:
-        for begin in range(0, len(numbers), limits.PAGE):
-            some = within(query, numbers[begin : begin + limits.PAGE])
-            body = {"query": some, "size": limits.PAGE, "sort": ["_doc"], **wanted}
-            for hit in search_page(self._server, index, body)["hits"]["hits"]:
-                yield hit["fields"]
+        step = limits.PAGE - 1  # no second page where each has one entry
+        for begin in range(0, len(numbers), step):
+            some = within(query, numbers[begin : begin + step])
+            body = {"query": some, **wanted}
+            for page in pages(self._server, index, body, [{"id": "asc"}], size=limits.PAGE):
+                yield from (hit["fields"] for hit in page)
 
 
 def _pair(seen: str) -> SeenDate:

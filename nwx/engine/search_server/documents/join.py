@@ -21,6 +21,7 @@ from nwx.engine.search_server.inlinks.linked_query import LinkedQuery
 from nwx.engine.search_server.pages import (
     count_hits,
     numbers,
+    numbers_among,
     numbers_if_few,
     numbers_search,
     pages,
@@ -195,7 +196,7 @@ class Join:
     def _seen_among(self, one: DateCondition, some: Sequence[int]) -> frozenset[int]:
         return frozenset().union(
             *(
-                numbers(self._server, index, within(one.seen(further), some)) or ()
+                numbers_among(self._server, index, one.seen(further), some)
                 for index, further in self._dates.further()
             )
         )

@@ -162,10 +162,11 @@ class DateOrder:
             dates = {one.number: one.date for one in chunk}
             for index, further in self._further:
                 query = within(further, list(dates))
-                body = {"query": query, "size": limits.PAGE, "sort": ["_doc"], **_DATED}
-                hits = search_page(self._server, index, body)["hits"]["hits"]
-                for number, date in self._dates_of(hits).items():
-                    dates[number] = self._first((date, dates[number]))
+                body = {"query": query, **_DATED}
+                by_id = [{"id": "asc"}]
+                for hits in pages(self._server, index, body, by_id, size=limits.PAGE):
+                    for number, date in self._dates_of(hits).items():
+                        dates[number] = self._first((date, dates[number]))
             for one in chunk:
                 yield replace(one, date=dates[one.number])
 
@@ -174,7 +175,14 @@ class DateOrder:
         return self._hidden.dates.first_date(one.number, newest=self._newest)
 
     def _dates_of(self, hits: list[Body]) -> dict[int, str]:
-        return {hit["fields"][NUMBER][0]: self._first(hit["fields"]["dates"]) for hit in hits}
+        """Return the first of the dates of documents, which may have several entries."""
+        found: dict[int, str] = {}
+        for fields in (hit["fields"] for hit in hits):
+            known = found.get(fields[NUMBER][0])
+            dates = [*fields.get("dates", ()), *([known] if known else ())]
+            if dates:
+                found[fields[NUMBER][0]] = self._first(dates)
+        return found
 
     def _first(self, dates: Iterable[str]) -> str:
         return max(dates) if self._newest else min(dates)

@@ -3,10 +3,12 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, groupby, pairwise
 
 from nwx.engine.search_server import limits
-from nwx.engine.search_server.dates.indices import MANY, ServerDatesIndices
+from nwx.engine.search_server.dates.chunks import document_of
+from nwx.engine.search_server.dates.entry_queries import FIRST_ENTRIES, MANY, ONCE
+from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import EVERYTHING, Query
 from nwx.engine.search_server.documents.conditions import DateCondition, filter_condition
 from nwx.engine.search_server.documents.hidden_parts import HiddenParts, span_condition
@@ -34,7 +36,6 @@ _PART = 40_000
 
 _NUMBERS = 1 << 63
 _BY_ID: list[Body] = [{"id": "asc"}]
-_ONCE: Query = {"range": {"count": {"lte": 1}}}
 _FORMATS = {Period.YEAR: "uuuu", Period.MONTH: "uuuuMM"}
 
 
@@ -89,7 +90,7 @@ class TrendDates:
     def of_one_date(self, query: Query) -> Query:
         """Return the query of entries of a single date, of those that count."""
         hidden = [span_condition(one).dates() for one in self.hidden.rules.spans]
-        return {"bool": {"filter": [self.condition.seen(query), _ONCE], "must_not": hidden}}
+        return {"bool": {"filter": [self.condition.seen(query), ONCE], "must_not": hidden}}
 
     def own(self) -> Query:
         """Return the query of documents whose own date counts."""
@@ -213,7 +214,7 @@ class TrendCounts:
 
     def _known_elsewhere(self, some: Sequence[int]) -> set[int]:
         """Return those of documents that indices beside the main one know dates of."""
-        inside = within(EVERYTHING, some)
+        inside = within(FIRST_ENTRIES, some)
         others = self._parallel.others() if some else ()
         return {one for index in others for one in numbers(self._server, index, inside) or ()}
 
@@ -230,12 +231,15 @@ class TrendCounts:
         """Count those of documents that have several dates, all of which are read."""
         body: Body = {"query": within(MANY, some), "_source": False}
         body["docvalue_fields"] = ["id", "seen"]
-        for page in pages(self._server, self._dates, body, [{NUMBER: "asc"}], limits.PAGE):
+        sort = [{NUMBER: "asc"}, {"id": "asc"}]  # a document may have several entries
+        found = pages(self._server, self._dates, body, sort, limits.PAGE)
+        entries = (hit["fields"] for page in found for hit in page)
+        for id, group in groupby(entries, lambda fields: document_of(fields["id"][0])):
             current_work().check()
-            for fields in (hit["fields"] for hit in page):
-                pairs = (one.rpartition("/") for one in fields["seen"])
-                seen = [(timestamp, collection) for collection, _, timestamp in pairs]
-                sums.add(wanted.counted(fields["id"][0], seen))
+            texts = chain.from_iterable(fields.get("seen", ()) for fields in group)
+            pairs = (text.rpartition("/") for text in set(texts))
+            seen = [(timestamp, collection) for collection, _, timestamp in pairs]
+            sums.add(wanted.counted(id, seen))
 
     def _count_singly(self, some: Sequence[int], wanted: TrendDates, sums: _Sums) -> None:
         for start in range(0, len(some), limits.PAGE):
