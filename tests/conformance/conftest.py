@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from nwx.engine.base import Engine
+from nwx.engine.search_server import limits
 from tests.conformance.engines import (
     KINDS,
     Opener,
@@ -66,6 +67,18 @@ def _removed() -> Iterator[None]:
     """Delete the indices that cases used one after the other."""
     yield
     remove_recycled()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _dates_of_entry(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let entries of dates on a server be small in modules with `DATES_OF_ENTRY`.
+
+    Their documents then have several entries.
+    """
+    usual = limits.DATES_OF_ENTRY
+    limits.DATES_OF_ENTRY = getattr(request.module, "DATES_OF_ENTRY", usual)
+    yield
+    limits.DATES_OF_ENTRY = usual
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from nwx.engine.search_server.dates.chunks import (
     SeenTexts,
     above,
     by_chunk,
+    dates_of,
     seen_texts,
     with_dates,
 )
@@ -37,25 +38,32 @@ class Addition:
         self._entries = entries
         self._keys = {id: one.key for id, one in dates.items()}
         self._seen = {id: seen_texts(one) for id, one in dates.items()}
+        self._chunks: set[Place] = set()  # that were written
         self._conflicts = 0
-        self._added = 0
+        self._added: set[tuple[str, str]] = set()
 
     def run(self) -> int:
         """Add the dates; return how many were new."""
         ids: Collection[str] = self._seen
         while ids:
             ids = self._pass(ids)
-        return self._added
+        return len(self._added)
 
     def _pass(self, ids: Collection[str]) -> Collection[str]:
         """Add the dates of documents; return those that are to be looked at again."""
         known: dict[Place, Body | None] = {}
         written: set[Place] = set()
+        looked: set[Place] = set()
         asked: _Asked = {(id, FIRST_ENTRY): self._seen[id] for id in ids}
         while asked:
+            looked.update(asked)
             wanted = {place for place in _ahead(asked) if place not in known}
             known |= self._entries.read(wanted)
             asked = self._step(asked, known, written)
+        self._chunks.update((id, name) for id, name in written if name != FIRST_ENTRY)
+        for id, name in [place for place in self._chunks - looked if place[0] in ids]:
+            self._chunks.remove((id, name))  # nothing lists it any more
+            add_unlisted(self._entries, id, [name])
         return self._unsure(known, written)
 
     def _step(self, asked: _Asked, known: dict[Place, Body | None], written: set[Place]) -> _Asked:
@@ -75,7 +83,7 @@ class Addition:
                 del known[place]
             else:
                 left |= {(place[0], chunk): seen for chunk, seen in below.items()}
-                self._added += len(state.seen) - len(states[place].seen)
+                self._added.update((place[0], one) for one in state.seen - states[place].seen)
         written.update(changes.keys() - conflicts)
         self._wait(conflicts)
         return left
@@ -111,3 +119,17 @@ def _ahead(asked: _Asked) -> set[Place]:
         for chunk in by_chunk(name, seen)
     }
     return below.union(asked)
+
+
+def add_unlisted(entries: DatesEntries, id: str, names: Collection[str]) -> None:
+    """Move what was written to chunks of a document while the entries above them were deleted."""
+    while True:
+        listed = entries.whole([id]).get(id, {})
+        found = entries.read([(id, name) for name in names if name not in listed])
+        left = {place: body for place, body in found.items() if body is not None}
+        if not left:
+            return
+        for body in left.values():
+            dates = dates_of(body["_source"]["key"], known_state(body).seen)
+            Addition(entries, {id: dates}).run()
+        entries.delete(left)

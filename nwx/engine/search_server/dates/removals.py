@@ -1,15 +1,14 @@
 """Dates removed from the entries of documents, whoever else writes at the same time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from nwx.engine.search_server.dates.additions import Addition
+from nwx.engine.search_server.dates.additions import add_unlisted
 from nwx.engine.search_server.dates.chunks import (
     FIRST_ENTRY,
     EntryState,
     SeenTexts,
     by_chunk,
     covering,
-    dates_of,
     seen_texts,
     without_dates,
 )
@@ -77,19 +76,19 @@ class Removal:
 
     def _tidy(self, id: str) -> None:
         """Let the first entry of a document with chunks name what is left, or delete all."""
-        while True:
-            whole = self._entries.whole([id]).get(id, {})
-            if not whole:
-                return
+        listed: set[str] = set()
+        while whole := self._entries.whole([id]).get(id, {}):
             states = {name: known_state(body) for name, body in whole.items()}
+            listed.update(*(state.chunks for state in states.values()))
             every = frozenset().union(*(state.seen for state in states.values()))
             if not every:
                 is_done = self._deleted(id, whole)
             else:
                 is_done = self._named(id, whole, covering(states[FIRST_ENTRY], every))
             if is_done:
-                return
+                break
             self._wait()
+        add_unlisted(self._entries, id, listed)
 
     def _named(self, id: str, whole: Mapping[str, Body], state: EntryState) -> bool:
         """Write the first entry; return whether it was as it is to be."""
@@ -106,23 +105,7 @@ class Removal:
             some = {(id, name): body for name, body in whole.items() if len(name) == digits}
             if self._entries.delete(some):
                 return False
-        listed = {name for body in whole.values() for name in known_state(body).chunks}
-        self._add_again(id, [(id, name) for name in sorted(listed)])
         return True
-
-    def _add_again(self, id: str, places: Sequence[Place]) -> None:
-        """Add what another wrote to chunks while the entries above them were deleted."""
-        while True:
-            listed = {(id, name) for name in self._entries.whole([id]).get(id, ())}
-            found = self._entries.read([place for place in places if place not in listed])
-            left = {place: body for place, body in found.items() if body is not None}
-            if not left:
-                return
-            for body in left.values():
-                dates = dates_of(body["_source"]["key"], known_state(body).seen)
-                Addition(self._entries, {id: dates}).run()
-            self._entries.delete(left)
-            self._wait()
 
     def _wait(self) -> None:
         self._conflicts += 1

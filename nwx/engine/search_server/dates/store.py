@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from nwx.engine.entries import dates_from_entry
 from nwx.engine.search_server.dates.additions import Addition
-from nwx.engine.search_server.dates.chunks import FIRST_ENTRY, dates_of
+from nwx.engine.search_server.dates.chunks import dates_of
 from nwx.engine.search_server.dates.entries import DatesEntries
 from nwx.engine.search_server.dates.removals import Removal
 from nwx.engine.search_server.server import Body, Server
