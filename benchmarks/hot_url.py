@@ -1,9 +1,10 @@
 """What a date costs that is added to a document captured very often.
 
-    python -m benchmarks.hot_url http://127.0.0.1:9200 [--most 100000] [--at-once 100]
+    python -m benchmarks.hot_url http://127.0.0.1:9200 [--most 100000] [--at-once 5000]
+    python -m benchmarks.hot_url FOLDER
 
-Adds dates to one entry of the dates index of a server until it has `--most`, and
-prints the time of a write and the size of the entry on the way.
+Adds dates of an hour each to one document, on a server or in a new folder, until it has
+`--most`, and prints the time of one more on the way: the least of a few.
 """
 
 import argparse

@@ -10,6 +10,8 @@ from nwx.model import Dates, IndexName
 from tests.conformance.archive import also, batch, full, page
 from tests.conformance.engines import Opener
 
+DATES_OF_ENTRY = 50
+
 HOME = page("http://example.org/", "2010", "welcome")
 KEY = document_key(HOME.capture.url, HOME.capture.digest)
 ID = HOME.capture.document_id

@@ -14,6 +14,8 @@ from tests.conformance.archive import also, batch, full, page
 from tests.conformance.asking import ask, facet, names, search
 from tests.conformance.engines import Opener
 
+DATES_OF_ENTRY = 1
+
 ONE = page("http://example.org/one", "2010", "first")
 TWO = page("http://example.org/two", "2012", "second")
 THREE = page("http://example.org/three", "2011", "third", collection="art")

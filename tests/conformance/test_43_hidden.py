@@ -18,6 +18,8 @@ from tests.conformance.oracle import Shown
 from tests.conformance.test_13_chance import BATCHES, check
 from tests.conformance.test_17_chance_named import spread
 
+DATES_OF_ENTRY = 1
+
 EACH = 8
 
 

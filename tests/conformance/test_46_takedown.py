@@ -31,6 +31,8 @@ from tests.conformance.engines import ENGINES, Opener
 from tests.conformance.test_21_facets import cache
 from tests.conformance.test_37_quality import FULL
 
+DATES_OF_ENTRY = 1
+
 NEW_ARCHIVES = True
 """Deleted entries would count in what these cases look at."""
 

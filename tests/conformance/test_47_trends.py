@@ -13,6 +13,8 @@ from nwx.query.question import Question
 from nwx.searching.trends import trends
 from tests.conformance.archive import also, batch, page
 
+DATES_OF_ENTRY = 1
+
 STONE = page("http://example.org/stone", "2010", "a stone")
 OTHER = page("http://example.org/other", "20110315", "a stone and more")
 SLATE = page("http://example.com/slate", "20130615", "slate")

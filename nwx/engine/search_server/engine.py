@@ -25,7 +25,7 @@ from nwx.engine.search_server.cluster.shards import ServerShards
 from nwx.engine.search_server.crawls.index import ServerCrawlIndex
 from nwx.engine.search_server.dates.entry_queries import CHUNK_ENTRIES
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
-from nwx.engine.search_server.dates.store import DatesStore
+from nwx.engine.search_server.dates.store import DatesStore, dates_of_batch
 from nwx.engine.search_server.documents.search import Searching
 from nwx.engine.search_server.documents.similar_words import similar_words
 from nwx.engine.search_server.documents.store import DocumentsIndex
@@ -43,7 +43,6 @@ from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Body, Server
 from nwx.engine.spans import CdxSpan, KeysAtTime
 from nwx.errors import PartialAnswerError
-from nwx.keys import document_key
 from nwx.model import (
     MAIN_DATES,
     Batch,
@@ -119,7 +118,7 @@ class SearchServerEngine(Engine):
 
     def _stored(self, batch: Batch) -> Written:
         # Dates come first: each document that can be found has its own among them.
-        dates = self._dates.add(_with_own_dates(batch))
+        dates = self._dates.add(dates_of_batch(batch))
         documents = self._documents.write(batch.documents)
         documents += self._documents.write(batch.amended, amends=True)
         captures = store.add_captures(self._server, self._name(IndexName.CAPTURES), batch.captures)
@@ -367,15 +366,6 @@ class SearchServerEngine(Engine):
 
     def close(self) -> None:
         self._server.close()
-
-
-def _with_own_dates(batch: Batch) -> Iterator[Dates]:
-    yield from batch.dates
-    for document in (*batch.documents, *batch.amended):
-        capture = document.capture
-        yield Dates(
-            document_key(capture.url, capture.digest), ((capture.timestamp, capture.collection),)
-        )
 
 
 class _ServerStaging(Staging):

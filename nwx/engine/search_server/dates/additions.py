@@ -8,7 +8,7 @@ from nwx.engine.search_server.dates.chunks import (
     SeenTexts,
     above,
     by_chunk,
-    dates_of,
+    dates_of_texts,
     seen_texts,
     with_dates,
 )
@@ -130,6 +130,6 @@ def add_unlisted(entries: DatesEntries, id: str, names: Collection[str]) -> None
         if not left:
             return
         for body in left.values():
-            dates = dates_of(body["_source"]["key"], known_state(body).seen)
+            dates = dates_of_texts(body["_source"]["key"], known_state(body).seen)
             Addition(entries, {id: dates}).run()
         entries.delete(left)

@@ -66,7 +66,7 @@ def seen_texts(dates: Dates) -> SeenTexts:
     return frozenset(f"{collection}/{timestamp}" for timestamp, collection in dates.seen)
 
 
-def dates_of(key: str, seen: Iterable[str]) -> Dates:
+def dates_of_texts(key: str, seen: Iterable[str]) -> Dates:
     """Return the dates of a key that entries have between them, in order."""
     pairs = (text.rpartition("/") for text in set(seen))
     return Dates(key, tuple(sorted((timestamp, collection) for collection, _, timestamp in pairs)))
@@ -155,7 +155,9 @@ def joined_chunks(entries: Iterable[IndexEntry]) -> Iterator[IndexEntry]:
         if not others and first["id"] == id:
             yield first
             continue
-        dates = dates_of(first["key"], (text for one in (first, *others) for text in one["seen"]))
+        dates = dates_of_texts(
+            first["key"], (text for one in (first, *others) for text in one["seen"])
+        )
         if dates.seen:
             yield dates_entry(dates)
 

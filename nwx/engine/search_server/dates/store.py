@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from nwx.engine.entries import dates_from_entry
 from nwx.engine.search_server.dates.additions import Addition
-from nwx.engine.search_server.dates.chunks import dates_of
+from nwx.engine.search_server.dates.chunks import dates_of_texts
 from nwx.engine.search_server.dates.entries import DatesEntries
 from nwx.engine.search_server.dates.removals import Removal
 from nwx.engine.search_server.server import Body, Server
-from nwx.keys import document_id
-from nwx.model import Dates
+from nwx.keys import document_id, document_key
+from nwx.model import Batch, Dates
 
 DOCUMENTS_AT_ONCE = 1_000
 
@@ -46,12 +46,22 @@ class DatesStore:
         return len(found)
 
 
+def dates_of_batch(batch: Batch) -> Iterator[Dates]:
+    """Give the dates of a batch, those of the captures of its documents included."""
+    yield from batch.dates
+    for document in (*batch.documents, *batch.amended):
+        capture = document.capture
+        yield Dates(
+            document_key(capture.url, capture.digest), ((capture.timestamp, capture.collection),)
+        )
+
+
 def _dates(bodies: Sequence[Body]) -> Dates:
     """Return the dates of the entries of one document."""
     sources = [body["_source"] for body in bodies]
     if len(sources) == 1:
         return dates_from_entry(sources[0])
-    return dates_of(sources[0]["key"], (text for one in sources for text in one["seen"]))
+    return dates_of_texts(sources[0]["key"], (text for one in sources for text in one["seen"]))
 
 
 def _merged(dates: Iterable[Dates]) -> dict[str, Dates]:
