@@ -327,7 +327,9 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         with self._guard:
             self._check_writable()
             if self._writer is None:
-                self._writer = ArchiveWriter(self._folder)
+                # Who makes the archive at this moment holds it as long as that takes.
+                wait_seconds = 0.0 if self._folder.exists() else _APPEND_WAIT_SECONDS
+                self._writer = ArchiveWriter(self._folder, wait_seconds)
             return self._writer
 
     def _make_archive(self) -> None:
