@@ -15,6 +15,9 @@ from types import TracebackType
 
 from nwx.bulk.gc_tuning import collect_rarely, return_large_blocks
 
+MOST_STEP_SECONDS = 600.0
+"""So much processor time may reading take between two records: enough for one of 100 GB."""
+
 _NOTHING = -1
 _LAST_BYTES = 4096
 _MOST_CHARACTERS = 200
@@ -81,6 +84,34 @@ class ItemGuard:
             self._pulse.item = None
 
 
+class StepGuard:
+    """Guards work that is done in steps: the kernel ends this process when one takes too long.
+
+    What counts is the processor time of this process, so that none ends
+    because a machine is busy or a network slow.
+    """
+
+    def __init__(self, seconds: float = MOST_STEP_SECONDS) -> None:
+        self._seconds = seconds
+
+    def next(self, done: int = 0) -> None:
+        """Begin the next step; how much is `done` does not matter."""
+        del done
+        signal.setitimer(signal.ITIMER_PROF, self._seconds)
+
+    def __enter__(self) -> "StepGuard":
+        self.next()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
 def prepare_process(memory_bytes: int, log: Path) -> None:
     """Make this process ready to run hostile items through native code.
 
@@ -117,9 +148,14 @@ def cause_of_death(process: BaseProcess, item_seconds: float, log: Path) -> str:
     code = process.exitcode or 0
     if code == -signal.SIGALRM:
         return f"took longer than {item_seconds:g} s"
-    if code < 0:
-        return f"crashed ({signal.Signals(-code).name})"
-    return f"failed: {_last_line(log)}"
+    return words_of_signal(-code) if code < 0 else f"failed: {_last_line(log)}"
+
+
+def words_of_signal(number: int) -> str:
+    """Return in words that a signal has ended a process, a StepGuard's included."""
+    if number == signal.SIGPROF:
+        return "took too much processor time for one step"
+    return f"crashed ({signal.Signals(number).name})"
 
 
 def _last_line(log: Path) -> str:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from nwx.bulk.resources import MEMORY_BYTES, processors
+from nwx.cli.cluster_options import cluster_options, cluster_options_of, lines_option
 from nwx.cli.list_commands import SIZE, list_output, print_problems, resources_of
 from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar
 from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
 from nwx.values.urlkeys import urlkey
-from nwx.zipnum.options import LINES_A_BLOCK, ClusterBuildOptions
 
 if TYPE_CHECKING:
     from nwx.cdx.inputs import CdxSource
@@ -26,13 +26,6 @@ if TYPE_CHECKING:
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _PROBLEMS_SHOWN = 20
-_LINES = click.option(
-    "--lines",
-    type=click.IntRange(1),
-    default=LINES_A_BLOCK,
-    show_default=True,
-    help="Lines per block.",
-)
 _LINES_AS_BEFORE = click.option(
     "--lines",
     type=click.IntRange(1),
@@ -90,25 +83,7 @@ class _BuildOptions:
 @command.command("build")
 @click.argument("out", type=_FOLDER)
 @click.argument("files", metavar="CDX...", nargs=-1)
-@click.option(
-    "--shards",
-    type=click.IntRange(1, 100_000),
-    default=1,
-    show_default=True,
-    help="Number of data files, of about the same size.",
-)
-@click.option(
-    "--splits",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="File of split points, one a line, as each build writes to cluster.splits.",
-)
-@click.option(
-    "--summary",
-    is_flag=True,
-    help="Also write the index as cluster.summary; give pywb only one of the two.",
-)
-@_LINES
+@cluster_options
 @_work_options
 def build_command(**given: Any) -> int:
     """Build a cluster in the folder OUT from CDX or CDXJ files.
@@ -121,12 +96,10 @@ def build_command(**given: Any) -> int:
     """
     # Imported here: whoever asks for help need not wait for it.
     from nwx.zipnum.builds import build_cluster
-    from nwx.zipnum.split_points import read_splits
 
     asked = _BuildOptions(**given)
     sources = _sources(asked.files)
-    points = None if asked.splits is None else tuple(read_splits(asked.splits))
-    options = ClusterBuildOptions(asked.shards, asked.lines, points, asked.summary)
+    options = cluster_options_of(asked.shards, asked.splits, asked.lines, summary=asked.summary)
     with progress_bar(quiet=asked.quiet) as progress:
         report = build_cluster(
             asked.out,
@@ -271,7 +244,7 @@ def _print_verified(report: "VerifyReport") -> None:
 
 @command.command("repair")
 @click.argument("cluster", type=click.Path(path_type=Path, exists=True))
-@_LINES
+@lines_option
 @_work_options
 def repair_command(
     cluster: Path, lines: int, memory: int, jobs: int | None, as_json: bool, quiet: bool

@@ -2,7 +2,8 @@
 
 The first attempt reads in this process. Where that kills the process, Spark
 tries the task again, and each piece is then read in a process of its own:
-one that dies is reported as an error of its file, and the others go on.
+one that dies is reported as an error of its file, and the others go on. A
+reader that hangs kills its process too.
 """
 
 import faulthandler
@@ -10,12 +11,12 @@ import json
 import mmap
 import os
 import resource
-import signal
 import struct
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Generic, NoReturn, TypeVar
@@ -23,6 +24,7 @@ from typing import Generic, NoReturn, TypeVar
 import pyarrow as pa
 
 from nwx import __version__
+from nwx.bulk.guarded_process import MOST_STEP_SECONDS, StepGuard, words_of_signal
 from nwx.bulk.tally import Note
 from nwx.errors import JobError, NwxError
 from nwx.jobs.reports import PieceReport, ReportFolder
@@ -48,7 +50,8 @@ class PieceWork(Generic[PieceT]):
 
     `name` gives the file of a piece as messages call it. What `is_far` is
     read over the network, and tried again where its reader raises
-    UnreachableError.
+    UnreachableError. A reader dies that takes more than so many `seconds` of
+    processor time without a note in its report, or a batch.
     """
 
     read: PieceReader[PieceT]
@@ -57,6 +60,7 @@ class PieceWork(Generic[PieceT]):
     reports: ReportFolder
     is_far: Callable[[PieceT], bool] = lambda piece: False
     version: str = __version__
+    seconds: float = MOST_STEP_SECONDS
 
 
 def read_pieces(
@@ -88,10 +92,17 @@ def read_pieces(
                     with pa.OSFile(str(path), "rb") as stream, pa.ipc.open_stream(stream) as spool:
                         yield from spool
             else:
-                reports[number] = PieceReport()
-                yield from work.read(piece, reports[number])
+                with StepGuard(work.seconds) as guard:
+                    reports[number] = PieceReport(note=guard.next)
+                    yield from _steps(work.read(piece, reports[number]), guard)
     if reports:
         work.reports.write(reports)
+
+
+def _steps(batches: Iterator[pa.RecordBatch], guard: StepGuard) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        guard.next()
+        yield batch
 
 
 def _spooled(piece: PieceT, work: PieceWork[PieceT], path: Path, *, apart: bool) -> PieceReport:
@@ -103,9 +114,10 @@ def _spooled(piece: PieceT, work: PieceWork[PieceT], path: Path, *, apart: bool)
 def _read_again(piece: PieceT, work: PieceWork[PieceT], path: Path, note: Note) -> PieceReport:
     """Write the batches of a piece to a file; try again where it cannot be reached."""
     for pause in (*_PAUSES, None):
-        report = PieceReport(note=note)
         try:
-            _write_batches(work.read(piece, report), work.schema, path)
+            with StepGuard(work.seconds) as guard:
+                report = PieceReport(note=partial(_noted, note, guard))
+                _write_batches(_steps(work.read(piece, report), guard), work.schema, path)
         except UnreachableError as error:
             failure = str(error)
         else:
@@ -114,6 +126,11 @@ def _read_again(piece: PieceT, work: PieceWork[PieceT], path: Path, note: Note) 
             time.sleep(pause)
     _write_batches(iter(()), work.schema, path)
     return _failed(work.name(piece), None, "read", failure)
+
+
+def _noted(note: Note, guard: StepGuard, done: int) -> None:
+    guard.next()
+    note(done)
 
 
 def _write_batches(batches: Iterator[pa.RecordBatch], schema: pa.Schema, path: Path) -> None:
@@ -137,7 +154,7 @@ def _read_apart(piece: PieceT, work: PieceWork[PieceT], path: Path, note: Note) 
     if code == _SYSTEM_FAILED:
         raise JobError(_told(told))
     _write_batches(iter(()), work.schema, path)
-    cause = f"crashed ({signal.Signals(-code).name})" if code < 0 else f"failed: {_told(told)}"
+    cause = words_of_signal(-code) if code < 0 else f"failed: {_told(told)}"
     return _failed(
         work.name(piece), position, "crash", f"its reader {cause}; nothing of it is used"
     )

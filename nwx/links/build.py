@@ -21,6 +21,8 @@ from nwx.engine.inlinks.table import InlinkTable, inlink_table
 from nwx.errors import BlobError, EngineVersionError
 from nwx.links.builds.document_table import living
 from nwx.links.builds.draft import InlinkDraft
+from nwx.links.builds.inverted_parquet import InvertedLinks
+from nwx.links.builds.loaded_part import write_loaded_part
 from nwx.links.builds.parts import CODED_KINDS, LinkPart, batches, found_parts, write_parts
 
 OpenEngine = Callable[[], Engine]
@@ -37,10 +39,13 @@ class InlinkBuildOptions:
 
     `workers` is the number of processes, None for as many as there are
     processors. `anew` reads all documents, not only those that changed.
+    `inverted` has links that are loaded in place of reading their
+    documents, which implies that the build before is not gone on from.
     """
 
     workers: int | None = None
     anew: bool = False
+    inverted: InvertedLinks | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +53,13 @@ class InlinkBuildReport:
     """What a build did: what it read, what it kept, and what there is now.
 
     `documents` are all linking documents of the build, `read` those whose
-    links were read by it. `refused` links are no URLs that can be looked up.
+    links were read by it, `loaded` those whose links were inverted before.
+    `refused` links are no URLs that can be looked up.
     """
 
     documents: int
     read: int
+    loaded: int
     targets: int
     links: int
     refused: int
@@ -71,19 +78,23 @@ def invert_links(
     Only documents that are new, or whose dates changed, are read. Stopped on
     the way, the next build goes on with what was read. `open_engine` opens
     the same archive for reading, in other processes too. `progress` is
-    called with the steps `reading` and `counting`.
+    called with the steps `loading`, `reading` and `counting`.
     Raises EngineBusyError where another process builds on this machine, or
-    another build came first.
+    another build came first; SourceError where inverted links cannot be
+    read, or are of other documents than those of the archive.
     """
     began = time.monotonic()
     index = engine.inlink_index()
     with locked_folder(index.folder / _WORK, "inverts links") as folder:
         build = _Build(index, folder, options, progress)
+        if options.inverted is not None:
+            build.load(engine, options.inverted)
         build.read(open_engine)
         notes, stored = build.finish()
     return InlinkBuildReport(
         documents=notes.linking,
         read=build.documents_read,
+        loaded=build.documents_loaded,
         targets=sum(one.targets for one in notes.ranges),
         links=sum(one.links for one in notes.ranges),
         refused=notes.refused,
@@ -105,14 +116,21 @@ class _Build:
         self._index, self._folder = index, folder
         self._progress = progress
         self._workers = options.workers or processors()
-        self.documents_read = 0
-        if options.anew:
+        self.documents_read = self.documents_loaded = 0
+        anew = options.anew or options.inverted is not None
+        if anew:
             shutil.rmtree(folder / _PARTS, ignore_errors=True)
         (folder / _PARTS).mkdir(exist_ok=True)
         # The stamp comes first: what is written meanwhile makes the build stale, and is noticed.
         self._stamp = index.stamp()
         self._states = _states(index)
-        self._base = None if options.anew else _usable_base(index, self._states)
+        self._base = None if anew else _usable_base(index, self._states)
+
+    def load(self, engine: Engine, inverted: InvertedLinks) -> None:
+        """Take the links of the documents that were inverted as they are now."""
+        folder = self._folder / _PARTS
+        part = write_loaded_part(folder, inverted, engine, self._states, self._progress)
+        self.documents_loaded = len(part.table("documents"))
 
     def read(self, open_engine: OpenEngine) -> None:
         """Read the links of the documents that neither the base nor a part has as they are now."""

@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from nwx.engine.open import open_engine
+from nwx.model import IndexName
+from nwx.settings import Settings
 from tests.cli.conftest import Nwx
+from tests.inverted_links import write_inverted
 from tests.warcs import Page, write_warc
 
 TARGET = "http://target.example/report.pdf"
@@ -35,6 +39,17 @@ def linked(nwx: Nwx, tmp_path: Path) -> Nwx:
 def test_links_have_to_be_inverted_first(linked: Nwx) -> None:
     ran = linked("links", TARGET, code=1)
     assert "run `nwx invert-links` first" in ran.err
+
+
+def test_links_that_were_inverted_elsewhere_are_loaded(linked: Nwx, tmp_path: Path) -> None:
+    ran = linked("invert-links", "--from", tmp_path, code=1)
+    assert f"{tmp_path} is no whole output of `nwx spark links`" in ran.err
+    with open_engine(Settings(str(tmp_path / "archive")), read_only=True) as engine:
+        ids = [str(entry["id"]) for entry in engine.scan(IndexName.DOCUMENTS)]
+        write_inverted(tmp_path / "links", list(engine.documents(ids).values())[:3])
+    said = linked("invert-links", "--from", tmp_path / "links").out
+    assert "6 links of 5 documents (3 loaded, 2 read) to 3 URLs" in said
+    assert linked("invert-links", "--from", tmp_path / "links", "--json").json["loaded"] == 3
 
 
 def test_the_report_counts_what_was_read(linked: Nwx) -> None:

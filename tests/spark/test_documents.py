@@ -14,7 +14,9 @@ from nwx.importing.extracted.sources import extracted_sources
 from nwx.jobs.documents.extract import extract_archives
 from nwx.jobs.documents.links import documents_inputs, invert_links_on
 from nwx.jobs.inputs import archive_inputs
+from nwx.links.archive_links import ArchiveLinks
 from nwx.links.build import InlinkBuildOptions, invert_links
+from nwx.links.builds.inverted_parquet import InvertedLinks
 from nwx.model import IndexName
 from nwx.settings import Settings
 from nwx.warc.sources import expand
@@ -52,7 +54,7 @@ def test_documents_and_links_are_those_of_one_machine(
     again = extract_archives(spark, inputs, str(documents), OPTIONS)
     assert (again.counts["files"], again.counts["skipped"]) == (0, 4)
     inverted = invert_links_on(spark, documents_inputs([str(documents)]), str(links))
-    held = {}
+    held: dict[str, dict[str, list[object]]] = {}
     for name, sources in (
         ("files", list(expand(map(str, files)))),
         ("documents", list(extracted_sources([str(documents)]).sources)),
@@ -62,15 +64,18 @@ def test_documents_and_links_are_those_of_one_machine(
             engine.create()
             import_files(engine, settings, sources, OPTIONS)
             held[name] = {index: list(engine.scan(index)) for index in INDICES}
+            inverted_links = InvertedLinks(links) if name == "documents" else None
+            built = invert_links(
+                engine,
+                partial(open_engine, settings, read_only=True),
+                InlinkBuildOptions(workers=1, inverted=inverted_links),
+            )
+            held[name]["links"] = list(ArchiveLinks(engine).rows())
+            held[name]["inlinks"] = inlinks = list(engine.scan(IndexName.INLINKS))
             if name == "files":
-                invert_links(
-                    engine,
-                    partial(open_engine, settings, read_only=True),
-                    InlinkBuildOptions(workers=1),
-                )
                 export_links(engine, tmp_path / "export", ("links", "parquet"))
-                inlinks = list(engine.scan(IndexName.INLINKS))
     assert held["documents"] == held["files"]
+    assert (built.read, built.loaded) == (0, built.documents)
     assert rows(links / "links") == rows(tmp_path / "export" / "links")
     for table in TABLES:
         ours, theirs = (

@@ -1,27 +1,18 @@
 """nwx spark cdx"""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from nwx.cli.index_options import index_options, index_options_of
-from nwx.cli.spark.job_options import JobOptions, job_options, run_job
-
-if TYPE_CHECKING:
-    pass
+from nwx.cli.spark.job_options import JobOptions, base_option, job_options, run_job
 
 
 @click.command("cdx")
 @click.argument("out", metavar="OUT")
 @click.argument("files", nargs=-1)
 @index_options
-@click.option(
-    "--base",
-    metavar="FOLDER",
-    default="",
-    help="Folder whose inner paths are kept in OUT.  [default: the folder named, or the one"
-    " that all files named have in common]",
-)
+@base_option
 @click.option(
     "--append-extension", is_flag=True, help="Write FILE.warc.gz.cdx in place of FILE.cdx."
 )

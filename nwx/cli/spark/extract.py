@@ -7,7 +7,7 @@ import click
 
 from nwx.cli.extractor_option import extractor_option
 from nwx.cli.reading_options import item_seconds_option, parser_option, verify_option
-from nwx.cli.spark.job_options import JobOptions, job_options, run_job
+from nwx.cli.spark.job_options import JobOptions, base_option, job_options, run_job
 from nwx.model import DEFAULT_COLLECTION
 
 if TYPE_CHECKING:
@@ -41,13 +41,7 @@ if TYPE_CHECKING:
     help="Read payloads that records of type message/external-body name, in DIR and below only.",
 )
 @extractor_option
-@click.option(
-    "--base",
-    metavar="FOLDER",
-    default="",
-    help="Folder whose inner paths are kept in OUT.  [default: the folder named, or the one"
-    " that all files named have in common]",
-)
+@base_option
 @job_options(resume=False)
 def command(
     out: str,

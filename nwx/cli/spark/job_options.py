@@ -22,6 +22,13 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 _ERRORS_SHOWN = 20
 _OVERWRITE = click.option("--overwrite", is_flag=True, help="Replace the output of an earlier job.")
 _RESUME = click.option("--resume", is_flag=True, help="Go on where an earlier job was stopped.")
+base_option = click.option(
+    "--base",
+    metavar="FOLDER",
+    default="",
+    help="Folder whose inner paths are kept in OUT.  [default: the folder named, or the one"
+    " that all files named have in common]",
+)
 _RUN_OPTIONS = (
     click.option(
         "--master",

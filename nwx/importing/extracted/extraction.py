@@ -11,7 +11,13 @@ from pathlib import Path
 from tempfile import mkstemp
 from typing import IO
 
-from nwx.bulk.guarded_process import ItemGuard, Pulse, cause_of_death, prepare_process
+from nwx.bulk.guarded_process import (
+    ItemGuard,
+    Pulse,
+    StepGuard,
+    cause_of_death,
+    prepare_process,
+)
 from nwx.importing.archive_file import import_file
 from nwx.importing.collector import Memory
 from nwx.importing.extracted.documents_writer import DocumentsWriter
@@ -171,16 +177,18 @@ def _work(
     prepare_process(options.item_bytes, log)
     log.unlink(missing_ok=True)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # with it executors are told to end
-    guard = ItemGuard(pulse, options.item_seconds)
+    guard, steps = ItemGuard(pulse, options.item_seconds), StepGuard()
 
     def moved(position: int) -> None:
         pulse.position = position
+        steps.next()
 
     try:
         while True:
             task = connection.recv()
-            for message in import_file(task, options, _none_known, guard, moved, Memory()):
-                connection.send(message)
+            with steps:
+                for message in import_file(task, options, _none_known, guard, moved, Memory()):
+                    connection.send(message)
             connection.send(PipeRequest.TASK)
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return  # the parent is gone

@@ -1,10 +1,12 @@
-"""What executors do to find duplicates: three steps, by task, by key, and by task again.
+"""What executors do to find duplicates: three steps, by run, by key, and by run again.
 
-`bests_of_task` reads the lines of a task and gives a row a key, that of
-its best capture there; `compared_bests` has all rows of some keys and tells
-each task the best of all; `duplicates_of_task` reads the lines again and
-gives those of other captures. So a key of very many captures is no more
-than one row a task, wherever its captures lie.
+A run is so many captures of a task, one behind the other: no process holds
+more at once, however long a file is. `bests_of_task` reads the lines of a
+task and gives a row a key and run, that of its best capture there;
+`compared_bests` has all rows of some keys and tells each run the best of
+all; `duplicates_of_task` reads the lines again and gives those of other
+captures. So a key of very many captures is no more than one row a run,
+wherever its captures lie.
 
 The rows hold the words of the entries of `nwx.dedup.contest` as signed
 numbers, which Spark has no others than.
@@ -13,6 +15,8 @@ numbers, which Spark has no others than.
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, fields
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import Any, Self
 
 import numpy as np
@@ -46,14 +50,17 @@ BEST_SCHEMA = pa.schema(
         ("captures", _LONG),
     ]
 )
-"""The best capture of a key in a task, and how many captures the key has there."""
+"""The best capture of a key in a run of a task, and how many captures the key has there."""
 
 ANSWER_SCHEMA = pa.schema(
-    [("task", _LONG), ("key", _LONG), ("rest", _LONG), ("best", _LONG), ("word", _LONG)]
+    [(name, _LONG) for name in ("task", "run", "key", "rest", "best", "word")]
 )
-"""To a task, the best of a key. To the task COUNTED, `key` is how many keys were compared."""
+"""To a run of a task, the best of a key. To the task COUNTED, `key` is how many were compared."""
 
 COUNTED = -1
+
+_RUN_CAPTURES = 1 << 20
+_INDEX_BITS = np.uint64((1 << TASK_SHIFT) - 1)
 
 
 @dataclass(slots=True)
@@ -105,11 +112,12 @@ def savings_json(savings: Savings) -> dict[str, Any]:
 
 
 def bests_of_task(plan: DedupPlan, task: ReadTask, found: TaskFound) -> _Batches:
-    """Give the best capture of each key of a task (BEST_SCHEMA), and note what was read."""
+    """Give the best capture of each key of each run (BEST_SCHEMA), and note what was read."""
     keep_memory()
-    entries = [part for _, part in _entries(plan, task, found)]
-    if entries:
-        yield _best_rows(*bests(np.concatenate(entries), plan.selection.ranks), plan)
+    parts = (part for _, entries in _entries(plan, task, found) for part in _by_run(entries))
+    for _, run in groupby(parts, key=itemgetter(0)):
+        entries = np.concatenate([some for _, some in run])
+        yield _best_rows(*bests(entries, plan.selection.ranks), plan)
     if task.held:
         found.passed = Passed()
 
@@ -130,6 +138,27 @@ def _entries(
             return
 
 
+def _by_run(entries: Entries) -> Iterator[tuple[int, Entries]]:
+    """Give the entries of each run that a block has some of, in order."""
+    runs = _run_of(entries[:, ID])
+    for begin, end in _stretches(runs):
+        yield int(runs[begin]), entries[begin:end]
+
+
+def _run_of(ids: Array) -> Array:
+    return (ids & _INDEX_BITS) // np.uint64(_RUN_CAPTURES)
+
+
+def _stretches(*columns: Array) -> Iterator[tuple[int, int]]:
+    """Give where the values of all columns stay the same."""
+    size = len(columns[0])
+    differs = np.zeros(max(0, size - 1), np.bool_)
+    for column in columns:
+        differs |= column[1:] != column[:-1]
+    bounds = [0, *(np.flatnonzero(differs) + 1).tolist(), size]
+    return pairwise(bounds) if size else iter(())
+
+
 def _best_rows(best: Entries, counts: Array, plan: DedupPlan) -> pa.RecordBatch:
     tie = best[:, TIE] if plan.selection.ranks > 1 else np.zeros(len(best), np.uint64)
     words = [best[:, KEY], best[:, KEY_REST], best[:, ID], best[:, RANK], tie, best[:, -1]]
@@ -147,7 +176,7 @@ def _words(rows: pa.Table | pa.RecordBatch, name: str) -> Array:
 
 
 def compared_bests(batches: Iterable[pa.RecordBatch]) -> _Batches:
-    """Tell each task the best capture of the keys of which it has a duplicate.
+    """Tell each run the best capture of the keys of which it has a duplicate.
 
     The batches (BEST_SCHEMA) hold all rows of some keys.
     """
@@ -166,27 +195,47 @@ def compared_bests(batches: Iterable[pa.RecordBatch]) -> _Batches:
     told = np.flatnonzero(several & (words["rank"] > 0))
     columns = (
         words["id"][told] >> np.uint64(TASK_SHIFT),
+        _run_of(words["id"][told]),
         key[told],
         rest[told],
         words["id"][best[told]],
         words["word"][best[told]],
     )
     yield pa.RecordBatch.from_arrays([_signed(each) for each in columns], schema=ANSWER_SCHEMA)
-    counted = [COUNTED, int(np.count_nonzero(first)), 0, 0, 0]
+    counted = [COUNTED, 0, int(np.count_nonzero(first)), 0, 0, 0]
     yield pa.RecordBatch.from_arrays([pa.array([n]) for n in counted], schema=ANSWER_SCHEMA)
 
 
+def answers_by_run(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, int, pa.Table]]:
+    """Give the answers (ANSWER_SCHEMA) to each run: task, run and all rows.
+
+    The batches are in the order of tasks and runs.
+    """
+    for (task, run), parts in groupby(_placed(batches), key=itemgetter(0)):
+        yield task, run, pa.Table.from_batches([rows for _, rows in parts])
+
+
+def _placed(
+    batches: Iterable[pa.RecordBatch],
+) -> Iterator[tuple[tuple[int, int], pa.RecordBatch]]:
+    for batch in batches:
+        tasks, runs = (batch.column(name).to_numpy() for name in ("task", "run"))
+        for begin, end in _stretches(tasks, runs):
+            yield (int(tasks[begin]), int(runs[begin])), batch[begin:end]
+
+
 def duplicates_of_task(
-    plan: DedupPlan, task: ReadTask, answers: pa.Table, found: TaskFound
+    plan: DedupPlan, task: ReadTask, answers: Iterable[tuple[int, pa.Table]], found: TaskFound
 ) -> Iterator[bytes]:
     """Give the lines of a list for a task, block by block, and count them.
 
-    `answers` (ANSWER_SCHEMA) are those to the task, in any order.
+    `answers` (ANSWER_SCHEMA) are those to the runs of the task, in their order.
     """
     keep_memory()
-    bests_told = _Answers(answers)
+    bests_told = _TaskAnswers(answers)
     for columns, entries in _entries(plan, task, found):
-        known, best, word = bests_told.find(entries)
+        told = [bests_told.of(run).find(some) for run, some in _by_run(entries)]
+        known, best, word = (np.concatenate(each) for each in zip(*told, strict=True))
         others = known & (best != entries[:, ID])
         same = others & (word == entries[:, -1])
         columns.keep(others & ~same)
@@ -198,8 +247,23 @@ def duplicates_of_task(
             yield list_lines(columns)
 
 
+class _TaskAnswers:
+    """The answers to the runs of a task, of which one is held at a time."""
+
+    def __init__(self, runs: Iterable[tuple[int, pa.Table]]) -> None:
+        self._runs = iter(runs)
+        self._run, self._answers = -1, _NO_ANSWERS
+
+    def of(self, run: int) -> "_Answers":
+        """Return the answers to a run; runs are asked for in order."""
+        while self._run < run:
+            self._run, rows = next(self._runs, (_NO_MORE, ANSWER_SCHEMA.empty_table()))
+            self._answers = _Answers(rows)
+        return self._answers if self._run == run else _NO_ANSWERS
+
+
 class _Answers:
-    """The best captures that a task was told, by their keys."""
+    """The best captures that a run was told, by their keys."""
 
     def __init__(self, answers: pa.Table) -> None:
         names = ("key", "rest", "best", "word")
@@ -225,3 +289,7 @@ class _Answers:
         best, word = np.zeros((2, len(entries)), np.uint64)
         best[known], word[known] = self._best[places[known]], self._word[places[known]]
         return known, best, word
+
+
+_NO_ANSWERS = _Answers(ANSWER_SCHEMA.empty_table())
+_NO_MORE = 1 << TASK_SHIFT

@@ -8,6 +8,8 @@ import json
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,13 +32,14 @@ from nwx.jobs.dedup.best_captures import (
     BEST_SCHEMA,
     COUNTED,
     TaskFound,
+    answers_by_run,
     bests_of_task,
     compared_bests,
     duplicates_of_task,
     savings_json,
 )
 from nwx.jobs.folders import JobFolder
-from nwx.jobs.frames import piece_frame
+from nwx.jobs.frames import MOST_TASKS, piece_frame
 from nwx.jobs.inputs import in_one_piece
 from nwx.jobs.output import JobOutput, OutputMode, open_output
 from nwx.jobs.pieces import PieceReader, PieceWork, UnreachableError
@@ -167,7 +170,7 @@ def _write_part(folder: JobFolder, task: ReadTask, lines: Iterator[bytes]) -> No
 
 
 def _answers(rows: "DataFrame", partitions: int) -> "DataFrame":
-    """Return what each task is told, of the best rows of all tasks."""
+    """Return what each run is told, of the best rows of all runs."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     by_key = rows.repartition(partitions, "key")
@@ -182,19 +185,22 @@ def _written(
 
     shared = answers.sparkSession.sparkContext.broadcast(tasks)
 
-    def write(table: pa.Table) -> pa.Table:
-        number = table.column("task")[0].as_py()
-        if number == COUNTED:
-            keys = sum(table.column("key").to_pylist())
-            return pa.Table.from_pylist([{"keys": keys}], _WRITTEN)
-        found, task = TaskFound(), shared.value[number]
-        _write_part(folder, task, duplicates_of_task(plan, task, table, found))
-        found.readings.clear()
-        row = {"keys": 0, _FOUND: json.dumps(found.as_json())}
-        return pa.Table.from_pylist([row], _WRITTEN)
+    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for number, runs in groupby(answers_by_run(batches), key=itemgetter(0)):
+            answered = ((run, rows) for _, run, rows in runs)
+            if number == COUNTED:
+                keys = sum(sum(rows.column("key").to_pylist()) for _, rows in answered)
+                row = {"keys": keys, _FOUND: None}
+            else:
+                found, task = TaskFound(), shared.value[number]
+                _write_part(folder, task, duplicates_of_task(plan, task, answered, found))
+                found.readings.clear()
+                row = {"keys": 0, _FOUND: json.dumps(found.as_json())}
+            yield pa.RecordBatch.from_pylist([row], _WRITTEN)
 
-    by_task = answers.groupBy("task").applyInArrow(write, from_arrow_schema(_WRITTEN))
-    return iter(by_task.toArrow().to_pylist())
+    by_task = answers.repartition(max(1, min(len(tasks), MOST_TASKS)), "task")
+    ordered = by_task.sortWithinPartitions("task", "run")
+    return iter(ordered.mapInArrow(write, from_arrow_schema(_WRITTEN)).toArrow().to_pylist())
 
 
 class _Run:

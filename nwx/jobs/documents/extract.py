@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from nwx.bulk.addresses import is_address
 from nwx.bulk.progress import ShowProgress, no_progress
-from nwx.errors import UsageError
 from nwx.importing.extracted.extraction import (
     Extracted,
     extract_file,
@@ -18,15 +16,13 @@ from nwx.importing.extracted.extraction import (
 from nwx.importing.extracted.notes import DOCUMENTS_FORMAT
 from nwx.importing.options import ImportOptions
 from nwx.importing.report import Outcome
-from nwx.jobs.cdx import path_below
 from nwx.jobs.folders import JobFolder
-from nwx.jobs.frames import piece_frame
 from nwx.jobs.inputs import ArchiveInputs
 from nwx.jobs.output import OutputMode, open_output
-from nwx.jobs.pieces import PieceWork, UnreachableError
+from nwx.jobs.pieces import UnreachableError
 from nwx.jobs.reports import JobReport, PieceReport
-from nwx.jobs.stages import shown_stages
-from nwx.warc.sources import ArchiveSource, FileError
+from nwx.jobs.targets import FileTarget, file_targets, write_missing
+from nwx.warc.sources import FileError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,16 +32,7 @@ FAULTS = "_faults.parquet"
 
 _ENDING = ".parquet"
 _UNREAD = frozenset(("read", "open"))
-_NOTHING = pa.schema([("number", pa.int64())])
 _PLANNED = ("collection", "deduplicate", "parser", "verify", "external", "extractors")
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentsTarget:
-    """An archive file, and the name of its documents file in the output."""
-
-    source: ArchiveSource
-    target: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +46,7 @@ class DocumentsJobWriter:
     folder: JobFolder
     options: ImportOptions
 
-    def __call__(self, file: DocumentsTarget, report: PieceReport) -> Iterator[pa.RecordBatch]:
+    def __call__(self, file: FileTarget, report: PieceReport) -> Iterator[pa.RecordBatch]:
         """Extract a file; yields nothing. Raises UnreachableError."""
         try:
             with self.folder.new_file(file.target) as stream:
@@ -68,7 +55,7 @@ class DocumentsJobWriter:
                 if unread := _unread(found):
                     raise UnreachableError(unread)
         except UnreachableError:
-            if _is_far(file):
+            if file.is_far:
                 raise
         else:
             report.counts["files"] += 1
@@ -104,18 +91,10 @@ def extract_archives(
     """
     targets = documents_targets(inputs, base)
     output = open_output(place, "extract", _plan(options), mode)
-    output.work.delete()
-    there = set(output.folder.names())
-    to_do = [file for file in targets if file.target not in there]
-    writer = DocumentsJobWriter(output.folder, options)
-    work = PieceWork(writer, _shown, _NOTHING, output.reports, _is_far)
     report = JobReport("extract")
-    report.counts["skipped"] = len(targets) - len(to_do)
     report.add_errors(inputs.errors)
-    with shown_stages(spark, "extracting", progress):
-        piece_frame(spark, to_do, work).count()
-    for piece in output.reports.read_whole(len(to_do)).values():
-        report.add(piece)
+    writer = DocumentsJobWriter(output.folder, options)
+    write_missing(spark, targets, writer, output, report, "extracting", progress)
     with output.folder.new_file(FAULTS) as stream:
         faults = [error for error in inputs.errors if isinstance(error, FileError)]
         write_faults(stream, faults, options)
@@ -135,31 +114,6 @@ def _json(value: Any) -> Any:
     return [str(one) for one in value] if isinstance(value, tuple) else value
 
 
-def documents_targets(inputs: ArchiveInputs, base: str = "") -> list[DocumentsTarget]:
-    """Return the documents file of each archive file, at its path below a folder.
-
-    Raises UsageError where two would have the same.
-    """
-    found: dict[str, ArchiveSource] = {}
-    for source in inputs.sources:
-        target = _target(source, base or inputs.base)
-        if target in found:
-            raise UsageError(
-                f"{found[target].path} and {source.path} would both be extracted to {target}; "
-                "extract them into two folders"
-            )
-        found[target] = source
-    return [DocumentsTarget(source, target) for target, source in found.items()]
-
-
-def _target(source: ArchiveSource, base: str) -> str:
-    path = path_below(source.path, base)
-    return (f"{path}/{source.member}" if source.member else path) + _ENDING
-
-
-def _is_far(file: DocumentsTarget) -> bool:
-    return is_address(file.source.path)
-
-
-def _shown(file: DocumentsTarget) -> str:
-    return file.source.name
+def documents_targets(inputs: ArchiveInputs, base: str = "") -> list[FileTarget]:
+    """Return the documents file of each archive file; raises UsageError where two are the same."""
+    return file_targets(inputs, base, lambda path: path + _ENDING, "extract them into two folders")

@@ -1,9 +1,12 @@
 """The links of documents files as rows, in an executor; plain Python, without Spark.
 
-A row is one of three kinds. A *document* has an id, its rank among those of
-the id, and its urlkey as `source`. A *link* has these and `target`, `kind`
-and `anchor`, with the hosts of both ends. A *date* has an id, a year, and the first and last
-capture of the document in that year.
+A row is one of four kinds. A *document* has an id, its rank among those of
+the id, its URL, its urlkey as `source`, and how many of its links have no
+urlkey (`refused`). A *link* has id, rank and source too, and `target`,
+`kind` and `anchor`, with the hosts of both ends. A *date* has an id, a year,
+and the first and last capture of the document in that year. What has no id
+is the URL and date (`first`) of a capture whose outlinks lie in the file
+while it does not.
 """
 
 import shutil
@@ -49,6 +52,8 @@ LINK_ROWS_SCHEMA = pa.schema(
         ("target_host", pa.string()),
         ("kind", pa.string()),
         ("anchor", pa.string()),
+        ("url", pa.string()),
+        ("refused", pa.int64()),
         ("year", pa.int32()),
         ("first", pa.string()),
         ("last", pa.string()),
@@ -122,7 +127,7 @@ class _FileRows:
             first += part.rows
         for (id, year), (begin, end) in self._dates.items():
             yield {"id": bytes.fromhex(id), "year": year, "first": begin, "last": end}
-        self._report_unmet(by_date)
+        yield from self._unmet(by_date)
 
     def _late_outlinks(
         self,
@@ -155,11 +160,14 @@ class _FileRows:
             "source_domain": domain_of_host(host),
         }
         self.report.counts["documents"] += 1
-        yield document
         found: dict[tuple[str, str, str], None] = {}
+        refused = 0
         for url, text, kind in extract.links:
             if target := self._urlkey(url):
                 found[target, kind_name(kind), clean_anchor(text)] = None
+            else:
+                refused += 1
+        yield document | {"url": capture.url, "refused": refused}
         for target, kind, anchor in found:
             yield document | {
                 "target": target,
@@ -180,7 +188,8 @@ class _FileRows:
             self._keys[url] = key
         return key
 
-    def _report_unmet(self, by_date: Mapping[tuple[str, str], list[RecordedOutlinks]]) -> None:
+    def _unmet(self, by_date: Mapping[tuple[str, str], list[RecordedOutlinks]]) -> Iterator[_Row]:
+        """Report the outlinks whose capture is elsewhere, and yield of which captures they are."""
         unmet = [recorded for late in by_date.values() for recorded in late]
         self.report.add_errors(
             ReadError(
@@ -192,6 +201,9 @@ class _FileRows:
             )
             for recorded in unmet
         )
+        for url, timestamp in by_date:
+            if self._urlkey(url):
+                yield {"url": url, "first": timestamp}
 
 
 def _url_and_date(recorded: RecordedOutlinks) -> tuple[str, str] | None:

@@ -8,14 +8,9 @@ with half of all links is spread over all tasks.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from nwx.bulk.addresses import is_address
 from nwx.bulk.progress import ShowProgress, no_progress
@@ -25,12 +20,19 @@ from nwx.importing.extracted.documents_file import documents_notes
 from nwx.importing.extracted.sources import SUCCESS_NAME, documents_paths
 from nwx.jobs.documents.link_rows import LINK_ROWS_SCHEMA, read_link_rows
 from nwx.jobs.folders import JobFolder
-from nwx.jobs.frames import piece_frame
+from nwx.jobs.frames import piece_frame, write_frame
 from nwx.jobs.inputs import addresses_below
 from nwx.jobs.output import JobOutput, OutputMode, open_output
 from nwx.jobs.pieces import PieceWork
 from nwx.jobs.reports import JobReport
 from nwx.jobs.stages import shown_stages
+from nwx.links.builds.inverted_parquet import (
+    INVERTED_DOCUMENTS,
+    INVERTED_LINKS,
+    INVERTED_NOTES,
+    INVERTED_UNMET,
+    InvertedNotes,
+)
 from nwx.links.graphs.centrality import centrality
 from nwx.links.graphs.host_graph import domain_graph, host_graph
 from nwx.values.link_places import domain_of_host
@@ -39,44 +41,11 @@ if TYPE_CHECKING:
     from pyspark import StorageLevel
     from pyspark.sql import DataFrame, SparkSession
 
-_TEXT = pa.string()
-LINKS_SCHEMA = pa.schema(
-    [(name, _TEXT) for name in ("source", "target", "timestamp", "kind", "anchor")]
-)
-TARGETS_SCHEMA = pa.schema(
-    [
-        ("urlkey", _TEXT),
-        *((name, pa.int64()) for name in ("documents", "hosts", "domains")),
-        ("first", _TEXT),
-        ("last", _TEXT),
-    ]
-)
 _LINK = ("target", "source", "kind", "anchor")
+_HOSTS = ("source_host", "source_domain", "target_host")
+_LINK_COLUMNS = ("id", "rank", *_LINK, *_HOSTS)
 _PARTITIONS, _USUAL_PARTITIONS = "spark.sql.shuffle.partitions", "200"
 _SHARES_OF_A_FILE, _MOST_PARTITIONS = 2, 10_000
-_DONE = pa.schema([("rows", pa.int64())])
-
-
-@dataclass(frozen=True, slots=True)
-class OrderedPartWriter:
-    """Writes the rows of a task as a Parquet file of its number into a folder."""
-
-    folder: JobFolder
-    schema: pa.Schema
-
-    def write(self, number: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Write the rows, in a file that appears when it is whole; yield how many there are."""
-        rows = 0
-        first = next(batches, None)
-        if first is not None:
-            with (
-                self.folder.new_file(f"part-{number:05}.parquet") as stream,
-                pq.ParquetWriter(stream, self.schema, compression="zstd") as writer,
-            ):
-                for batch in chain([first], batches):
-                    writer.write_batch(batch.cast(self.schema))
-                    rows += batch.num_rows
-        yield pa.RecordBatch.from_pydict({"rows": [rows]}, schema=_DONE)
 
 
 def documents_inputs(arguments: Sequence[str]) -> list[str]:
@@ -111,19 +80,22 @@ def invert_links_on(
 
     `links` has all links in the order of target, source, kind and anchor,
     `targets` the counts of each linked URL; beside them are the graphs of
-    hosts and domains.
+    hosts and domains, and what `nwx invert-links --from` loads
+    (`nwx.links.builds.inverted_parquet`).
     """
     output = open_output(place, "links", {"documents": list(paths)}, mode)
     work = PieceWork(read_link_rows, str, LINK_ROWS_SCHEMA, output.reports, is_address)
     report = JobReport("links")
     with shown_stages(spark, "inverting links", progress), _partitions_for(spark, len(paths)):
         rows = piece_frame(spark, paths, work).persist(_on_disk())
-        links = _dated_links(rows).persist(_on_disk())
+        documents = _documents(rows).persist(_on_disk())
+        links = _dated_links(rows, documents).persist(_on_disk())
         report.counts["links"] = _write_links(links, output)
         report.counts["targets"] = _write_targets(links, output)
         report.counts["hosts"] = _write_hosts(links, output)
-        links.unpersist()
-        rows.unpersist()
+        _write_inverted(rows, documents, links, output.folder)
+        for frame in (links, documents, rows):
+            frame.unpersist()
     for piece in output.reports.read_whole(len(paths)).values():
         report.add(piece)
     output.finish(report)
@@ -151,23 +123,55 @@ def _on_disk() -> "StorageLevel":
     return StorageLevel.DISK_ONLY
 
 
-def _dated_links(rows: "DataFrame") -> "DataFrame":
+def _documents(rows: "DataFrame") -> "DataFrame":
+    """Return the documents that count: of an id, that of the earliest capture."""
+    from pyspark.sql import functions as f
+
+    documents = rows.where(f.col("refused").isNotNull())
+    best = {"urlkey": "source", "url": "url", "refused": "refused"}
+    return documents.groupBy("id").agg(
+        f.max("rank").alias("precedence"),
+        *(f.max_by(column, "rank").alias(name) for name, column in best.items()),
+    )
+
+
+def _dated_links(rows: "DataFrame", documents: "DataFrame") -> "DataFrame":
     """Return the links of the documents that count, with the dates of these."""
     from pyspark.sql import functions as f
 
-    is_link, is_date = f.col("target").isNotNull(), f.col("year").isNotNull()
-    best = rows.where(~is_link & ~is_date).groupBy("id").agg(f.max("rank").alias("rank"))
-    dates = rows.where(is_date).groupBy("id")
+    best = documents.select("id", f.col("precedence").alias("rank"))
+    dates = rows.where(f.col("year").isNotNull()).groupBy("id")
     dated = dates.agg(f.min("first").alias("first"), f.max("last").alias("last"))
-    links = rows.where(is_link).drop("year", "first", "last")
-    return links.join(best, ["id", "rank"]).join(dated, "id").drop("id", "rank")
+    links = rows.where(f.col("target").isNotNull()).select(*_LINK_COLUMNS)
+    return links.join(best, ["id", "rank"]).join(dated, "id").drop("rank")
 
 
 def _write_links(links: "DataFrame", output: JobOutput) -> int:
     from pyspark.sql import functions as f
 
     distinct = links.groupBy(*_LINK).agg(f.min("first").alias("timestamp"))
-    return _written(distinct.orderBy(*_LINK), output.folder.inner("links"), LINKS_SCHEMA)
+    ordered = distinct.orderBy(*_LINK)
+    columns = ("source", "target", "timestamp", "kind", "anchor")
+    return write_frame(ordered.select(*columns), output.folder.inner("links"))
+
+
+def _write_inverted(
+    rows: "DataFrame", documents: "DataFrame", links: "DataFrame", folder: JobFolder
+) -> None:
+    """Write what an archive takes as its own links."""
+    from pyspark.sql import functions as f
+
+    of_documents = links.select("target", f.col("id").alias("document"), "kind", "anchor")
+    unmet = rows.where(f.col("id").isNull()).select("url", f.col("first").alias("timestamp"))
+    notes = InvertedNotes(
+        documents=write_frame(documents.orderBy("id"), folder.inner(INVERTED_DOCUMENTS)),
+        document_links=write_frame(
+            of_documents.orderBy("target", "document", "kind", "anchor"),
+            folder.inner(INVERTED_LINKS),
+        ),
+        unmet=write_frame(unmet.distinct(), folder.inner(INVERTED_UNMET)),
+    )
+    folder.write(INVERTED_NOTES, notes.to_json())
 
 
 def _write_targets(links: "DataFrame", output: JobOutput) -> int:
@@ -183,22 +187,8 @@ def _write_targets(links: "DataFrame", output: JobOutput) -> int:
         distinct = others.select("target", column).distinct()
         counted = counted.join(distinct.groupBy("target").agg(f.count("*").alias(name)), "target")
     named = counted.withColumnRenamed("target", "urlkey").orderBy("urlkey")
-    return _written(named, output.folder.inner("targets"), TARGETS_SCHEMA)
-
-
-def _written(frame: "DataFrame", folder: JobFolder, schema: pa.Schema) -> int:
-    """Write a frame in its order, a file for each task; return the number of rows."""
-    from pyspark import TaskContext
-
-    writer = OrderedPartWriter(folder, schema)
-
-    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        context = TaskContext.get()
-        assert context is not None
-        yield from writer.write(context.partitionId(), batches)
-
-    ordered = frame.select(*schema.names)
-    return sum(row["rows"] for row in ordered.mapInArrow(write, "rows long").collect())
+    columns = ("urlkey", "documents", "hosts", "domains", "first", "last")
+    return write_frame(named.select(*columns), output.folder.inner("targets"))
 
 
 def _write_hosts(links: "DataFrame", output: JobOutput) -> int:

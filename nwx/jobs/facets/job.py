@@ -49,7 +49,7 @@ from nwx.jobs.facets.frames import (
     without_own,
 )
 from nwx.jobs.facets.inputs import LAYOUT_CHANGED, CaptureInputs, row_frame, without_cuts
-from nwx.jobs.facets.parquet_parts import WRITTEN_SCHEMA, PartWriter
+from nwx.jobs.frames import write_frame
 from nwx.jobs.output import JobOutput, OutputMode, open_output
 from nwx.jobs.reports import JobReport, ReportFolder
 from nwx.jobs.stages import shown_stages
@@ -198,13 +198,12 @@ class _Job:
         for kind in ("url", "digest"):
             numbers, ids[kind] = text_numbers(rows, kind, self._partitions)
             self._keep(numbers)
-            written = _write(numbers, PartWriter(folder.inner(f"{COUNTED_IDS}/{kind}")))
+            written = write_frame(numbers, folder.inner(f"{COUNTED_IDS}/{kind}"))
             _check(written, ids[kind], kind)
             rows = with_numbers(rows, numbers, kind)
         rows = rows.drop("cell", Criterion.MONTH).withColumnRenamed("month_name", "month")
         rows = rows.repartition(self._partitions, "month", "task")
-        writer = PartWriter(folder.inner(COUNTED_CAPTURES), "month")
-        _check(_write(rows, writer), captures, "capture")
+        _check(write_frame(rows, folder.inner(COUNTED_CAPTURES), "month"), captures, "capture")
         return ids
 
     def _write_driver_files(
@@ -299,18 +298,6 @@ def _features(counts: _Counts, documents: _Counts, urls: _Counts) -> dict[str, A
         "bytes": counts[2],
         "unique_bytes": documents[2],
     }
-
-
-def _write(rows: "DataFrame", writer: PartWriter) -> int:
-    """Write the parts of rows, and return how many rows were written."""
-    from pyspark import TaskContext
-
-    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        context = TaskContext.get()
-        assert context is not None
-        yield from writer.write(batches, context.partitionId())
-
-    return sum(_mapped(rows, write, WRITTEN_SCHEMA).toArrow().column("rows").to_pylist())
 
 
 def _check(written: int, expected: int, noun: str) -> None:

@@ -75,7 +75,8 @@ class InlinkDraft:
         for number, (first, last) in enumerate(zip(starts, [*starts[1:], None], strict=True)):
             name = f"range-{number:05d}.{self._mark}.arrays"
             work.append((*place, name, first, last, self._covering(first)))
-        links = sum(len(part.arrays["document"]) for part in parts)
+        stretches = (one for part in parts for one in part.stretches)
+        links = sum(len(one.arrays["document"]) for one in stretches)
         is_large = len(work) >= _MANY_RANGES or links > RANGE_LINKS
         with Pool(workers if is_large else 1) as pool:
             found = list(pool.map_shown(_write_one, work, progress, "counting"))
@@ -159,9 +160,14 @@ def _write_one(
 def _source(folder: Path, documents: str, parts: tuple[Path, ...]) -> RangeSource:
     arrays = read_arrays(folder / documents)
     found = read_arrays(folder / _NUMBERS)
+    stretches = [
+        (stretch, found[str(place)])
+        for place, part in enumerate(parts)
+        for stretch in LinkPart(part).stretches
+    ]
     return RangeSource(
-        [LinkPart(part) for part in parts],
-        [found[str(place)] for place in range(len(parts))],
+        [stretch for stretch, _ in stretches],
+        [numbers for _, numbers in stretches],
         arrays,
         found["removed"],
         numbered(Texts(arrays, "source").all()),

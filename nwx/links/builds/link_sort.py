@@ -8,7 +8,7 @@ import polars as pl
 
 from nwx.bulk.arrays import Array
 from nwx.links.builds.document_table import NO_DOCUMENT
-from nwx.links.builds.parts import LinkPart
+from nwx.links.builds.parts import LinkPart, LinkStretch
 
 RANGE_LINKS = 1 << 20
 _SAMPLES = 8
@@ -34,17 +34,17 @@ class KeyedLinks:
 def range_starts(parts: Sequence[LinkPart], links: int = RANGE_LINKS) -> list[str]:
     """Return the first urlkeys of ranges of about so many links each; the first is ""."""
     sampled: list[tuple[str, float]] = []
-    for number, part in enumerate(parts):
-        ends = part.arrays["link_starts"][1:]
+    for number, stretch in enumerate(one for part in parts for one in part.stretches):
+        ends = stretch.arrays["link_starts"][1:]
         if not len(ends):
             continue
         step = min(max(1, links // _SAMPLES), max(1, int(ends[-1]) // _SAMPLES))
-        # Parts are alike: at the same places in each, the samples would lie at a few places in all.
+        # At the same places in each stretch, samples would lie at a few places in all.
         offset = int(number * _GOLDEN % 1 * step)
         marks = np.diff((ends + offset) // step, prepend=0)
         places = np.flatnonzero(marks)
         weights = marks[places] * step
-        sampled += zip(part.keys.take(places.tolist()), weights.tolist(), strict=True)
+        sampled += zip(stretch.keys.take(places.tolist()), weights.tolist(), strict=True)
     sampled.sort()
     starts, passed = [""], 0.0
     for key, weight in sampled:
@@ -56,29 +56,29 @@ def range_starts(parts: Sequence[LinkPart], links: int = RANGE_LINKS) -> list[st
 
 
 def gathered_links(
-    parts: Sequence[LinkPart], numbers: Sequence[Array], first: str, last: str | None
+    stretches: Sequence[LinkStretch], numbers: Sequence[Array], first: str, last: str | None
 ) -> KeyedLinks:
     """Return the links to targets from a urlkey up to and without another, None for all behind.
 
-    `numbers` are those of the documents of each part.
+    `numbers` are those of the documents of the part of each stretch.
     """
     keys, texts = [pl.Series(dtype=pl.String)], [pl.Series([""], dtype=pl.String)]
     target, document, kind, anchor = ([np.zeros(0, np.int64)] for _ in range(4))
     held_keys, held_texts = 0, 1
-    for part, of_part in zip(parts, numbers, strict=True):
-        begin, end = part.span(first, last)
+    for stretch, of_part in zip(stretches, numbers, strict=True):
+        begin, end = stretch.span(first, last)
         if begin == end:
             continue
-        starts = part.arrays["link_starts"][begin : end + 1]
+        starts = stretch.arrays["link_starts"][begin : end + 1]
         links = slice(int(starts[0]), int(starts[-1]))
-        found = of_part[part.arrays["document"][links]]
+        found = of_part[stretch.arrays["document"][links]]
         there = found != NO_DOCUMENT
-        keys.append(pl.Series(part.keys.between(begin, end), dtype=pl.String))
+        keys.append(pl.Series(stretch.keys.between(begin, end), dtype=pl.String))
         target.append((np.repeat(np.arange(end - begin), np.diff(starts)) + held_keys)[there])
         document.append(found[there])
-        kind.append(part.arrays["kind"][links][there])
-        used, local = np.unique(part.arrays["anchor"][links][there], return_inverse=True)
-        texts.append(pl.Series(part.anchors(used), dtype=pl.String))
+        kind.append(stretch.arrays["kind"][links][there])
+        used, local = np.unique(stretch.arrays["anchor"][links][there], return_inverse=True)
+        texts.append(pl.Series(stretch.anchors(used), dtype=pl.String))
         anchor.append(local + held_texts)
         held_keys += end - begin
         held_texts += len(used)

@@ -7,7 +7,7 @@ on behind it, and a later build reads only what no part has.
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -32,7 +32,7 @@ NO_URLKEY = -1
 
 _Ints = npt.NDArray[np.int64]
 _UNFINISHED = ".unfinished"
-_LINKS = "links.arrays"
+_LINKS = "links"
 OTHER_KIND = "other"
 CODED_KINDS = (OTHER_KIND, *KINDS)
 """The kinds of links by their codes; others are counted as OTHER_KIND."""
@@ -186,20 +186,16 @@ def _repeated(target: _Ints, document: _Ints, link: _Ints) -> npt.NDArray[np.boo
     return repeated
 
 
-class LinkPart:
-    """A part on disk, whose links are mapped into memory."""
+class LinkStretch:
+    """Links of a part on disk, in the order of their targets, which are mapped into memory."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def table(self, name: str) -> pl.DataFrame:
-        """Return the table `documents` or `dates`, read anew."""
-        return pl.read_ipc(self.folder / f"{name}.arrow")
+    def __init__(self, path: Path) -> None:
+        self._path = path
 
     @cached_property
     def arrays(self) -> dict[str, Array]:
         """The columns of the links, where those to each target begin, and packed texts."""
-        return read_arrays(self.folder / _LINKS)
+        return read_arrays(self._path)
 
     @cached_property
     def keys(self) -> Texts:
@@ -215,6 +211,22 @@ class LinkPart:
     def anchors(self, numbers: Array) -> list[str]:
         """Return the anchor texts of some numbers."""
         return Texts(chosen_texts(self.arrays, numbers, "anchor"), "anchor").all()
+
+
+class LinkPart:
+    """A part on disk: tables of documents and their dates, and stretches of their links."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def table(self, name: str) -> pl.DataFrame:
+        """Return the table `documents` or `dates`, read anew."""
+        return pl.read_ipc(self.folder / f"{name}.arrow")
+
+    @cached_property
+    def stretches(self) -> list[LinkStretch]:
+        """The links; documents are known by their places in the table."""
+        return [LinkStretch(path) for path in sorted(self.folder.glob(f"{_LINKS}*"))]
 
     def remove(self) -> None:
         """Delete the part."""
@@ -234,14 +246,16 @@ def write_parts(
         draft.add(document, states[document.id])
         count += 1
         if draft.is_full():
-            write_part(folder, draft.frames(), draft.arrays())
+            write_part(folder, draft.frames(), [draft.arrays()])
             draft = PartDraft()
     if len(draft):
-        write_part(folder, draft.frames(), draft.arrays())
+        write_part(folder, draft.frames(), [draft.arrays()])
     return count
 
 
-def write_part(folder: Path, frames: dict[str, pl.DataFrame], arrays: dict[str, Array]) -> LinkPart:
+def write_part(
+    folder: Path, frames: Mapping[str, pl.DataFrame], stretches: Iterable[Mapping[str, Array]]
+) -> LinkPart:
     """Write tables and links as a part of a new name, whole or not at all."""
     name = os.urandom(8).hex()
     unfinished = folder / f"{name}{_UNFINISHED}"
@@ -249,7 +263,8 @@ def write_part(folder: Path, frames: dict[str, pl.DataFrame], arrays: dict[str, 
         unfinished.mkdir(parents=True)
         for table, frame in frames.items():
             frame.write_ipc(unfinished / f"{table}.arrow", compression="uncompressed")
-        write_arrays(unfinished / _LINKS, arrays)
+        for number, arrays in enumerate(stretches):
+            write_arrays(unfinished / f"{_LINKS}-{number:06d}.arrays", arrays)
         unfinished.rename(folder / name)
     return LinkPart(folder / name)
 

@@ -19,7 +19,7 @@ from nwx.engine.inlinks.notes import RangeNotes
 from nwx.engine.inlinks.table import OWN_HOST, SELF, TargetRange
 from nwx.engine.inlinks.texts import chosen_texts, merged_texts, packed_texts, spread
 from nwx.links.builds.link_sort import KeyedLinks, gathered_links
-from nwx.links.builds.parts import LinkPart
+from nwx.links.builds.parts import LinkStretch
 from nwx.values.link_places import host_of_urlkey
 
 _HALF = np.uint64(32)
@@ -29,14 +29,14 @@ _COUNTS = CellCounts._fields
 
 @dataclass(frozen=True, slots=True)
 class RangeSource:
-    """What ranges are made from: parts, and the linking documents.
+    """What ranges are made from: links of parts, and the linking documents.
 
-    `numbers` are those of the documents of each part; `documents` the arrays
+    `numbers` are those of the documents of each stretch; `documents` the arrays
     of the linking documents; `removed` tells which are gone. `sources` and
     `hosts` are their urlkeys and hosts.
     """
 
-    parts: Sequence[LinkPart]
+    stretches: Sequence[LinkStretch]
     numbers: Sequence[Array]
     documents: Mapping[str, Array]
     removed: Array
@@ -88,7 +88,7 @@ def write_range(
     `base` holds what the build before has of it. Returns None, and writes
     nothing, where there is no target.
     """
-    new = gathered_links(source.parts, source.numbers, first, last)
+    new = gathered_links(source.stretches, source.numbers, first, last)
     arrays = _merged(source, base, new)
     if not len(arrays["document"]):
         return None
@@ -107,7 +107,7 @@ def is_untouched(source: RangeSource, base: TargetRange, first: str, last: str |
     """Tell whether a range stays what it is in the build before."""
     if np.any(source.removed[base.arrays["document"]]):
         return False
-    return all(part.span(first, last) == (0, 0) for part in source.parts)
+    return all(one.span(first, last) == (0, 0) for one in source.stretches)
 
 
 def _merged(source: RangeSource, base: TargetRange, new: KeyedLinks) -> dict[str, Array]:

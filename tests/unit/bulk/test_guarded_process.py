@@ -12,6 +12,7 @@ import pytest
 from nwx.bulk.guarded_process import (
     ItemGuard,
     Pulse,
+    StepGuard,
     cause_of_death,
     leave_signals_to_parent,
     prepare_process,
@@ -105,3 +106,24 @@ def test_a_process_whose_parent_has_ended_meanwhile_ends_without_a_word(
     process.join(60)
     assert process.exitcode == 0
     assert capfd.readouterr().err == ""
+
+
+def step_and_hang(steps: int) -> None:
+    """Use as much processor time as two steps may take, in so many steps, and end."""
+    with StepGuard(0.2) as guard:
+        for _ in range(steps):
+            guard.next()
+            end = time.process_time() + 0.4 / steps
+            while time.process_time() < end:
+                pass
+
+
+@pytest.mark.parametrize(("steps", "code"), [(8, 0), (1, -signal.SIGPROF)])
+def test_a_step_has_so_much_processor_time(tmp_path: Path, steps: int, code: int) -> None:
+    process = _context.Process(target=step_and_hang, args=(steps,))
+    process.start()
+    process.join(60)
+    assert process.exitcode == code
+    if code:
+        log = tmp_path / "log"
+        assert cause_of_death(process, 1, log) == "took too much processor time for one step"

@@ -9,11 +9,12 @@ import pytest
 from nwx.errors import JobError, UsageError
 from nwx.indexing.cdx_files import IndexOptions, index_beside
 from nwx.indexing.index_lines import IndexLineForm
-from nwx.jobs.cdx import FileIndex, IndexWriter, file_indexes
+from nwx.jobs.cdx import IndexWriter, file_indexes
 from nwx.jobs.folders import JobFolder
 from nwx.jobs.inputs import archive_inputs
 from nwx.jobs.pieces import UnreachableError
 from nwx.jobs.reports import PieceReport
+from nwx.jobs.targets import FileTarget
 from nwx.warc.sources import ArchiveSource
 from tests.unit.jobs.making import read_all
 from tests.warcs import many_pages, write_warc
@@ -67,17 +68,17 @@ def test_paths_are_kept_and_extensions_replaced() -> None:
     assert _targets("/in/b.warc.gz", "/in/b.warc", append=True) == ["b.warc.gz.cdx", "b.warc.cdx"]
     assert _targets("/in/b.warc.gz", base="/else") == ["in/b.cdx"]
     assert _targets("s3://bucket/x/../b.warc", base="") == ["bucket/x/b.cdx"]
-    with pytest.raises(UsageError, match=r"b\.warc\.gz and /in/b\.warc would both be indexed"):
+    with pytest.raises(UsageError, match=r"b\.warc\.gz and /in/b\.warc would both be written"):
         _targets("/in/b.warc.gz", "/in/b.warc")
 
 
 def test_of_a_file_that_does_not_come_nothing_is_written(tmp_path: Path) -> None:
     writer = IndexWriter(JobFolder(str(tmp_path / "out")), IndexOptions())
     report = PieceReport()
-    gone = FileIndex(ArchiveSource("x.warc", str(tmp_path / "x.warc"), 1), "x.cdx")
+    gone = FileTarget(ArchiveSource("x.warc", str(tmp_path / "x.warc"), 1), "x.cdx")
     assert list(writer(gone, report)) == []
     assert [error.kind for error in report.errors] == ["read"]
-    far = FileIndex(ArchiveSource("x.warc", "memory://none/x.warc", 1), "x.cdx")
+    far = FileTarget(ArchiveSource("x.warc", "memory://none/x.warc", 1), "x.cdx")
     with pytest.raises(UnreachableError):
         list(writer(far, PieceReport()))
     assert not (tmp_path / "out").exists()

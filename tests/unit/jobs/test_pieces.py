@@ -85,6 +85,24 @@ def test_a_reader_that_dies_is_reported_with_file_and_offset(
     assert not reports[1].counts
 
 
+def test_a_reader_that_hangs_is_ended_and_reported(tmp_path: Path) -> None:
+    """Between two notes and between two batches it has as much time again."""
+
+    def reader(piece: str, report: PieceReport) -> Iterator[pa.RecordBatch]:
+        yield _batch(f"{piece} 1")
+        report.note(4711)
+        while piece == "b.warc":
+            pass
+
+    reports = ReportFolder(JobFolder(str(tmp_path)))
+    work = PieceWork(reader, str, SCHEMA, reports, seconds=0.1)
+    texts = [row for batch in read_pieces(iter([NUMBERS]), PIECES, work, 1) for row in batch[0]]
+    assert [text.as_py() for text in texts] == ["a.warc 1", "c.warc 1"]
+    (error,) = reports.read()[1].errors
+    assert (error.file, error.offset, error.kind) == ("b.warc", 4711, "crash")
+    assert "its reader took too much processor time for one step" in error.message
+
+
 @pytest.mark.parametrize("error", [OSError(28, "No space left"), JobError("No space left")])
 def test_a_machine_that_fails_stops_the_job(read: Read, error: Exception) -> None:
     def reader(piece: str, report: PieceReport) -> Iterator[pa.RecordBatch]:

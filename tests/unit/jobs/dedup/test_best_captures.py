@@ -18,11 +18,13 @@ from nwx.dedup.choices import Keep, Key, Revisits
 from nwx.dedup.duplicates import find_duplicates
 from nwx.dedup.plans import DedupPlan
 from nwx.dedup.tasks import Savings
+from nwx.jobs.dedup import best_captures
 from nwx.jobs.dedup.best_captures import (
     ANSWER_SCHEMA,
     BEST_SCHEMA,
     COUNTED,
     TaskFound,
+    answers_by_run,
     bests_of_task,
     compared_bests,
     duplicates_of_task,
@@ -75,19 +77,22 @@ def _distributed(
         answers = pa.concat_tables([answers, pa.Table.from_batches(batches, ANSWER_SCHEMA)])
     of_task = answers["task"].to_pylist()
     found, output = TaskFound(), b""
+    ordered = answers.sort_by([("task", "ascending"), ("run", "ascending")])
+    runs = list(answers_by_run(ordered.to_batches(max_chunksize=3)))
     for task in tasks:
-        mine = _where(answers, [task.number == number for number in of_task])
+        mine = [(run, rows) for number, run, rows in runs if number == task.number]
         output += b"".join(duplicates_of_task(plan, task, mine, found))
     counted = _where(answers, [number == COUNTED for number in of_task])
     return output, found, sum(counted["key"].to_pylist())
 
 
 @pytest.mark.parametrize(("key", "keep"), [*product(Key, Keep)])
-@pytest.mark.parametrize("task_bytes", [2000, 1 << 20])
+@pytest.mark.parametrize(("task_bytes", "run"), [(2000, 1 << 20), (1 << 20, 7)])
 def test_the_list_is_that_of_one_machine(
-    tmp_path: Path, key: Key, keep: Keep, task_bytes: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, key: Key, keep: Keep, task_bytes: int, run: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether a file is many tasks, or many files are one."""
+    """Whether a file is many tasks, or many files are one of many runs."""
+    monkeypatch.setattr(best_captures, "_RUN_CAPTURES", run)
     monkeypatch.setattr(inputs, "_LEAST_TASK_BYTES", task_bytes)
     selection = CaptureFilter(key=key, keep=keep, revisits=Revisits.OUT)
     sources = [CdxSource(_cdx(tmp_path, f"{n}.cdx", 60, n)) for n in range(3)]
@@ -117,13 +122,24 @@ def test_a_url_of_very_many_captures_is_one_row_a_task(tmp_path: Path) -> None:
     assert sum(counts) == 9000
 
 
+def test_no_more_than_a_run_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(best_captures, "_RUN_CAPTURES", 10)
+    monkeypatch.setattr(inputs, "_LEAST_TASK_BYTES", 1 << 20)
+    source = CdxSource(_cdx(tmp_path, "a.cdx", 95, 1))
+    plan = _plan(CaptureFilter(), tmp_path)
+    (task,) = plan_tasks(ready_inputs([source], tmp_path), 1)
+    found = [sum(rows["captures"].to_pylist()) for rows in bests_of_task(plan, task, TaskFound())]
+    assert max(found) == 10
+    assert len(found) >= 5
+
+
 def test_keys_that_share_their_first_half_are_told_apart() -> None:
     rows = [(5, 1, 0, 3, 0, 3), (5, 2, 1, 3, 0, 3), (5, 2, 1 << 40, 4, 0, 4), (5, 1, 7, 2, 0, 2)]
     columns = [pa.array(column) for column in zip(*rows, strict=True)]
     batch = pa.RecordBatch.from_arrays([*columns, pa.array([1] * 4)], schema=BEST_SCHEMA)
     answers = pa.Table.from_batches(compared_bests([batch]), ANSWER_SCHEMA)
     told = Counter(map(tuple, (row.values() for row in answers.to_pylist())))
-    assert told == Counter([(0, 5, 1, 7, 2), (1, 5, 2, 1, 3), (COUNTED, 2, 0, 0, 0)])
+    assert told == Counter([(0, 0, 5, 1, 7, 2), (1, 0, 5, 2, 1, 3), (COUNTED, 0, 2, 0, 0, 0)])
 
 
 def test_what_cannot_be_read_is_noted_by_piece(tmp_path: Path) -> None:

@@ -7,11 +7,12 @@ import pytest
 
 from nwx.errors import UsageError
 from nwx.importing.options import ImportOptions
-from nwx.jobs.documents.extract import DocumentsJobWriter, DocumentsTarget, documents_targets
+from nwx.jobs.documents.extract import DocumentsJobWriter, documents_targets
 from nwx.jobs.folders import JobFolder
 from nwx.jobs.inputs import ArchiveInputs
 from nwx.jobs.pieces import UnreachableError
 from nwx.jobs.reports import PieceReport
+from nwx.jobs.targets import FileTarget
 from nwx.warc.sources import ArchiveSource
 from tests.documents_files import write_documents
 from tests.unit.jobs.making import read_all
@@ -25,7 +26,7 @@ def test_documents_are_those_of_an_import(tmp_path: Path) -> None:
     warc.write_bytes(warc.read_bytes() + b"garbage")
     gone = tmp_path / "gone.warc.gz"
     pieces = [
-        DocumentsTarget(ArchiveSource(path.name, str(path), None), f"in/{path.name}.parquet")
+        FileTarget(ArchiveSource(path.name, str(path), None), f"in/{path.name}.parquet")
         for path in (warc, gone)
     ]
     writer = DocumentsJobWriter(JobFolder(str(tmp_path / "out")), OPTIONS)
@@ -39,7 +40,7 @@ def test_documents_are_those_of_an_import(tmp_path: Path) -> None:
     assert written.stat().st_size > 0
     assert sorted(path.name for path in written.parent.iterdir()) == [written.name]
     assert folder.exists()
-    far = DocumentsTarget(ArchiveSource("x.warc", "memory://none/x.warc", 1), "x.parquet")
+    far = FileTarget(ArchiveSource("x.warc", "memory://none/x.warc", 1), "x.parquet")
     with pytest.raises(UnreachableError):
         list(writer(far, PieceReport()))
 
@@ -52,5 +53,5 @@ def test_paths_are_kept() -> None:
     found = documents_targets(ArchiveInputs(sources, (), "/in"))
     assert [one.target for one in found] == ["x/a.warc.gz.parquet", "b.wacz/archive/1.warc.parquet"]
     places = [ArchiveSource("a.warc", f"{scheme}://one/a.warc", 1) for scheme in ("s3", "gs")]
-    with pytest.raises(UsageError, match=r"would both be extracted to one/a\.warc\.parquet"):
+    with pytest.raises(UsageError, match=r"would both be written to one/a\.warc\.parquet"):
         documents_targets(ArchiveInputs(tuple(places), (), ""))

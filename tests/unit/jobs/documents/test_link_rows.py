@@ -15,7 +15,8 @@ from tests.warc_records import FIELDS, http_response, outlink_lines, warc_bytes,
 from tests.warcs import Page, html, write_warc
 
 HOME = "http://www.a.example/"
-LINKS = html("a", f'<a href="/b">to b</a> <a href="/b">to b</a> <a href="{HOME}">me</a>')
+BODY = f'<a href="/b">to b</a> <a href="/b">to b</a> <a href="{HOME}">me</a> <img src="//x:99999/">'
+LINKS = html("a", BODY)
 
 
 def rows_of(tmp_path: Path, warc: Path) -> tuple[list[dict[str, object]], PieceReport]:
@@ -34,7 +35,8 @@ def test_rows_are_documents_links_and_dates(tmp_path: Path) -> None:
     rows, report = rows_of(tmp_path, write_warc(tmp_path / "a.warc.gz", pages))
     links = [row for row in rows if row["target"] is not None]
     dates = [row for row in rows if row["year"] is not None]
-    [document] = [row for row in rows if row["target"] is None and row["year"] is None]
+    [document] = [row for row in rows if row["refused"] is not None]
+    assert (document["source"], document["url"], document["refused"]) == ("example,a)/", HOME, 1)
     assert [(one["source"], one["target"], one["kind"], one["anchor"]) for one in links] == [
         ("example,a)/", "example,a)/b", "a", "to b"),
         ("example,a)/", "example,a)/", "a", "me"),
@@ -63,6 +65,8 @@ def test_outlinks_of_other_places_are_joined(tmp_path: Path) -> None:
     rows, report = rows_of(tmp_path, write_records(tmp_path / "o.warc.gz", records))
     targets = [row["target"] for row in rows if row["target"] is not None]
     assert targets == ["example,x)/"]
+    unmet = [(row["url"], row["first"]) for row in rows if row["id"] is None]
+    assert unmet == [("http://gone.example/", "20150101000000")]
     assert [(error.kind, error.file) for error in report.errors] == [("outlink", "o.warc.gz")]
 
 

@@ -1,0 +1,91 @@
+"""Parts of links that were inverted elsewhere."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from nwx.bulk.progress import WorkProgress
+from nwx.errors import SourceError
+from nwx.links.builds import loaded_part
+from nwx.links.builds.inverted_parquet import InvertedLinks
+from nwx.links.builds.loaded_part import IdPlaces, stretch_arrays, write_loaded_part
+from nwx.links.builds.parts import CODED_KINDS, found_parts
+from nwx.model import Dates
+from tests.inverted_links import write_rows
+
+IDS = [bytes([n]) * 16 for n in range(4)]
+COLUMNS = ("target", "document", "kind", "anchor")
+
+
+class _Archive:
+    """What a load asks of an engine."""
+
+    def known(self, ids: list[str]) -> dict[str, int]:
+        return dict.fromkeys(ids, 5)
+
+    def dates(self, ids: list[str]) -> dict[str, Dates]:
+        return {id: Dates("", (("20150101000000", "web"),)) for id in ids[:1]}
+
+
+def test_ids_with_the_same_half_are_told_apart() -> None:
+    chance = random.Random(1)
+    halves = [bytes(7) + bytes([n]) for n in range(6)]
+    known = sorted({chance.choice(halves) + chance.choice(halves) for _ in range(20)})
+    asked = [one + other for one in halves for other in halves] + [b"\xff" * 16]
+    expected = [known.index(id) if id in known else -1 for id in asked]
+    assert IdPlaces(known).find(pl.Series(asked)).tolist() == expected
+    assert IdPlaces([]).find(pl.Series(asked[:1])).tolist() == [-1]
+    with pytest.raises(SourceError, match="has another length"):
+        IdPlaces(known).find(pl.Series([b"short"]))
+
+
+def test_links_lie_by_their_targets() -> None:
+    rows = [
+        ("test,a)/", IDS[0], "img", "text"),
+        ("test,a)/", IDS[1], "a", ""),
+        ("test,b)/", IDS[3], "a", "no document"),
+        ("test,c)/", IDS[1], "strange", "größe"),
+    ]
+    arrays = stretch_arrays(pl.DataFrame(rows, schema=COLUMNS, orient="row"), IdPlaces(IDS[:3]))
+    assert arrays["key_bytes"].tobytes() == b"test,a)/test,c)/"
+    assert arrays["link_starts"].tolist() == [0, 2, 3]
+    assert arrays["document"].tolist() == [0, 1, 1]
+    assert [CODED_KINDS[code] for code in arrays["kind"]] == ["img", "a", "other"]
+    bounds = arrays["anchor_starts"].tolist()
+    texts = [
+        arrays["anchor_bytes"][bounds[n] : bounds[n + 1]].tobytes().decode()
+        for n in arrays["anchor"]
+    ]
+    assert texts == ["text", "", "größe"]
+    assert arrays["anchor"][1] == 0
+    assert stretch_arrays(pl.DataFrame(rows, schema=COLUMNS, orient="row"), IdPlaces([])) == {}
+
+
+def test_repeated_links_count_once_and_stretches_are_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loaded_part, "PART_LINKS", 3)
+    documents = [(id, 5 + (id == IDS[2]), "test,a)/", "http://a.test/", 1) for id in IDS]
+    links = [(f"test,{n // 4})/", IDS[0], "a", "") for n in range(8)]
+    inverted = InvertedLinks(write_rows(tmp_path / "links", documents, links))
+    states = pl.DataFrame({"id": IDS[:3], "state": np.arange(3, dtype=np.uint64)})
+    told: list[WorkProgress] = []
+    part = write_loaded_part(tmp_path / "parts", inverted, _Archive(), states, told.append)  # type: ignore[arg-type]
+    assert part.table("documents")["id"].to_list() == IDS[:2]
+    assert part.table("documents")["state"].to_list() == [0, 1]
+    assert part.table("dates").rows() == [(0, 20150101000000, "web")]
+    assert [len(one.arrays["document"]) for one in part.stretches] == [1, 1]
+    assert [(one.done, one.total) for one in told] == [(3, 8), (6, 8), (8, 8)]
+
+
+def test_links_out_of_order_are_refused(tmp_path: Path) -> None:
+    documents = [(IDS[0], 5, "test,a)/", "http://a.test/", 0)]
+    links = [("test,b)/", IDS[0], "a", ""), ("test,a)/", IDS[0], "a", "")]
+    inverted = InvertedLinks(write_rows(tmp_path / "links", documents, links))
+    states = pl.DataFrame({"id": IDS[:1], "state": np.arange(1, dtype=np.uint64)})
+    with pytest.raises(SourceError, match="not in the order of the linked URLs"):
+        write_loaded_part(tmp_path / "parts", inverted, _Archive(), states, lambda told: None)  # type: ignore[arg-type]
+    assert found_parts(tmp_path / "parts") == []
