@@ -19,6 +19,7 @@ from nwx.settings import ServerSettings, Settings
 KEY = "http://news.example/ sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 FIRST = datetime(1996, 1, 1, tzinfo=UTC)
 SAMPLE = 5
+FEW = (100, 1_000)
 
 
 def main() -> None:
@@ -33,15 +34,18 @@ def main() -> None:
     with open_engine(settings) as engine:
         engine.create()
         print("dates  one more, ms  processor of nwx, ms")
-        for known in range(0, arguments.most + 1, arguments.at_once):
+        known = 0
+        steps = range(arguments.at_once, arguments.most + 1, arguments.at_once)
+        for wanted in (0, *FEW, *steps):
+            engine.append_dates([dates(known, wanted - known)])
             clocks, processors = [], []
             for number in range(SAMPLE):
                 began, used = time.perf_counter(), time.process_time()
-                engine.append_dates([dates(known + number, 1)])
+                engine.append_dates([dates(wanted + number, 1)])
                 clocks.append(time.perf_counter() - began)
                 processors.append(time.process_time() - used)
-            print(f"{known:,}  {min(clocks) * 1000:.1f}  {min(processors) * 1000:.1f}", flush=True)
-            engine.append_dates([dates(known, arguments.at_once)])
+            print(f"{wanted:,}  {min(clocks) * 1000:.1f}  {min(processors) * 1000:.1f}", flush=True)
+            known = wanted
 
 
 def dates(first: int, count: int) -> Dates:
