@@ -49,6 +49,21 @@ def test_shards_are_shown_where_the_rules_of_access_are_lost(
     assert isinstance(ran.exception, PartialAnswerError)
 
 
+def test_lost_shards_of_what_belongs_to_an_index_are_shown(
+    archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = ShardHealth("nwx-facets-files-000001", 1, 0, lost=(0,), missing_copies=1)
+    monkeypatch.setattr(Shards, "health", lambda self: {"facets-files": lost})
+    ran = CliRunner().invoke(main.cli, ["stats"], standalone_mode=False)
+    assert ran.return_value == 1
+    (row,) = [line for line in ran.stdout.splitlines() if "facets-files" in line]
+    assert row.split() == ["facets-files", "red", "1", "0", "1"]
+    assert "1 shard of facets-files lost (0)" in ran.stderr
+    ran = CliRunner().invoke(main.cli, ["check"], standalone_mode=False)
+    assert "facets-files nwx-facets-files-000001[0]: no node holds this shard" in ran.stdout
+    assert "the indices could not be compared" in ran.stdout
+
+
 def test_settings_are_put_back_before_a_cdx_is_compared_too(
     archive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
