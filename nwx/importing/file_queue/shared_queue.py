@@ -109,7 +109,7 @@ class SharedFileQueue(FileQueue):
         self._renewed = self._looked = terms.clock()
 
     def __len__(self) -> int:
-        return len(self._waiting) + len(self._own) + len(self._watched)
+        return sum(map(len, (self._waiting, self._own, self._watched, self._lost)))
 
     def add(self, jobs: Iterable[Job]) -> None:
         """Take further files; claims of them that have ended are of earlier imports."""

@@ -10,14 +10,16 @@ import pytest
 from nwx.bulk.progress import WorkProgress
 from nwx.checks.agreement import check
 from nwx.engine.base import Engine, StagedBatch
+from nwx.engine.ledger import Claim, ClaimedFile
 from nwx.engine.open import open_engine
 from nwx.errors import EngineFullError, EngineUnavailableError
 from nwx.importing import ImportOptions, ImportReport, Outcome, import_files, readers
-from nwx.model import IndexName, Written
+from nwx.model import IndexName, SourceFile, Written
 from nwx.page_places import PagePlace
 from nwx.settings import Settings
 from nwx.warc.sources import ArchiveSource, expand
 from tests.hostile import CRASH, FAIL, HANG, HOARD, hostile_extract
+from tests.unit.importing.file_queue.ledger_in_memory import LedgerInMemory
 from tests.warcs import Page, html, many_pages, write_warc
 
 OPTIONS = ImportOptions(jobs=1, patience_seconds=1, item_seconds=1.5, item_bytes=400 << 20)
@@ -121,6 +123,73 @@ class Wrapped:
 
     def write_staged(self, staged: StagedBatch) -> Written:
         return self._write(self._engine, staged)
+
+
+class Shared(Wrapped):
+    """An engine into which several import; `write` is told the ledger too."""
+
+    def __init__(self, engine: Engine, taken: Callable[[LedgerInMemory, str], None]) -> None:
+        self.ledger = LedgerInMemory()
+        super().__init__(engine, self._taken_once)
+        self._taken: Callable[[LedgerInMemory, str], None] | None = taken
+
+    def claims(self) -> LedgerInMemory:
+        return self.ledger
+
+    def _taken_once(self, engine: Engine, staged: StagedBatch) -> Written:
+        """Let the first file that is claimed be taken, before what was read of it is written."""
+        taken, self._taken = self._taken, None
+        if taken:
+            taken(self.ledger, min(row.name for row in self.ledger.held()))
+        return engine.write_staged(staged)
+
+
+def two_files(folder: Path) -> list[Path]:
+    return [
+        write_warc(folder / f"{start}.warc.gz", many_pages(9, start=start * 10))
+        for start in range(2)
+    ]
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_files_that_another_importer_took_and_finished_are_counted_as_its(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, together: bool
+) -> None:
+    if not together:
+        monkeypatch.setattr(readers, "UNDELIVERED_BYTES", 0)
+    files = two_files(tmp_path)
+
+    def finish(ledger: LedgerInMemory, name: str) -> None:
+        path = tmp_path / name
+        done = SourceFile("default", name, str(path), path.stat().st_size, "", 1, finished=True)
+        ledger.rows[name] = ClaimedFile("default", name, done)
+
+    report = run(tmp_path, *files, wrap=lambda engine: Shared(engine, finish))
+    assert report.outcomes == {Outcome.BY_OTHERS: 1, Outcome.IMPORTED: 1}
+    assert (report.files, report.interrupted) == (2, False)
+
+
+def test_files_that_another_importer_took_and_left_are_read_again(tmp_path: Path) -> None:
+    files = two_files(tmp_path)
+
+    def take(ledger: LedgerInMemory, name: str) -> None:
+        row = ledger.rows[name]
+        ledger.rows[name] = replace(row, claim=Claim("elsewhere", 7, lease_seconds=0.5))
+
+    engines: list[Shared] = []
+
+    def shared(engine: Engine) -> Shared:
+        engines.append(Shared(engine, take))
+        return engines[0]
+
+    options = replace(OPTIONS, lease_seconds=0.5)
+    report = run(tmp_path, *files, options=options, wrap=shared)
+    assert report.outcomes == {Outcome.IMPORTED: 2}
+    rows = engines[0].ledger.rows
+    assert [(row.file is not None and row.file.finished, row.claim) for row in rows.values()] == [
+        (True, None),
+        (True, None),
+    ]
 
 
 def test_an_engine_that_comes_back_is_waited_for(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from nwx.engine.ledger import ClaimedFile, FileClaims
+from nwx.engine.ledger import Claim, ClaimedFile, FileClaims
 from nwx.errors import EngineUnavailableError
 from nwx.importing.file_queue.holder import own_holder
 from nwx.importing.file_queue.job import Job
@@ -313,3 +313,13 @@ def _read_on(
     if job.entry.finished:
         importer.queue.done(job)
         del reading[importer]
+
+
+def test_a_lost_file_is_waited_for(ledger: LedgerInMemory) -> None:
+    one = Importer(ledger, "one").add("a")
+    lost = one.take()
+    ledger.rows["a"] = replace(ledger.rows["a"], claim=Claim("two", 1, LEASE))
+    one.queue.record([entry("a", finished=True)])
+    assert one.queue.has_lost(lost)
+    assert len(one.queue) == 1
+    assert (one.queue.lost(), len(one.queue)) == ([lost], 1)
