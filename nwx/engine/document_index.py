@@ -53,12 +53,12 @@ class DocumentIndex(ABC):
         return found
 
     @abstractmethod
-    def trend(self, question: Question, period: Period) -> list[TrendPoint]:
-        """Return when the documents of a question were captured, by period; empty ones left out.
+    def trends(self, questions: Sequence[Question], period: Period) -> list[list[TrendPoint]]:
+        """Return when the documents of each question were captured, by period, empty ones left out.
 
         Counts are exact. A capture is a timestamp of a document in a
         collection. Those outside the question's dates, years and collections
-        do not count. Looks at query, filters and dates of the question only.
+        do not count. Looks at query, filters and dates of the questions only.
         """
 
     @abstractmethod

@@ -81,12 +81,10 @@ def trends(
     """
     if len(queries) > MOST_QUERIES:
         raise UsageError(f"{len(queries)} queries are too many; compare up to {MOST_QUERIES}")
-    bare = replace(question, query="")
-    every = engine.trend(bare, period)
-    found = {
-        query: engine.trend(replace(question, query=query), period)
-        for query in dict.fromkeys(queries)
-    }
+    each = list(dict.fromkeys(queries))
+    asked = [replace(question, query=query) for query in ("", *each)]
+    every, *counted = engine.trends(asked, period)
+    found = dict(zip(each, counted, strict=True))
     periods = _periods(every, period)
     totals = {point.period: point for point in every}
     return Trends(

@@ -25,7 +25,8 @@ BATCHES = [
 
 
 def points(engine: Engine, question: Question, period: Period = Period.YEAR) -> list[str]:
-    return [" ".join(map(str, point)) for point in engine.trend(question, period)]
+    (found,) = engine.trends([question], period)
+    return [" ".join(map(str, point)) for point in found]
 
 
 @pytest.mark.parametrize(

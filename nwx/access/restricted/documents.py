@@ -87,9 +87,10 @@ class RestrictedDocuments:
         """Stream every visible hit of a question, in no order, without snippets."""
         return self._engine.scroll(replace(question, hidden=self._hidden.current()))
 
-    def trend(self, question: Question, period: Period) -> list[TrendPoint]:
-        """Return when the visible documents of a question were captured, by visible dates."""
-        return self._engine.trend(replace(question, hidden=self._hidden.current()), period)
+    def trends(self, questions: Sequence[Question], period: Period) -> list[list[TrendPoint]]:
+        """Return when the visible documents of questions were captured, by visible dates."""
+        hidden = self._hidden.current()
+        return self._engine.trends([replace(one, hidden=hidden) for one in questions], period)
 
     def similar_words(self, word: str, most: int) -> list[str]:
         """Return words that are spelled like a word, those of hidden documents among them."""

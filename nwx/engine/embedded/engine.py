@@ -208,15 +208,18 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
             links = self._links(view, question.hidden)
             yield from search.scroll_documents(view.without(question.hidden), question, links)
 
-    def trend(self, question: Question, period: Period) -> list[TrendPoint]:
-        """Return when the documents of a question were captured, by period."""
+    def trends(self, questions: Sequence[Question], period: Period) -> list[list[TrendPoint]]:
+        """Return when the documents of each of some questions were captured, by period."""
         from nwx.engine.embedded.documents import search
 
         view = self._viewer.view()
         with self._folder.our_errors():
-            links = self._links(view, question.hidden)
-            shown = view.without(question.hidden)
-            return search.trend_of_documents(shown, question, links, period)
+            return [
+                search.trend_of_documents(
+                    view.without(one.hidden), one, self._links(view, one.hidden), period
+                )
+                for one in questions
+            ]
 
     def similar_words(self, word: str, most: int) -> list[str]:
         """Return words of documents that are spelled like a word, the likeliest first."""

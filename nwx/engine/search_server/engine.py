@@ -250,10 +250,10 @@ class SearchServerEngine(Engine):
         self._schema.check()
         return self._searching.scroll(question)
 
-    def trend(self, question: Question, period: Period) -> list[TrendPoint]:
-        """Return when the documents of a question were captured, by period."""
+    def trends(self, questions: Sequence[Question], period: Period) -> list[list[TrendPoint]]:
+        """Return when the documents of each of some questions were captured, by period."""
         self._schema.check()
-        return self._searching.trend(question, period)
+        return self._searching.trends(questions, period)
 
     def similar_words(self, word: str, most: int) -> list[str]:
         """Return words of documents that are spelled like a word, the likeliest first."""

@@ -17,12 +17,12 @@ _PAGE = 1_000
 UNREAD = "unread"
 """The name of aggregations that only others look at: their values are not sent."""
 
-_NUMBERS = "numbers"
+NAMED = "numbers"
 """The name of aggregations of the numbers of documents, of which each has one."""
 
 _UNREAD = {
     UNREAD: (f"aggregations.{UNREAD}", f"aggregations.**.{UNREAD}"),
-    _NUMBERS: (f"aggregations.**.{_NUMBERS}.buckets.doc_count",),
+    NAMED: (f"aggregations.**.{NAMED}.buckets.doc_count",),
 }
 _KEEP_ALIVE = "5m"
 _OK = 200
@@ -192,8 +192,8 @@ def numbers_and(
 ) -> tuple[list[int] | None, Body]:
     """Return the numbers of the entries that match, as `numbers` does, and aggregations of them."""
     most = limits.MAX_IDS
-    values = numbers_aggregation()
-    read = ["_shards", "timed_out", "hits.total.value", f"aggregations.{_NUMBERS}.buckets.key"]
+    values = {NAMED: {"terms": {"field": NUMBER, "size": most}}}
+    read = ["_shards", "timed_out", "hits.total.value", f"aggregations.{NAMED}.buckets.key"]
     body: Body = {"query": query, "size": 0, "aggs": values | aggs}
     body |= {"track_total_hits": most + 1, "terminate_after": most + 1}
     read += [f"aggregations.{name}.buckets" for name in aggs]
@@ -204,19 +204,14 @@ def numbers_and(
     return read_numbers(found), found
 
 
-def numbers_aggregation() -> Body:
-    """Return the aggregation of the numbers of up to limits.MAX_IDS documents."""
-    return {_NUMBERS: {"terms": {"field": NUMBER, "size": limits.MAX_IDS}}}
-
-
 def read_numbers(aggregations: Body) -> list[int]:
     """Return the numbers that an aggregation found."""
-    return [bucket["key"] for bucket in aggregations.get(_NUMBERS, {}).get("buckets", ())]
+    return [bucket["key"] for bucket in aggregations.get(NAMED, {}).get("buckets", ())]
 
 
 def numbers_search(index: str, query: Body, most: int) -> Search:
     """Return a search for the numbers of the entries that match, if they are at most `most`."""
-    values = {_NUMBERS: {"terms": {"field": NUMBER, "size": most + 1}}}
+    values = {NAMED: {"terms": {"field": NUMBER, "size": most + 1}}}
     body: Body = {"query": query, "size": 0, "aggs": values, "track_total_hits": most + 1}
     return Search(index, body | {"terminate_after": most + 1})
 

@@ -138,8 +138,13 @@ def to_json(body: object) -> bytes:
     try:
         return msgspec.json.encode(body)
     except UnicodeEncodeError:
-        text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+        text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=_encoded)
         return text.encode("utf-8", "replace")
+
+
+def _encoded(raw: msgspec.Raw) -> Any:
+    """Return what a part of a body holds that is JSON already."""
+    return json.loads(bytes(raw))
 
 
 def from_json(text: bytes | str) -> Any:

@@ -128,7 +128,7 @@ def scroll_documents(view: ArchiveView, question: Question, links: LinkedSearch)
 def trend_of_documents(
     view: ArchiveView, question: Question, links: LinkedSearch, period: Period
 ) -> list[TrendPoint]:
-    """Return when documents were captured, as `Engine.trend` does."""
+    """Return when documents were captured, as `Engine.trends` does."""
     query = resolve(question)
     found = _find(view, query, links, scores=False)
     own = filter_condition(query) or DateCondition()

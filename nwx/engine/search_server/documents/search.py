@@ -301,10 +301,10 @@ class Searching:
             for question, total in zip(questions, found, strict=True)
         ]
 
-    def trend(self, question: Question, period: Period) -> list[TrendPoint]:
-        """Return when documents were captured, as `Engine.trend` does."""
+    def trends(self, questions: Sequence[Question], period: Period) -> list[list[TrendPoint]]:
+        """Return when documents were captured, as `Engine.trends` does."""
         with query_errors():
-            return self._trends.trend(self._linked(question).query, period)
+            return self._trends.trends([self._linked(one).query for one in questions], period)
 
     def scroll(self, question: Question) -> Iterator[Hit]:
         """Stream every hit, as `Engine.scroll` does."""

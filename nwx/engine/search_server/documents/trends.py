@@ -17,11 +17,13 @@ from nwx.engine.search_server.further_dates.reader import FurtherDatesReader
 from nwx.engine.search_server.further_dates.table import FurtherDates
 from nwx.engine.search_server.inlinks.linked_query import LinkedQuery
 from nwx.engine.search_server.pages import (
+    NAMED,
+    Search,
     count_hits,
     numbers,
-    numbers_aggregation,
     pages,
     read_numbers,
+    search_each,
     search_page,
     within,
 )
@@ -36,6 +38,7 @@ _PART = 40_000
 
 _NUMBERS = 1 << 63
 _BY_ID: list[Body] = [{"id": "asc"}]
+_OWN = ["id", "timestamp", "collection"]
 _FORMATS = {Period.YEAR: "uuuu", Period.MONTH: "uuuuMM"}
 
 
@@ -97,14 +100,25 @@ class TrendDates:
         hidden = [span_condition(one).own() for one in self.hidden.rules.spans]
         return {"bool": {"filter": [self.condition.own()], "must_not": hidden}}
 
+    def own_period(self, own: Body) -> str | None:
+        """Return the period that an entry of documents counts in by its date, None of none."""
+        timestamp, collection = own["timestamp"], own.get("collection", "")
+        spans = self.hidden.rules.spans
+        if any(span.holds(timestamp, collection) for span in spans):
+            return None
+        return next(self._that_meet([(timestamp, collection)]), None)
+
     def alone(self) -> set[int]:
         """Return the documents that rules of their own hide dates of, or spans do not."""
         return {number_of(id) for id in (*self.hidden.rules.apart, *self.hidden.rules.dates)}
 
     def counted(self, id: str, seen: Iterable[tuple[str, str]]) -> Iterator[str]:
         """Give the periods of the dates of a document that count."""
+        return self._that_meet(self.hidden.seen(id, seen))
+
+    def _that_meet(self, seen: Iterable[tuple[str, str]]) -> Iterator[str]:
         spans, collections = self._spans(), self.condition.collections
-        for timestamp, collection in self.hidden.seen(id, seen):
+        for timestamp, collection in seen:
             in_span = spans is None or any(low <= timestamp <= high for low, high in spans)
             if in_span and (not collections or collection in collections):
                 yield timestamp[: self.period.digits]
@@ -128,56 +142,91 @@ class TrendCounts:
         self._documents = schema.name(IndexName.DOCUMENTS)
         self._dates = schema.name(IndexName.DATES)
 
-    def trend(self, query: LinkedQuery, period: Period) -> list[TrendPoint]:
-        """Return when the documents of a query were captured."""
-        wanted = TrendDates(period, filter_condition(query) or DateCondition(), query.hidden)
-        table = self._further.table()
-        found = None if table is None else self._by_table(query, wanted, table)
-        if found is not None:
-            return found
+    def trends(self, queries: Sequence[LinkedQuery], period: Period) -> list[list[TrendPoint]]:
+        """Return when the documents of each query were captured."""
+        wanted = [
+            TrendDates(period, filter_condition(one) or DateCondition(), one.hidden)
+            for one in queries
+        ]
+        found = self._by_table(queries, wanted)
+        return [
+            self._by_lists(query, dates) if sums is None else sums.points()
+            for query, dates, sums in zip(queries, wanted, found, strict=True)
+        ]
+
+    def _by_table(
+        self, queries: Sequence[LinkedQuery], wanted: Sequence[TrendDates]
+    ) -> Sequence[_Sums | None]:
+        """Return the sums of each query, None where too many documents have several dates.
+
+        The server counts documents by the dates of their entries. Of a query
+        it names those that may have more, or those that are not found.
+        """
+        # Dates that do not meet the filters do not count: their documents need not be left out.
+        resolved = [
+            self._join.resolve(one.without("year").without("collection"), _BY_ID, 0)
+            for one in queries
+        ]
+        pairs = list(zip(resolved, wanted, strict=True))
+        searches = [self._counting(one.query, dates) for one, dates in pairs]
+        everything = Search(self._documents, {"size": 0, "track_total_hits": True})
+        table, answers = self._further.table([*searches, everything])
+        if table is None:
+            return [None] * len(queries)
+        *counted, every = answers
+        total = every["hits"]["total"]["value"]
+        parts = [
+            _Part(one.query, dates, answer["hits"]["total"]["value"], total)
+            for (one, dates), answer in zip(pairs, counted, strict=True)
+        ]
+        among = self._among(parts, table)
+        return [
+            self._sums(_counts(answer["aggregations"]["own"]["periods"]), part, some, table)
+            if one.whole and some is not None
+            else None
+            for one, answer, part, some in zip(resolved, counted, parts, among, strict=True)
+        ]
+
+    def _counting(self, query: Query, wanted: TrendDates) -> Search:
+        """Return what counts the documents of a query by the dates of their entries."""
+        periods = {"periods": _by_period("crawl_date", wanted)}
+        own = {"own": {"filter": wanted.own(), "aggs": periods}}
+        return Search(
+            self._documents, {"query": query, "size": 0, "track_total_hits": True, "aggs": own}
+        )
+
+    def _among(self, parts: Sequence["_Part"], table: FurtherDates) -> list[set[int] | None]:
+        """Return the numbers of the documents of each part that may have several dates.
+
+        None of too many.
+        """
+        asked = [part.named(table) for part in parts]
+        searches = [Search(self._documents, one) for one in asked if one]
+        answers = iter(search_each(self._server, searches))
+        found: list[set[int] | None] = []
+        for part, one in zip(parts, asked, strict=True):
+            numbers = set(read_numbers(next(answers)["aggregations"])) if one else set[int]()
+            found.append(part.among(numbers, table) if one is not None else None)
+        return found
+
+    def _sums(
+        self, own: Counter[str], part: "_Part", among: set[int], table: FurtherDates
+    ) -> _Sums:
+        wanted, sums = part.wanted, _Sums()
+        sums.add_counts(own, own)
+        singly = wanted.alone() & among
+        spans = wanted.hidden.rules.spans
+        together = list(among - singly)
+        sums.add_counts(*table.beyond_own(together, wanted.period, wanted.condition, spans))
+        self._count_singly(sorted(singly), wanted, sums, counted=True)
+        return sums
+
+    def _by_lists(self, query: LinkedQuery, wanted: TrendDates) -> list[TrendPoint]:
         resolved = self._join.resolve(query, _BY_ID, 0)
         return self._of_lists(
             self._lists(resolved.query) if resolved.whole else self._join.walk(query, _BY_ID),
             wanted,
         )
-
-    def _by_table(
-        self, query: LinkedQuery, wanted: TrendDates, table: FurtherDates
-    ) -> list[TrendPoint] | None:
-        """Return the trend of a query, None where too many documents have several dates.
-
-        The server counts documents by their own dates, and names those that
-        have more: these are in the table.
-        """
-        alone = wanted.alone()
-        further = alone.union(table.numbers.tolist())
-        # Dates that do not meet the filters do not count: their documents need not be left out.
-        resolved = self._join.resolve(query.without("year").without("collection"), _BY_ID, 0)
-        if len(further) > limits.MAX_IDS or not resolved.whole:
-            return None
-        own, apart = self._by_own_date(resolved.query, wanted, sorted(further))
-        sums, numbers = _Sums(), read_numbers(apart)
-        sums.add_counts(own, own)
-        if apart:
-            sums.subtract(_counts(apart["own"]["periods"]))
-        singly = alone.intersection(numbers)
-        among = [number for number in numbers if number not in singly]
-        spans = wanted.hidden.rules.spans
-        sums.add_counts(*table.periods(among, wanted.period, wanted.condition, spans))
-        self._count_singly(sorted(singly), wanted, sums)
-        return sums.points()
-
-    def _by_own_date(
-        self, query: Query, wanted: TrendDates, further: Sequence[int]
-    ) -> tuple[Counter[str], Body]:
-        """Count the documents of a query by their own dates; apart, and named, are some of them."""
-        periods = {"periods": _by_period("crawl_date", wanted)}
-        own = {"own": {"filter": wanted.own(), "aggs": periods}}
-        named = {"filter": {"terms": {NUMBER: further}}, "aggs": own | numbers_aggregation()}
-        body: Body = {"query": query, "size": 0, "track_total_hits": False}
-        body["aggs"] = own | ({"further": named} if further else {})
-        found = search_page(self._server, self._documents, body)["aggregations"]
-        return _counts(found["own"]["periods"]), found.get("further", {})
 
     def _of_lists(self, lists: Iterable[Sequence[int]], wanted: TrendDates) -> list[TrendPoint]:
         """Return the trend of documents, given by their numbers in lists of limits.MAX_IDS."""
@@ -241,11 +290,56 @@ class TrendCounts:
             seen = [(timestamp, collection) for collection, _, timestamp in pairs]
             sums.add(wanted.counted(id, seen))
 
-    def _count_singly(self, some: Sequence[int], wanted: TrendDates, sums: _Sums) -> None:
+    def _count_singly(
+        self, some: Sequence[int], wanted: TrendDates, sums: _Sums, *, counted: bool = False
+    ) -> None:
+        """Count documents by all dates; these of their entries may be `counted` already."""
         for start in range(0, len(some), limits.PAGE):
             current_work().check()
             inside = within(EVERYTHING, some[start : start + limits.PAGE])
-            body = {"query": inside, "size": limits.PAGE, "_source": ["id"], "sort": ["_doc"]}
+            body = {"query": inside, "size": limits.PAGE, "_source": _OWN, "sort": ["_doc"]}
             hits = search_page(self._server, self._documents, body)["hits"]["hits"]
-            for id, dates in self._parallel.read([hit["_source"]["id"] for hit in hits]).items():
+            own = {hit["_source"]["id"]: hit["_source"] for hit in hits}
+            for id, dates in self._parallel.read(list(own)).items():
                 sums.add(wanted.counted(id, dates.seen))
+            if counted:
+                sums.subtract(Counter(filter(None, map(wanted.own_period, own.values()))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The documents of a query: how many they are, of all there are."""
+
+    query: Query
+    wanted: TrendDates
+    count: int
+    every: int
+
+    def named(self, table: FurtherDates) -> Body | None:
+        """Return the search that names those that may have several dates, or those not found.
+
+        It is empty where nothing need be asked, None where there are too many.
+        """
+        if not self.count or (self._is_most and self.count == self.every):
+            return {}
+        query = {"bool": {"must_not": [self.query]}} if self._is_most else self.query
+        values: Body = {"field": NUMBER, "size": limits.MAX_IDS}
+        if min(self.count, self.every - self.count) > limits.SHORT_LIST:
+            further = self.wanted.alone().difference(table.numbers.tolist())
+            if len(further) + len(table.numbers) > limits.MAX_IDS:
+                return None
+            listed = [*table.numbers.tolist(), *further] if further else table.included
+            values["include"] = listed
+        aggs = {NAMED: {"terms": values}}
+        return {"query": query, "size": 0, "track_total_hits": False, "aggs": aggs}
+
+    @property
+    def _is_most(self) -> bool:
+        return 2 * self.count > self.every
+
+    def among(self, numbers: set[int], table: FurtherDates) -> set[int]:
+        """Return the documents that may have several dates."""
+        further = self.wanted.alone().union(table.numbers.tolist())
+        if not self.count:
+            return set()
+        return further - numbers if self._is_most else further & numbers

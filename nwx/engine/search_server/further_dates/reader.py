@@ -15,6 +15,7 @@ from nwx.engine.search_server.schema import NUMBER, Schema
 from nwx.engine.search_server.server import Body, Server
 from nwx.engine.work import current_work
 from nwx.model import IndexName
+from nwx.query.hidden import SeenDate
 
 _MOST_DATES = 1_000_000
 """The most dates that are kept in memory: 24 bytes each."""
@@ -23,6 +24,7 @@ _LARGE_SECONDS = 300.0
 """So long it is not asked again whether there are too many."""
 
 _FIELDS: Body = {"_source": False, "stored_fields": "_none_", "docvalue_fields": [NUMBER, "seen"]}
+_OWN: Body = _FIELDS | {"docvalue_fields": [NUMBER, "timestamp", "collection"]}
 _SUMS: Body = {
     "sum": {"sum": {"field": "_seq_no"}},
     "max": {"max": {"field": "_seq_no"}},
@@ -50,37 +52,36 @@ class FurtherDatesReader:
     def __init__(self, server: Server, schema: Schema, dates: ServerDatesIndices) -> None:
         self._server = server
         self._main = schema.name(IndexName.DATES)
+        self._documents = schema.name(IndexName.DOCUMENTS)
         self._dates = dates
         self._guard = threading.Lock()
         self._kept: tuple[_State, FurtherDates] | None = None
         self._too_many: TTLCache[str, bool] = TTLCache(1, _LARGE_SECONDS)
 
-    def table(self) -> FurtherDates | None:
-        """Return the further dates as they are now, None of too many."""
+    def table(self, beside: Sequence[Search] = ()) -> tuple["FurtherDates | None", list[Body]]:
+        """Return the further dates as they are now, and the answers of other searches.
+
+        None of too many; then there may be no answers.
+        """
         with self._guard:
             if self._main in self._too_many:
-                return None
-        indices = self._dates.further()
-        state = _state([index for index, _ in indices], self._asked(indices))
+                return None, []
+        indices = [*self._dates.further(), (self._documents, EVERYTHING)]
+        answers = search_each(self._server, [*map(_state_search, indices), *beside])
+        states, others = answers[: len(indices)], answers[len(indices) :]
+        state = _state([index for index, _ in indices], states)
         with self._guard:
             kept = self._kept
-            if sum(state.entries) > limits.MAX_IDS or state.dates > _MOST_DATES:
+            if sum(state.entries[:-1]) > limits.MAX_IDS or state.dates > _MOST_DATES:
                 self._kept = None
                 self._too_many[self._main] = True
-                return None
+                return None, others
         if kept and kept[0] == state:
-            return kept[1]
-        table = self._read(indices)
+            return kept[1], others
+        table = self._read(indices[:-1])
         with self._guard:
             self._kept = state, table
-        return table
-
-    def _asked(self, indices: Sequence[tuple[str, Query]]) -> list[Body]:
-        # Beyond so many it does not matter how many there are.
-        body: Body = {"size": 0, "track_total_hits": True, "aggs": _SUMS}
-        body["terminate_after"] = limits.MAX_IDS + 1
-        searches = [Search(index, body | {"query": further}) for index, further in indices]
-        return search_each(self._server, searches)
+        return table, others
 
     def _read(self, indices: Sequence[tuple[str, Query]]) -> FurtherDates:
         found, known = DatesCollector(), frozenset[int]()
@@ -89,16 +90,30 @@ class FurtherDatesReader:
                 found.add(_entries(page))
             if index == self._main:
                 known = found.numbers()
-        for page in self._single(sorted(found.numbers() - known)):
+        every = sorted(found.numbers())
+        for page in self._of(self._main, [one for one in every if one not in known], _FIELDS):
             found.add(_entries(page))
+        for page in self._of(self._documents, every, _OWN):
+            found.add_own(_own_dates(page))
         return found.table()
 
-    def _single(self, numbers: Sequence[int]) -> Iterator[list[Body]]:
-        """Give the entries of the main index of documents that it knows one date of."""
+    def _of(self, index: str, numbers: Sequence[int], fields: Body) -> Iterator[list[Body]]:
+        """Give the entries of documents in an index that has one of each at most."""
         for begin in range(0, len(numbers), limits.PAGE):
             some = within(EVERYTHING, numbers[begin : begin + limits.PAGE])
-            body = _FIELDS | {"query": some, "size": limits.PAGE, "sort": ["_doc"]}
-            yield search_page(self._server, self._main, body)["hits"]["hits"]
+            body = fields | {"query": some, "size": limits.PAGE, "sort": ["_doc"]}
+            yield search_page(self._server, index, body)["hits"]["hits"]
+
+
+def _state_search(one: tuple[str, Query]) -> Search:
+    index, query = one
+    return Search(index, {"query": query, "size": 0, "track_total_hits": True, "aggs": _SUMS})
+
+
+def _own_dates(page: Sequence[Body]) -> Iterator[tuple[int, SeenDate]]:
+    current_work().check()
+    for fields in (hit["fields"] for hit in page):
+        yield fields[NUMBER][0], (fields["timestamp"][0], fields.get("collection", [""])[0])
 
 
 def _entries(page: Sequence[Body]) -> Iterator[tuple[int, Sequence[str]]]:
@@ -115,5 +130,5 @@ def _state(indices: Sequence[str], answers: Sequence[Body]) -> _State:
             (index, one["sum"]["value"] or 0.0, one["max"]["value"] or 0.0)
             for index, one in zip(indices, found, strict=True)
         ),
-        int(sum(one["dates"]["value"] for one in found)),
+        int(sum(one["dates"]["value"] or 0 for one in found)),
     )

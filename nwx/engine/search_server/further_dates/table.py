@@ -3,11 +3,12 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+import msgspec
 import numpy as np
 
 from nwx.engine.search_server.documents.conditions import DateCondition
 from nwx.engine.search_server.further_dates.rows import Chosen, DateRows, Numbers
-from nwx.query.hidden import HiddenSpan
+from nwx.query.hidden import HiddenSpan, SeenDate
 from nwx.query.periods import Period
 
 DatedCounts = tuple[Counter[str], Counter[str]]
@@ -17,31 +18,53 @@ _PERIODS = 10**6  # a period has six digits at most
 
 
 class FurtherDates:
-    """Documents, by their numbers in order, with all their dates."""
+    """Documents, by their numbers in order, with all their dates and those of their entries.
 
-    def __init__(self, numbers: Numbers, rows: DateRows) -> None:
+    `own` has a row for each document: the date of its entry.
+    """
+
+    def __init__(self, numbers: Numbers, rows: DateRows, own: DateRows) -> None:
         self.numbers = numbers
-        self._rows = rows
+        self._rows, self._own = rows, own
+        self.included = msgspec.Raw(msgspec.json.encode(numbers.tolist()))
 
-    def periods(
+    def beyond_own(
         self,
         among: Sequence[int],
         period: Period,
         condition: DateCondition,
         hidden: Sequence[HiddenSpan] = (),
     ) -> DatedCounts:
-        """Count the dates of some documents that meet a condition and lie in no hidden span."""
-        rows = self._rows
-        chosen = self._of(among)[rows.places] & rows.that_meet(condition)
-        if hidden:
-            chosen &= ~rows.within(hidden)
-        periods = rows.periods(period)[chosen]
-        pairs = np.unique(rows.places[chosen] * _PERIODS + periods)
-        return _counted(periods, period), _counted(pairs % _PERIODS, period)
+        """Count the dates of some documents by period, each without the date of its entry.
 
-    def _of(self, among: Sequence[int]) -> Chosen:
-        """Tell of each document whether it is one of some numbers."""
-        return np.isin(self.numbers, np.array(among, dtype=np.int64))
+        Those count that meet a condition and lie in no hidden span. A
+        document is counted in the periods where the date of its entry does not
+        let it count already; documents that are not in the table are passed over.
+        """
+        some = np.isin(self.numbers, np.array(among, dtype=np.int64))
+        (places, periods), (_, own) = (
+            _counting(rows, some, period, condition, hidden) for rows in (self._rows, self._own)
+        )
+        pairs = np.unique(places * _PERIODS + periods)
+        captures, documents = _counted(periods, period), _counted(pairs % _PERIODS, period)
+        known = _counted(own, period)
+        captures.subtract(known)
+        documents.subtract(known)
+        return captures, documents
+
+
+def _counting(
+    rows: DateRows,
+    some: Chosen,
+    period: Period,
+    condition: DateCondition,
+    hidden: Sequence[HiddenSpan],
+) -> tuple[Numbers, Numbers]:
+    """Return the places and periods of the rows that count."""
+    chosen = some[rows.places] & rows.that_meet(condition)
+    if hidden:
+        chosen &= ~rows.within(hidden)
+    return rows.places[chosen], rows.periods(period)[chosen]
 
 
 def _counted(periods: Numbers, period: Period) -> Counter[str]:
@@ -55,7 +78,8 @@ class DatesCollector:
 
     def __init__(self) -> None:
         self._codes: dict[str, int] = {}
-        self._columns: list[Numbers] = []
+        self._dates: list[Numbers] = []
+        self._own: list[Numbers] = []
 
     def add(self, entries: Iterable[tuple[int, Sequence[str]]]) -> None:
         """Add entries: the number of a document, and its dates as `<collection>/<timestamp>`."""
@@ -63,21 +87,42 @@ class DatesCollector:
         for number, seen in entries:
             for one in seen:
                 name, _, time = one.rpartition("/")
-                code = self._codes.setdefault(name, len(self._codes))
-                rows.append((number, int(time), code))
-        self._columns.append(np.array(rows, dtype=np.int64).reshape(-1, 3).T)
+                rows.append((number, int(time), self._code(name)))
+        self._dates.append(_columns(rows))
+
+    def add_own(self, documents: Iterable[tuple[int, SeenDate]]) -> None:
+        """Add documents: their numbers, and the dates of their entries."""
+        rows = [(number, int(time), self._code(name)) for number, (time, name) in documents]
+        self._own.append(_columns(rows))
+
+    def _code(self, collection: str) -> int:
+        return self._codes.setdefault(collection, len(self._codes))
 
     def numbers(self) -> frozenset[int]:
-        """Return the documents that were added until now."""
-        return frozenset(number for some in self._columns for number in some[0].tolist())
+        """Return the numbers that were added until now with dates."""
+        return frozenset(number for some in self._dates for number in some[0].tolist())
 
     def table(self) -> FurtherDates:
-        """Return what was added; what was added twice is there once."""
-        none = np.empty((3, 0), dtype=np.int64)
-        columns = np.concatenate([none, *self._columns], axis=1)
-        columns = columns[:, np.lexsort(columns[::-1])]
-        new = np.ones(columns.shape[1], dtype=bool)
-        new[1:] = (columns[:, 1:] != columns[:, :-1]).any(axis=0)
-        numbers, places = np.unique(columns[0, new], return_inverse=True)
-        rows = DateRows(places, columns[1, new], columns[2, new], self._codes)
-        return FurtherDates(numbers, rows)
+        """Return the documents with their dates, of which the same ones are there once."""
+        own, dates = _sorted(self._own), _sorted([*self._dates, *self._own])
+        dates = dates[:, np.isin(dates[0], own[0])]
+        numbers, places = np.unique(dates[0], return_inverse=True)
+        return FurtherDates(
+            numbers,
+            DateRows(places, dates[1], dates[2], self._codes),
+            DateRows(np.searchsorted(numbers, own[0]), own[1], own[2], self._codes),
+        )
+
+
+def _columns(rows: Sequence[tuple[int, int, int]]) -> Numbers:
+    return np.array(rows, dtype=np.int64).reshape(-1, 3).T
+
+
+def _sorted(parts: Sequence[Numbers]) -> Numbers:
+    """Return the rows of tables in order, each once."""
+    columns = np.concatenate([_columns([]), *parts], axis=1)
+    columns = columns[:, np.lexsort(columns[::-1])]
+    new = np.ones(columns.shape[1], dtype=bool)
+    new[1:] = (columns[:, 1:] != columns[:, :-1]).any(axis=0)
+    found: Numbers = columns[:, new]
+    return found
