@@ -20,7 +20,8 @@ _PERIODS = 10**6  # a period has six digits at most
 class FurtherDates:
     """Documents, by their numbers in order, with all their dates and those of their entries.
 
-    `own` has a row for each document: the date of its entry.
+    `rows` are in the order of documents and dates; `own` has a row for each
+    document: the date of its entry.
     """
 
     def __init__(self, numbers: Numbers, rows: DateRows, own: DateRows) -> None:
@@ -45,8 +46,8 @@ class FurtherDates:
         (places, periods), (_, own) = (
             _counting(rows, some, period, condition, hidden) for rows in (self._rows, self._own)
         )
-        pairs = np.unique(places * _PERIODS + periods)
-        captures, documents = _counted(periods, period), _counted(pairs % _PERIODS, period)
+        captures = _counted(periods, period)
+        documents = _counted(periods[_changes(places) | _changes(periods)], period)
         known = _counted(own, period)
         captures.subtract(known)
         documents.subtract(known)
@@ -67,10 +68,17 @@ def _counting(
     return rows.places[chosen], rows.periods(period)[chosen]
 
 
+def _changes(values: Numbers) -> Chosen:
+    """Tell of each value whether it is another than that before."""
+    found = np.ones(len(values), dtype=bool)
+    found[1:] = values[1:] != values[:-1]
+    return found
+
+
 def _counted(periods: Numbers, period: Period) -> Counter[str]:
-    values, counts = np.unique(periods, return_counts=True)
-    pairs = zip(values.tolist(), counts.tolist(), strict=True)
-    return Counter({f"{value:0{period.digits}}": count for value, count in pairs})
+    first = int(periods.min(initial=_PERIODS))
+    counts = enumerate(np.bincount(periods - first).tolist(), first)
+    return Counter({f"{value:0{period.digits}}": count for value, count in counts if count})
 
 
 class DatesCollector:
@@ -122,7 +130,5 @@ def _sorted(parts: Sequence[Numbers]) -> Numbers:
     """Return the rows of tables in order, each once."""
     columns = np.concatenate([_columns([]), *parts], axis=1)
     columns = columns[:, np.lexsort(columns[::-1])]
-    new = np.ones(columns.shape[1], dtype=bool)
-    new[1:] = (columns[:, 1:] != columns[:, :-1]).any(axis=0)
-    found: Numbers = columns[:, new]
+    found: Numbers = columns[:, _changes(columns[0]) | _changes(columns[1]) | _changes(columns[2])]
     return found
