@@ -1,6 +1,6 @@
 """Captures of which only the values are there, for those who store them as such."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from operator import attrgetter
 from typing import Any, overload
@@ -13,7 +13,13 @@ _FIELDS = tuple(field.name for field in fields(Capture))
 VALUE_FIELDS = tuple(name for name in _FIELDS if name != _DERIVED)
 """The fields of a capture that its values are of, in order: the id of its document follows."""
 
+DEFAULT_VALUES: Mapping[str, str] = {
+    field.name: field.default for field in fields(Capture) if isinstance(field.default, str)
+}
+"""What the last fields are where nothing is said of them."""
+
 CaptureTuple = tuple[Any, ...]
+"""The values of a capture; those at the end that are as by default may be left out."""
 
 _PLACE = _FIELDS.index(_DERIVED)
 _URL, _DIGEST = VALUE_FIELDS.index("url"), VALUE_FIELDS.index("digest")

@@ -156,22 +156,32 @@ class _Reading:
             groups = (some[begin : begin + _TOGETHER] for begin in range(0, len(some), _TOGETHER))
             yield CaptureValues([row for group in groups for row in self._values(group)])
 
-    def _values(self, lines: list[bytes]) -> Sequence[CaptureTuple]:
+    def _values(self, lines: list[bytes]) -> Iterator[CaptureTuple]:
         number, self._number = self._number, self._number + len(lines)
         # An unknown layout is that of the fields' number, and so usual for eleven.
-        if self._parser.layout is None and (plain := plain_values(lines, self._collection)):
-            self._loaded.lines += len(plain)
-            return plain
-        return values_of(
-            read_captures(
-                lines,
-                self._collection,
-                self._loaded,
-                self._parser,
-                skip_bad=self._skip_bad,
-                first=number,
-            )
+        if self._parser.layout is not None:
+            yield from self._one_by_one(lines, number)
+            return
+        for place, row in enumerate(plain_values(lines, self._collection)):
+            if row is not None:
+                self._loaded.lines += 1
+                yield row
+                continue
+            yield from self._one_by_one(lines[place : place + 1], number + place)
+            if self._parser.layout is not None:
+                yield from self._one_by_one(lines[place + 1 :], number + place + 1)
+                return
+
+    def _one_by_one(self, lines: list[bytes], number: int) -> Sequence[CaptureTuple]:
+        found = read_captures(
+            lines,
+            self._collection,
+            self._loaded,
+            self._parser,
+            skip_bad=self._skip_bad,
+            first=number,
         )
+        return values_of(found)
 
 
 def _without_purged(

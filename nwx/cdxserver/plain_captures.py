@@ -24,29 +24,27 @@ _LINE = re.compile(
     r"^(?!\S*__wb_method=)[!-~]+ ([0-9]{8})((?:[01][0-9]|2[0-3])[0-5][0-9][0-5][0-9])"
     r" (https?://[!-~]+)"
     r" ((?!warc|application/warc|arc/)[a-z0-9][a-z0-9.+-]*/[a-z0-9.+-]+|unk) ([1-9][0-9]{2})"
-    r" (?:sha1:)?([A-Z2-7]{32}) ([!-~]+) [!-~]+ ([0-9]{1,15}|-) ([0-9]{1,15}) ([!-~]+)\r*$",
+    r" (?:sha1:)?([A-Z2-7]{32}) ([!-~]+) [!-~]+ ([0-9]{1,15}|-) ([0-9]{1,15}) ([!-~]+)\r*$|^.*$",
     re.MULTILINE,
 )
-# Method, profile of a revisit, what it refers to (two), truncation, hops and via.
-_FURTHER = ("GET", "", "", "", "", "", "")
 
 
 def plain_capture(line: bytes, collection: str) -> Capture | None:
     """Return the capture that a plain line stands for, None for any other line."""
-    rows = plain_values((line,), collection)
-    return capture_of_values(rows[0]) if rows else None
+    (row,) = plain_values((line,), collection)
+    return capture_of_values(row) if row else None
 
 
-def plain_values(lines: Sequence[bytes], collection: str) -> list[CaptureTuple] | None:
-    """Return the values of the captures that plain lines stand for, None where one is not plain."""
-    if max(map(len, lines), default=0) > _LONGEST_LINE:
-        return None
-    found = _LINE.findall(b"".join(lines).decode("latin-1"))
-    # Of lines without an end, two would be read as one.
-    if len(found) != len(lines):
-        return None
-    rows = [row for fields in found if (row := _values(collection, *fields))]
-    return rows if len(rows) == len(lines) else None
+def plain_values(lines: Sequence[bytes], collection: str) -> list[CaptureTuple | None]:
+    """Return the values of the captures that plain lines stand for, None for any other line."""
+    if max(map(len, lines), default=0) <= _LONGEST_LINE:
+        found = _LINE.findall(b"".join(lines).decode("latin-1").removesuffix("\n"))
+        # Lines without an end would be read as one.
+        if len(found) == len(lines):
+            return [_values(collection, *fields) for fields in found]
+    if len(lines) == 1:
+        return [None]
+    return [row for line in lines for row in plain_values((line,), collection)]
 
 
 def _values(
@@ -63,7 +61,7 @@ def _values(
     file: str,
 ) -> CaptureTuple | None:
     """Return the values of a line's fields, None where one of them is not plain."""
-    if file == "-" or not _is_day(day):
+    if not day or file == "-" or not _is_day(day):
         return None
     try:
         key = urlkey(url)
@@ -85,7 +83,6 @@ def _values(
         normal_type(mime, url),
         None,
         "" if redirect == "-" else redirect,
-        *_FURTHER,
     )
 
 

@@ -3,9 +3,11 @@
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count, islice
+from functools import lru_cache
+from itertools import count, groupby, islice
 from typing import Any
 
+from nwx.capture_values import DEFAULT_VALUES, CaptureTuple
 from nwx.engine.embedded.captures.lookup_tables import delete_lookups, fill_lookup_tables
 from nwx.engine.embedded.captures.numbers import last_capture_number, note_capture_numbers
 from nwx.engine.embedded.database import CAPTURE_COLUMNS, DOCUMENT_FACETS, add_rows
@@ -14,7 +16,6 @@ from nwx.engine.entries import clean_text
 from nwx.model import IndexName
 
 _CHUNK = 500
-_CAPTURE_PLACES = ", ".join("?" * (len(CAPTURE_COLUMNS) + 1))
 _KEY_COLUMNS = (
     "num",
     "precedence",
@@ -239,24 +240,29 @@ class Registry:
     def add_captures(self, captures: Sequence[FileCaptures]) -> int:
         """Add captures; return how many were new."""
         last = last_capture_number(self._db)
-        if new := self.add_unlisted(captures):
+        rows = [(self._source(*file), *row) for *file, found in captures for row in found]
+        if new := self._add_captures(rows):
             fill_lookup_tables(self._db, last)
         return new
 
-    def add_unlisted(self, captures: Sequence[FileCaptures]) -> int:
-        """Add captures as `add_captures`; the caller enters them into the look-up tables."""
-        rows = [(self._source(*file), *row) for *file, found in captures for row in found]
-        try:
-            new = self._insert_captures(rows)
-        except UnicodeEncodeError:
-            new = self._insert_captures([tuple(map(_clean, row)) for row in rows])
+    def add_unlisted(self, captures: Iterable[CaptureTuple]) -> int:
+        """Add captures by their values; the caller enters them into the look-up tables."""
+        return self._add_captures([(self._source(row[0], row[1]), *row[2:]) for row in captures])
+
+    def _add_captures(self, rows: Sequence[tuple[object, ...]]) -> int:
+        new = 0
+        for length, group in groupby(rows, key=len):
+            some = list(group)
+            try:
+                new += self._insert_captures(some, length)
+            except UnicodeEncodeError:
+                new += self._insert_captures([tuple(map(_clean, row)) for row in some], length)
         add_rows(self._db, IndexName.CAPTURES, new)
         return new
 
-    def _insert_captures(self, rows: Sequence[tuple[object, ...]]) -> int:
+    def _insert_captures(self, rows: Sequence[tuple[object, ...]], length: int) -> int:
         """Insert those that are new; numbers go on behind those of captures that were deleted."""
-        columns = f"source, {', '.join(CAPTURE_COLUMNS)}"
-        command = f"INSERT OR IGNORE INTO captures ({columns}) VALUES ({_CAPTURE_PLACES})"
+        command = _insert_command(length)
         given = last_capture_number(self._db)
         (highest,) = self._db.execute("SELECT coalesce(max(num), 0) FROM captures").fetchone()
         if highest == given:
@@ -362,6 +368,15 @@ def _rows(db: sqlite3.Connection, command: str, values: Iterable[bytes | int]) -
     values = iter(values)
     while chunk := list(islice(values, _CHUNK)):
         yield from db.execute(command.format(",".join("?" * len(chunk))), chunk)
+
+
+@lru_cache(100)
+def _insert_command(length: int) -> str:
+    """Return the command for rows of a source and values, without those at the end left out."""
+    left_out = CAPTURE_COLUMNS[length - 1 :]
+    values = ["?"] * length + [f"'{DEFAULT_VALUES[name]}'" for name in left_out]
+    columns = ", ".join(("source", *CAPTURE_COLUMNS))
+    return f"INSERT OR IGNORE INTO captures ({columns}) VALUES ({', '.join(values)})"
 
 
 def _offset(id: str) -> int:

@@ -96,3 +96,15 @@ def test_captures_are_stored_some_at_a_time_where_that_is_wanted(
     with pytest.raises(CdxError):
         load_lines(engine, [*more, b"bad"], "web", skip_bad=False, name="sent", at_once=2)
     assert engine.count(IndexName.CAPTURES) == 13, "those of the pieces before the bad line"
+
+
+def test_lines_among_plain_ones_keep_their_numbers_and_headers_are_followed(
+    engine: Engine,
+) -> None:
+    plain = [PAGE.replace(b" 7 ", b" %d " % place) + b"\n" for place in range(4)]
+    with pytest.raises(CdxError) as caught:
+        _load(engine, *plain[:2], b"bad\n", plain[2])
+    assert caught.value.line == 3
+    shorter = b"example,c)/ 20120102030405 http://c.example/ text/html 200 %b - 9 a.warc.gz\n" % SHA
+    lines = (plain[0], b" CDX N b a m s k r V g\n", shorter, plain[1])
+    assert _load(engine, *lines, skip_bad=True) == (2, 2, 1)

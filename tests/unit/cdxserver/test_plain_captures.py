@@ -84,14 +84,18 @@ def test_usual_lines_take_the_short_cut() -> None:
         assert plain_capture(line.encode(), "web") == _usual_way(line.encode()) is not None
 
 
-def test_many_plain_lines_are_read_together() -> None:
-    lines = [f"{USUAL} {end}".replace(" a.warc.gz ", " ").encode() for end in ("a\r\n", "b\n", "c")]
+def test_lines_are_read_together_beside_others() -> None:
+    plain = [f"{USUAL}{end}".encode() for end in ("1\r\n", "2\n", "3\r\r\n", "4")]
+    odd = [b"\n", b"\r\n", "é\n".encode(), b"a" * 100 + b"\n"]
+    lines = [line for pair in zip(odd, plain, strict=True) for line in pair]
     rows = plain_values(lines, "web")
-    assert rows is not None
-    assert list(map(capture_of_values, rows)) == [_usual_way(line) for line in lines]
+    assert rows[::2] == [None] * 4
+    assert [row and capture_of_values(row) for row in rows[1::2]] == list(map(_usual_way, plain))
 
 
-@pytest.mark.parametrize("odd", ["\n", "é\n", f"{USUAL}\n{USUAL}\n", "a" * 9_000 + "\n"])
-def test_lines_are_not_read_together_where_one_is_not_plain(odd: str) -> None:
-    assert plain_values([f"{USUAL}\n".encode(), odd.encode()], "web") is None
-    assert plain_values([USUAL.encode(), f"{USUAL}\n".encode()], "web") is None
+@pytest.mark.parametrize("odd", [b"a" * 9_000 + b"\n", b"", USUAL.encode(), b"a\nb\n"])
+def test_lines_that_are_too_long_or_without_an_end_disturb_no_others(odd: bytes) -> None:
+    plain = f"{USUAL}\n".encode()
+    rows = plain_values([plain, odd, plain], "web")
+    wanted = [_usual_way(plain), _usual_way(odd), _usual_way(plain)]
+    assert [row and capture_of_values(row) for row in rows] == wanted

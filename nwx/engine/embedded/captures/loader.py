@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 
+from nwx.capture_values import values_of
 from nwx.engine.embedded.captures.lookup_tables import fill_lookup_tables
 from nwx.engine.embedded.captures.numbers import last_capture_number
 from nwx.engine.embedded.database import add_missing, connect
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.migrations import bring_forward
 from nwx.engine.embedded.registry import Registry
-from nwx.engine.embedded.stage.rows import capture_rows
 from nwx.model import Capture, IndexName
 
 _AT_ONCE = 1_000
@@ -45,7 +45,7 @@ class Loader:
             new = unlisted = 0
             last = last_capture_number(self._db)
             for batch in batches:
-                unlisted += registry.add_unlisted(capture_rows(batch))
+                unlisted += registry.add_unlisted(values_of(batch))
                 if unlisted >= _RUN:
                     fill_lookup_tables(self._db, last)
                     last = last_capture_number(self._db)

@@ -3,10 +3,12 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from nwx.capture_values import values_of
 from nwx.engine.embedded.database import connect, count_rows, make_tables
 from nwx.engine.embedded.registry import Registry, find_documents, find_nums, id_bytes
 from nwx.engine.embedded.stage.rows import capture_rows, dates_rows, document_row
@@ -67,3 +69,11 @@ def test_documents_have_a_number_and_a_precedence_until_they_are_forgotten(
 def test_what_is_no_id_is_never_found() -> None:
     assert id_bytes("00ff") == b"\x00\xff"
     assert id_bytes("no id") == b""
+
+
+def test_values_that_are_left_out_are_as_by_default(db: sqlite3.Connection) -> None:
+    held = replace(page(1).capture, hops="L")
+    rows = [row[:17] for row in values_of([page(2).capture, page(3).capture])]
+    assert Registry(db).add_unlisted([*rows, *values_of([held])]) == 3
+    found = db.execute("SELECT redirect_to, method, hops, via FROM captures ORDER BY num")
+    assert found.fetchall() == [("", "GET", "", "")] * 2 + [("", "GET", "L", "")]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from nwx.capture_values import values_of
 from nwx.engine.embedded.captures.lookup_tables import (
     LOOKUP_TABLES,
     delete_lookups,
@@ -17,7 +18,6 @@ from nwx.engine.embedded.captures.lookup_tables import (
 )
 from nwx.engine.embedded.database import connect, make_tables
 from nwx.engine.embedded.registry import Registry
-from nwx.engine.embedded.stage.rows import capture_rows
 from tests.unit.engine.embedded.making import page
 
 FIRST = page(1).capture
@@ -29,7 +29,7 @@ REQUEST = replace(FIRST, source_file_offset=8, content_type="application/warc-fi
 def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
     with closing(connect(tmp_path / "a.sqlite", read_only=False)) as made:
         make_tables(made)
-        Registry(made).add_unlisted(capture_rows([FIRST, REVISIT, REQUEST]))
+        Registry(made).add_unlisted(values_of([FIRST, REVISIT, REQUEST]))
         yield made
 
 
