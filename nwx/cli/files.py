@@ -26,7 +26,8 @@ def command(settings: Settings, as_json: bool) -> None:
 
     with open_for_reading(settings) as engine:
         shared = engine.claims()
-        held = shared.held() if shared else []
+        # An entry of no collection is no file: an import that must be alone.
+        held = [one for one in shared.held() if one.collection] if shared else []
         found = _with_begun(engine.files(), held)
     claims = {(one.collection, one.name): one.claim for one in held if one.claim}
     if as_json:

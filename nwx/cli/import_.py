@@ -133,8 +133,9 @@ def command(
 
     Imports that run at the same time into one server, on any machines, share
     the files that they have in common: each file is read by one of them, and by
-    another where that one dies. Each ends when all its files are done. With
-    --no-dedup, run one import at a time.
+    another where that one dies. Each ends when all its files are done. An
+    import with --no-dedup must be alone: it is refused while another is at
+    work, and others are refused until it has ended.
 
     A capture with a known URL and digest adds only a date. LIST names captures
     to leave out, one `date digest url` or `url digest date` a line.

@@ -23,6 +23,7 @@ from nwx.importing.file_queue.holder import own_holder
 from nwx.importing.file_queue.job import Job
 from nwx.importing.file_queue.queue import FileQueue
 from nwx.importing.file_queue.shared_queue import LeaseTerms, SharedFileQueue
+from nwx.importing.file_queue.sole_import import SoleImport
 from nwx.importing.file_queue.standard_input import spooled
 from nwx.importing.messages import Delivery, FilePart, Verdict
 from nwx.importing.options import ImportOptions
@@ -120,7 +121,9 @@ class _Run:
         if claims is None:
             return FileQueue(lambda files: self._stored_files(files))
         terms = LeaseTerms(own_holder(), options.lease_seconds)
-        return SharedFileQueue(claims, options.collection, terms, self._retried)
+        sole = SoleImport(claims, terms.holder, terms.seconds)
+        self._retried(lambda: sole.begin(alone=not options.deduplicate))
+        return SharedFileQueue(claims, options.collection, terms, self._retried, sole)
 
     def _stored_files(self, files: Sequence[SourceFile]) -> None:
         self._retried(partial(self._engine.write, Batch(files=tuple(files))))

@@ -22,6 +22,7 @@ from nwx.importing.file_errors import tells_errors_only
 from nwx.importing.file_queue.holder import is_known_dead
 from nwx.importing.file_queue.job import Job
 from nwx.importing.file_queue.queue import FileQueue
+from nwx.importing.file_queue.sole_import import SoleImport
 from nwx.model import SourceFile
 
 _T = TypeVar("_T")
@@ -84,7 +85,7 @@ class _Watched:
 class SharedFileQueue(FileQueue):
     """The files of a manifest that several importers share, by claims.
 
-    `retried` calls what asks the ledger.
+    `retried` calls what asks the ledger. `sole` knows of imports that must be alone.
     """
 
     is_shared = True
@@ -95,8 +96,10 @@ class SharedFileQueue(FileQueue):
         collection: str,
         terms: LeaseTerms,
         retried: Retried = _call,
+        sole: SoleImport | None = None,
     ) -> None:
         super().__init__(lambda files: None)
+        self._sole = sole or SoleImport(claims, terms.holder, terms.seconds)
         self._claims, self._collection, self._terms = claims, collection, terms
         self._retried = retried
         self._own: deque[Job] = deque()  # claimed, to be read again
@@ -180,6 +183,7 @@ class SharedFileQueue(FileQueue):
             return False
         job.entry = row.file
         self._held[job.name] = job
+        self._retried(self._sole.check)
         return True
 
     def _claimed(self, row: ClaimedFile) -> ClaimedFile | None:
@@ -253,6 +257,7 @@ class SharedFileQueue(FileQueue):
     def keep(self) -> None:
         """Count the claims up, and look at those of others, when it is time."""
         now, lease = self._terms.clock(), self._terms.seconds
+        self._retried(self._sole.keep)
         if self._held and now - self._renewed >= lease / _RENEWALS:
             self._renewed = now
             self._renew()
@@ -294,6 +299,7 @@ class SharedFileQueue(FileQueue):
         if self._held:
             self._claims.update(self._collection, list(self._held), unclaimed)
             self._held.clear()
+        self._sole.end()
 
     def _is_own(self, row: ClaimedFile) -> bool:
         return row.claim is not None and row.claim.holder == self._terms.holder
