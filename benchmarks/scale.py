@@ -75,7 +75,7 @@ def _line(cost: Cost, costs: Sequence[Cost]) -> str:
     )
 
 
-def _made(path: Path, size: int) -> None:
+def made_lines_file(path: Path, size: int) -> None:
     """Write a sorted CDX file; each further million is the first one on hosts of other names."""
     make(path, min(size, _MILLION))
     if size <= _MILLION:
@@ -91,7 +91,7 @@ def _made(path: Path, size: int) -> None:
 
 def _costs(folder: Path, size: int, options: argparse.Namespace) -> Iterator[Cost]:
     cdx, archive = folder / "made.cdx", folder / "archive"
-    _made(cdx, size)
+    made_lines_file(cdx, size)
     if "dedup" in options.steps:
         yield _ran("dedup", size, ["dedup-cdx", cdx, "-o", folder / "list"], folder / "list")
     if "zipnum" in options.steps:
