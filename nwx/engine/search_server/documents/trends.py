@@ -77,8 +77,9 @@ def _by_period(field: str, wanted: "TrendDates") -> Body:
     return {"date_histogram": {"field": field, "min_doc_count": 1, **unit}}
 
 
-def _counts(periods: Body) -> Counter[str]:
-    buckets = periods.get("buckets", ())
+def _counts(found: Body) -> Counter[str]:
+    """Return the counts by period; OpenSearch 2 leaves them out where a filter matches nothing."""
+    buckets = found.get("periods", {}).get("buckets", ())
     return Counter({bucket["key_as_string"]: bucket["doc_count"] for bucket in buckets})
 
 
@@ -181,7 +182,7 @@ class TrendCounts:
         ]
         among = self._among(parts, table)
         return [
-            self._sums(_counts(answer["aggregations"]["own"]["periods"]), part, some, table)
+            self._sums(_counts(answer["aggregations"]["own"]), part, some, table)
             if one.whole and some is not None
             else None
             for one, answer, part, some in zip(resolved, counted, parts, among, strict=True)
@@ -273,7 +274,7 @@ class TrendCounts:
         query = wanted.of_one_date(within(EVERYTHING, some))
         body: Body = {"query": query, "size": 0, "track_total_hits": False}
         found = search_page(self._server, self._dates, body | {"aggs": {"periods": by_period}})
-        counts = _counts(found["aggregations"]["periods"])
+        counts = _counts(found["aggregations"])
         sums.add_counts(counts, counts)
 
     def _count_many(self, some: Sequence[int], wanted: TrendDates, sums: _Sums) -> None:
