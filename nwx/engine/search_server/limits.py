@@ -9,6 +9,9 @@ MAX_IDS = 65_535
 SHORT_LIST = 4_000
 """A list of so many documents is sent in less time than it takes to look for a shorter one."""
 
+COMPARED = 20_000
+"""So many documents are compared with a long list in less time than each search with it takes."""
+
 FEW = 200
 """Up to so many documents of a result, all are looked at for its order."""
 

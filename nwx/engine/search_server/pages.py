@@ -5,6 +5,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from nwx.engine.search_server import limits
 from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.cluster.partial_answers import missing_shards, partial_answers
@@ -214,6 +216,12 @@ def numbers_search(index: str, query: Body, most: int) -> Search:
     values = {NAMED: {"terms": {"field": NUMBER, "size": most + 1}}}
     body: Body = {"query": query, "size": 0, "aggs": values, "track_total_hits": most + 1}
     return Search(index, body | {"terminate_after": most + 1})
+
+
+def among_search(index: str, query: Body, some: Sequence[int] | msgspec.Raw) -> Search:
+    """Return a search for those of up to limits.MAX_IDS numbers that are of entries that match."""
+    values = {NAMED: {"terms": {"field": NUMBER, "size": limits.MAX_IDS, "include": some}}}
+    return Search(index, {"query": query, "size": 0, "track_total_hits": False, "aggs": values})
 
 
 def numbers_if_few(answer: Body, most: int) -> list[int] | None:

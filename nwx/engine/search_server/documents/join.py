@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 
 from nwx.engine.search_server import limits
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
@@ -19,12 +20,16 @@ from nwx.engine.search_server.documents.hidden_parts import NOTHING_HIDDEN, Hidd
 from nwx.engine.search_server.documents.id_lists import AskedList, RememberedNumbers
 from nwx.engine.search_server.inlinks.linked_query import LinkedQuery
 from nwx.engine.search_server.pages import (
+    Search,
+    among_search,
     count_hits,
     numbers,
     numbers_among,
     numbers_if_few,
     numbers_search,
     pages,
+    read_numbers,
+    search_each,
     within,
 )
 from nwx.engine.search_server.schema import NUMBER, Schema
@@ -124,13 +129,13 @@ class Join:
         """Return the documents that meet each condition, of a query's at least."""
         if not conditions:
             return _Met({})
-        asked, few = self._asked(query, conditions)
+        asked, few, count = self._asked(query, conditions)
+        settled = {one: lists for one, lists in asked.items() if all(x.settled for x in lists)}
         if few is not None:
-            settled = {one: some for one, some in asked.items() if all(x.settled for x in some)}
             return _Met(self._among(conditions, few, self._found_of(settled)), len(few))
         known = self._found_of(asked)
         if len(known) == len(conditions):
-            return _Met(known)
+            return self._shortened(query, known, count)
         candidates = self._candidates(query, known, limits.MAX_IDS)
         if candidates is None:
             return _Met(known, whole=False)
@@ -138,10 +143,11 @@ class Join:
 
     def _asked(
         self, query: DocumentQuery, conditions: Sequence[DateCondition]
-    ) -> tuple[dict[DateCondition, list[AskedList]], list[int] | None]:
-        """Return what is known of the lists of conditions, and the documents of a query if few.
+    ) -> tuple[dict[DateCondition, list[AskedList]], list[int] | None, float]:
+        """Return what is known of the lists of conditions, and of the documents of a query.
 
-        These are not asked for where all lists are kept, and short.
+        These are the documents if they are few, and how many they are; they
+        are not asked for where all lists are kept, and short.
         """
         further = self._dates.further()
         lists = [(index, one.seen(some)) for one in conditions for index, some in further]
@@ -149,13 +155,33 @@ class Join:
         beside = []
         if longest is None or longest > limits.SHORT_LIST:
             superset = superset_query(query, {})
-            beside = [numbers_search(self._documents, superset, limits.SHORT_LIST)]
+            beside = [
+                numbers_search(self._documents, superset, limits.SHORT_LIST),
+                Search(self._documents, {"query": superset, "size": 0, "track_total_hits": True}),
+            ]
         asked, answers = self._remembered.ask(lists, beside)
         few = numbers_if_few(answers[0], limits.SHORT_LIST) if answers else None
+        count = answers[1]["hits"]["total"]["value"] if answers else inf
         size = len(further)
-        return {
+        by_condition = {
             one: asked[place * size : (place + 1) * size] for place, one in enumerate(conditions)
-        }, few
+        }
+        return by_condition, few, count
+
+    def _shortened(self, query: DocumentQuery, known: Lists, count: float) -> _Met:
+        """Return lists with the documents of a query only, where these are not too many.
+
+        The server compares each document with the list, which takes less
+        than to look up each one of the list.
+        """
+        longest = max(map(len, known.values()))
+        if count > limits.COMPARED or longest <= limits.SHORT_LIST:
+            return _Met(known)
+        superset = superset_query(query, {})
+        searches = [among_search(self._documents, superset, list(one)) for one in known.values()]
+        answers = search_each(self._server, searches)
+        named = [frozenset(read_numbers(one["aggregations"])) for one in answers]
+        return _Met(dict(zip(known, named, strict=True)), int(count))
 
     def _candidates(self, query: DocumentQuery, known: _Found, most: int) -> list[int] | None:
         """Return the documents that may be of a result, None of more than `most`."""
