@@ -53,7 +53,8 @@ def command(
     them back. This cannot be undone. If interrupted, run the same command
     again. Archive files are not changed: the report lists the records that
     still hold what was taken down. The exit code is 1 if deleted entries could
-    not be erased from files that others were reading; run it again then.
+    not be erased from files that others were reading, or from copies of a search
+    server on nodes that are away; run it again then.
     """
     # Imported here: whoever asks for help need not wait for it.
     from nwx.cli.access import command_user
@@ -72,7 +73,7 @@ def command(
         click.echo(_words(rule, report))
     if report and not quiet:
         _warn(report)
-    return 1 if report and report.left else 0
+    return 1 if report and (report.left or report.away) else 0
 
 
 def _purged(
@@ -132,6 +133,13 @@ def _warn(report: "PurgeReport") -> None:
         click.echo(
             f"nwx: deleted entries could not be erased from {', '.join(report.left)},"
             " which others read or write; run the same command again",
+            err=True,
+        )
+    if report.away:
+        click.echo(
+            f"nwx: nodes that are away have copies of {', '.join(report.away)}, which hold it"
+            " still; start these nodes, wait until `nwx stats` is green, and run the same"
+            " command again",
             err=True,
         )
     if report.naming:

@@ -42,7 +42,8 @@ class PurgeReport:
     captures too. `rebuilt` are the indices
     that were built anew. `records` hold the captures still, in the archive
     files, those of earlier purges of the rule included. `left` are files or
-    indices of the archive whose deleted entries could not be erased yet,
+    indices of the archive whose deleted entries could not be erased yet, `away`
+    indices of which nodes that are away have copies,
     `naming` saved crawl specifications that name purged URLs in other places
     than their seeds, and `elsewhere` dates indices of other archives that have dates of these
     captures.
@@ -60,6 +61,7 @@ class PurgeReport:
     rebuilt: tuple[str, ...] = ()
     records: tuple[RecordPlace, ...] = ()
     left: tuple[str, ...] = ()
+    away: tuple[str, ...] = ()
     naming: tuple[str, ...] = ()
     elsewhere: tuple[str, ...] = ()
     seconds: float = 0.0
@@ -114,6 +116,7 @@ class Purge:
         report.rebuilt = tuple(rebuild(self._engine, self._open_engine, self._progress))
         self._show("erasing")
         report.left = self._purger.erase(self._erase_seconds)
+        report.away = self._purger.copies_away()
         report.records = tuple(kept_places(access, self._rule.id))
         report.seconds = time.monotonic() - began
         return report

@@ -2,6 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+from click.testing import CliRunner
+
+from nwx.cli import main
+from nwx.engine.access.purger import Purger
+from nwx.engine.open import open_engine
+from nwx.settings import Settings
 from tests.cli.conftest import Nwx
 from tests.warcs import Page, html, write_warc
 
@@ -36,3 +43,16 @@ def test_a_page_is_hidden_purged_and_does_not_come_back(nwx: Nwx, tmp_path: Path
 def test_the_whole_archive_cannot_be_taken_down(nwx: Nwx) -> None:
     assert "all captures cannot be taken down" in nwx("takedown", "*", "--purge", code=2).err
     assert "no URL" in nwx("takedown", "http://[", code=2).err
+
+
+def test_copies_that_could_not_be_reached_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NWX_ENGINE", str(tmp_path / "archive"))
+    with open_engine(Settings(str(tmp_path / "archive"))) as engine:
+        engine.create()
+    monkeypatch.setattr(Purger, "copies_away", lambda self: ("nwx-documents-000001",))
+    given = ["takedown", SECRET, "--purge"]
+    ran = CliRunner().invoke(main.cli, given, standalone_mode=False)
+    assert ran.return_value == 1
+    assert "nodes that are away have copies of nwx-documents-000001, which hold it" in ran.stderr

@@ -52,3 +52,7 @@ class Purger(ABC):
         Returns the files, or indices, that still hold it, because others
         read or write them for longer than `wait_seconds`.
         """
+
+    def copies_away(self) -> tuple[str, ...]:
+        """Return the indices of which nodes that are away have copies, as they were before."""
+        return ()

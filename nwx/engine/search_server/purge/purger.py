@@ -10,7 +10,7 @@ from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.dates.store import DatesStore
 from nwx.engine.search_server.pages import pages
-from nwx.engine.search_server.purge.segments import erase_deleted
+from nwx.engine.search_server.purge.segments import erase_deleted, with_copies_away
 from nwx.engine.search_server.queue.outbox import ServerOutbox
 from nwx.engine.search_server.queue.store import QueueStore
 from nwx.engine.search_server.schema import Schema
@@ -87,7 +87,13 @@ class ServerPurger(Purger):
                     yield BulkAction(index, hit["_id"], entry, control=seen)
 
     def erase(self, wait_seconds: float) -> tuple[str, ...]:
+        return erase_deleted(self._server, self._names(), wait_seconds)
+
+    def copies_away(self) -> tuple[str, ...]:
+        return with_copies_away(self._server, self._names())
+
+    def _names(self) -> list[str]:
         names = [self._schema.name(index) for index in IndexName]
         files = [f"{name}-files" for name in names]
         dates = [self._dates.index_of(name) for name in self._dates.made()]
-        return erase_deleted(self._server, [*names, *files, *dates], wait_seconds)
+        return [*names, *files, *dates]

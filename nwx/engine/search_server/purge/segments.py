@@ -6,12 +6,16 @@ long as its retention leases say; these are renewed every 30 seconds.
 
 import time
 from collections.abc import Iterable
+from typing import Any
 
 from nwx.engine.search_server.cluster.copies import flush, refresh
 from nwx.engine.search_server.server import Server, quoted
 
 _PAUSE_SECONDS = 2.0
 _ALLOWED = "merge.policy.expunge_deletes_allowed"
+_LEFT = ("NODE_LEFT", "NODE_RESTARTING")
+"""Why a copy has no node, where it had one."""
+
 _MISSING = {"ignore_unavailable": "true"}
 
 
@@ -31,6 +35,28 @@ def erase_deleted(server: Server, names: Iterable[str], wait_seconds: float) -> 
             _allow(server, _with_settings(server, every), None)
     flush(server, every)
     return tuple(left)
+
+
+def with_copies_away(server: Server, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the indices, by their own names, with copies that a node had which is away.
+
+    Such a copy gets the deletions when its node is back, and keeps what was
+    deleted until its segments are merged.
+    """
+    params = {"filter_path": "routing_table.indices", **_MISSING}
+    path = f"/_cluster/state/routing_table/{quoted(','.join(names))}"
+    found = server.request("GET", path, params=params).get("routing_table", {}).get("indices", {})
+    return tuple(
+        sorted(
+            name
+            for name, index in found.items()
+            if any(_is_away(copy) for copies in index["shards"].values() for copy in copies)
+        )
+    )
+
+
+def _is_away(copy: dict[str, Any]) -> bool:
+    return copy.get("unassigned_info", {}).get("reason") in _LEFT
 
 
 def _merged(server: Server, names: list[str], wait_seconds: float) -> list[str]:
