@@ -19,7 +19,8 @@ def command(out: str, documents: tuple[str, ...], **given: Any) -> int:
     links writes as Parquet of an archive of these documents: all links by
     linked URL (links), and the graphs of hosts and domains with their
     centralities; and the number of pages, hosts and domains that link to
-    each URL (targets).
+    each URL (targets). An archive of these documents takes the links as its
+    own by nwx invert-links --from OUT.
     """
     from nwx.jobs.documents.links import documents_inputs, invert_links_on
     from nwx.jobs.inputs import absolute_place

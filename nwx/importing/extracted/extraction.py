@@ -12,6 +12,7 @@ from tempfile import mkstemp
 from typing import IO
 
 from nwx.bulk.guarded_process import (
+    MOST_STEP_SECONDS,
     ItemGuard,
     Pulse,
     StepGuard,
@@ -177,7 +178,8 @@ def _work(
     prepare_process(options.item_bytes, log)
     log.unlink(missing_ok=True)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # with it executors are told to end
-    guard, steps = ItemGuard(pulse, options.item_seconds), StepGuard()
+    guard = ItemGuard(pulse, options.item_seconds)
+    steps = StepGuard(MOST_STEP_SECONDS + options.item_seconds)
 
     def moved(position: int) -> None:
         pulse.position = position
