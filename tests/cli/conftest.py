@@ -50,16 +50,17 @@ def run_nwx(
     engine: Path | str, *arguments: object, stdin: bytes = b"", code: int | None = 0, **more: str
 ) -> Ran:
     """Run the command and return what it did; it must end with `code` if one is given."""
-    server = _command_server()
-    done = server.run(list(map(str, arguments)), environment(engine, **more), stdin, 300)
+    asked = environment(engine, **more)
+    server = _command_server(asked["PYTHONWARNINGS"])
+    done = server.run(list(map(str, arguments)), asked, stdin, 300)
     ran = Ran(done.code, done.out.decode(), done.err.decode())
     assert code is None or ran.code == code, (ran.code, ran.out, ran.err)
     return ran
 
 
 @cache
-def _command_server() -> CommandServer:
-    return CommandServer(environment("none"))
+def _command_server(warnings: str) -> CommandServer:
+    return CommandServer(environment("none", PYTHONWARNINGS=warnings))
 
 
 @pytest.fixture
