@@ -13,7 +13,7 @@ from tests.conformance import chance, oracle
 from tests.conformance.oracle import Shown
 
 BATCHES, SHOWN = chance.archive(Random(2010), 160)
-QUESTIONS = 150
+QUESTIONS = 100
 
 
 def check(request: Question, found: SearchResult, documents: Sequence[Shown] = SHOWN) -> None:

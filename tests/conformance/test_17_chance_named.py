@@ -43,7 +43,7 @@ def named(
         yield opened
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", range(80))
 def test_a_question_made_by_chance(named: Engine, seed: int) -> None:
     request = chance.request(Random(seed))
     check(request, named.search(request))

@@ -34,7 +34,7 @@ from webapp import create_app
 
 REPLAY_PORT = 9_999
 OUT = "out"
-FEW = (Action.ALLOW, Action.EXCLUDE, Action.BLOCK)
+FEW = (Action.ALLOW, Action.EXCLUDE)
 TOLD = (Action.BLOCK, Action.EMBARGO, Action.LOCAL)
 """Who asks for the address of such captures is told that they are hidden."""
 
