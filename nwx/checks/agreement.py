@@ -9,7 +9,7 @@ from typing import Any
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.engine.base import Engine
 from nwx.engine.entries import capture_from_entry, document_from_entry
-from nwx.engine.shards.shards import Shards
+from nwx.engine.shards.shards import BULK_LOADING, Shards
 from nwx.facets.checks import check_facets
 from nwx.keys import capture_key, document_id, document_key, makes_document, precedence
 from nwx.links.checks import check_inlinks
@@ -69,7 +69,8 @@ def check(engine: Engine, progress: ShowProgress = no_progress) -> Iterator[Disa
 
 def check_shards(shards: Shards) -> Iterator[Disagreement]:
     """Yield the shards that are lost, and what killed commands left behind."""
-    for index, found in shards.health().items():
+    health = shards.health()
+    for index, found in health.items():
         for number in found.lost:
             message = (
                 "no node holds this shard: start the node that held it, or restore the index"
@@ -79,6 +80,8 @@ def check_shards(shards: Shards) -> Iterator[Disagreement]:
         if found.blocked:
             message = "nothing can be written to it; `nwx reshard` is at work, or was killed"
             yield _wrong("blocked", index, found.name, message)
+    if BULK_LOADING in health and health[BULK_LOADING].lost:
+        return
     for loader in shards.loaders():
         message = (
             "loads in bulk, without replicas and refreshing; where it was killed, put the"

@@ -64,6 +64,21 @@ def test_lost_shards_of_what_belongs_to_an_index_are_shown(
     assert "the indices could not be compared" in ran.stdout
 
 
+def test_a_check_does_not_ask_for_what_lies_in_lost_shards(
+    archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = ShardHealth("nwx-loading-000001", 1, 0, lost=(0,), missing_copies=1)
+    monkeypatch.setattr(Shards, "health", lambda self: {"loading": lost})
+
+    def refuse(_: Any) -> None:
+        raise PartialAnswerError("1 of 1 shards did not answer")
+
+    monkeypatch.setattr(Shards, "loaders", refuse)
+    ran = CliRunner().invoke(main.cli, ["check"], standalone_mode=False)
+    assert "loading nwx-loading-000001[0]: no node holds this shard" in ran.stdout
+    assert ran.return_value == 1
+
+
 def test_settings_are_put_back_before_a_cdx_is_compared_too(
     archive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -68,7 +68,7 @@ def folder(files: list[Path], tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="module")
 def single(cluster: Cluster, files: list[Path]) -> str:
     """An archive without replicas, whose shards are lost with their node."""
-    run_nwx(cluster.address, "import", *files[:1], **SINGLE)
+    run_nwx(cluster.address, "import", "--bulk", *files[:1], **SINGLE)
     return cluster.address
 
 
@@ -199,6 +199,7 @@ def test_lost_shards_are_told(cluster: Cluster, without_node: Node) -> None:
     assert (documents["status"], documents["shards"]) == ("red", 3)
     assert documents["lost"]
     assert stats.json["documents"] is None
+    assert stats.json["shards"]["loading"]["name"] == "single-loading-000001"
     assert stats.json["bytes"]["documents"] is None
     assert "of documents lost" in stats.err
     check = run_nwx(cluster.address, "check", code=1, **SINGLE)

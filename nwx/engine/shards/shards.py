@@ -9,6 +9,9 @@ from nwx.errors import UsageError
 from nwx.model import IndexName
 from nwx.settings import Settings
 
+BULK_LOADING = "loading"
+"""The name of the index that notes which imports load in bulk."""
+
 
 @dataclass(frozen=True, slots=True)
 class ShardHealth:
@@ -39,8 +42,8 @@ class Shards:
         """Return how the shards of each index do that there is, by its name.
 
         First come those of an IndexName, then others that belong to the archive:
-        `<name>-files` (what an index keeps beside its entries), `loading`
-        (bulk loading), and `dates@<name>` (a dates index beside the main one).
+        `<name>-files` (what an index keeps beside its entries), BULK_LOADING,
+        and `dates@<name>` (a dates index beside the main one).
         """
         return {}
 

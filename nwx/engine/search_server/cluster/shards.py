@@ -10,7 +10,7 @@ from nwx.engine.search_server.cluster.shard_change import Resharding
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Server
-from nwx.engine.shards.shards import ShardHealth, Shards
+from nwx.engine.shards.shards import BULK_LOADING, ShardHealth, Shards
 from nwx.errors import EngineBusyError
 from nwx.model import IndexName
 from nwx.settings import ServerSettings, Settings
@@ -40,7 +40,7 @@ class ServerShards(Shards):
         files = {f"{index}-files": f"{self._schema.name(index)}-files" for index in IndexName}
         dates = self._dates.addresses() if has_dates else {}
         named = {f"{IndexName.DATES}@{name}": index for name, index in dates.items()}
-        return files | {"loading": self._loading.index} | named
+        return files | {BULK_LOADING: self._loading.index} | named
 
     def loaders(self) -> tuple[str, ...]:
         return self._loading.holders()
