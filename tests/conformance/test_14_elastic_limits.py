@@ -12,6 +12,7 @@ from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.engine.search_server import limits
 from nwx.model import Collapse, Sort
+from nwx.query.periods import Period
 from nwx.query.question import Question
 from nwx.query.tree import All, Bool, DateRange
 from nwx.settings import ServerSettings, Settings
@@ -91,6 +92,20 @@ def test_the_smaller_side_is_looked_up(
         snippets=False,
     )
     check(request, elastic.search(request))
+
+
+def test_trends_are_the_same_however_many_documents_have_several_dates(
+    elastic: Engine, sharded: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The dates of few are kept in memory, those of many are read for each question."""
+    questions = [chance.request(Random(2000 + seed)) for seed in range(15)]
+    found = {period: elastic.trends(questions, period) for period in Period}
+    assert any(found[Period.YEAR])
+    monkeypatch.setattr(limits, "SHORT_LIST", 3)
+    assert {period: sharded.trends(questions, period) for period in Period} == found
+    monkeypatch.setattr(limits, "MAX_IDS", 30)
+    monkeypatch.setattr(limits, "PAGE", 10)
+    assert sharded.trends(questions[:6], Period.YEAR) == found[Period.YEAR][:6]
 
 
 @pytest.mark.parametrize("sort", list(Sort))
