@@ -130,10 +130,10 @@ def _print_crossings(name: str, command: Line, job: Line) -> None:
     for size in _SIZES:
         alone = command.fixed.clock + command.each.processor * size / _MACHINE_CORES
         left = alone - job.fixed.clock
-        needed = f"{job.each.processor * size / left:,.0f} cores" if left > 0 else "no number of cores"
+        cores = f"{job.each.processor * size / left:,.0f}" if left > 0 else "no number of"
         print(
             f"{name}, {size:,} lines: {alone:,.0f} s on {_MACHINE_CORES} cores of one machine;"
-            f" a job is as fast with {needed}"
+            f" a job is as fast with {cores} cores"
         )
 
 
