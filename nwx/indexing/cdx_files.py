@@ -195,7 +195,7 @@ def _index(
     report.errors += [source for source in sources if isinstance(source, ReadError)]
     with (
         work.tally.shown("reading", sizes, progress),
-        Pool(_workers([source for source, _ in files], jobs)) as pool,
+        Pool(_workers([source for source, _ in files], jobs), preload=[__name__]) as pool,
     ):
         for lines, errors in pool.map(_index_one, tasks):
             report.files += 1

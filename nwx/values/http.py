@@ -1,7 +1,7 @@
 """HTTP as it stands in records: heads of all ages, and bodies in their codings."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from nwx.values.codings import Decoded, dechunk, decode_content
@@ -67,16 +67,24 @@ class Fields:
 
 
 class SplitFields(Fields):
-    """The same, all taken apart at once: for the heads of WARC records, asked for most fields."""
+    """The same, all taken apart at once: for the heads of WARC records, asked for most fields.
+
+    `found` has the names in lower case.
+    """
 
     __slots__ = ("_found",)
 
-    def __init__(self, lines: Sequence[bytes]) -> None:
-        parts = [line.partition(b":") for line in reversed(lines)]
-        self._found = {name.strip().lower(): value.strip() for name, _, value in parts}
+    def __init__(self, found: Mapping[bytes, bytes]) -> None:
+        self._found = found
 
     def get(self, name: bytes) -> bytes:
         return self._found.get(name, b"")
+
+
+def split_fields(lines: Sequence[bytes]) -> SplitFields:
+    """Return the fields of lines; of a name met twice the first counts."""
+    parts = [line.partition(b":") for line in reversed(lines)]
+    return SplitFields({name.strip().lower(): value.strip() for name, _, value in parts})
 
 
 def unfolded_lines(text: bytes) -> list[bytes]:

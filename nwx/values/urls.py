@@ -37,6 +37,9 @@ def clean_url(raw: bytes | str) -> str:
     Raises UrlError on an empty or an overlong one.
     """
     url = raw if isinstance(raw, str) else decoded_url(raw)
+    is_usual = url.isascii() and url.isprintable() and " " not in url and url[:1] != "<"
+    if is_usual and 0 < len(url) <= MAX_URL_CHARACTERS:
+        return url
     url = url.strip("\x00 \t\r\n\f\v")
     if url.startswith("<") and url.endswith(">"):
         url = url[1:-1].strip()

@@ -30,7 +30,10 @@ def is_capture(record: Record) -> bool:
     if record.kind not in RECORD_TYPES:
         return False
     fields = record.fields
-    url = to_text(fields.get(b"warc-target-uri")).lstrip(" <")
+    raw = fields.get(b"warc-target-uri")
+    if raw.startswith(b"http") and record.kind != "resource":
+        return True  # nearly all
+    url = to_text(raw).lstrip(" <")
     return is_captured(record.kind, to_text(fields.get(b"content-type")), url)
 
 

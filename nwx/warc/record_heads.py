@@ -1,9 +1,10 @@
 """The heads of WARC and ARC records."""
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
-from nwx.values.http import Fields, SplitFields, unfolded_lines
+from nwx.values.http import Fields, SplitFields, split_fields, unfolded_lines
 from nwx.warc.record import TYPES, UNKNOWN_TYPE
 
 WARC_MAGIC = b"WARC/"
@@ -27,6 +28,10 @@ _USUAL_VERSIONS = frozenset((b"WARC/1.0", b"WARC/1.1", b"WARC/0.17", b"WARC/0.18
 _HEAD_END = b"\r\n\r\n"
 _USUAL_BYTES = 4096
 _LONGEST_NUMBER = 18
+_SHAPE_BYTES = 32  # of a head, by which its shape is looked up
+_MOST_SHAPES = 4  # of heads that begin alike
+_MOST_BEGINNINGS = 64
+_NAME = re.compile(rb"[A-Za-z][A-Za-z0-9-]*+")
 _KINDS = {kind.encode(): kind for kind in TYPES}
 
 
@@ -37,6 +42,59 @@ class Head(NamedTuple):
     fields: Fields
     length: int | None
     size: int
+
+
+class _Shape(NamedTuple):
+    """The fields of a head, in their order."""
+
+    names: tuple[bytes, ...]
+    pattern: re.Pattern[bytes]
+
+
+class UsualHeads:
+    """The heads of the records of a file, most of which have the same few shapes.
+
+    A head of a shape that was met before is taken apart by one regular expression.
+    """
+
+    def __init__(self) -> None:
+        self._shapes: dict[bytes, list[_Shape]] = {}
+
+    def head(self, data: bytes) -> Head | None:
+        """Return what `usual_head` does."""
+        beginning = data[:_SHAPE_BYTES]
+        shapes = self._shapes.get(beginning, ())
+        for shape in shapes:
+            found = shape.pattern.match(data)
+            if found is not None:
+                end = found.end()
+                if end > _USUAL_BYTES or data.find(WARC_MAGIC, len(WARC_MAGIC), end) >= 0:
+                    return None
+                return _head_of(SplitFields(dict(zip(shape.names, found.groups()))), end)
+        head = usual_head(data)
+        if head is not None and len(shapes) < _MOST_SHAPES:
+            self._learn(beginning, data[: head.size])
+        return head
+
+    def _learn(self, beginning: bytes, text: bytes) -> None:
+        if beginning not in self._shapes and len(self._shapes) >= _MOST_BEGINNINGS:
+            return
+        shape = _shape_of(tuple(line.partition(b":")[0] for line in text.split(b"\r\n")[:-2]))
+        if shape is not None:
+            self._shapes.setdefault(beginning, []).append(shape)
+
+
+@lru_cache(maxsize=256)
+def _shape_of(line_starts: tuple[bytes, ...]) -> _Shape | None:
+    """Return the shape of heads with a version and these names, None where they are not usual."""
+    version, *names = line_starts
+    lower = tuple(name.lower() for name in names)
+    if len(set(lower)) < len(lower) or not all(map(_NAME.fullmatch, names)):
+        return None
+    blank = rb"[ \t\v\f]*+"
+    lines = [rb"%b:%b([^\r\n]*\S|)%b\r\n" % (re.escape(name), blank, blank) for name in names]
+    pattern = rb"%b\r\n%b\r\n" % (re.escape(version), b"".join(lines))
+    return _Shape(lower, re.compile(pattern))
 
 
 def usual_head(data: bytes) -> Head | None:
@@ -54,7 +112,7 @@ def usual_head(data: bytes) -> Head | None:
         return None
     if b"\n " in text or b"\n\t" in text or WARC_MAGIC in text[len(WARC_MAGIC) :]:
         return None
-    return _head_of(SplitFields(lines), end + len(_HEAD_END))
+    return _head_of(split_fields(lines), end + len(_HEAD_END))
 
 
 def warc_head(data: bytes, start: int, end: int) -> Head | None:
@@ -64,7 +122,7 @@ def warc_head(data: bytes, start: int, end: int) -> Head | None:
         return None
     if data.find(WARC_MAGIC, line.end(), end) >= 0 and _WARC_LINE.search(data, line.end(), end):
         return None  # the next record begins where this head breaks off
-    return _head_of(SplitFields(unfolded_lines(data[line.end() : end])), end - start)
+    return _head_of(split_fields(unfolded_lines(data[line.end() : end])), end - start)
 
 
 def _head_of(fields: Fields, size: int) -> Head:
@@ -95,7 +153,7 @@ def arc_head(line: bytes) -> Head | None:
         b"Content-Type: " + content_type,
     )
     kind = "warcinfo" if url.startswith(b"filedesc:") else "response"
-    return Head(kind, SplitFields(lines), _length(length), len(line))
+    return Head(kind, split_fields(lines), _length(length), len(line))
 
 
 def _odd_arc_parts(text: bytes) -> list[bytes]:

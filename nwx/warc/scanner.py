@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from nwx.values.http import head_end
 from nwx.warc.members import RECORD_START, Members
 from nwx.warc.record import Record
-from nwx.warc.record_heads import MAX_HEAD_BYTES, WARC_MAGIC, Head, arc_head, usual_head, warc_head
+from nwx.warc.record_heads import MAX_HEAD_BYTES, WARC_MAGIC, Head, UsualHeads, arc_head, warc_head
 from nwx.warc.stored_bytes import RecordFault
 
 _FILLING = re.compile(rb"[\r\n\0]*")
@@ -42,6 +42,7 @@ class Scanner:
     ) -> None:
         self.faults: list[RecordFault] = members.faults
         self._members = members
+        self._heads = UsualHeads()
         self._keep = keep_bytes
         self._before_rest = before_rest
         self._format = ""
@@ -76,7 +77,7 @@ class Scanner:
         data = members.data
         if not (members.ended and data.endswith(_RECORD_END)) or members.broken:
             return None
-        head = usual_head(data)
+        head = self._heads.head(data)
         if head is None:
             return None
         end = len(data) - len(_RECORD_END)

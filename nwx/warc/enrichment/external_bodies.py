@@ -17,7 +17,7 @@ from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
 
 from nwx.errors import SourceError
-from nwx.values.http import Fields, SplitFields, to_text, unfolded_lines
+from nwx.values.http import Fields, split_fields, to_text, unfolded_lines
 from nwx.warc.record import Record
 from nwx.warc.scanner import KeptBlock
 from nwx.warc.stored_bytes import RecordFault
@@ -145,7 +145,7 @@ def _path(name: str) -> str:
 def _header(record: Record) -> Fields:
     """Return the header of the payload, which is in the block."""
     head = bytes(record.block[:_HEAD_BYTES]).replace(b"\r\n", b"\n").partition(b"\n\n")[0]
-    header = SplitFields(unfolded_lines(head))
+    header = split_fields(unfolded_lines(head))
     coding = to_text(header.get(b"content-transfer-encoding")).strip().lower()
     if coding not in _PLAIN_CODINGS:
         raise SourceError(f"its transfer encoding {_shown(coding)} is not supported")

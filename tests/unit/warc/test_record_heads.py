@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nwx.values.http import head_end
-from nwx.warc.record_heads import Head, usual_head, warc_head
+from nwx.warc.record_heads import Head, UsualHeads, usual_head, warc_head
 from tests.unit.warc.stored_files import http, read
 
 PAGE = http(b"<p>hello</p>")
@@ -132,6 +132,50 @@ def test_a_usual_head_is_read_as_any_other(
     usual = usual_head(data)
     if usual is not None:
         assert _plain(usual) == _plain(warc_head(data, 0, head_end(data)))
+
+
+@given(LINES, st.lists(LINES, min_size=1, max_size=3), st.lists(ENDS, min_size=8))
+@settings(deadline=None, max_examples=300)
+def test_a_head_of_a_known_shape_is_read_as_any_other(
+    first: list[bytes], others: list[list[bytes]], ends: list[bytes]
+) -> None:
+    heads = UsualHeads()
+    for lines in [first, *others, first, [line + b" x" for line in first], *others]:
+        data = b"WARC/1.0\r\n" + b"".join(map(bytes.__add__, lines, ends)) + b"\r\nblock"
+        found = heads.head(data)
+        if found is not None:
+            assert _plain(found) == _plain(warc_head(data, 0, head_end(data)))
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        (b"WARC-Date:  2024-05-10T02:04:52Z \t", b"2024-05-10T02:04:52Z"),
+        (b"WARC-Date:", b""),
+        (b"WARC-Date: \t ", b""),
+        (b"WARC-Date: a b", b"a b"),
+        (b"WARC-Date: a\r b", b"a\r b"),
+        (b"warc-date : a", b"a"),
+        (b"WARC-Date: WARC/1.0", None),
+        (b"WARC-Date: a\nWARC-Date: b", None),
+    ],
+)
+def test_a_value_is_found_in_a_head_of_a_known_shape(line: bytes, value: bytes | None) -> None:
+    heads = UsualHeads()
+    start = b"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 5\r\n"
+    assert heads.head(start + b"WARC-Date: x\r\n\r\nblock") is not None
+    found = heads.head(start + line + b"\r\n\r\nblock")
+    assert (None if found is None else found.fields.get(b"warc-date")) == value
+    assert found is None or (found.kind, found.length) == ("response", 5)
+
+
+def test_few_shapes_are_learned() -> None:
+    heads = UsualHeads()
+    for number in range(200):
+        data = b"WARC/1.0\r\nWARC-Type: response\r\nX-%d: a\r\n\r\n" % number
+        found = heads.head(data)
+        assert found is not None
+        assert found.fields.get(b"x-%d" % number) == b"a"
 
 
 def test_heads_of_the_usual_writers_are_usual() -> None:
