@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from nwx.values.codings import Decoded, dechunk, decode_content
@@ -24,6 +25,7 @@ _REQUEST_LINE = re.compile(rb"([A-Za-z][A-Za-z-]{0,31})[ \t]+\S")
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([^\s\"';,]+)", re.I)
 _AFTER_TYPE = re.compile(r"[;,\s]")
 _IDENTITY = frozenset(("", "identity", "none", "binary", "utf-8", "utf8", "8bit", "7bit"))
+_LONGEST_KNOWN_TYPE = 128  # characters of a Content-Type
 _MOST_CODINGS = 4
 _MOST_INNER_BYTES = 1 << 24
 
@@ -169,7 +171,15 @@ def to_text(value: bytes) -> str:
 
 def media_type(content_type: str) -> str:
     """Return a Content-Type without its parameters, in lower case."""
+    known = len(content_type) <= _LONGEST_KNOWN_TYPE
+    return _known_media_type(content_type) if known else _media_type(content_type)
+
+
+def _media_type(content_type: str) -> str:
     return _AFTER_TYPE.split(content_type.strip(), maxsplit=1)[0].lower()
+
+
+_known_media_type = lru_cache(maxsize=1024)(_media_type)
 
 
 def charset_of(content_type: str) -> str:

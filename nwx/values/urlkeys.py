@@ -23,7 +23,6 @@ _PLAIN = re.compile(
 _SLASHES = re.compile(r"//+")
 _NEEDLESS_ESCAPE = re.compile(r"%(2[1246-9A-Fa-f]|[3-6][0-9A-Fa-f]|7[0-9A-Ea-e])")
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
-_SESSIONS = ("sid=", "sessionid", "cfid=")
 _DNS = re.compile(r"dns:[A-Za-z][A-Za-z0-9.-]*+")
 
 
@@ -49,7 +48,8 @@ def urlkey(url: str) -> str:
     if "%" in query:
         query = _NEEDLESS_ESCAPE.sub(_unescaped, query)
     query = query.lower()
-    if any(session in query for session in _SESSIONS):
+    # `in` thrice is a quarter of the time of `any` or an expression
+    if "sid=" in query or "sessionid" in query or "cfid=" in query:
         return _by_package(url)
     return f"{key}?{_sorted(query) if '&' in query else query}"
 
