@@ -70,7 +70,8 @@ class UsualHeads:
                 end = found.end()
                 if end > _USUAL_BYTES or data.find(WARC_MAGIC, len(WARC_MAGIC), end) >= 0:
                     return None
-                return _head_of(SplitFields(dict(zip(shape.names, found.groups()))), end)
+                fields = dict(zip(shape.names, found.groups(), strict=True))
+                return _head_of(SplitFields(fields), end)
         head = usual_head(data)
         if head is not None and len(shapes) < _MOST_SHAPES:
             self._learn(beginning, data[: head.size])
