@@ -30,12 +30,65 @@ NwxError
     ├── StaleMarkError         a mark of captures that the archive did not give
     └── WindowError            a page beyond the last that can be asked for
 
-A message is lower case: what was found, where, what to do.
+A message is lower case: what was found, where, what to do. Where it can reach
+a page it is an ErrorText, which pages show in the language of their reader.
 """
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+
+class ErrorText:
+    """The English text of an error, and what is needed to say it in another language.
+
+    `template` is the text with gettext's placeholders, `%(name)s`, and
+    `values` what stands in them; without values, a `%` is a `%`. It is written
+    as a literal where it is made, so that `make messages` finds it. Counts are
+    given as numbers: they are written in groups of thousands as the language
+    does. Errors are given as they are, and are translated too; of anything
+    else its text is taken.
+    """
+
+    __slots__ = ("template", "values")
+
+    def __init__(self, template: str, **values: object) -> None:
+        self.template = template
+        self.values: dict[str, str | int | float | ErrorText] = {
+            name: _value(value) for name, value in values.items()
+        }
+
+    def __str__(self) -> str:
+        if not self.values:
+            return self.template
+        return self.template % {name: _english(value) for name, value in self.values.items()}
+
+    def to_json(self) -> dict[str, object]:
+        """Return the text as an object of JSON, which `from_json` reads again."""
+        values = {
+            name: value.to_json() if isinstance(value, ErrorText) else value
+            for name, value in self.values.items()
+        }
+        return {"template": self.template, "values": values}
+
+    @classmethod
+    def from_json(cls, written: Mapping[str, Any]) -> Self:
+        """Return the text that `to_json` wrote."""
+        values = {
+            name: cls.from_json(value) if isinstance(value, dict) else value
+            for name, value in written["values"].items()
+        }
+        return cls(written["template"], **values)
 
 
 class NwxError(Exception):
-    """The root of all errors that nwx raises on purpose."""
+    """The root of all errors that nwx raises on purpose.
+
+    `text` is what it says; `str` gives that in English.
+    """
+
+    def __init__(self, text: str | ErrorText) -> None:
+        self.text = text if isinstance(text, ErrorText) else ErrorText(text)
+        super().__init__(str(text))
 
 
 class UsageError(NwxError):
@@ -53,7 +106,9 @@ class QueryError(UsageError):
     None where no single place is to blame.
     """
 
-    def __init__(self, message: str, query: str = "", position: int | None = None) -> None:
+    def __init__(
+        self, message: str | ErrorText, query: str = "", position: int | None = None
+    ) -> None:
         super().__init__(message)
         self.query = query
         self.position = position
@@ -70,7 +125,7 @@ class ProtocolError(UsageError):
     single one is.
     """
 
-    def __init__(self, message: str, item: int | None = None) -> None:
+    def __init__(self, message: str | ErrorText, item: int | None = None) -> None:
         super().__init__(message)
         self.item = item
 
@@ -81,7 +136,9 @@ class FormatError(NwxError):
     `file` is a file name, `offset` bytes from its start; both may be unknown.
     """
 
-    def __init__(self, message: str, file: str | None = None, offset: int | None = None) -> None:
+    def __init__(
+        self, message: str | ErrorText, file: str | None = None, offset: int | None = None
+    ) -> None:
         super().__init__(message)
         self.file = file
         self.offset = offset
@@ -102,7 +159,9 @@ class UrlError(FormatError):
 class CdxError(FormatError):
     """A CDX or CDXJ line that cannot be read; `line` counts from 1."""
 
-    def __init__(self, message: str, file: str | None = None, line: int | None = None) -> None:
+    def __init__(
+        self, message: str | ErrorText, file: str | None = None, line: int | None = None
+    ) -> None:
         super().__init__(message, file)
         self.line = line
 
@@ -130,7 +189,7 @@ class CrawlerError(NwxError):
     names none.
     """
 
-    def __init__(self, message: str, item: int | None = None) -> None:
+    def __init__(self, message: str | ErrorText, item: int | None = None) -> None:
         super().__init__(message)
         self.item = item
 
@@ -138,7 +197,7 @@ class CrawlerError(NwxError):
 class CrawlerUnavailableError(CrawlerError):
     """A crawler's queue that is away or busy; `retry_seconds` after which it asks to come back."""
 
-    def __init__(self, message: str, retry_seconds: float = 0.0) -> None:
+    def __init__(self, message: str | ErrorText, retry_seconds: float = 0.0) -> None:
         super().__init__(message)
         self.retry_seconds = retry_seconds
 
@@ -189,3 +248,18 @@ class StaleMarkError(EngineError):
 
 class WindowError(EngineError, UsageError):
     """A page beyond the last that can be asked for."""
+
+
+def _value(value: object) -> str | int | float | ErrorText:
+    """Return a value as it is kept: errors cross processes, and with them what they say."""
+    if isinstance(value, NwxError):
+        return value.text
+    if isinstance(value, (ErrorText, int, float)):
+        return value
+    return str(value)
+
+
+def _english(value: str | float | ErrorText) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:g}" if isinstance(value, float) else str(value)

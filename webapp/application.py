@@ -56,6 +56,7 @@ from webapp.site.context import (
     preferences,
     service,
 )
+from webapp.site.error_texts import error_text
 from webapp.site.question_limits import USUAL_LIMITS, QuestionLimits
 from webapp.site.reader_language import prepare_languages
 from webapp.site.viewer import PASSES_EXTENSION
@@ -231,6 +232,7 @@ def _prepare_templates(app: Flask) -> None:
         language=words.language,
         safe_url=words.safe_url,
         grade=grade,
+        error_text=error_text,
         shown_url=words.shown_url,
     )
     app.jinja_env.globals.update(static=_static, replay=replay.address, form_token=form_token)

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 
 from nwx.engine.access.rules import Role
-from nwx.errors import UsageError
+from nwx.errors import ErrorText, UsageError
 
 MOST_NAME_CHARACTERS = 100
 _NAME = re.compile(r"[^\s,;:\"'<>\\/|*?]+")
@@ -46,7 +46,12 @@ def check_account_name(name: str) -> str:
     """Return the name of an account; raises AccountError where it cannot be one."""
     if not is_account_name(name):
         raise AccountError(
-            f"{name[:40]!r} cannot name an account; use up to {MOST_NAME_CHARACTERS} letters, "
-            "digits and signs such as . - _ @, without blanks, commas or slashes"
+            ErrorText(
+                "%(name)s cannot name an account; use up to %(most)s "
+                "letters, digits and signs such as . - _ @, without blanks, commas or "
+                "slashes",
+                name=repr(name[:40]),
+                most=MOST_NAME_CHARACTERS,
+            )
         )
     return name

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nwx.engine.open import is_server
-from nwx.errors import EngineVersionError, SettingsError, SourceError
+from nwx.errors import EngineVersionError, ErrorText, SettingsError, SourceError
 
 USERS_FILE = "users.db"
 _FORMAT = 1
@@ -42,8 +42,10 @@ def account_file_path(engine: str, given: str = "") -> Path:
         return Path(given)
     if is_server(engine):
         raise SettingsError(
-            "the accounts of an archive on a server need a file; "
-            "name one with --users-file or NWX_USERS_FILE"
+            ErrorText(
+                "the accounts of an archive on a server need a file; name one with "
+                "--users-file or NWX_USERS_FILE"
+            )
         )
     return Path(engine) / USERS_FILE
 
@@ -66,11 +68,20 @@ class AccountFile:
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _OWNER_ONLY))
             mode = self.path.stat().st_mode
         except OSError as error:
-            raise SourceError(f"{self.path} cannot be used: {error.strerror or error}") from error
+            raise SourceError(
+                ErrorText(
+                    "%(path)s cannot be used: %(reason)s",
+                    path=self.path,
+                    reason=error.strerror or error,
+                )
+            ) from error
         if mode & stat.S_IRWXO:
             raise SourceError(
-                f"every user of this machine can use {self.path}, and so log in as anybody; "
-                f"run `chmod o= {self.path}`"
+                ErrorText(
+                    "every user of this machine can use %(path)s, and so log in as anybody; "
+                    "run `chmod o= %(path)s`",
+                    path=self.path,
+                )
             )
         with self._our_errors():
             db = sqlite3.connect(
@@ -86,7 +97,9 @@ class AccountFile:
     def _prepare(self, db: sqlite3.Connection) -> None:
         (found,) = db.execute("PRAGMA user_version").fetchone()
         if found > _FORMAT:
-            raise EngineVersionError(f"{self.path} was made by a newer version of nwx; update nwx")
+            raise EngineVersionError(
+                ErrorText("%(path)s was made by a newer version of nwx; update nwx", path=self.path)
+            )
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")  # attempts are counted often
         db.execute("BEGIN IMMEDIATE")
@@ -104,7 +117,9 @@ class AccountFile:
         with self.reading() as db:
             row = db.execute("SELECT value FROM secrets WHERE name = 'sessions'").fetchone()
         if row is None:
-            raise SourceError(f"{self.path} has no secret; restore it from a copy")
+            raise SourceError(
+                ErrorText("%(path)s has no secret; restore it from a copy", path=self.path)
+            )
         return bytes(row[0])
 
     @contextmanager
@@ -130,7 +145,9 @@ class AccountFile:
         try:
             yield
         except sqlite3.Error as error:
-            raise SourceError(f"{self.path} cannot be used: {error}") from error
+            raise SourceError(
+                ErrorText("%(path)s cannot be used: %(reason)s", path=self.path, reason=error)
+            ) from error
 
     def close(self) -> None:
         """Let go of the file."""

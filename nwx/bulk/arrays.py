@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nwx.errors import BlobError
+from nwx.errors import BlobError, ErrorText
 
 Array = npt.NDArray[Any]
 
@@ -54,7 +54,9 @@ def read_arrays(path: Path) -> dict[str, Array]:
             for name, kind, count, offset in layout
         }
     except (OSError, ValueError, TypeError) as error:
-        raise BlobError(f"{path} cannot be read ({error})") from error
+        raise BlobError(
+            ErrorText("%(path)s cannot be read (%(reason)s)", path=path, reason=error)
+        ) from error
 
 
 def narrow(array: Array) -> Array:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from nwx.bulk.leftovers import hold, remove_leftovers, unfinished_path
-from nwx.errors import SourceError
+from nwx.errors import ErrorText, SourceError
 
 
 @contextmanager
@@ -24,7 +24,11 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     try:
         direct = path.exists() and not path.is_file()
     except OSError as error:
-        raise SourceError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise SourceError(
+            ErrorText(
+                "%(path)s cannot be written: %(reason)s", path=path, reason=error.strerror or error
+            )
+        ) from error
     unfinished = path if direct else unfinished_path(path)
     if not direct:
         remove_leftovers(path.parent)
@@ -36,7 +40,11 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         if not direct:
             unfinished.replace(path)
     except OSError as error:
-        raise SourceError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise SourceError(
+            ErrorText(
+                "%(path)s cannot be written: %(reason)s", path=path, reason=error.strerror or error
+            )
+        ) from error
     finally:
         if not direct:
             unfinished.unlink(missing_ok=True)
@@ -52,20 +60,28 @@ def whole_folder(path: Path) -> Iterator[Path]:
     """
     try:
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise SourceError(f"{path} is there already; name a new folder")
+            raise SourceError(ErrorText("%(path)s is there already; name a new folder", path=path))
         remove_leftovers(path.parent)
         new = unfinished_path(path)
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir(parents=True)
         descriptor = os.open(new, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
-        raise SourceError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise SourceError(
+            ErrorText(
+                "%(path)s cannot be written: %(reason)s", path=path, reason=error.strerror or error
+            )
+        ) from error
     try:
         hold(descriptor)
         yield new
         new.replace(path)
     except OSError as error:
-        raise SourceError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise SourceError(
+            ErrorText(
+                "%(path)s cannot be written: %(reason)s", path=path, reason=error.strerror or error
+            )
+        ) from error
     finally:
         os.close(descriptor)
         shutil.rmtree(new, ignore_errors=True)
@@ -78,8 +94,12 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise SourceError(
-            f"{path} cannot be written: {error.strerror or error}; "
-            "make room, or name another folder for temporary files"
+            ErrorText(
+                "%(path)s cannot be written: %(reason)s; make room, or name another folder "
+                "for temporary files",
+                path=path,
+                reason=error.strerror or error,
+            )
         ) from error
 
 

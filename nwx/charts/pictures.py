@@ -17,7 +17,7 @@ from cachetools import LRUCache
 
 from nwx.charts.drawing_processes import DRAWING_PROCESSES, TaskRefusedError, TaskTimeoutError
 from nwx.charts.fields import Spec
-from nwx.errors import NwxError
+from nwx.errors import ErrorText, NwxError
 
 PictureFormat = Literal["svg", "png"]
 
@@ -65,17 +65,22 @@ def _result_of(task: Spec) -> bytes:
             return DRAWING_PROCESSES.do(task, TIMEOUT_SECONDS)
         except TaskTimeoutError as error:
             raise DrawingError(
-                f"a chart was not drawn within {TIMEOUT_SECONDS} s; ask for fewer values"
+                ErrorText(
+                    "a chart was not drawn within %(seconds)s s; ask for fewer values",
+                    seconds=TIMEOUT_SECONDS,
+                )
             ) from error
         except TaskRefusedError as error:
-            raise DrawingError(f"a chart could not be drawn: {error}") from error
+            raise DrawingError(
+                ErrorText("a chart could not be drawn: %(reason)s", reason=error)
+            ) from error
 
 
 @contextmanager
 def _slot() -> Iterator[None]:
     """Let two draw at once; the others wait, but not so long that nobody else is served."""
     if not _SLOTS.acquire(timeout=_WAIT_SECONDS):
-        raise DrawingBusyError("other charts are being drawn; ask again in a moment")
+        raise DrawingBusyError(ErrorText("other charts are being drawn; ask again in a moment"))
     try:
         yield
     finally:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from nwx.engine.facet_store import BlobStore, StoredBuild
-from nwx.errors import BlobError, EngineBusyError, EngineError
+from nwx.errors import BlobError, EngineBusyError, EngineError, ErrorText
 
 CURRENT_BUILD = "current.json"
 
@@ -30,7 +30,9 @@ class BlobFolder(BlobStore):
         except FileNotFoundError:
             return None
         except (OSError, UnicodeDecodeError) as error:
-            raise BlobError(f"{path} cannot be read ({error})") from error
+            raise BlobError(
+                ErrorText("%(path)s cannot be read (%(reason)s)", path=path, reason=error)
+            ) from error
         return StoredBuild.from_json(text, str(path))
 
     def blobs(self) -> set[str]:
@@ -43,13 +45,19 @@ class BlobFolder(BlobStore):
         try:
             path.replace(self.folder / path.name)
         except OSError as error:
-            raise EngineError(f"{self.folder} cannot be written ({error.strerror})") from error
+            raise EngineError(
+                ErrorText(
+                    "%(folder)s cannot be written (%(reason)s)",
+                    folder=self.folder,
+                    reason=error.strerror,
+                )
+            ) from error
 
     def get(self, blobs: Mapping[str, int]) -> None:
         """Check that the blobs are there: the folder is the store itself."""
         for name in blobs:
             if not (self.folder / name).is_file():
-                raise BlobError(f"{self.folder / name} is missing")
+                raise BlobError(ErrorText("%(folder)s is missing", folder=self.folder / name))
 
     def delete(self, names: Collection[str]) -> None:
         for name in names:
@@ -58,7 +66,10 @@ class BlobFolder(BlobStore):
     def swap(self, build: StoredBuild, version: str) -> None:
         if self.version() != version:
             raise EngineBusyError(
-                f"another build was put into {self.folder} meanwhile; run the same command again"
+                ErrorText(
+                    "another build was put into %(folder)s meanwhile; run the same command again",
+                    folder=self.folder,
+                )
             )
         write_current_build(self.folder, build)
 

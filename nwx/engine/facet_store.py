@@ -10,7 +10,7 @@ from typing import Any
 
 from nwx.engine.entry_columns import EntryColumns
 from nwx.engine.selection import LiveSelection
-from nwx.errors import EngineVersionError
+from nwx.errors import EngineVersionError, ErrorText
 from nwx.model import Capture
 
 CAPTURE_ROW_FIELDS = (
@@ -76,7 +76,11 @@ class StoredBuild:
             return cls(known["blobs"], known["notes"], entries)
         except (ValueError, KeyError, TypeError) as error:
             raise EngineVersionError(
-                f"{place} is damaged, or of another version of nwx ({error!r})"
+                ErrorText(
+                    "%(place)s is damaged, or of another version of nwx (%(reason)s)",
+                    place=place,
+                    reason=repr(error),
+                )
             ) from error
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from nwx.errors import QueryError, QuestionTimeoutError
+from nwx.errors import ErrorText, QueryError, QuestionTimeoutError
 
 MAX_TERMS = 500_000
 """The words of an index that one question may look at one by one."""
@@ -38,7 +38,7 @@ class Work:
     def check(self) -> None:
         """Raise QuestionTimeoutError where the question is to stop."""
         if self._cancelled:
-            raise QuestionTimeoutError("the question was cancelled")
+            raise QuestionTimeoutError(ErrorText("the question was cancelled"))
         if self._end is not None and time.monotonic() > self._end:
             raise timed_out(self.seconds or 0.0)
 
@@ -56,8 +56,12 @@ class Work:
         self.check()
         if number > self.terms_left():
             raise QueryError(
-                f"a pattern like this is compared with the words of the archive one by one, and "
-                f"more than {MAX_TERMS:,} would have to be; begin it with letters, or use fewer ?"
+                ErrorText(
+                    "a pattern like this is compared with the words of the archive one by one, "
+                    "and more than %(most)s would have to be; begin it with letters, or "
+                    "use fewer ?",
+                    most=MAX_TERMS,
+                )
             )
         self.terms += number
 
@@ -70,8 +74,11 @@ class Work:
 def timed_out(seconds: float) -> QuestionTimeoutError:
     """Return the error of a question that reached its deadline."""
     return QuestionTimeoutError(
-        f"the answer takes longer than the {seconds:g} s that a question may take; "
-        f"ask for less: fewer words and patterns, a span of dates, or a named field"
+        ErrorText(
+            "the answer takes longer than the %(seconds)s s that a question may take; "
+            "ask for less: fewer words and patterns, a span of dates, or a named field",
+            seconds=seconds,
+        )
     )
 
 

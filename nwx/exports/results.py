@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from nwx.engine.base import Engine
 from nwx.engine.document_index import RESULT_WINDOW
-from nwx.errors import UsageError
+from nwx.errors import ErrorText, UsageError
 from nwx.model import Collapse, Hit
 from nwx.query.question import Question
 from nwx.searching.answers import answer_to_json, hit_answer
@@ -49,7 +49,13 @@ def checked_fields(names: Sequence[str]) -> tuple[str, ...]:
     known = RESULT_FIELDS | FURTHER_FIELDS
     for name in names:
         if name not in known:
-            raise UsageError(f"there is no field {name[:80]!r}; choose of {', '.join(known)}")
+            raise UsageError(
+                ErrorText(
+                    "there is no field %(name)s; choose of %(choices)s",
+                    name=repr(name[:80]),
+                    choices=", ".join(known),
+                )
+            )
     return tuple(dict.fromkeys(names))
 
 

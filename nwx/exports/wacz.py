@@ -21,7 +21,7 @@ from nwx.cdx.cdxj import format_cdxj
 from nwx.cdx.lines import REVISIT, CdxLine
 from nwx.cdx.zipnum_index import ZipNumBlock, block_key, format_meta, format_wacz_line
 from nwx.engine.base import Engine
-from nwx.errors import FormatError, SourceError
+from nwx.errors import ErrorText, FormatError, SourceError
 from nwx.exports.wacz_container import WaczWriter
 from nwx.exports.wacz_records import copied_record, new_record
 from nwx.exports.wacz_selection import Catalogue, WaczSelection, select_captures
@@ -86,7 +86,7 @@ def pack(
         selected = shown_selection(select_captures(engine, selection, report.errors), progress)
         total = catalogue.add(selected)
         if not total:
-            raise SourceError("no capture is in the selection; there is nothing to pack")
+            raise SourceError(ErrorText("no capture is in the selection; there is nothing to pack"))
         with whole_file(out) as stream:
             made = datetime.now(UTC)
             with closing(WaczWriter(stream, made)) as wacz:
@@ -112,12 +112,14 @@ def shown_selection(captures: Iterator[Capture], progress: ShowProgress) -> Iter
         yield capture
 
 
-def nothing_packed(report: PackReport) -> str:
+def nothing_packed(report: PackReport) -> ErrorText:
     """Return what is told where no capture of a selection could be had."""
     first = report.errors[0]
-    return (
-        f"none of {report.missing:,} captures can be packed;"
-        f" the first fault: {first.file}: {first.message}"
+    return ErrorText(
+        "none of %(count)s captures can be packed; the first fault: %(file)s: %(reason)s",
+        count=report.missing,
+        file=first.file,
+        reason=first.message,
     )
 
 

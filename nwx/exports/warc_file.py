@@ -9,7 +9,7 @@ from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import temporary_folder
 from nwx.bulk.whole_files import whole_file
 from nwx.engine.base import Engine
-from nwx.errors import SourceError
+from nwx.errors import ErrorText, SourceError
 from nwx.exports.wacz import (
     PackReport,
     RecordCopies,
@@ -47,7 +47,9 @@ def pack_warc(
         captures = select_captures(engine, selection, report.errors)
         total = catalogue.add(shown_selection(captures, progress))
         if not total:
-            raise SourceError("no capture is in the selection; there is nothing to write")
+            raise SourceError(
+                ErrorText("no capture is in the selection; there is nothing to write")
+            )
         with whole_file(out) as stream:
             sink = _WarcFile(stream)
 

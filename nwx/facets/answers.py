@@ -13,7 +13,7 @@ from nwx.engine.base import Engine
 from nwx.engine.blob_folder import BlobFolder
 from nwx.engine.facet_store import CapturePlace
 from nwx.engine.work import Work, working
-from nwx.errors import EngineError
+from nwx.errors import EngineError, ErrorText
 from nwx.facets.codes import ARCHIVE_FILE
 from nwx.facets.columns import AllowedCodes, FacetColumns, candidate_rows
 from nwx.facets.counts import count_features
@@ -233,7 +233,11 @@ class _CurrentColumns:
         new = self._engine.count(IndexName.CAPTURES) - known
         if new > MOST_READ:
             raise EngineError(
-                f"{new:,} captures were imported since facets were built; run `nwx build-facets`"
+                ErrorText(
+                    "%(new)s captures were imported since facets were built; run `nwx "
+                    "build-facets`",
+                    new=new,
+                )
             )
         with temporary_folder() as folder:
             store = BlobFolder(folder)

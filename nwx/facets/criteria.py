@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from nwx.engine.selection import AnyOf, Between, Ending, Like, LiveFilter, Not, Unset
-from nwx.errors import UsageError
+from nwx.errors import ErrorText, UsageError
 from nwx.facets.definitions import (
     UNKNOWN,
     CriterionDefinition,
@@ -70,7 +70,7 @@ class _Month(Periods):
     label = "Month"
     description = "the month of the capture, such as 2013-01"
     example = "2013-01..2013-12"
-    written = "2013-01, or 2013 for the year"
+    written = ErrorText("2013-01, or 2013 for the year")
     facets_field = "month"
     form = re.compile(r"[0-9]{4}-(?:0[1-9]|1[0-2])")
 
@@ -104,7 +104,7 @@ class _Year(Periods):
     label = "Year"
     description = "the year of the capture"
     example = "2013"
-    written = "2013"
+    written = ErrorText("2013")
     form = re.compile(r"[0-9]{4}")
     derived_from = "month"
 
@@ -325,7 +325,13 @@ class Criterion(StrEnum):
         for criterion in cls:
             if criterion.value == name:
                 return criterion
-        raise UsageError(f"there is no criterion {text[:80]!r}; use {', '.join(cls)}")
+        raise UsageError(
+            ErrorText(
+                "there is no criterion %(text)s; use %(choices)s",
+                text=repr(text[:80]),
+                choices=", ".join(cls),
+            )
+        )
 
     @property
     def source(self) -> "Criterion":

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from nwx.engine.selection import AnyOf, Between, LiveFilter, OneOf, Unset
-from nwx.errors import UsageError
+from nwx.errors import ErrorText, UsageError
 
 UNKNOWN = "unknown"
 """The value of captures for which a criterion is missing or makes no sense."""
@@ -87,7 +87,7 @@ class CriterionDefinition(ABC):
 
         The unknown lies in no span.
         """
-        raise UsageError(f"{self.name} has no spans")
+        raise UsageError(ErrorText("%(name)s has no spans", name=self.name))
 
     def span_to_filter(self, low: str, high: str) -> LiveFilter:
         """Return the condition on captures that their value lies in a span."""
@@ -125,12 +125,25 @@ class FixedValues(CriterionDefinition):
         for value in self.values:
             if value.lower() == plain:
                 return (value,)
-        raise UsageError(f"{text[:80]!r} is no {self.name}; use {', '.join(self.values)}")
+        raise UsageError(
+            ErrorText(
+                "%(text)s is no %(name)s; use %(choices)s",
+                text=repr(text[:80]),
+                name=self.name,
+                choices=", ".join(self.values),
+            )
+        )
 
     def parse_end(self, text: str) -> str:
         value = super().parse_end(text)
         if value == UNKNOWN:
-            raise UsageError(f"{UNKNOWN} cannot be the end of a span of {self.name}")
+            raise UsageError(
+                ErrorText(
+                    "%(unknown)s cannot be the end of a span of %(name)s",
+                    unknown=UNKNOWN,
+                    name=self.name,
+                )
+            )
         return value
 
     def in_span(self, value: str, low: str, high: str) -> bool:
@@ -143,7 +156,13 @@ class FixedValues(CriterionDefinition):
 
     def _place(self, value: str) -> int:
         if value not in self.values:
-            raise UsageError(f"{value!r} is none of {', '.join(self.values)}")
+            raise UsageError(
+                ErrorText(
+                    "%(value)s is none of %(choices)s",
+                    value=repr(value),
+                    choices=", ".join(self.values),
+                )
+            )
         return self.values.index(value)
 
 
@@ -175,19 +194,30 @@ class Periods(CriterionDefinition):
     ordinal = True
     spans = True
     form: ClassVar[re.Pattern[str]]
-    written: ClassVar[str]
+    written: ClassVar[ErrorText]
 
     def order(self, value: str) -> tuple[bool, int, str]:
         return value == UNKNOWN, 0, value
 
     def parse(self, text: str) -> tuple[str, ...]:
         if text != UNKNOWN and not self.form.fullmatch(text):
-            raise UsageError(f"{text[:80]!r} is no {self.name}; write {self.written}")
+            raise UsageError(
+                ErrorText(
+                    "%(text)s is no %(name)s; write %(written)s",
+                    text=repr(text[:80]),
+                    name=self.name,
+                    written=self.written,
+                )
+            )
         return (text,)
 
     def parse_end(self, text: str) -> str:
         if not self.form.fullmatch(text):
-            raise UsageError(f"{text[:80]!r} is no end of a span of {self.name}")
+            raise UsageError(
+                ErrorText(
+                    "%(text)s is no end of a span of %(name)s", text=repr(text[:80]), name=self.name
+                )
+            )
         return text
 
     def in_span(self, value: str, low: str, high: str) -> bool:

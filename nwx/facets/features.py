@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
 
-from nwx.errors import UsageError
+from nwx.errors import ErrorText, UsageError
 
 
 class Feature(StrEnum):
@@ -101,7 +101,13 @@ def parse_features(text: str) -> tuple[Feature, ...]:
 def parse_feature(text: str) -> Feature:
     """Return the feature of a name; raises UsageError where there is none."""
     if text not in set(Feature):
-        raise UsageError(f"there is no feature {text[:80]!r}; use {', '.join(Feature)}")
+        raise UsageError(
+            ErrorText(
+                "there is no feature %(text)s; use %(choices)s",
+                text=repr(text[:80]),
+                choices=", ".join(Feature),
+            )
+        )
     return Feature(text)
 
 

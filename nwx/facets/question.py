@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from nwx.engine.selection import LiveFilter, Not
-from nwx.errors import UsageError
+from nwx.errors import ErrorText, UsageError
 from nwx.facets.criteria import Criterion
 from nwx.facets.features import Feature, Features, features_json, parse_feature
 
@@ -182,7 +182,9 @@ def parse_facet_question(
     """
     names = tuple(Criterion.named(name) for name in by.split(",") if name.strip())
     if len(names) > MAX_BY or len(set(names)) < len(names):
-        raise UsageError(f"by is {by!r}; name one criterion or two different ones")
+        raise UsageError(
+            ErrorText("by is %(by)s; name one criterion or two different ones", by=repr(by))
+        )
     wanted = _sort(sort, names, features)
     return FacetQuestion(
         where=parse_conditions(where),
@@ -196,7 +198,13 @@ def parse_facet_question(
 def parse_conditions(texts: Sequence[str]) -> tuple[FacetCondition, ...]:
     """Return the conditions of texts; raises UsageError on what is none, and on too many."""
     if len(texts) > MAX_CONDITIONS:
-        raise UsageError(f"{len(texts)} conditions are given; at most {MAX_CONDITIONS} are taken")
+        raise UsageError(
+            ErrorText(
+                "%(count)s conditions are given; at most %(most)s are taken",
+                count=len(texts),
+                most=MAX_CONDITIONS,
+            )
+        )
     return tuple(map(parse_condition, texts))
 
 
@@ -208,7 +216,10 @@ def parse_condition(text: str) -> FacetCondition:
     parts = _CONDITION.fullmatch(text)
     if not parts:
         raise UsageError(
-            f"{text[:200]!r} is no condition; write CRITERION=VALUE or CRITERION!=VALUE"
+            ErrorText(
+                "%(text)s is no condition; write CRITERION=VALUE or CRITERION!=VALUE",
+                text=repr(text[:200]),
+            )
         )
     criterion, negated, rest = Criterion.named(parts[1]), parts[2] == "!=", parts[3].strip()
     definition = criterion.definition
@@ -218,11 +229,20 @@ def parse_condition(text: str) -> FacetCondition:
         return FacetCondition(criterion, low=low, high=high, negated=negated)
     written = [value.replace("\\,", ",").strip() for value in _SEPARATOR.split(rest)]
     if not all(written):
-        raise UsageError(f"{text[:200]!r} has an empty value; write CRITERION=VALUE,VALUE")
+        raise UsageError(
+            ErrorText(
+                "%(text)s has an empty value; write CRITERION=VALUE,VALUE", text=repr(text[:200])
+            )
+        )
     values = [one for value in written for one in definition.parse(value)]
     if len(values) > MAX_CONDITION_VALUES:
         raise UsageError(
-            f"{criterion} has {len(values)} values; at most {MAX_CONDITION_VALUES} are taken"
+            ErrorText(
+                "%(criterion)s has %(count)s values; at most %(most)s are taken",
+                criterion=criterion,
+                count=len(values),
+                most=MAX_CONDITION_VALUES,
+            )
         )
     return FacetCondition(criterion, tuple(dict.fromkeys(values)), negated=negated)
 
@@ -237,5 +257,5 @@ def _sort(text: str, by: Sequence[Criterion], features: Sequence[Feature]) -> Fe
 
 def _is_reverse(order: str, sort: Feature | None) -> bool:
     if order not in ("", "asc", "desc"):
-        raise UsageError(f"order is {order[:80]!r}; write asc or desc")
+        raise UsageError(ErrorText("order is %(order)s; write asc or desc", order=repr(order[:80])))
     return bool(order) and (order == "desc") == (sort is None)

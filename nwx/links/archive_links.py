@@ -9,7 +9,7 @@ from nwx.engine.inlinks import streams
 from nwx.engine.inlinks.host_inlinks import HostInlinks
 from nwx.engine.inlinks.links import target_links
 from nwx.engine.inlinks.streams import AnchoredTarget, LinkRow
-from nwx.errors import EngineError
+from nwx.errors import EngineError, ErrorText
 from nwx.links.graphs.cell_graph import graph_of_cell
 from nwx.links.graphs.host_graph import HostGraph
 from nwx.links.host_links import HostLinks, host_links
@@ -28,7 +28,10 @@ class ArchiveLinks:
         table = self._index.table()
         if table is None:
             raise EngineError(
-                f"the links of {engine.address} were never inverted; run `nwx invert-links` first"
+                ErrorText(
+                    "the links of %(address)s were never inverted; run `nwx invert-links` first",
+                    address=engine.address,
+                )
             )
         self.table = table
 

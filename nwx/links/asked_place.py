@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from nwx.errors import UrlError, UsageError
+from nwx.errors import ErrorText, UrlError, UsageError
 from nwx.values.link_places import host_of_urlkey
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import clean_url
@@ -34,8 +34,14 @@ def asked_place(text: str) -> AskedPlace:
         url = clean_url(text if _SCHEME in text else f"http://{text}")
         key = urlkey(url)
     except UrlError as error:
-        raise UsageError(f"{text[:80]!r} is neither a URL nor a host") from error
+        raise UsageError(
+            ErrorText("%(text)s is neither a URL nor a host", text=repr(text[:80]))
+        ) from error
     host = host_of_urlkey(key)
     if not host or (not is_url and "." not in host and host != "localhost"):
-        raise UsageError(f"{text[:80]!r} is neither a URL nor a host; write http://… or HOST")
+        raise UsageError(
+            ErrorText(
+                "%(text)s is neither a URL nor a host; write http://… or HOST", text=repr(text[:80])
+            )
+        )
     return AskedPlace(text, key if is_url else "", host)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
 from nwx.engine.pictures.picture_index import COLOURS
-from nwx.errors import FormatError
+from nwx.errors import ErrorText, FormatError
 from nwx.quality.pictures.decoder import PICTURE_FAILURES, opened
 
 _SIDE = 128
@@ -55,7 +55,9 @@ def measured(payload: bytes) -> ImageMeasures:
         small = ImageOps.exif_transpose(image).convert("RGBA")
     except PICTURE_FAILURES as error:
         reason = str(error)[:200] or type(error).__name__
-        raise FormatError(f"the picture cannot be decoded: {reason}") from error
+        raise FormatError(
+            ErrorText("the picture cannot be decoded: %(reason)s", reason=reason)
+        ) from error
     return ImageMeasures(width, height, _hash(small), _colours(small))
 
 

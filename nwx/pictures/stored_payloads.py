@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from nwx.errors import FormatError
+from nwx.errors import ErrorText, FormatError
 from nwx.model import Capture
 from nwx.quality.stored_blocks import block_at
 from nwx.values.http import NO_HEAD, charset_of, decode_body, response_head
@@ -30,5 +30,5 @@ def payload_at(path: str, capture: Capture, limit: int) -> PlacedPayload:
     http = response_head(block) if head.kind == "response" else NO_HEAD
     decoded = decode_body(http, memoryview(block)[http.size :], limit)
     if decoded.cut:
-        raise FormatError(f"the payload has more than {limit:,} bytes")
+        raise FormatError(ErrorText("the payload has more than %(limit)s bytes", limit=limit))
     return PlacedPayload(bytes(decoded.data), charset_of(http.text(b"content-type")))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from nwx.engine.file_places import FilePlaces
-from nwx.errors import FormatError, SourceError, UrlError
+from nwx.errors import ErrorText, FormatError, SourceError, UrlError
 from nwx.model import Capture
 from nwx.values.urls import clean_url
 from nwx.warc.placed_record import is_damaged, record_at
@@ -31,7 +31,9 @@ def block_of_capture(places: FilePlaces, capture: Capture, limit: int) -> Stored
     """
     path = places.path(capture.collection, capture.source_file)
     if path is None:
-        raise SourceError(f"nobody knows where {capture.source_file} is")
+        raise SourceError(
+            ErrorText("nobody knows where %(source_file)s is", source_file=capture.source_file)
+        )
     member = capture.source_file.partition("#")[2]
     source = ArchiveSource(capture.source_file, path, None, member)
     offset = capture.source_file_offset
@@ -49,9 +51,11 @@ def block_at(
         with _record(source, offset) as record:
             return _parts(record, limit, is_wanted)
     except FormatError as error:
-        raise FormatError(str(error), source.name, offset) from error
+        raise FormatError(error.text, source.name, offset) from error
     except (OSError, EOFError) as error:
-        raise SourceError(f"{source.path} cannot be read: {error}") from error
+        raise SourceError(
+            ErrorText("%(path)s cannot be read: %(reason)s", path=source.path, reason=error)
+        ) from error
 
 
 def _record(source: ArchiveSource, offset: int) -> io.BufferedReader:
@@ -59,7 +63,7 @@ def _record(source: ArchiveSource, offset: int) -> io.BufferedReader:
     try:
         record = record_at(handle, offset)
         if record is None:
-            raise FormatError("no record is at its place")
+            raise FormatError(ErrorText("no record is at its place"))
     except BaseException:
         handle.close()
         raise
@@ -70,14 +74,18 @@ def _parts(record: io.BufferedReader, limit: int, is_wanted: Callable[[str], boo
     """Return the head and the block of a record; a long one is not read."""
     head, lines = _head(record)
     if head is None or not is_wanted(target_uri_of(head)):
-        raise FormatError("another record is in its place")
+        raise FormatError(ErrorText("another record is in its place"))
     length = head.length or 0
     if length > limit:
-        raise FormatError(f"the record has {length:,} bytes, {limit:,} are read")
+        raise FormatError(
+            ErrorText(
+                "the record has %(length)s bytes, %(limit)s are read", length=length, limit=limit
+            )
+        )
     block = record.read(length)
     record.read(_RECORD_END)  # up to where the checksum of a member is compared
     if len(block) < length or is_damaged(record):
-        raise FormatError("the record is damaged")
+        raise FormatError(ErrorText("the record is damaged"))
     return StoredBlock(head, block, lines)
 
 

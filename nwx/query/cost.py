@@ -8,7 +8,7 @@ refused here, for every engine and every way to ask.
 
 import re
 
-from nwx.errors import QueryError
+from nwx.errors import ErrorText, QueryError
 from nwx.query.fields import QueryFieldKind, kind
 from nwx.query.tree import (
     DEFAULT_FIELDS,
@@ -57,9 +57,13 @@ def check_cost(node: Node) -> None:
     total = cost(node)
     if total > MAX_COST:
         raise QueryError(
-            f"this query takes too much work (cost {total:,}, at most {MAX_COST:,}); use fewer "
-            f"patterns (* and ?), misspelt words (~) and dates, begin patterns with letters, "
-            f"or name a field (title:…)"
+            ErrorText(
+                "this query takes too much work (cost %(total)s, at most %(most)s); "
+                "use fewer patterns (* and ?), misspelt words (~) and dates, begin "
+                "patterns with letters, or name a field (title:…)",
+                total=total,
+                most=MAX_COST,
+            )
         )
 
 
@@ -69,7 +73,7 @@ def _check_depth(node: Node) -> None:
         level = [part for one in level for part in _parts(one)]
         if not level:
             return
-    raise QueryError("the query is nested too deep")
+    raise QueryError(ErrorText("the query is nested too deep"))
 
 
 def _parts(node: Node) -> tuple[Node, ...]:
@@ -123,13 +127,22 @@ def _phrase_cost(node: Phrase) -> int:
 def _pattern_cost(pattern: str) -> int:
     if len(pattern) > MAX_PATTERN_CHARACTERS:
         raise QueryError(
-            f"a pattern has {len(pattern):,} characters; {MAX_PATTERN_CHARACTERS:,} are the most"
+            ErrorText(
+                "a pattern has %(count)s characters; %(most)s are the most",
+                count=len(pattern),
+                most=MAX_PATTERN_CHARACTERS,
+            )
         )
     wildcards = sum(piece in "*?" for piece in _PIECE.findall(pattern))
     if wildcards > MAX_WILDCARDS:
         raise QueryError(
-            f"the pattern {pattern[:40]!r} has {wildcards:,} wildcards (* and ?); "
-            f"{MAX_WILDCARDS} are the most"
+            ErrorText(
+                "the pattern %(pattern)s has %(wildcards)s wildcards (* and ?); "
+                "%(most)s are the most",
+                pattern=repr(pattern[:40]),
+                wildcards=wildcards,
+                most=MAX_WILDCARDS,
+            )
         )
     if pattern == "*":
         return WORD_COST
@@ -141,6 +154,10 @@ def _pattern_cost(pattern: str) -> int:
 def _fuzzy_cost(node: Fuzzy) -> int:
     if len(node.text) > MAX_FUZZY_CHARACTERS:
         raise QueryError(
-            f"a word with ~ has {len(node.text):,} characters; {MAX_FUZZY_CHARACTERS} are the most"
+            ErrorText(
+                "a word with ~ has %(count)s characters; %(most)s are the most",
+                count=len(node.text),
+                most=MAX_FUZZY_CHARACTERS,
+            )
         )
     return FUZZY_COSTS[min(node.distance, 2)]

@@ -4,7 +4,7 @@ import calendar
 import re
 from datetime import datetime
 
-from nwx.errors import TimestampError
+from nwx.errors import ErrorText, TimestampError
 
 _DATE = re.compile(
     r"(\d{4})(?:-?(\d\d)(?:-?(\d\d)(?:[T ]?(\d\d)(?::?(\d\d)(?::?(\d\d)Z?)?)?)?)?)?", re.ASCII
@@ -20,12 +20,16 @@ def date_span(text: str) -> tuple[str, str]:
     """
     match = _DATE.fullmatch(text.strip())
     if not match:
-        raise TimestampError(f"{text!r} is no date; write 2010, 2010-03 or 2010-03-05")
+        raise TimestampError(
+            ErrorText("%(text)s is no date; write 2010, 2010-03 or 2010-03-05", text=repr(text))
+        )
     parts = [int(part) for part in match.groups() if part is not None]
     try:
         first = datetime(*(parts + [1, 1, 0, 0, 0][len(parts) - 1 :]))  # type: ignore[arg-type]
     except ValueError as error:
-        raise TimestampError(f"{text!r} is no date: {error}") from error
+        raise TimestampError(
+            ErrorText("%(text)s is no date: %(reason)s", text=repr(text), reason=error)
+        ) from error
     last_day = calendar.monthrange(parts[0], parts[1] if len(parts) > 1 else 12)[1]
     highest = [12, last_day, 23, 59, 59]
     last = parts + highest[len(parts) - 1 :]

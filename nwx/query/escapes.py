@@ -9,7 +9,7 @@ only what was meant as syntax is left.
 import re
 from dataclasses import dataclass, field
 
-from nwx.errors import QueryError
+from nwx.errors import ErrorText, QueryError
 from nwx.query.fields import resolve_field
 
 MAX_CHARACTERS = 8_000
@@ -65,17 +65,28 @@ def escape(query: str) -> EscapedQuery:
     and for queries that are too long or too deep.
     """
     if len(query) > MAX_CHARACTERS:
-        raise QueryError(f"the query has {len(query)} characters; {MAX_CHARACTERS} are the most")
+        raise QueryError(
+            ErrorText(
+                "the query has %(count)s characters; %(most)s are the most",
+                count=len(query),
+                most=MAX_CHARACTERS,
+            )
+        )
     tamed, opened, after_field = EscapedQuery(), list[int](), False
     only_words = not any(_is_content(match) for match in _TOKEN.finditer(query))
     for count, match in enumerate(_TOKEN.finditer(query)):
         if count > 2 * MAX_TOKENS:
-            raise QueryError(f"the query has too many words; {MAX_TOKENS} are the most")
+            raise QueryError(
+                ErrorText(
+                    "the query has too many words; %(most)s are the most",
+                    most=MAX_TOKENS,
+                )
+            )
         _follow_brackets(match, query, opened)
         tamed.add(_tamed(match, query, after_field, only_words), match.start())
         after_field = match.lastgroup == "field" and bool(_field_of(match[0]))
     if opened:
-        raise QueryError("this bracket is not closed", query, opened[-1])
+        raise QueryError(ErrorText("this bracket is not closed"), query, opened[-1])
     return tamed
 
 
@@ -89,16 +100,23 @@ def _field_of(token: str) -> str | None:
 
 def _follow_brackets(match: re.Match[str], query: str, opened: list[int]) -> None:
     if match.lastgroup == "quote":
-        raise QueryError("this quotation mark is not closed", query, match.start())
+        raise QueryError(ErrorText("this quotation mark is not closed"), query, match.start())
     if match.lastgroup == "open":
         opened.append(match.start())
         if len(opened) > MAX_DEPTH:
             raise QueryError(
-                f"the brackets are nested too deep; {MAX_DEPTH} is the most", query, match.start()
+                ErrorText(
+                    "the brackets are nested too deep; %(most)s is the most",
+                    most=MAX_DEPTH,
+                ),
+                query,
+                match.start(),
             )
     elif match.lastgroup == "close":
         if not opened:
-            raise QueryError("nothing is open that this bracket closes", query, match.start())
+            raise QueryError(
+                ErrorText("nothing is open that this bracket closes"), query, match.start()
+            )
         opened.pop()
 
 
@@ -124,7 +142,7 @@ def _tamed(match: re.Match[str], query: str, after_field: bool, only_words: bool
         case _:
             if token in "[{" and after_field:
                 raise QueryError(
-                    "this range is not whole; write [LOW TO HIGH]", query, match.start()
+                    ErrorText("this range is not whole; write [LOW TO HIGH]"), query, match.start()
                 )
             return _escape(token)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from nwx import mappings
-from nwx.errors import QueryError, TimestampError
+from nwx.errors import ErrorText, QueryError, TimestampError
 from nwx.model import IndexName
 from nwx.query.dates import date_span
 from nwx.query.tree import (
@@ -57,7 +57,9 @@ def check_tree(node: Node) -> None:
             _check_timestamps(node)
         case Boost():
             if node.factor < 0:
-                raise QueryError(f"a boost cannot be below 0: {node.factor:g}")
+                raise QueryError(
+                    ErrorText("a boost cannot be below 0: %(factor)s", factor=node.factor)
+                )
             check_tree(node.node)
         case Bool():
             for part in (*node.must, *node.should, *node.must_not):
@@ -70,7 +72,11 @@ def check_tree(node: Node) -> None:
 def _check_timestamps(node: DateRange) -> None:
     for digits in filter(None, (node.low, node.high)):
         if not _TIMESTAMP.fullmatch(digits):
-            raise QueryError(f"{digits[:40]!r} is no timestamp; 14 digits are needed")
+            raise QueryError(
+                ErrorText(
+                    "%(digits)s is no timestamp; 14 digits are needed", digits=repr(digits[:40])
+                )
+            )
 
 
 def _check_leaf(node: Leaf, field: str) -> None:
@@ -86,9 +92,19 @@ def _check_leaf(node: Leaf, field: str) -> None:
 def _check_numbers(node: Leaf, field: str) -> None:
     match node:
         case Wildcard():
-            raise QueryError(f"the field {field!r} holds numbers; ask for ranges, not for patterns")
+            raise QueryError(
+                ErrorText(
+                    "the field %(field)s holds numbers; ask for ranges, not for patterns",
+                    field=repr(field),
+                )
+            )
         case Fuzzy():
-            raise QueryError(f"the field {field!r} holds numbers; ask for ranges, not for likeness")
+            raise QueryError(
+                ErrorText(
+                    "the field %(field)s holds numbers; ask for ranges, not for likeness",
+                    field=repr(field),
+                )
+            )
         case Range():
             for end in (node.low, node.high):
                 if end is not None:
@@ -103,9 +119,11 @@ def field_type(field: str) -> str:
         return JOINED_FIELDS[field]
     properties = mappings.properties(IndexName.DOCUMENTS).get(field)
     if properties is None:
-        raise QueryError(f"there is no field {field!r}")
+        raise QueryError(ErrorText("there is no field %(field)s", field=repr(field)))
     if properties.get("index") is False:
-        raise QueryError(f"the field {field!r} is kept, but cannot be searched")
+        raise QueryError(
+            ErrorText("the field %(field)s is kept, but cannot be searched", field=repr(field))
+        )
     kind: str = properties["type"]
     return kind
 
@@ -113,7 +131,13 @@ def field_type(field: str) -> str:
 def number_value(text: str, field: str) -> int:
     """Return a number as its field has it; raises QueryError for what is none, or too large."""
     if not _INTEGER.fullmatch(text.strip()) or abs(int(text)) >= _LIMITS[field_type(field)]:
-        raise QueryError(f"the field {field!r} holds numbers, {text[:40]!r} is none")
+        raise QueryError(
+            ErrorText(
+                "the field %(field)s holds numbers, %(text)s is none",
+                field=repr(field),
+                text=repr(text[:40]),
+            )
+        )
     return int(text)
 
 
@@ -127,14 +151,18 @@ def moment_span(node: Leaf, field: str) -> MomentSpan:
             low = "" if node.low is None else _date_span(node.low)[not node.include_low]
             high = "" if node.high is None else _date_span(node.high)[node.include_high]
             return MomentSpan(low, high, node.include_low, node.include_high)
-    raise QueryError(f"the field {field!r} holds dates; ask for a date or a range of dates")
+    raise QueryError(
+        ErrorText(
+            "the field %(field)s holds dates; ask for a date or a range of dates", field=repr(field)
+        )
+    )
 
 
 def _date_span(text: str) -> tuple[str, str]:
     try:
         return date_span(text)
     except TimestampError as error:
-        raise QueryError(str(error)) from error
+        raise QueryError(error.text) from error
 
 
 def is_any(node: Leaf) -> bool:

@@ -14,7 +14,7 @@ from luqum import tree as lucene
 from luqum.exceptions import ParseError
 from luqum.thread import parse as parse_lucene
 
-from nwx.errors import DigestError, QueryError, TimestampError, UrlError
+from nwx.errors import DigestError, ErrorText, QueryError, TimestampError, UrlError
 from nwx.query.cost import check_cost
 from nwx.query.dates import date_span
 from nwx.query.escapes import MAX_DEPTH, EscapedQuery, escape
@@ -33,6 +33,7 @@ _PLACE = re.compile(r"at position (\d+)")
 _SIGNS = ("Sm", "Sc", "Sk")
 _MAX_SLOP = 100
 _MAX_BOOST = 1_000.0
+_WEIGHT, _DISTANCE = ErrorText("weight"), ErrorText("distance")
 _EVERYTHING = ("", "*", "*:*")
 _TIMESTAMP = "%Y%m%d%H%M%S"
 
@@ -64,7 +65,7 @@ def _check_text(query: str) -> None:
     except UnicodeEncodeError as error:
         shown = query.encode("utf-8", "replace").decode()
         raise QueryError(
-            "the query is not valid UTF-8 here; check the encoding of the terminal",
+            ErrorText("the query is not valid UTF-8 here; check the encoding of the terminal"),
             shown,
             error.start,
         ) from error
@@ -74,8 +75,14 @@ def _syntax_error(query: str, tamed: EscapedQuery, message: str) -> QueryError:
     found = _PLACE.search(message)
     place = tamed.place(int(found[1])) if found else None
     if place is None:
-        return QueryError("something is missing at the end of the query", query, len(query))
-    return QueryError(f"{query[place : place + 1]!r} is not expected here", query, place)
+        return QueryError(
+            ErrorText("something is missing at the end of the query"), query, len(query)
+        )
+    return QueryError(
+        ErrorText("%(sign)s is not expected here", sign=repr(query[place : place + 1])),
+        query,
+        place,
+    )
 
 
 class _Reader:
@@ -87,7 +94,7 @@ class _Reader:
 
     def node(self, found: Any, field: str, depth: int) -> Node:
         if depth > 4 * MAX_DEPTH:
-            raise QueryError("the query is nested too deep", self._query)
+            raise QueryError(ErrorText("the query is nested too deep"), self._query)
         match found:
             case lucene.Word() | lucene.Phrase() | lucene.Range() | lucene.From() | lucene.To():
                 return self._leaf(found, field)
@@ -98,7 +105,7 @@ class _Reader:
             case lucene.BaseGroup() | lucene.Plus():
                 return self.node(found.children[0], field, depth + 1)
             case lucene.Boost():
-                factor = self._number(found, float(found.force), _MAX_BOOST, "weight")
+                factor = self._number(found, float(found.force), _MAX_BOOST, _WEIGHT)
                 return Boost(self.node(found.expr, field, depth + 1), factor)
             case lucene.SearchField():
                 return self.node(found.expr, self._field(found, field), depth + 1)
@@ -109,7 +116,9 @@ class _Reader:
             case lucene.BaseOperation():
                 return _and([self.node(one, field, depth + 1) for one in found.children])
             case _:
-                raise self._error(f"{str(found).strip()!r} cannot be asked", found)
+                raise self._error(
+                    ErrorText("%(asked)s cannot be asked", asked=repr(str(found).strip())), found
+                )
 
     def _field(self, found: Any, outer: str) -> str:
         if found.name == "*":
@@ -117,10 +126,21 @@ class _Reader:
         field = resolve_field(found.name)
         if field is None:
             hint = suggestion(found.name)
-            also = f"did you mean {hint!r}?" if hint else "put text with a colon in quotation marks"
-            raise self._error(f"{found.name!r} is no field; {also}", found)
+            name = repr(found.name)
+            raise self._error(
+                ErrorText(
+                    "%(name)s is no field; did you mean %(hint)s?", name=name, hint=repr(hint)
+                )
+                if hint
+                else ErrorText(
+                    "%(name)s is no field; put text with a colon in quotation marks", name=name
+                ),
+                found,
+            )
         if outer:
-            raise self._error(f"a field within {outer!r} cannot be asked", found)
+            raise self._error(
+                ErrorText("a field within %(outer)s cannot be asked", outer=repr(outer)), found
+            )
         return field
 
     def _leaf(self, found: Any, field: str) -> Node:
@@ -147,7 +167,10 @@ class _Reader:
         if _has_wildcard(word):
             if kind(field) in (QueryFieldKind.NUMBER, QueryFieldKind.DATE):
                 raise self._error(
-                    f"{field} takes no wildcards; ask for a range [LOW TO HIGH]", found
+                    ErrorText(
+                        "%(field)s takes no wildcards; ask for a range [LOW TO HIGH]", field=field
+                    ),
+                    found,
                 )
             pattern = normal_value(field, _pattern(word))
             return Wildcard(field, self._key_pattern(found, field, pattern))
@@ -180,10 +203,12 @@ class _Reader:
         if field == "date":
             return self._dates(found, low or "", high or "", include_low, include_high)
         if not field:
-            raise self._error("a range needs a field: size:[1000 TO 2000]", found)
+            raise self._error(ErrorText("a range needs a field: size:[1000 TO 2000]"), found)
         match kind(field):
             case QueryFieldKind.TEXT:
-                raise self._error(f"{field} is text and has no ranges", found)
+                raise self._error(
+                    ErrorText("%(field)s is text and has no ranges", field=field), found
+                )
             case QueryFieldKind.NUMBER:
                 low = low and self._whole_number(found, field, low)
                 high = high and self._whole_number(found, field, high)
@@ -216,31 +241,36 @@ class _Reader:
         try:
             return date_span(text)
         except TimestampError as error:
-            raise self._error(str(error), found) from error
+            raise self._error(error.text, found) from error
 
     def _moved(self, found: Any, timestamp: str, seconds: int) -> str:
         try:
             moved = datetime.strptime(timestamp, _TIMESTAMP) + timedelta(seconds=seconds)
         except (OverflowError, ValueError) as error:
-            raise self._error(f"{timestamp} is out of range", found) from error
+            raise self._error(
+                ErrorText("%(timestamp)s is out of range", timestamp=timestamp), found
+            ) from error
         return f"{moved:%Y%m%d%H%M%S}".rjust(14, "0")
 
     def _whole_number(self, found: Any, field: str, text: str) -> str:
         if not re.fullmatch(r"-?\d{1,18}", text, re.ASCII):
-            raise self._error(f"{field} is a number, {text!r} is none", found)
+            raise self._error(
+                ErrorText("%(field)s is a number, %(text)s is none", field=field, text=repr(text)),
+                found,
+            )
         return str(int(text))
 
     def _digest(self, found: Any, text: str) -> str:
         try:
             return normal_digest(text)
         except DigestError as error:
-            raise self._error(str(error), found) from error
+            raise self._error(error.text, found) from error
 
     def _urlkey(self, found: Any, url: str) -> str:
         try:
             return urlkey(url)
         except UrlError as error:
-            raise self._error(str(error), found) from error
+            raise self._error(error.text, found) from error
 
     def _key_pattern(self, found: Any, field: str, pattern: str) -> str:
         """Return the pattern of urlkeys where that of a URL was given which ends in `*`."""
@@ -253,28 +283,42 @@ class _Reader:
 
     def _fuzzy(self, found: Any, field: str) -> Node:
         if field == "date" or kind(field) in (QueryFieldKind.NUMBER, QueryFieldKind.DATE):
-            raise self._error(f"{field} takes no ~; ask for a range [LOW TO HIGH]", found)
+            raise self._error(
+                ErrorText("%(field)s takes no ~; ask for a range [LOW TO HIGH]", field=field), found
+            )
         # Below 1 it is the similarity of old Lucene, of which only "like it" is left.
         degree = float(found.degree)
         distance = 2 if 0 < degree < 1 else int(degree)
         word = normal_value(field, _unescaped(str(found.term.value)))
-        return Fuzzy(field, word, int(self._number(found, distance, 2, "distance", least=0)))
+        return Fuzzy(field, word, int(self._number(found, distance, 2, _DISTANCE, least=0)))
 
     def _proximity(self, found: Any, field: str) -> Node:
         if field == "date" or kind(field) is not QueryFieldKind.TEXT:
-            raise self._error(f"{field} is no text; only words in a text can be near", found)
-        slop = self._number(found, int(found.degree), _MAX_SLOP, "distance", least=0)
+            raise self._error(
+                ErrorText("%(field)s is no text; only words in a text can be near", field=field),
+                found,
+            )
+        slop = self._number(found, int(found.degree), _MAX_SLOP, _DISTANCE, least=0)
         text = normal_value(field, _unescaped(found.term.value[1:-1]))
         return Phrase(field, text, int(slop))
 
     def _number(
-        self, found: Any, number: float, most: float, what: str, least: float = 0.001
+        self, found: Any, number: float, most: float, what: ErrorText, least: float = 0.001
     ) -> float:
         if not least <= number <= most:
-            raise self._error(f"{number:g} is no {what}; use {least:g} to {most:g}", found)
+            raise self._error(
+                ErrorText(
+                    "%(number)s is no %(what)s; use %(least)s to %(most)s",
+                    number=number,
+                    what=what,
+                    least=least,
+                    most=most,
+                ),
+                found,
+            )
         return number
 
-    def _error(self, message: str, found: Any) -> QueryError:
+    def _error(self, message: str | ErrorText, found: Any) -> QueryError:
         place = self._tamed.place(found.pos) if found.pos is not None else None
         return QueryError(message, self._query, place)
 

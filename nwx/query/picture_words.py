@@ -4,7 +4,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from nwx.errors import QueryError
+from nwx.errors import ErrorText, QueryError
 from nwx.query.tree import All, Bool, Boost, Node, Phrase, Term, Wildcard
 
 PICTURE_FIELDS = ("host", "domain", "content_type")
@@ -19,7 +19,7 @@ _SIGNS = re.compile(
 )
 _LONGEST_WORD = 100
 _MARK = "Mn"
-_MEANING = "pictures are found by words, phrases, and beginnings of words such as flow*"
+_MEANING = ErrorText("pictures are found by words, phrases, and beginnings of words such as flow*")
 
 
 def picture_words(text: str) -> list[str]:
@@ -111,15 +111,31 @@ def _beginning(node: Wildcard) -> Node:
     words = picture_words(node.pattern)
     is_beginning = node.pattern.endswith("*") and not set("*?\\") & set(node.pattern[:-1])
     if len(words) != 1 or not is_beginning:
-        raise QueryError(f"{node.pattern[:80]!r} cannot be asked of pictures: {_MEANING}")
+        raise QueryError(
+            ErrorText(
+                "%(pattern)s cannot be asked of pictures: %(meaning)s",
+                pattern=repr(node.pattern[:80]),
+                meaning=_MEANING,
+            )
+        )
     return Wildcard("", words[0] + "*")
 
 
 def _refusal(node: Node) -> QueryError:
     field = getattr(node, "field", "date")
     if field in PICTURE_FIELDS:
-        return QueryError(f"{field} can only be asked of pictures where all parts must match")
+        return QueryError(
+            ErrorText(
+                "%(field)s can only be asked of pictures where all parts must match", field=field
+            )
+        )
     if field not in _TEXT_FIELDS:
         fields = ", ".join(PICTURE_FIELDS)
-        return QueryError(f"the field {field} cannot be asked of pictures; they have {fields}")
-    return QueryError(f"this cannot be asked of pictures: {_MEANING}")
+        return QueryError(
+            ErrorText(
+                "the field %(field)s cannot be asked of pictures; they have %(fields)s",
+                field=field,
+                fields=fields,
+            )
+        )
+    return QueryError(ErrorText("this cannot be asked of pictures: %(meaning)s", meaning=_MEANING))

@@ -1,10 +1,10 @@
 """A search as it is asked, and the documents that it is about."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from nwx.errors import QueryError, TimestampError, UsageError
+from nwx.errors import ErrorText, QueryError, TimestampError, UsageError
 from nwx.model import Collapse, Sort
 from nwx.query.cost import check_cost
 from nwx.query.dates import date_span
@@ -110,12 +110,14 @@ def resolve(question: Question) -> DocumentQuery:
     dates, filters or sizes that make no sense.
     """
     if not 0 <= question.limit <= MAX_LIMIT or question.offset < 0:
-        raise UsageError(f"a page holds 0 to {MAX_LIMIT} hits and begins at 0 or later")
+        raise UsageError(
+            ErrorText("a page holds 0 to %(most)s hits and begins at 0 or later", most=MAX_LIMIT)
+        )
     query = question.query
     filters: dict[str, tuple[str, ...]] = {}
     for name, values in question.filters.items():
         if values:
-            field_name = _field("filter", name)
+            field_name = _field(_no_filter, name)
             filters[field_name] = tuple(_value(name, field_name, value) for value in values)
     return DocumentQuery(
         tree=_checked(_parsed(query) if isinstance(query, str) else query),
@@ -140,21 +142,33 @@ def _checked(tree: Node) -> Node:
 
 def facet_fields(question: Question) -> tuple[str, ...]:
     """Return the fields that the facets of a question count; raises UsageError for others."""
-    return tuple(dict.fromkeys(_field("facet", name) for name in question.facets))
+    return tuple(dict.fromkeys(_field(_no_facet, name) for name in question.facets))
 
 
 def _bound(date: str, end: int) -> str:
     try:
         return date_span(date)[end] if date else ""
     except TimestampError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(error.text) from error
 
 
-def _field(use: str, name: str) -> str:
+def _field(refusal: Callable[[str, str], ErrorText], name: str) -> str:
     found = FILTERS.get(name, name)
     if found not in FACET_FIELDS:
-        raise UsageError(f"there is no {use} {name[:80]!r}; use one of {', '.join(FILTERS)}")
+        raise UsageError(refusal(repr(name[:80]), ", ".join(FILTERS)))
     return found
+
+
+def _no_facet(name: str, choices: str) -> ErrorText:
+    return ErrorText(
+        "there is no facet %(name)s; use one of %(choices)s", name=name, choices=choices
+    )
+
+
+def _no_filter(name: str, choices: str) -> ErrorText:
+    return ErrorText(
+        "there is no filter %(name)s; use one of %(choices)s", name=name, choices=choices
+    )
 
 
 def _value(name: str, field_name: str, value: str) -> str:
@@ -163,11 +177,22 @@ def _value(name: str, field_name: str, value: str) -> str:
     except UnicodeEncodeError as error:
         shown = value.encode("utf-8", "replace").decode()
         raise UsageError(
-            f"the filter {name}={shown!r} is not valid UTF-8; check the encoding of the terminal"
+            ErrorText(
+                "the filter %(name)s=%(shown)s is not valid UTF-8; check the encoding of "
+                "the terminal",
+                name=name,
+                shown=repr(shown),
+            )
         ) from error
     digits = value.isascii() and value.isdigit()
     if field_name == "status_code" and not (digits and len(value) < 10):
-        raise QueryError(f"the field status_code holds numbers, {value[:40]!r} is none")
+        raise QueryError(
+            ErrorText(
+                "the field status_code holds numbers, %(value)s is none", value=repr(value[:40])
+            )
+        )
     if field_name == "year" and not (digits and len(value) == 4):
-        raise QueryError(f"{value[:40]!r} is no year; write four digits")
+        raise QueryError(
+            ErrorText("%(value)s is no year; write four digits", value=repr(value[:40]))
+        )
     return str(int(value)) if field_name == "status_code" else value

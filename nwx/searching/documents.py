@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from nwx.access.refusals import check_document_shown, check_url_shown
 from nwx.engine.base import Engine
-from nwx.errors import DigestError, UsageError
+from nwx.errors import DigestError, ErrorText, UsageError
 from nwx.keys import document_id, document_key, holds
 from nwx.model import Capture, Dates, Document
 from nwx.values.digests import normal_digest
@@ -53,7 +53,7 @@ def id_of_key(text: str) -> str | None:
     try:
         return document_id(document_key(url.strip(), normal_digest(digest)))
     except DigestError as error:
-        raise UsageError(f"{error}; a key is <url> <digest>") from error
+        raise UsageError(ErrorText("%(reason)s; a key is <url> <digest>", reason=error)) from error
 
 
 def show(engine: Engine, id: str) -> Shown | None:

@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from nwx.engine.base import Engine
-from nwx.errors import UsageError
+from nwx.errors import ErrorText, UsageError
 from nwx.query.periods import Period, TrendPoint
 from nwx.query.question import Question
 from nwx.searching.answers import Count
@@ -80,7 +80,13 @@ def trends(
     Raises QueryError and UsageError as searches do.
     """
     if len(queries) > MOST_QUERIES:
-        raise UsageError(f"{len(queries)} queries are too many; compare up to {MOST_QUERIES}")
+        raise UsageError(
+            ErrorText(
+                "%(count)s queries are too many; compare up to %(most)s",
+                count=len(queries),
+                most=MOST_QUERIES,
+            )
+        )
     each = list(dict.fromkeys(queries))
     asked = [replace(question, query=query) for query in ("", *each)]
     every, *counted = engine.trends(asked, period)

@@ -9,7 +9,7 @@ import re
 import socket
 from typing import Any
 
-from nwx.errors import UrlError
+from nwx.errors import ErrorText, UrlError
 from nwx.values.lazy_module import loaded_lazily
 
 with loaded_lazily("tldextract"):
@@ -34,7 +34,7 @@ def package_urlkey(url: str) -> str:
     answer to others.
     """
     if _TOO_NESTED.search(url):
-        raise UrlError(f"the URL {url[:60]!r}… is escaped many times over")
+        raise UrlError(ErrorText("the URL %(url)s… is escaped many times over", url=repr(url[:60])))
     try:
         key: str = package_surt(url, canonicalizer=_canonicalize)
     except (ValueError, TypeError, AttributeError, AssertionError, IndexError) as error:
@@ -42,7 +42,13 @@ def package_urlkey(url: str) -> str:
         if _NO_PORT.match(url):
             return url
         reason = str(error) if isinstance(error, ValueError) else ""
-        raise UrlError(f"the URL {url[:60]!r} has no urlkey: {reason or 'not a URL'}") from error
+        raise UrlError(
+            ErrorText(
+                "the URL %(url)s has no urlkey: %(reason)s",
+                url=repr(url[:60]),
+                reason=reason or "not a URL",
+            )
+        ) from error
     return key
 
 

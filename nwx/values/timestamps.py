@@ -5,7 +5,7 @@ import re
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from nwx.errors import TimestampError
+from nwx.errors import ErrorText, TimestampError
 
 _WARC_DATE = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:[.,]\d*)?[Zz]?", re.ASCII
@@ -84,7 +84,10 @@ _known_timestamp = lru_cache(maxsize=1024)(_timestamp)
 def _padded(text: str) -> str:
     if len(text) not in _LENGTHS or not _DIGITS.fullmatch(text):
         raise TimestampError(
-            f"{text[:40]!r} is no timestamp; 4 to 14 digits YYYYMMDDhhmmss are needed"
+            ErrorText(
+                "%(text)s is no timestamp; 4 to 14 digits YYYYMMDDhhmmss are needed",
+                text=repr(text[:40]),
+            )
         )
     digits = text + _LOWEST[len(text) :]
     _check(digits, text)
@@ -94,7 +97,9 @@ def _padded(text: str) -> str:
 def _loose(text: str) -> str:
     found = _LOOSE_DATE.fullmatch(text)
     if found is None:
-        raise TimestampError(f"{text[:40]!r} is no date; YYYY-MM-DDThh:mm:ssZ is needed")
+        raise TimestampError(
+            ErrorText("%(text)s is no date; YYYY-MM-DDThh:mm:ssZ is needed", text=repr(text[:40]))
+        )
     year, month, day, hour, minute, second, zone = found.groups()
     digits = (
         f"{year}{int(month or 1):02}{int(day or 1):02}"
@@ -109,14 +114,18 @@ def _to_utc(digits: str, zone: str) -> str:
         instant = datetime.strptime(digits + zone.replace(":", ""), "%Y%m%d%H%M%S%z")
         return to_timestamp(instant)
     except (ValueError, OverflowError) as error:
-        raise TimestampError(f"{digits}{zone} has an impossible time zone") from error
+        raise TimestampError(
+            ErrorText("%(digits)s%(zone)s has an impossible time zone", digits=digits, zone=zone)
+        ) from error
 
 
 def _check(digits: str, text: str) -> None:
     if digits[8:10] > "23" or digits[10:12] > "59" or digits[12:] > "59":
-        raise TimestampError(f"{text[:40]!r} has an impossible time of day")
+        raise TimestampError(
+            ErrorText("%(text)s has an impossible time of day", text=repr(text[:40]))
+        )
     if not _day_exists(digits[:8]):
-        raise TimestampError(f"{text[:40]!r} has an impossible date")
+        raise TimestampError(ErrorText("%(text)s has an impossible date", text=repr(text[:40])))
 
 
 @lru_cache(maxsize=4096)

@@ -9,7 +9,7 @@ from typing import BinaryIO
 from isal import isal_zlib
 
 from nwx.bulk.addresses import is_address
-from nwx.errors import FormatError, SourceError
+from nwx.errors import ErrorText, FormatError, SourceError
 from nwx.model import STANDARD_INPUT, ReadError
 from nwx.values.digests import digest_of
 from nwx.warc.sources import ArchiveSource
@@ -45,7 +45,9 @@ def contents_of(source: ArchiveSource) -> Contents:
             summed = _Summed(digest.partition(":")[0])
             summed.add(handle)
     except OSError as error:
-        raise SourceError(f"{source.path} cannot be read: {error}") from error
+        raise SourceError(
+            ErrorText("%(path)s cannot be read: %(reason)s", path=source.path, reason=error)
+        ) from error
     return Contents(summed.checksum, tuple(_differences(source, summed)))
 
 
@@ -70,7 +72,9 @@ def checksum_of_start(source: ArchiveSource, size: int) -> str:
             summed = _Summed("")
             summed.add(handle, size)
     except OSError as error:
-        raise SourceError(f"{source.path} cannot be read: {error}") from error
+        raise SourceError(
+            ErrorText("%(path)s cannot be read: %(reason)s", path=source.path, reason=error)
+        ) from error
     return summed.checksum
 
 

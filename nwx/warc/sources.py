@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from nwx.bulk.addresses import address_stream, is_address
-from nwx.errors import SourceError
+from nwx.errors import ErrorText, SourceError
 from nwx.model import STANDARD_INPUT, ReadError
 from nwx.warc.wacz import Places, WaczMember, open_member, wacz_members
 
@@ -48,7 +48,9 @@ class ArchiveSource:
             handle = open_path(self.path)
             return open_member(handle, self.member, self.places) if self.member else handle
         except OSError as error:
-            raise SourceError(f"{self.path} cannot be opened: {error}") from error
+            raise SourceError(
+                ErrorText("%(path)s cannot be opened: %(reason)s", path=self.path, reason=error)
+            ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +253,7 @@ def open_path(path: str) -> BinaryIO:
 
 def _check_regular(path: str, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise SourceError("it is no regular file; what comes as a stream is read as -")
+        raise SourceError(ErrorText("it is no regular file; what comes as a stream is read as -"))
 
 
 def _real(path: str) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, BinaryIO, cast
 
-from nwx.errors import FormatError
+from nwx.errors import ErrorText, FormatError
 from nwx.warc.stored_bytes import Raw
 
 _HEAD = struct.Struct("<4s5H3I2H")
@@ -62,7 +62,9 @@ def read_entries(handle: BinaryIO) -> list[ZipEntry]:
             found = archive.infolist()
             directory = archive.start_dir
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError) as error:
-        raise FormatError(f"it is no zip file that can be read: {error}") from error
+        raise FormatError(
+            ErrorText("it is no zip file that can be read: %(reason)s", reason=error)
+        ) from error
     ends = _ends([info.header_offset for info in found], directory)
     return [_entry(info, ends[info.header_offset]) for info in found]
 
@@ -306,7 +308,10 @@ class _Inflated(_Reading):
                 if wanted:
                     return piece
                 self._failure = f"it unpacks to more than {self._most} bytes"
-        raise FormatError(f"damaged in its zip file: {self._failure}", offset=self._position)
+        raise FormatError(
+            ErrorText("damaged in its zip file: %(failure)s", failure=self._failure),
+            offset=self._position,
+        )
 
     def _inflate(self, given: bytes, wanted: int) -> bytes:
         before = self._inflater.copy()

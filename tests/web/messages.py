@@ -15,7 +15,13 @@ TEMPLATES = (
     *(ROOT / "webapp" / "replay" / "templates").glob("*.html"),
 )
 CATALOGUES = ROOT / "webapp" / "translations"
-KEYWORDS = {**DEFAULT_KEYWORDS, "lazy_gettext": None, "lazy_pgettext": ((1, "c"), 2)}
+SOURCES = (ROOT / "webapp", ROOT / "nwx")
+KEYWORDS = {
+    **DEFAULT_KEYWORDS,
+    "lazy_gettext": None,
+    "lazy_pgettext": ((1, "c"), 2),
+    "ErrorText": None,
+}
 
 _TAGS_AND_CODE = re.compile(
     r"\{#.*?#\}|\{% block body_class %\}.*?\{% endblock %\}|\{%-?\s*trans\b.*?endtrans\s*-?%\}"
@@ -37,8 +43,11 @@ def source_messages() -> set[str | tuple[str, str]]:
     """Return the ids of all messages of the sources; one with a plural has both forms."""
     with (ROOT / "babel.cfg").open(encoding="utf-8") as file:
         methods, options = parse_mapping_cfg(file)
-    found = extract_from_dir(ROOT / "webapp", methods, options, KEYWORDS)
-    return {message for _, _, message, _, _ in found}
+    return {
+        message
+        for folder in SOURCES
+        for _, _, message, _, _ in extract_from_dir(folder, methods, options, KEYWORDS)
+    }
 
 
 def catalogue(language: str) -> Catalog:

@@ -115,7 +115,7 @@ def test_an_unexpected_end_is_told_too(tmp_path: Path, monkeypatch: pytest.Monke
 
     file.start(fail, Room)
     _ended()
-    assert file.state().failure == packed_files.UNEXPECTED
+    assert "the log of the service" in str(file.state().failure)
 
 
 def test_nothing_is_packed_for_too_many_results_or_as_something_else(

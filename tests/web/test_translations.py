@@ -148,3 +148,26 @@ def test_numbers_and_dates_follow_the_language(
         assert words.moment("20140126200624") == date
         assert words.total_words(Total(7, "gte")).endswith(" 7")
         assert words.language("de") != "de"
+
+
+@pytest.mark.parametrize(
+    ("language", "path", "words_of_it"),
+    [
+        ("de", "/search?q=(a", "diese Klammer ist nicht geschlossen"),
+        ("fr", "/search?q=(a", "cette parenthèse n&#39;est pas fermée"),
+        ("es", "/search?q=(a", "este paréntesis no está cerrado"),
+        ("de", "/search?q=titel:x", "ist kein Feld"),
+        ("fr", "/search?from=2010-13", "n&#39;est pas une date"),
+        ("es", "/search?year=20x&q=a", "escriba cuatro cifras"),
+        ("de", "/search?q=size:abc", "size ist eine Zahl"),
+        ("es", "/trends?q=(a", "este paréntesis no está cerrado"),
+        ("fr", "/words?q=(a", "cette parenthèse n&#39;est pas fermée"),
+        ("de", "/search?q=" + "a" * 4_001, "höchstens 4.000"),
+    ],
+)
+def test_errors_are_in_the_language_of_the_page(
+    client: FlaskClient, language: str, path: str, words_of_it: str
+) -> None:
+    answer = client.get(path, headers={"Accept-Language": language})
+    assert answer.status_code == 400
+    assert words_of_it in answer.text

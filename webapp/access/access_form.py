@@ -8,7 +8,7 @@ from flask_babel import gettext
 
 from nwx.engine.access.rules import AccessRule, Action, Scope, Viewer
 from nwx.engine.access.scope_texts import between, scope_of, url_scope
-from nwx.errors import UsageError
+from nwx.errors import ErrorText, UsageError
 from nwx.values.timestamps import to_timestamp
 from webapp.site import parameters
 
@@ -76,5 +76,5 @@ def _years(text: str) -> int | None:
     if not text:
         return None
     if not (text.isascii() and text.isdigit() and len(text) < 5):
-        raise UsageError(f"{text[:20]!r} is no number of years")
+        raise UsageError(ErrorText("%(text)s is no number of years", text=repr(text[:20])))
     return int(text)

@@ -20,6 +20,7 @@ from webapp.access.access_form import (
 )
 from webapp.site import parameters
 from webapp.site.context import unrestricted_engine
+from webapp.site.error_texts import error_text
 from webapp.site.viewer import viewer
 from webapp.users.guards import needs_role
 
@@ -60,7 +61,7 @@ def show() -> ResponseReturnValue:
     try:
         capture, asker = tested_of_form(request.args)
     except UsageError as error:
-        return _page(_Shown(test_problem=str(error)), 400)
+        return _page(_Shown(test_problem=error_text(error)), 400)
     return _page(_Shown(decision=_access().rules().for_viewer(asker).decide(capture)))
 
 
@@ -71,7 +72,7 @@ def add_rule() -> ResponseReturnValue:
     try:
         (stored,) = _access().put([rule_of_form(request.form)], viewer().user)
     except UsageError as error:
-        return _page(_Shown(problem=str(error)), 400)
+        return _page(_Shown(problem=error_text(error)), 400)
     return redirect(url_for(".show", saved=stored.id, _anchor="rules"), code=303)
 
 

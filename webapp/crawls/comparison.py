@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from cachetools import TTLCache
 from flask import Blueprint, current_app, jsonify, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
 from nwx.engine.base import Engine
-from nwx.errors import UsageError
+from nwx.errors import ErrorText, UsageError
 from nwx.steering.comparison.comparison import CollectionComparison, compare
 from nwx.steering.comparison.comparison_json import ages, comparison_json
 from nwx.steering.comparison.question import relevance_question
@@ -30,6 +31,7 @@ from webapp.quality.labels import fault_label
 from webapp.quality.presence import checks_stamp
 from webapp.site import parameters
 from webapp.site.context import engine
+from webapp.site.error_texts import error_text
 from webapp.site.question_limits import answer_facets
 
 blueprint = Blueprint("comparison", __name__, url_prefix="/crawls/compare")
@@ -119,14 +121,16 @@ def chart_picture(chart: str, form: str) -> ResponseReturnValue:
     picture = asked_picture(form)
     found = comparison_charts(_complete()).get(chart)
     if found is None:
-        raise NotFound(f"this comparison has no chart {chart!r}")
+        raise NotFound(gettext("this comparison has no chart %(chart)s", chart=repr(chart)))
     return picture.of_chart(found.spec, chart)
 
 
 def _complete() -> CollectionComparison:
     asked = _asked()
     if not asked.is_complete:
-        raise UsageError("a, and b or spec, are missing; name two collections, or one and a crawl")
+        raise UsageError(
+            ErrorText("a, and b or spec, are missing; name two collections, or one and a crawl")
+        )
     return _comparison(engine(), asked)
 
 
@@ -138,7 +142,7 @@ def _comparison(archive: Engine, asked: _Asked) -> CollectionComparison:
         try:
             specification = specification_of(stored_specification(crawls, asked.crawl))
         except UnknownCrawlError as error:
-            raise NotFound(str(error)) from error
+            raise NotFound(error_text(error)) from error
         analysed = repr((specification.version(), crawls.analysed_versions(asked.crawl)))
     checked = "".join(checks_stamp(archive, name) for name in (asked.a, asked.b) if name)
     stamp = archive.facet_store().stamp()

@@ -191,7 +191,11 @@ def monitored_or_404(name: str) -> MonitorReport:
     report = monitor_report(engine(), name)
     if report is None:
         raise NotFound(
-            f"nobody has monitored a crawl {name[:100]!r}; `nwx monitor {name[:100]}` does"
+            gettext(
+                "nobody has monitored a crawl %(name)s; `nwx monitor %(given)s` does",
+                name=repr(name[:100]),
+                given=name[:100],
+            )
         )
     return report
 
@@ -203,7 +207,13 @@ def chart_picture(name: str, chart: str, form: str) -> ResponseReturnValue:
     width = NARROW if parameters.text(request.args, "narrow", 1) else WIDE
     span = parameters.choice(request.args, "span", Span.DAY)
     if chart not in MONITOR_CHARTS:
-        raise NotFound(f"a crawl has no chart {chart!r}; choose of {', '.join(MONITOR_CHARTS)}")
+        raise NotFound(
+            gettext(
+                "a crawl has no chart %(chart)s; choose of %(choices)s",
+                chart=repr(chart),
+                choices=", ".join(MONITOR_CHARTS),
+            )
+        )
     return asked.of_chart(monitor_chart(monitored_or_404(name), chart, span, width), chart)
 
 

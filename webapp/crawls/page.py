@@ -32,6 +32,7 @@ from webapp.crawls.monitor import monitor_report, monitor_values, monitors
 from webapp.queue.service import queue_service
 from webapp.site import parameters
 from webapp.site.context import engine
+from webapp.site.error_texts import error_text
 from webapp.site.question_limits import answer_search
 from webapp.users.guards import has_role
 
@@ -147,7 +148,7 @@ def stored_or_404(crawls: CrawlIndex, name: str, number: int = 0) -> StoredSpeci
     try:
         return stored_specification(crawls, name, str(number) if number else "")
     except UnknownCrawlError as error:
-        raise NotFound(str(error)) from error
+        raise NotFound(error_text(error)) from error
 
 
 @lru_cache(maxsize=4)

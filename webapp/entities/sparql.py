@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, Response, make_response, render_template, request
 from flask.typing import ResponseReturnValue
-from flask_babel import lazy_gettext
+from flask_babel import gettext, lazy_gettext
 from werkzeug.exceptions import (
     Forbidden,
     HTTPException,
@@ -15,9 +15,10 @@ from werkzeug.exceptions import (
     UnsupportedMediaType,
 )
 
-from nwx.errors import NwxError, UsageError
+from nwx.errors import ErrorText, NwxError, UsageError
 from webapp.entities.backend import triple_answers
 from webapp.site import failures, parameters
+from webapp.site.error_texts import error_text
 from webapp.users.guards import open_to_all
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def answer_sparql() -> ResponseReturnValue:
     except HTTPException as error:
         return _refusal(error.code or 400, str(error.description))
     except NwxError as error:
-        answered = make_response(_refusal(failures.status_of(error), str(error)))
+        answered = make_response(_refusal(failures.status_of(error), error_text(error)))
         if answered.status_code == ServiceUnavailable.code:
             answered.headers["Retry-After"] = str(failures.RETRY_SECONDS)
         return answered
@@ -82,7 +83,7 @@ def _read_query() -> "SparqlQuery | None":
     text = ""
     if request.method == "POST":
         if request.mimetype == _UPDATE_TYPE or "update" in request.form:
-            raise Forbidden("updates are not taken: this store can only be read")
+            raise Forbidden(gettext("updates are not taken: this store can only be read"))
         if request.mimetype == _QUERY_TYPE:
             text = request.get_data(as_text=True)
         elif request.mimetype == _FORM_TYPE:
@@ -90,9 +91,9 @@ def _read_query() -> "SparqlQuery | None":
         else:
             raise UnsupportedMediaType(f"send a query as {_QUERY_TYPE} or {_FORM_TYPE}")
     elif "update" in fields:
-        raise Forbidden("updates are not taken: this store can only be read")
+        raise Forbidden(gettext("updates are not taken: this store can only be read"))
     if len(fields.getlist("query")) > 1:
-        raise UsageError("there are several queries; send one")
+        raise UsageError(ErrorText("there are several queries; send one"))
     text = text or fields.get("query", "")
     if not text.strip():
         return None
@@ -103,7 +104,7 @@ def _read_query() -> "SparqlQuery | None":
         for name in ("default-graph-uri", "named-graph-uri")
     )
     if len(default) + len(named) > _MOST_GRAPHS:
-        raise UsageError(f"there are more than {_MOST_GRAPHS} graphs")
+        raise UsageError(ErrorText("there are more than %(most)s graphs", most=_MOST_GRAPHS))
     return SparqlQuery(text, default, named)
 
 
@@ -119,13 +120,19 @@ def _answered(query: "SparqlQuery") -> ResponseReturnValue:
     try:
         answer = answers.answer(store, query)
     except TripleQueryError as error:
-        return _refusal(400, str(error), query.text)
+        return _refusal(400, error_text(error), query.text)
     except TripleStoreError as error:
-        return _refusal(503, str(error), query.text)
+        return _refusal(503, error_text(error), query.text)
     if not wanted and _is_for_people():
         return _form(query.text, answer)
     if wanted and wanted not in forms_of(answer.kind):
-        raise UsageError(f"format is {wanted!r}; choose one of {', '.join(forms_of(answer.kind))}")
+        raise UsageError(
+            ErrorText(
+                "format is %(form)s; choose one of %(choices)s",
+                form=repr(wanted),
+                choices=", ".join(forms_of(answer.kind)),
+            )
+        )
     media = media_types(answer.kind)
     best = request.accept_mimetypes.best_match(media)
     if not wanted and request.accept_mimetypes and best is None:

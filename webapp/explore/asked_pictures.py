@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 
 from flask import Response, request
+from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
 from nwx.charts import theme
 from nwx.charts.fields import Spec
 from nwx.charts.pictures import PictureFormat, draw_picture
-from nwx.errors import UsageError
+from nwx.errors import ErrorText, UsageError
 from webapp.explore.chart_looks import chart_looks
 from webapp.site import parameters
 
@@ -47,8 +48,20 @@ def asked_picture(form: str) -> AskedPicture:
     of colours.
     """
     if form not in _FORMS:
-        raise NotFound(f"charts come as {' and '.join(_FORMS)}, not as {form!r}")
+        raise NotFound(
+            gettext(
+                "charts come as %(choices)s, not as %(form)s",
+                choices=" and ".join(_FORMS),
+                form=repr(form),
+            )
+        )
     scheme = parameters.text(request.args, "scheme", 10) or theme.SCHEMES[0]
     if scheme not in theme.SCHEMES:
-        raise UsageError(f"scheme is {scheme!r}; choose one of {', '.join(theme.SCHEMES)}")
+        raise UsageError(
+            ErrorText(
+                "scheme is %(scheme)s; choose one of %(choices)s",
+                scheme=repr(scheme),
+                choices=", ".join(theme.SCHEMES),
+            )
+        )
     return AskedPicture(form, scheme, *_FORMS[form])

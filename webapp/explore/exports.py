@@ -5,6 +5,7 @@ from typing import Any
 
 from flask import Blueprint, Response, jsonify, request
 from flask.typing import ResponseReturnValue
+from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
 from nwx.charts.columns import OTHERS
@@ -24,7 +25,9 @@ blueprint = Blueprint("explore_exports", __name__, url_prefix="/explore")
 def table(suffix: str) -> ResponseReturnValue:
     """Return the numbers of a page, all features of each cell, unrounded."""
     if suffix not in ("csv", "json"):
-        raise NotFound(f"tables come as csv and json, not as {suffix!r}")
+        raise NotFound(
+            gettext("tables come as csv and json, not as %(suffix)s", suffix=repr(suffix))
+        )
     view = read_explorer_view(request.args)
     grid = gather(view, ask, site_ranks(view))
     if suffix == "json":

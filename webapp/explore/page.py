@@ -11,7 +11,7 @@ from flask_babel import LazyString, lazy_gettext
 from nwx.charts import theme
 from nwx.charts.bundles import browser_bundle, bundle_version
 from nwx.charts.columns import OTHERS
-from nwx.errors import UsageError
+from nwx.errors import ErrorText, UsageError
 from nwx.facets.criteria import Criterion
 from nwx.facets.features import Feature
 from nwx.facets.question import FacetCondition
@@ -102,7 +102,11 @@ def change() -> ResponseReturnValue:
     value = parameters.text(request.args, "value")
     if not value:
         raise UsageError(
-            f"no {criterion} is given; write one, such as {criterion.definition.example}"
+            ErrorText(
+                "no %(criterion)s is given; write one, such as %(example)s",
+                criterion=criterion,
+                example=criterion.definition.example,
+            )
         )
     negated = parameters.text(request.args, "is", 3) == "not"
     (added,) = conditions([f"{criterion}{'!=' if negated else '='}{value}"], "value")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from urllib.parse import urlencode
 
-from nwx.errors import UsageError
+from nwx.errors import ErrorText, UsageError
 from nwx.facets.criteria import Criterion
 from nwx.facets.features import Feature
 from nwx.facets.question import FacetCondition, parse_condition
@@ -111,7 +111,9 @@ def _by(arguments: Arguments) -> tuple[Criterion, ...]:
     given = ",".join(arguments.getlist("by")).split(",")
     names = list(dict.fromkeys(name.strip() for name in given if name.strip()))
     if len(names) > 2:
-        raise UsageError(f"by names {len(names)} criteria; one or two are shown")
+        raise UsageError(
+            ErrorText("by names %(count)s criteria; one or two are shown", count=len(names))
+        )
     return _periods_first(*map(Criterion.named, names))
 
 
@@ -120,12 +122,22 @@ def conditions(texts: Sequence[str], name: str) -> tuple[FacetCondition, ...]:
     texts = list(dict.fromkeys(text for text in texts if text))
     if len(texts) > _MAX_SHOWN_CONDITIONS:
         raise UsageError(
-            f"{name} is given {len(texts)} times; at most {_MAX_SHOWN_CONDITIONS} are taken"
+            ErrorText(
+                "%(name)s is given %(count)s times; at most %(most)s are taken",
+                name=name,
+                count=len(texts),
+                most=_MAX_SHOWN_CONDITIONS,
+            )
         )
     for text in texts:
         if len(text) > MAX_CONDITION:
             raise UsageError(
-                f"{name} has {len(text)} characters; at most {MAX_CONDITION} are taken"
+                ErrorText(
+                    "%(name)s has %(count)s characters; at most %(most)s are taken",
+                    name=name,
+                    count=len(text),
+                    most=MAX_CONDITION,
+                )
             )
     return tuple(map(parse_condition, texts))
 

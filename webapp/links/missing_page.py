@@ -56,7 +56,7 @@ def read_missing_view(arguments: Arguments) -> MissingView:
         since = date_span(given["from"])[0] if given["from"] else ""
         until = date_span(given["to"])[1] if given["to"] else ""
     except TimestampError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(error.text) from error
     pages = PageFilter(given["site"], given["collection"], since, until)
     wanted = KIND_GROUPS.get(kind, frozenset({kind})) if kind else kinds
     shown = {name: value for name, value in given.items() if value}
@@ -98,7 +98,13 @@ def show_missing() -> ResponseReturnValue:
 def export_missing(suffix: str) -> ResponseReturnValue:
     """Return all that is missing as a file: CSV, JSON, or a list of URLs."""
     if suffix not in MISSING_SUFFIXES:
-        raise NotFound(f"lists come as {', '.join(MISSING_SUFFIXES)}, not as {suffix!r}")
+        raise NotFound(
+            gettext(
+                "lists come as %(choices)s, not as %(suffix)s",
+                choices=", ".join(MISSING_SUFFIXES),
+                suffix=repr(suffix),
+            )
+        )
     view, links, archive = read_missing_view(request.args), link_answers().links(), engine()
     if links is None:
         raise NotFound(gettext("the links of this archive were never inverted"))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from flask import Blueprint, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from flask_babel import gettext, lazy_gettext
 from werkzeug.exceptions import NotFound, RequestEntityTooLarge
 
 from nwx.engine.pictures.picture_index import (
@@ -13,7 +14,7 @@ from nwx.engine.pictures.picture_index import (
     PictureIndex,
     SimilarPicture,
 )
-from nwx.errors import FormatError, QueryError, UsageError
+from nwx.errors import ErrorText, FormatError, QueryError, UsageError
 from webapp.pictures.backend import pictures
 from webapp.pictures.picture_view import (
     COLOUR_NAMES,
@@ -83,7 +84,7 @@ def show_picture(document_id: str) -> ResponseReturnValue:
     index = engine().picture_index()
     picture = index.pictures_of([document_id]).get(document_id)
     if picture is None:
-        raise NotFound(f"there is no picture {document_id} in this archive")
+        raise NotFound(gettext("there is no picture %(id)s in this archive", id=document_id))
     shown_on, similar = answer_search(lambda: _beside(index, picture))
     return render_template(
         "picture.html",
@@ -119,12 +120,12 @@ def show_similar() -> ResponseReturnValue:
 @open_to_all
 def upload_image() -> ResponseReturnValue:
     """Lead to the pictures that look like an image; nothing of it is kept."""
-    check_origin("uploads")
+    check_origin(lazy_gettext("uploads"))
     limit_upload()
     file = request.files.get("image")
     payload = file.read(MOST_UPLOADED) if file else b""
     if not payload:
-        raise UsageError("choose an image file first")
+        raise UsageError(ErrorText("choose an image file first"))
     return redirect(url_for(".similar", hash=f"{hash_of_image(payload):016x}"), 303)
 
 
@@ -148,7 +149,7 @@ def hash_of_image(payload: bytes) -> int:
         try:
             hash = measured(payload).hash
         except FormatError as error:
-            raise UsageError(str(error)) from error
+            raise UsageError(error.text) from error
     if hash is None:
-        raise UsageError("the image is a plain area; nothing is like it")
+        raise UsageError(ErrorText("the image is a plain area; nothing is like it"))
     return hash

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from flask_babel import lazy_gettext
 
 from nwx.engine.pictures.picture_index import COLOURS, ImageSize, PictureQuestion
-from nwx.errors import UsageError
+from nwx.errors import ErrorText, UsageError
 from webapp.site import parameters
 from webapp.site.parameters import Arguments
 
@@ -121,7 +121,7 @@ def read_hash(arguments: Arguments) -> int | None:
     if not digits:
         return None
     if len(digits) != 16 or not set(digits) <= _HEX_DIGITS:
-        raise UsageError("hash has 16 hex digits")
+        raise UsageError(ErrorText("hash has 16 hex digits"))
     return int(digits, 16)
 
 
@@ -131,7 +131,13 @@ _HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
 def _size(arguments: Arguments) -> ImageSize | None:
     value = parameters.text(arguments, "size", 20)
     if value and value not in set(ImageSize):
-        raise UsageError(f"size is {value!r}; choose one of {', '.join(ImageSize)}")
+        raise UsageError(
+            ErrorText(
+                "size is %(value)s; choose one of %(choices)s",
+                value=repr(value),
+                choices=", ".join(ImageSize),
+            )
+        )
     return ImageSize(value) if value else None
 
 
@@ -139,5 +145,11 @@ def _colours(arguments: Arguments) -> tuple[str, ...]:
     values = tuple(dict.fromkeys(one for one in arguments.getlist("colour") if one))
     for value in values:
         if value not in COLOURS:
-            raise UsageError(f"colour is {value[:40]!r}; choose one of {', '.join(COLOURS)}")
+            raise UsageError(
+                ErrorText(
+                    "colour is %(value)s; choose one of %(choices)s",
+                    value=repr(value[:40]),
+                    choices=", ".join(COLOURS),
+                )
+            )
     return values

@@ -5,10 +5,18 @@ from enum import StrEnum
 
 from flask import Blueprint, Response, request
 from flask.typing import ResponseReturnValue
+from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
 from nwx.access.refusals import check_url_shown
-from nwx.errors import EngineBusyError, FormatError, SourceError, TimestampError, UsageError
+from nwx.errors import (
+    EngineBusyError,
+    ErrorText,
+    FormatError,
+    SourceError,
+    TimestampError,
+    UsageError,
+)
 from nwx.keys import capture_id
 from nwx.model import Capture
 from nwx.quality.pictures.stored_images import find_image, read_image
@@ -25,6 +33,7 @@ from webapp.pictures.answers import (
 )
 from webapp.pictures.backend import pictures
 from webapp.site import parameters
+from webapp.site.error_texts import error_text
 
 blueprint = Blueprint("pictures", __name__)
 
@@ -91,7 +100,7 @@ def render(kind: str) -> ResponseReturnValue:
     of_kind = [one.capture for one in pictures().renders(page) if one.kind == _kind(kind)]
     if number > len(of_kind):
         check_url_shown(pictures().engine, page.url)
-        raise NotFound(f"there is no such render of {page.url} in this archive")
+        raise NotFound(gettext("there is no such render of %(url)s in this archive", url=page.url))
     capture = of_kind[number - 1]
     etag = etag_of(_identity(capture))
     known = not_modified(etag)
@@ -103,7 +112,9 @@ def _stored(capture: Capture, kind: str, etag: str) -> Response:
         try:
             found = read_render(pictures().places, capture)
         except (FormatError, SourceError) as error:
-            raise NotFound(f"this render cannot be read: {error}") from error
+            raise NotFound(
+                gettext("this render cannot be read: %(reason)s", reason=error_text(error))
+            ) from error
     suffix = _SUFFIXES.get(found.media_type, "bin")
     name = f"{kind}-{capture.timestamp}.{suffix}"
     return render_answer(found.payload, found.media_type, name, etag)
@@ -113,7 +124,9 @@ def _kind(name: str) -> RenderKind:
     try:
         return RenderKind(name)
     except ValueError as error:
-        raise NotFound(f"there are no renders of the kind {name[:40]!r}") from error
+        raise NotFound(
+            gettext("there are no renders of the kind %(name)s", name=repr(name[:40]))
+        ) from error
 
 
 def _page() -> PageMoment:
@@ -121,11 +134,13 @@ def _page() -> PageMoment:
     url = parameters.url(request.args)
     timestamp = parameters.text(request.args, "timestamp", 14)
     if not url or not timestamp:
-        raise UsageError("url and timestamp are needed; write ?url=ADDRESS&timestamp=20100101")
+        raise UsageError(
+            ErrorText("url and timestamp are needed; write ?url=ADDRESS&timestamp=20100101")
+        )
     try:
         return PageMoment(url, normal_timestamp(timestamp))
     except TimestampError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(error.text) from error
 
 
 def _number() -> int:

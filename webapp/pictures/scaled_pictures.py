@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from cachetools import LRUCache
 
-from nwx.errors import EngineBusyError, FormatError
+from nwx.errors import EngineBusyError, ErrorText, FormatError
 
 DECODED_AT_ONCE = 2
 """So many pictures are read and decoded at once: each may take 200 MB for a moment."""
@@ -45,14 +45,16 @@ class ScaledPictures:
                 if found is None:
                     found = self._made(key, make)
         if found == _BROKEN:
-            raise FormatError("this picture cannot be shown")
+            raise FormatError(ErrorText("this picture cannot be shown"))
         return found
 
     @contextmanager
     def place(self) -> Iterator[None]:
         """Hold one of the places for reading and decoding; raises EngineBusyError."""
         if not self._places.acquire(timeout=self._wait_seconds):
-            raise EngineBusyError("too many pictures are being made; try again in a few seconds")
+            raise EngineBusyError(
+                ErrorText("too many pictures are being made; try again in a few seconds")
+            )
         try:
             yield
         finally:

@@ -84,7 +84,13 @@ def show_checked_page() -> ResponseReturnValue:
 def export_scores(suffix: str) -> ResponseReturnValue:
     """Return all scores that match as a file."""
     if suffix not in SCORE_FORMATS:
-        raise NotFound(f"scores come as {', '.join(SCORE_FORMATS)}, not as {suffix!r}")
+        raise NotFound(
+            gettext(
+                "scores come as %(choices)s, not as %(suffix)s",
+                choices=", ".join(SCORE_FORMATS),
+                suffix=repr(suffix),
+            )
+        )
     mimetype, write = SCORE_FORMATS[suffix]
     view = read_quality_view(request.args)
     found = engine().quality_index().scan(view.wanted, view.order)

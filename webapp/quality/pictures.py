@@ -12,11 +12,12 @@ from hashlib import blake2b
 from cachetools import LRUCache
 from flask import Blueprint, Response, request
 from flask.typing import ResponseReturnValue
+from flask_babel import gettext
 from PIL import Image, ImageDraw
 from werkzeug.exceptions import NotFound
 
 from nwx.engine.quality.quality_index import PlaybackScore
-from nwx.errors import EngineBusyError, FormatError, SourceError
+from nwx.errors import EngineBusyError, ErrorText, FormatError, SourceError
 from nwx.model import RenderPlace
 from nwx.quality.pictures.scale import scaled
 from nwx.quality.renders.stored_renders import read_placed_render
@@ -68,7 +69,7 @@ class _Pictures:
         if made is not None:
             return made
         if not self._places.acquire(timeout=_WAIT_SECONDS):
-            raise EngineBusyError("too many pictures are being made; try again soon")
+            raise EngineBusyError(ErrorText("too many pictures are being made; try again soon"))
         try:
             made = _made(score, of, size)
         finally:
@@ -90,7 +91,7 @@ def quality_picture() -> ResponseReturnValue:
     size = parameters.choice(request.args, "size", PictureSize.LARGE)
     score = engine().quality_index().score(id)
     if score is None or not _is_there(score, of):
-        raise NotFound("there is no such picture")
+        raise NotFound(gettext("there is no such picture"))
     key = blake2b(f"{score!r} {of} {size}".encode("utf-8", "surrogatepass")).hexdigest()
     response = Response(mimetype=PICTURE_TYPE)
     response.set_etag(key[:32])
@@ -145,5 +146,5 @@ def _made(score: PlaybackScore, of: PictureOf, size: PictureSize) -> bytes:
 
 def _payload(score: PlaybackScore, place: RenderPlace | None) -> bytes:
     if place is None:
-        raise NotFound("there is no such picture")
+        raise NotFound(gettext("there is no such picture"))
     return read_placed_render(place, score.url, _KINDS, _MOST_BYTES).payload

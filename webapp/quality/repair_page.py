@@ -8,10 +8,11 @@ from itertools import islice
 from cachetools import TTLCache
 from flask import Blueprint, Response, current_app, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
 from nwx.engine.base import Engine
-from nwx.errors import UsageError
+from nwx.errors import ErrorText, UsageError
 from nwx.quality.repairs.repair_lines import csv_of_repairs, json_of_repairs
 from nwx.quality.repairs.repair_list import Repair, RepairCounts, RepairList
 from nwx.quality.repairs.repair_question import RepairQuestion
@@ -84,7 +85,13 @@ def show_repairs() -> ResponseReturnValue:
 def export_repairs(suffix: str) -> ResponseReturnValue:
     """Return all repairs as a file: CSV, JSON, or a list of URLs for a crawler."""
     if suffix not in REPAIR_SUFFIXES:
-        raise NotFound(f"repairs come as {', '.join(REPAIR_SUFFIXES)}, not as {suffix!r}")
+        raise NotFound(
+            gettext(
+                "repairs come as %(choices)s, not as %(suffix)s",
+                choices=", ".join(REPAIR_SUFFIXES),
+                suffix=repr(suffix),
+            )
+        )
     question, archive = _question(read_missing_view(request.args)), engine()
     write: dict[str, _Write] = {
         "csv": lambda _, repairs: csv_of_repairs(repairs),
@@ -108,7 +115,12 @@ def _question(view: MissingView) -> RepairQuestion:
     """Return what an address asks for; raises UsageError for kinds that no browser loads."""
     kinds = view.question.kinds & EMBEDDED
     if not kinds:
-        raise UsageError(f"kind is none of a resource; choose one of {', '.join(RESOURCE_KINDS)}")
+        raise UsageError(
+            ErrorText(
+                "kind is none of a resource; choose one of %(choices)s",
+                choices=", ".join(RESOURCE_KINDS),
+            )
+        )
     return RepairQuestion(view.question.pages, kinds, view.question.site)
 
 

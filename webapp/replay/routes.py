@@ -11,7 +11,7 @@ from werkzeug.exceptions import NotFound
 
 from nwx.access.refusals import check_url_shown
 from nwx.engine.spans import exactly
-from nwx.errors import UsageError
+from nwx.errors import ErrorText, UsageError
 from nwx.values.urlkeys import urlkey
 from webapp.hosts import hostname, other_name, request_host
 from webapp.replay.player_viewer import ARRIVAL
@@ -51,10 +51,16 @@ def play(asked: str) -> ResponseReturnValue:
     calendar = _CALENDAR.fullmatch(when)
     if not ((calendar or _WHEN.fullmatch(when)) and url):
         raise UsageError(
-            "that names no capture; write /replay/20140126200624/http://www.example.org/"
+            ErrorText("that names no capture; write /replay/20140126200624/http://www.example.org/")
         )
     if len(url) > parameters.MAX_URL:
-        raise UsageError(f"the URL has {len(url)} characters; {parameters.MAX_URL} are taken")
+        raise UsageError(
+            ErrorText(
+                "the URL has %(count)s characters; %(most)s are taken",
+                count=len(url),
+                most=parameters.MAX_URL,
+            )
+        )
     if calendar:
         return redirect(_calendar(url, calendar[1]))
     base = origin()
@@ -79,7 +85,9 @@ def step() -> ResponseReturnValue:
     url, timestamp = parameters.url(request.args), parameters.text(request.args, "timestamp", 14)
     direction = parameters.text(request.args, "to", 10)
     if not url or not _DIGITS.fullmatch(timestamp) or direction not in ("previous", "next"):
-        raise UsageError("write /replay-step?url=ADDRESS&timestamp=DIGITS&to=previous, or next")
+        raise UsageError(
+            ErrorText("write /replay-step?url=ADDRESS&timestamp=DIGITS&to=previous, or next")
+        )
     key, moment = urlkey(url), timestamp.ljust(14, "0")
     if direction == "next":
         span = exactly(key, moment)

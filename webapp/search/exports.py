@@ -5,6 +5,7 @@ from itertools import chain, islice
 
 from flask import Blueprint, Response, request, url_for
 from flask.typing import ResponseReturnValue
+from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
 from nwx.exports.results import RESULT_FORMATS, all_hits, checked_fields
@@ -20,7 +21,13 @@ blueprint = Blueprint("exports", __name__, url_prefix="/export")
 def packing(suffix: str) -> ResponseReturnValue:
     """Pack the records of results, and show how far that is."""
     if suffix not in PACKED_FORMATS:
-        raise NotFound(f"records are packed as {', '.join(PACKED_FORMATS)}, not as {suffix!r}")
+        raise NotFound(
+            gettext(
+                "records are packed as %(choices)s, not as %(suffix)s",
+                choices=", ".join(PACKED_FORMATS),
+                suffix=repr(suffix),
+            )
+        )
     shown = preferences()
     question = read_page(request.args, shown)
     to = SearchAddresses(url_for("search.results"), question, shown)
@@ -40,7 +47,11 @@ def export_results(suffix: str) -> ResponseReturnValue:
         return packed_results(suffix, read_page(request.args, preferences()))
     if suffix not in RESULT_FORMATS:
         known = ", ".join((*RESULT_FORMATS, *PACKED_FORMATS))
-        raise NotFound(f"results come as {known}, not as {suffix!r}")
+        raise NotFound(
+            gettext(
+                "results come as %(known)s, not as %(suffix)s", known=known, suffix=repr(suffix)
+            )
+        )
     mimetype, write = RESULT_FORMATS[suffix]
     fields = checked_fields([name for name in request.args.get("fields", "").split(",") if name])
     question = replace(read_page(request.args, preferences()), snippets=False)

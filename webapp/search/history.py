@@ -104,7 +104,7 @@ def nearest(captures: Iterable[Capture], timestamp: str, limit: int) -> list[Cap
     try:
         instant = parse_timestamp(timestamp)
     except TimestampError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(error.text) from error
     return heapq.nsmallest(
         limit, captures, key=lambda capture: abs(parse_timestamp(capture.timestamp) - instant)
     )

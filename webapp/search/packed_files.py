@@ -7,13 +7,13 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.bulk.whole_files import whole_file
-from nwx.errors import EngineBusyError, NwxError
+from nwx.errors import EngineBusyError, ErrorText, NwxError
 
 _KEPT_SECONDS = 6 * 3_600
 SAME_SECONDS = 600
@@ -24,7 +24,7 @@ _TOLD_SECONDS = 0.5
 Pack = Callable[[Path, ShowProgress], object]
 """Writes a file, and tells how far it is."""
 
-UNEXPECTED = "the file cannot be made; the log of the service says why"
+_UNEXPECTED = ErrorText("the file cannot be made; the log of the service says why")
 
 
 class PackingRoom(Protocol):
@@ -41,7 +41,7 @@ class PackingState:
     step: str = ""
     done: int = 0
     total: int = 0
-    failure: str = ""
+    failure: ErrorText | None = None
     is_ready: bool = False
     bytes: int = 0
 
@@ -75,7 +75,7 @@ class PackedFile:
         if found:
             return PackingState(is_ready=True, bytes=found.stat().st_size)
         try:
-            return PackingState(**json.loads(self._state.read_bytes()))
+            return _read_state(self._state.read_bytes())
         except FileNotFoundError:
             return PackingState()
 
@@ -108,13 +108,13 @@ class PackedFile:
 
     def _run(self, pack: Pack, stack: ExitStack) -> None:
         with stack:
-            failure = UNEXPECTED
+            failure: ErrorText | None = _UNEXPECTED
             try:
                 if not self.there():
                     self._packed(pack)
-                failure = ""
+                failure = None
             except NwxError as error:
-                failure = str(error)
+                failure = error.text
             finally:
                 self._tell(PackingState(failure=failure))
 
@@ -136,7 +136,7 @@ class PackedFile:
 
     def _tell(self, state: PackingState) -> None:
         with whole_file(self._state) as stream:
-            stream.write(json.dumps(asdict(state)).encode())
+            stream.write(_written_state(state))
 
     def _hold(self, stack: ExitStack) -> None:
         """Let nobody else pack the file until a stack ends."""
@@ -145,7 +145,20 @@ class PackedFile:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise EngineBusyError("this export is being made already; try again soon") from error
+            raise EngineBusyError(
+                ErrorText("this export is being made already; try again soon")
+            ) from error
+
+
+def _written_state(state: PackingState) -> bytes:
+    failure = state.failure.to_json() if state.failure else None
+    return json.dumps(asdict(replace(state, failure=None)) | {"failure": failure}).encode()
+
+
+def _read_state(written: bytes) -> PackingState:
+    state = json.loads(written)
+    failure = ErrorText.from_json(state["failure"]) if state["failure"] else None
+    return PackingState(**(state | {"failure": failure}))
 
 
 def _changed(path: Path) -> float:

@@ -10,7 +10,7 @@ from flask import Response, render_template, request, send_file
 
 from nwx.bulk.progress import ShowProgress
 from nwx.engine.base import Engine
-from nwx.errors import UsageError
+from nwx.errors import ErrorText, UsageError
 from nwx.exports import PackOptions, WaczSelection, pack, pack_warc
 from nwx.model import Collapse
 from nwx.query.dates import date_span
@@ -114,8 +114,13 @@ def _file(suffix: str, question: Question) -> tuple[PackedFile, Pack]:
 def _check_number(found: int) -> None:
     if found > MOST_DOCUMENTS:
         raise UsageError(
-            f"these results have {found:,} versions of pages, and {MOST_DOCUMENTS:,} can be packed"
-            f" here; narrow the search, or use `nwx wacz` or `nwx export results`"
+            ErrorText(
+                "these results have %(found)s versions of pages, and %(most)s "
+                "can be packed here; narrow the search, or use `nwx wacz` or `nwx export "
+                "results`",
+                found=found,
+                most=MOST_DOCUMENTS,
+            )
         )
 
 

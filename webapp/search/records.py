@@ -18,7 +18,9 @@ from nwx.quality.stored_blocks import StoredBlock, block_of_capture
 from nwx.values.http import NO_HEAD, HttpHead, decode_body, response_head
 from nwx.values.timestamps import parse_timestamp
 from webapp.pictures.backend import pictures
+from webapp.site import words
 from webapp.site.context import document_or_404, engine
+from webapp.site.error_texts import error_text
 
 blueprint = Blueprint("records", __name__, url_prefix="/documents")
 
@@ -71,7 +73,12 @@ def payload(id: str, timestamp: str, record: str) -> Response:
     head = _http(stored)
     decoded = decode_body(head, memoryview(stored.block)[head.size :], MOST_PAYLOAD_BYTES)
     if decoded.cut:
-        raise NotFound(f"the payload has more than {MOST_PAYLOAD_BYTES:,} bytes")
+        raise NotFound(
+            gettext(
+                "the payload has more than %(most)s bytes",
+                most=words.grouped(MOST_PAYLOAD_BYTES),
+            )
+        )
     response = Response(decoded.data, mimetype="application/octet-stream")
     name = _file_name(found)
     response.headers["Content-Disposition"] = (
@@ -121,10 +128,14 @@ def _stored(capture: Capture) -> StoredBlock:
         try:
             return block_of_capture(pictures().places, capture, MOST_PAYLOAD_BYTES)
         except FormatError as error:
-            raise NotFound(f"this record cannot be read: {error}") from error
+            raise NotFound(
+                gettext("this record cannot be read: %(reason)s", reason=error_text(error))
+            ) from error
         except SourceError as error:
             # It names a path of this machine.
-            raise NotFound(f"the file {capture.source_file} cannot be read here") from error
+            raise NotFound(
+                gettext("the file %(file)s cannot be read here", file=capture.source_file)
+            ) from error
 
 
 def _http(stored: StoredBlock) -> HttpHead:

@@ -20,6 +20,7 @@ from nwx.errors import (
     WithheldError,
 )
 from nwx.searching.answers import answer_to_json
+from webapp.site.error_texts import error_text
 from webapp.site.openapi import ErrorAnswer, ErrorDetails
 
 RETRY_SECONDS = 5
@@ -60,7 +61,7 @@ def _known(error: NwxError) -> Response:
     heading = str(_BUSY_HEADING) if isinstance(error, _BUSY) else ""
     if isinstance(error, WithheldError):
         heading = str(_HEADINGS[451])
-    return error_answer(status_of(error), str(error), heading, **details)
+    return error_answer(status_of(error), error_text(error), heading, **details)
 
 
 def _http(error: HTTPException) -> Response | HTTPException:

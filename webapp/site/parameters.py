@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 
 from flask_babel import gettext
 
-from nwx.errors import UrlError, UsageError
+from nwx.errors import ErrorText, UrlError, UsageError
 from nwx.query.question import FILTERS
 from nwx.values.urlkeys import urlkey
 
@@ -50,7 +50,7 @@ def url(arguments: Arguments, name: str = "url") -> str:
     try:
         urlkey(value)
     except UrlError as error:
-        raise UsageError(f"{name}: {error}") from error
+        raise UsageError(ErrorText("%(name)s: %(reason)s", name=name, reason=error)) from error
     return value
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from flask import Flask, current_app, request
 
 from nwx.engine.question_pool import QuestionPool
-from nwx.errors import EngineBusyError
+from nwx.errors import EngineBusyError, ErrorText
 from nwx.settings import DEFAULT_SEARCH_SECONDS
 
 _Answer = TypeVar("_Answer")
@@ -77,7 +77,7 @@ class Export:
     def __init__(self) -> None:
         self._places = _questions().exports
         if not self._places.acquire(blocking=False):
-            raise EngineBusyError("too many exports are under way; try again soon")
+            raise EngineBusyError(ErrorText("too many exports are under way; try again soon"))
         self._ended = False
 
     def pieces(self, found: Iterable[str]) -> Iterator[str]:

@@ -23,6 +23,11 @@ def grouped(number: int) -> str:
     return format_decimal(number, locale=page_locale())
 
 
+def number(value: float) -> str:
+    """Return a number with the digits that it needs, as the language of the page has it."""
+    return format_decimal(value, locale=page_locale())
+
+
 def decimal(number: float, digits: int = 2) -> str:
     """Return a number with so many digits after the point, as the language of the page has it."""
     return format_decimal(number, f"#,##0.{'0' * digits}", locale=page_locale())

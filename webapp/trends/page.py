@@ -11,7 +11,7 @@ from flask_babel import gettext, lazy_gettext
 
 from nwx.charts import specs
 from nwx.charts.fields import Field, FieldKind, Spec, drawable
-from nwx.errors import QueryError, UsageError
+from nwx.errors import ErrorText, QueryError, UsageError
 from nwx.query.periods import Period
 from nwx.query.question import FILTERS
 from nwx.searching.answers import answer_to_json
@@ -63,10 +63,18 @@ PERIOD_LABELS = {Period.YEAR: lazy_gettext("Year"), Period.MONTH: lazy_gettext("
 def _queries() -> list[str]:
     asked = request.args.getlist("q")
     if len(asked) > 2 * MOST_QUERIES:
-        raise UsageError(f"{len(asked)} queries are too many; compare up to {MOST_QUERIES}")
+        raise UsageError(
+            ErrorText(
+                "%(count)s queries are too many; compare up to %(most)s",
+                count=len(asked),
+                most=MOST_QUERIES,
+            )
+        )
     queries = [query.strip() for query in asked if query.strip()]
     if any(len(query) > parameters.MAX_QUERY for query in queries):
-        raise UsageError(f"a query has at most {parameters.MAX_QUERY} characters")
+        raise UsageError(
+            ErrorText("a query has at most %(most)s characters", most=parameters.MAX_QUERY)
+        )
     return queries
 
 

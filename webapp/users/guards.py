@@ -77,7 +77,7 @@ def check_guard() -> ResponseReturnValue | None:
             return None
         raise Forbidden(gettext("nobody may write here"))
     if is_for_another():
-        raise Forbidden("playback does not ask for this")
+        raise Forbidden(gettext("playback does not ask for this"))
     if guard.role is None:
         return None
     if not has_role(guard.role):

@@ -5,7 +5,7 @@ from threading import BoundedSemaphore
 
 from flask import Blueprint, Response, make_response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import gettext, ngettext
+from flask_babel import gettext, lazy_gettext, ngettext
 from werkzeug.exceptions import BadRequest, NotFound, ServiceUnavailable
 
 from nwx.accounts.user_options import UserMode
@@ -46,7 +46,7 @@ def show() -> ResponseReturnValue:
 def log_in() -> ResponseReturnValue:
     """Begin a session, and lead to where the reader wanted to go."""
     found = _users_or_404()
-    check_origin("logins")
+    check_origin(lazy_gettext("logins"))
     following = own_path(request.form.get("next", ""))
     try:
         check_form()

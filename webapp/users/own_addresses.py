@@ -4,12 +4,14 @@ import re
 from urllib.parse import urlsplit
 
 from flask import request
+from flask_babel import LazyString, gettext, lazy_gettext
 from werkzeug.exceptions import Forbidden
 
 from webapp.hosts import host_url
 from webapp.site.context import service
 
 _MOST_CHARACTERS = 4_000
+_FORMS = lazy_gettext("forms")
 _BARE_CAPTURE = re.compile(r"/+replay/(?!\d{1,14}/)", re.ASCII)
 """A capture without the frame that says that it is one: it could ask for the password again."""
 
@@ -31,7 +33,7 @@ def own_path(text: str) -> str:
     return "" if parts.scheme or parts.netloc else text
 
 
-def check_origin(what: str = "forms") -> None:
+def check_origin(what: LazyString = _FORMS) -> None:
     """Raise Forbidden unless a request was sent by a page of this service, or by no page.
 
     Archived pages are played at another port, often of the same host: to
@@ -41,13 +43,18 @@ def check_origin(what: str = "forms") -> None:
     if site is not None:
         # Browsers set it themselves, but send it to addresses of TLS and of this machine only.
         if site not in ("same-origin", "none"):
-            raise Forbidden(f"{what} are sent from the pages of this service only")
+            raise Forbidden(
+                gettext("%(what)s are sent from the pages of this service only", what=what)
+            )
         return
     origin = request.headers.get("Origin")
     if origin is not None and _origin(origin) not in _own_origins():
         raise Forbidden(
-            f"{what} are sent from the pages of this service only; "
-            "behind a reverse proxy, --search-url names their address"
+            gettext(
+                "%(what)s are sent from the pages of this service only; behind a reverse "
+                "proxy, --search-url names their address",
+                what=what,
+            )
         )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from flask import Flask, Request, Response, current_app, g, request, session
 from flask.sessions import SecureCookieSessionInterface
+from flask_babel import gettext
 from flask_login import LoginManager, UserMixin, current_user, login_user, logout_user
 from flask_wtf.csrf import CSRFError, CSRFProtect, generate_csrf
 from markupsafe import Markup, escape
@@ -250,7 +251,9 @@ def check_form() -> None:
         protect.protect()
     except CSRFError as error:
         raise BadRequest(
-            "this form is out of date, or was not made for you; open its page again and send it"
+            gettext(
+                "this form is out of date, or was not made for you; open its page again and send it"
+            )
         ) from error
 
 

@@ -14,7 +14,7 @@ from nwx.cdx.rows import CdxRow
 from nwx.engine.access.decisions import Decision, Decisions
 from nwx.engine.base import Engine
 from nwx.engine.spans import CdxBlock, CdxLineForm, CdxSpan, KeysAtTime, nearest_captures
-from nwx.errors import EngineError
+from nwx.errors import EngineError, ErrorText
 from nwx.model import Capture
 
 _BEHIND = chr(0x10FFFF)
@@ -161,4 +161,6 @@ class RestrictedCaptures:
 
 def reading_only() -> EngineError:
     """Return the error of who writes to an engine that shows a part of an archive."""
-    return EngineError("an archive that is seen with access rules is open for reading only")
+    return EngineError(
+        ErrorText("an archive that is seen with access rules is open for reading only")
+    )

@@ -4,12 +4,12 @@ from typing import Self
 
 from nwx.engine.access.decisions import Decision
 from nwx.engine.access.rules import Action
-from nwx.errors import NwxError
+from nwx.errors import ErrorText, NwxError
 
 _WORDS = {
-    Action.BLOCK: "it is blocked",
-    Action.EMBARGO: "it is under embargo",
-    Action.LOCAL: "it can be seen at certain places only, such as the reading room",
+    Action.BLOCK: ErrorText("it is blocked"),
+    Action.EMBARGO: ErrorText("it is under embargo"),
+    Action.LOCAL: ErrorText("it can be seen at certain places only, such as the reading room"),
 }
 
 
@@ -36,10 +36,20 @@ class HiddenError(NwxError):
         return cls(decision.action, rule.reason, rule.until, rule.years)
 
 
-def _message(action: Action, reason: str, until: str, years: int | None) -> str:
-    words = f"this is in the archive, but may not be shown: {_WORDS.get(action, action)}"
+def _message(action: Action, reason: str, until: str, years: int | None) -> ErrorText:
+    words = ErrorText(
+        "this is in the archive, but may not be shown: %(why)s", why=_why(action, until, years)
+    )
+    return ErrorText("%(words)s (%(reason)s)", words=words, reason=reason) if reason else words
+
+
+def _why(action: Action, until: str, years: int | None) -> ErrorText:
+    why = _WORDS.get(action, ErrorText(action))
     if until:
-        words += f" until {until[:4]}-{until[4:6]}-{until[6:8]}"
-    elif years:
-        words += f" until {years} years after it was captured"
-    return f"{words} ({reason})" if reason else words
+        date = f"{until[:4]}-{until[4:6]}-{until[6:8]}"
+        return ErrorText("%(why)s until %(date)s", why=why, date=date)
+    if years:
+        return ErrorText(
+            "%(why)s until %(years)s years after it was captured", why=why, years=years
+        )
+    return why

@@ -12,7 +12,7 @@ from nwx.engine.facet_store import StoredBuild
 from nwx.engine.inlinks.inlink_index import ID_BYTES, DocumentStates, InlinkIndex, LinkingDocument
 from nwx.engine.inlinks.table import InlinkTable
 from nwx.engine.inlinks.visible_table import VisibleTable
-from nwx.errors import EngineError
+from nwx.errors import EngineError, ErrorText
 from nwx.query.hidden import HiddenDocuments
 
 
@@ -128,4 +128,4 @@ class RestrictedInlinkIndex(InlinkIndex):
 
 
 def _whole_only() -> EngineError:
-    return EngineError("the blobs of inlinks are for those who see the whole archive")
+    return EngineError(ErrorText("the blobs of inlinks are for those who see the whole archive"))

@@ -20,7 +20,7 @@ from nwx.engine.quality.quality_index import (
     QualityTotals,
 )
 from nwx.engine.spans import KeysAtTime
-from nwx.errors import WithheldError
+from nwx.errors import ErrorText, WithheldError
 from nwx.keys import capture_id
 from nwx.model import Capture
 
@@ -96,8 +96,10 @@ class RestrictedQualityIndex(QualityIndex):
         found = self._index.state(name)
         if found is not None and name.startswith(_MONITOR):
             raise WithheldError(
-                "the sums of a monitor count captures that access rules hide; "
-                "log in as a curator, or use `nwx --unrestricted`, to see them"
+                ErrorText(
+                    "the sums of a monitor count captures that access rules hide; log in as a "
+                    "curator, or use `nwx --unrestricted`, to see them"
+                )
             )
         return found
 
@@ -186,4 +188,4 @@ def _most_frequent(found: dict[str, list[float]]) -> list[QualityGroup]:
 
 
 def _reading_only() -> WithheldError:
-    return WithheldError("scores are written by those who see the whole archive")
+    return WithheldError(ErrorText("scores are written by those who see the whole archive"))

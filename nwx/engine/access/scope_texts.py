@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from nwx.engine.access.rules import Scope
-from nwx.errors import DigestError, NwxError, UsageError
+from nwx.errors import DigestError, ErrorText, NwxError, UsageError
 from nwx.query.dates import date_span
 from nwx.values.digests import normal_digest
 from nwx.values.urlkeys import urlkey
@@ -79,7 +79,7 @@ def digest_scope(text: str) -> Scope:
     try:
         return Scope(url=text, digest=normal_digest(text))
     except DigestError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(error.text) from error
 
 
 def between(scope: Scope, since: str, to: str) -> Scope:
@@ -94,7 +94,7 @@ def between(scope: Scope, since: str, to: str) -> Scope:
             date_to=date_span(to)[1] if to else scope.date_to,
         )
     except NwxError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(error.text) from error
 
 
 def scope_words(scope: Scope) -> str:
@@ -122,7 +122,11 @@ def _ascii_host(host: str) -> str:
         name, mark, port = host.strip(), "", ""
     parts = host_parts(name)
     if not parts.domain:
-        raise UsageError(f"{host[:60]!r} is no host; write example.com, or *.example.com")
+        raise UsageError(
+            ErrorText(
+                "%(host)s is no host; write example.com, or *.example.com", host=repr(host[:60])
+            )
+        )
     return f"{parts.host}{mark}{port}"
 
 
@@ -130,7 +134,12 @@ def _key(url: str) -> str:
     try:
         key = urlkey(clean_url(url))
     except NwxError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(error.text) from error
     if ")" not in key and key.startswith(_WEB):
-        raise UsageError(f"{url[:60]!r} is no URL; give an address, such as http://example.com/a")
+        raise UsageError(
+            ErrorText(
+                "%(url)s is no URL; give an address, such as http://example.com/a",
+                url=repr(url[:60]),
+            )
+        )
     return key

@@ -22,7 +22,7 @@ from nwx.engine.embedded.stage.rows import StagedRows, batch_rows
 from nwx.engine.embedded.stage.stager import Stager
 from nwx.engine.embedded.writer import ArchiveWriter
 from nwx.engine.entries import merged_dates, merged_entries
-from nwx.errors import EngineBusyError, EngineError
+from nwx.errors import EngineBusyError, EngineError, ErrorText
 from nwx.model import (
     MAIN_DATES,
     Batch,
@@ -144,9 +144,16 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         """Give what writes captures alone, in the place of the writer for as long."""
         with self._guard:
             if self._read_only:
-                raise EngineError(f"the archive at {self.address} was opened for reading only")
+                raise EngineError(
+                    ErrorText(
+                        "the archive at %(address)s was opened for reading only",
+                        address=self.address,
+                    )
+                )
             if self._writer is not None:
-                raise EngineBusyError(f"an import into {self.address} is not closed yet")
+                raise EngineBusyError(
+                    ErrorText("an import into %(address)s is not closed yet", address=self.address)
+                )
             self._make_archive()
         # The folder's lock is enough: whoever reads need not wait.
         with closing(Loader(self._folder, _APPEND_WAIT_SECONDS)) as loader:
@@ -341,7 +348,11 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
 
     def _check_writable(self) -> None:
         if self._read_only:
-            raise EngineError(f"the archive at {self.address} was opened for reading only")
+            raise EngineError(
+                ErrorText(
+                    "the archive at %(address)s was opened for reading only", address=self.address
+                )
+            )
 
     @contextmanager
     def _altering(self) -> Iterator[sqlite3.Connection]:

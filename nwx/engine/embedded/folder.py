@@ -15,7 +15,7 @@ from pathlib import Path
 from nwx import mappings
 from nwx.engine.embedded.documents.searcher import TantivyError
 from nwx.engine.embedded.system_limits import exceeded_limit, full_temporary_folder
-from nwx.errors import EngineBusyError, EngineError, EngineFullError, EngineVersionError
+from nwx.errors import EngineBusyError, EngineError, EngineFullError, EngineVersionError, ErrorText
 from nwx.model import IndexName
 
 FORMAT = 3
@@ -30,17 +30,18 @@ _SPARE_BYTES = 4 << 20
 _PAUSE_SECONDS = 0.02
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _SYSTEM_ERROR = re.compile(r"os error (\d+)")
+_OTHER_ADVICE = ErrorText("see to it, and run the same command again")
 _ADVICE = {
-    errno.ENOSPC: "make room there",
-    errno.EDQUOT: "make room there",
-    errno.EMFILE: "allow more open files (ulimit -n)",
-    errno.EFBIG: "allow larger files (ulimit -f)",
-    errno.ENFILE: "allow more open files",
-    errno.EACCES: "check its permissions",
-    errno.EPERM: "check its permissions",
-    errno.EROFS: "choose a place that can be written to",
-    errno.ENOENT: "restore it from a copy",
-    errno.EIO: "check the disk, and restore it from a copy",
+    errno.ENOSPC: ErrorText("make room there"),
+    errno.EDQUOT: ErrorText("make room there"),
+    errno.EMFILE: ErrorText("allow more open files (ulimit -n)"),
+    errno.EFBIG: ErrorText("allow larger files (ulimit -f)"),
+    errno.ENFILE: ErrorText("allow more open files"),
+    errno.EACCES: ErrorText("check its permissions"),
+    errno.EPERM: ErrorText("check its permissions"),
+    errno.EROFS: ErrorText("choose a place that can be written to"),
+    errno.ENOENT: ErrorText("restore it from a copy"),
+    errno.EIO: ErrorText("check the disk, and restore it from a copy"),
 }
 
 
@@ -67,28 +68,44 @@ class Folder:
         forward. Raises EngineVersionError on newer ones.
         """
         if not self.exists():
-            raise EngineError(f"no archive at {self.path}; run `nwx import` first")
+            raise EngineError(
+                ErrorText("no archive at %(path)s; run `nwx import` first", path=self.path)
+            )
         try:
             found = json.loads((self.path / _MANIFEST).read_text(encoding="utf-8"))
             versions = dict(found["mappings"])
             self.format = int(found["format"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise EngineError(
-                f"{self.path / _MANIFEST} is damaged ({error}); restore it from a copy"
+                ErrorText(
+                    "%(path)s is damaged (%(reason)s); restore it from a copy",
+                    path=self.path / _MANIFEST,
+                    reason=error,
+                )
             ) from error
         known = _versions()
         if self.format > FORMAT or any(
             number > known.get(name, 0) for name, number in versions.items()
         ):
             raise EngineVersionError(
-                f"the archive at {self.path} was made by a newer version of nwx "
-                f"(format {self.format}, here {FORMAT}); update nwx"
+                ErrorText(
+                    "the archive at %(path)s was made by a newer version of nwx (format "
+                    "%(format)s, here %(known)s); update nwx",
+                    path=self.path,
+                    format=self.format,
+                    known=FORMAT,
+                )
             )
         if self.format < READABLE_FORMAT and not writing:
             raise EngineVersionError(
-                f"the archive at {self.path} was made by an older version of nwx "
-                f"(format {self.format}, here {FORMAT}); "
-                f"write to it once, as `nwx import` does, to bring it forward"
+                ErrorText(
+                    "the archive at %(path)s was made by an older version of nwx (format "
+                    "%(format)s, here %(known)s); write to it once, as `nwx import` does, to "
+                    "bring it forward",
+                    path=self.path,
+                    format=self.format,
+                    known=FORMAT,
+                )
             )
 
     def prepare(self) -> None:
@@ -128,8 +145,11 @@ class Folder:
             handle = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
             raise EngineError(
-                f"the archive at {self.path} cannot be written ({error.strerror}); "
-                f"choose another place"
+                ErrorText(
+                    "the archive at %(path)s cannot be written (%(reason)s); choose another place",
+                    path=self.path,
+                    reason=error.strerror,
+                )
             ) from error
         deadline = time.monotonic() + wait_seconds
         while True:
@@ -139,8 +159,11 @@ class Folder:
                 if time.monotonic() >= deadline:
                     os.close(handle)
                     raise EngineBusyError(
-                        f"another process is writing to the archive at {self.path}; "
-                        f"wait for it to end"
+                        ErrorText(
+                            "another process is writing to the archive at %(path)s; "
+                            "wait for it to end",
+                            path=self.path,
+                        )
                     ) from error
                 time.sleep(_PAUSE_SECONDS)
             else:
@@ -170,11 +193,28 @@ class Folder:
         if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and self.is_full()):
             return self.full_error()
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            return EngineBusyError(f"another process holds {database}; try again later")
+            return EngineBusyError(
+                ErrorText("another process holds %(database)s; try again later", database=database)
+            )
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-            return EngineError(f"{database} is damaged ({error}); restore it from a copy")
+            return EngineError(
+                ErrorText(
+                    "%(database)s is damaged (%(reason)s); restore it from a copy",
+                    database=database,
+                    reason=error,
+                )
+            )
         limit = exceeded_limit()
-        return EngineError(f"{database}: {error}" + (f"; {limit}" if limit else ""))
+        if limit:
+            return EngineError(
+                ErrorText(
+                    "%(database)s: %(reason)s; %(limit)s",
+                    database=database,
+                    reason=error,
+                    limit=limit,
+                )
+            )
+        return EngineError(f"{database}: {error}")
 
     def _of_documents(self, text: str) -> EngineError:
         code = _SYSTEM_ERROR.search(text)
@@ -184,28 +224,52 @@ class Folder:
                 return self.full_error()
             return self._of_system(OSError(number, os.strerror(number), self.documents))
         if "LockBusy" in text or "LockFailure" in text:
-            return EngineBusyError(f"another process is writing to {self.documents}")
+            return EngineBusyError(
+                ErrorText("another process is writing to %(documents)s", documents=self.documents)
+            )
         if self.is_full():
             return self.full_error()
         if limit := exceeded_limit():
-            return EngineError(f"{self.documents} cannot be written: {limit}")
-        return EngineError(f"{self.documents} cannot be used ({text}); restore it from a copy")
+            return EngineError(
+                ErrorText(
+                    "%(documents)s cannot be written: %(limit)s",
+                    documents=self.documents,
+                    limit=limit,
+                )
+            )
+        return EngineError(
+            ErrorText(
+                "%(documents)s cannot be used (%(reason)s); restore it from a copy",
+                documents=self.documents,
+                reason=text,
+            )
+        )
 
     def _of_system(self, error: OSError) -> EngineError:
         """Return the error of a call of the system: only some of them are the archive's."""
         place = Path(os.fsdecode(error.filename or self.path))
         if error.errno in _FULL and (self.is_full() or place.is_relative_to(self.path)):
             return self.full_error()
-        advice = _ADVICE.get(error.errno or 0, "see to it, and run the same command again")
-        return EngineError(f"{place} cannot be used ({error.strerror or error}); {advice}")
+        advice = _ADVICE.get(error.errno or 0, _OTHER_ADVICE)
+        return EngineError(
+            ErrorText(
+                "%(place)s cannot be used (%(reason)s); %(advice)s",
+                place=place,
+                reason=error.strerror or error,
+                advice=advice,
+            )
+        )
 
     def full_error(self) -> EngineFullError:
         """Return the error that no space is left, and where."""
         temporary = None if self.is_full() else full_temporary_folder()
         place = f"{temporary}, the folder for temporary files (TMPDIR)" if temporary else self.path
         return EngineFullError(
-            f"no space is left at {place}; what was stored before is kept, "
-            f"make room and run the same command again"
+            ErrorText(
+                "no space is left at %(place)s; what was stored before is kept, make room "
+                "and run the same command again",
+                place=place,
+            )
         )
 
 

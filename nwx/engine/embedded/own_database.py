@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from nwx.engine.embedded.database import database_uri
 from nwx.engine.embedded.folder import Folder
-from nwx.errors import EngineError, EngineVersionError
+from nwx.errors import EngineError, EngineVersionError, ErrorText
 
 CACHE_PRAGMA = f"cache_size = -{32 << 10}"
 _WAIT_SECONDS = 60.0
@@ -82,7 +82,11 @@ class OwnDatabase:
 
     def _writable(self) -> sqlite3.Connection:
         if self._read_only:
-            raise EngineError(f"the archive at {self._folder.path} was opened for reading only")
+            raise EngineError(
+                ErrorText(
+                    "the archive at %(path)s was opened for reading only", path=self._folder.path
+                )
+            )
         if self._db is None:
             self._make_archive()
             self._folder.check(writing=True)
@@ -122,7 +126,12 @@ class OwnDatabase:
         (found,) = db.execute("PRAGMA user_version").fetchone()
         if found > self.format:
             raise EngineVersionError(
-                f"{self.path} was made by a newer version of nwx "
-                f"(format {found}, here {self.format}); update nwx"
+                ErrorText(
+                    "%(path)s was made by a newer version of nwx (format %(found)s, here "
+                    "%(format)s); update nwx",
+                    path=self.path,
+                    found=found,
+                    format=self.format,
+                )
             )
         return int(found)

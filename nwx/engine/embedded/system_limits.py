@@ -7,6 +7,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from nwx.errors import ErrorText
+
 _SPARE_BYTES = 1 << 20
 _FEW_FILES = 128  # what failed may have closed its own
 
@@ -24,17 +26,22 @@ def full_temporary_folder() -> Path | None:
         return None
 
 
-def exceeded_limit() -> str:
-    """Return which limit of this process is, or may be, reached, in words; "" if none is known."""
+def exceeded_limit() -> ErrorText | None:
+    """Return which limit of this process is, or may be, reached, None if none is known."""
     try:
         os.close(os.open(os.devnull, os.O_RDONLY))
     except OSError as error:
         if error.errno in (errno.EMFILE, errno.ENFILE):
-            return "too many files are open; allow more (ulimit -n)"
+            return ErrorText("too many files are open; allow more (ulimit -n)")
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if most < _FEW_FILES:
-        return f"this process may open {most} files; allow more (ulimit -n)"
+        return ErrorText(
+            "this process may open %(most)s files; allow more (ulimit -n)", most=str(most)
+        )
     largest = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
     if largest != resource.RLIM_INFINITY:
-        return f"files of this process have {largest} bytes at most; allow more (ulimit -f)"
-    return ""
+        return ErrorText(
+            "files of this process have %(most)s bytes at most; allow more (ulimit -f)",
+            most=str(largest),
+        )
+    return None

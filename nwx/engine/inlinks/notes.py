@@ -5,11 +5,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from nwx.engine.facet_store import BlobStore
-from nwx.errors import EngineVersionError
+from nwx.errors import EngineVersionError, ErrorText
 from nwx.model import IndexStats
 
 INLINKS_FORMAT = 1
-ADVICE = "run `nwx invert-links --anew`"
+ADVICE = ErrorText("run `nwx invert-links --anew`")
 """What helps against a build that cannot be read."""
 
 
@@ -51,8 +51,14 @@ class InlinkNotes:
         """Return the notes of a build; raises EngineVersionError on those of another version."""
         if found.get("format") != INLINKS_FORMAT:
             raise EngineVersionError(
-                f"the inlinks in {place} have format {found.get('format')}, this nwx reads "
-                f"{INLINKS_FORMAT}; {ADVICE}"
+                ErrorText(
+                    "the inlinks in %(place)s have format %(found)s, this nwx reads "
+                    "%(known)s; %(advice)s",
+                    place=place,
+                    found=found.get("format"),
+                    known=INLINKS_FORMAT,
+                    advice=ADVICE,
+                )
             )
         ranges = [RangeNotes(**one) for one in found["ranges"]]
         return cls(**{**found, "ranges": ranges})

@@ -7,7 +7,7 @@ from nwx.bulk.arrays import Array, read_arrays
 from nwx.engine.facet_store import BlobStore, StoredBuild
 from nwx.engine.inlinks.notes import ADVICE, InlinkNotes
 from nwx.engine.inlinks.texts import Texts
-from nwx.errors import BlobError
+from nwx.errors import BlobError, ErrorText
 from nwx.model import LinkCell
 
 OWN_HOST, SELF = 1, 2
@@ -48,7 +48,9 @@ class InlinkTable:
         try:
             return read_arrays(self.folder / blob)
         except BlobError as error:
-            raise BlobError(f"{error}; {ADVICE}") from error
+            raise BlobError(
+                ErrorText("%(reason)s; %(advice)s", reason=error, advice=ADVICE)
+            ) from error
 
     def years(self) -> list[int]:
         """Return the years of captures that have links."""

@@ -14,7 +14,7 @@ from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.pages import entries_by_id, ids_of_all
 from nwx.engine.search_server.refusals import INDEX_EXISTS, IndexMissingError, RefusedError
 from nwx.engine.search_server.server import Body, Server, quoted
-from nwx.errors import BlobError, EngineBusyError
+from nwx.errors import BlobError, EngineBusyError, ErrorText
 from nwx.model import IndexName
 from nwx.settings import ServerSettings
 
@@ -95,7 +95,14 @@ class ServerBlobs(BlobStore):
                 id = _ID.format(name, number)
                 found = entries_by_id(self._server, self._index, [id], "true")
                 if id not in found:
-                    raise BlobError(f"{self._index} at {self._server.address} lacks {id}")
+                    raise BlobError(
+                        ErrorText(
+                            "%(index)s at %(address)s lacks %(id)s",
+                            index=self._index,
+                            address=self._server.address,
+                            id=id,
+                        )
+                    )
                 file.write(base64.b64decode(found[id]["_source"]["data"]))
         self._copies.put(path)
 
@@ -122,8 +129,12 @@ class ServerBlobs(BlobStore):
         )
         if "conflict" in written:
             raise EngineBusyError(
-                f"another build of {self._kind} was put on {self._server.address} meanwhile;"
-                " run the same command again"
+                ErrorText(
+                    "another build of %(kind)s was put on %(address)s meanwhile; run the same "
+                    "command again",
+                    kind=self._kind,
+                    address=self._server.address,
+                )
             )
 
 

@@ -13,7 +13,7 @@ from nwx.engine.search_server.cluster.partial_answers import missing_shards, par
 from nwx.engine.search_server.refusals import NO_SHARD_YET, entry_refused, read_refusal, refused
 from nwx.engine.search_server.schema import NUMBER
 from nwx.engine.search_server.server import Body, Server, pause, quoted, to_lines
-from nwx.errors import EngineError, PartialAnswerError
+from nwx.errors import EngineError, ErrorText, PartialAnswerError
 
 _PAGE = 1_000
 UNREAD = "unread"
@@ -58,7 +58,7 @@ def _entries(server: Server, index: str, ids: Sequence[str], source: str) -> lis
         failed = [read_refusal(entry, _OK) for entry in entries if "error" in entry]
         if not failed:
             return entries
-        does_not = f"does not give an entry of {index}"
+        does_not = ErrorText("does not give an entry of %(index)s", index=index)
         if others := [one for one in failed if NO_SHARD_YET not in one.types]:
             raise entry_refused(server.place, others[0], does_not)
         if partial := partial_answers():
@@ -67,7 +67,12 @@ def _entries(server: Server, index: str, ids: Sequence[str], source: str) -> lis
         attempt += 1
         if attempt == _ATTEMPTS:
             raise PartialAnswerError(
-                f"{server.place} {does_not}: {failed[0].reason}; see `nwx stats`"
+                ErrorText(
+                    "%(place)s %(does_not)s: %(reason)s; see `nwx stats`",
+                    place=server.place,
+                    does_not=does_not,
+                    reason=failed[0].reason,
+                )
             )
         pause(min(attempt, _LONGEST_PAUSE))
 

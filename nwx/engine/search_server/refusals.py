@@ -19,6 +19,7 @@ from nwx.errors import (
     EngineError,
     EngineFullError,
     EngineUnavailableError,
+    ErrorText,
     PartialAnswerError,
     QueryError,
 )
@@ -43,7 +44,7 @@ DEFAULT_PORTS = {"http": 9200, "https": 443}
 class RefusedError(EngineError):
     """A request that the server refuses, with the HTTP status and the types of the error."""
 
-    def __init__(self, message: str, status: int, types: frozenset[str]) -> None:
+    def __init__(self, message: ErrorText, status: int, types: frozenset[str]) -> None:
         super().__init__(message)
         self.status = status
         self.types = types
@@ -115,49 +116,91 @@ def refused(place: str, refusal: Refusal) -> EngineError:
     status, reason = refusal.status, refusal.reason
     if status == 401:
         return EngineError(
-            f"{place} does not know this user; check the API key, or user and password"
+            ErrorText(
+                "%(place)s does not know this user; check the API key, or user and password",
+                place=place,
+            )
         )
     if known := _known(place, refusal):
         return known
     if status == 403:
-        return EngineError(f"{place} does not allow this: {reason}")
+        return EngineError(
+            ErrorText("%(place)s does not allow this: %(reason)s", place=place, reason=reason)
+        )
     if refusal.leaderless:
-        return ServerBusyError(f"{place} is not ready ({status}): {reason}")
+        return ServerBusyError(
+            ErrorText(
+                "%(place)s is not ready (%(status)s): %(reason)s",
+                place=place,
+                status=status,
+                reason=reason,
+            )
+        )
     if status in _UNAVAILABLE:
         lacks_shards = _SEARCH_FAILED in refusal.types
         return (PartialAnswerError if lacks_shards else EngineUnavailableError)(
-            f"{place} is not ready ({status}): {reason}"
+            ErrorText(
+                "%(place)s is not ready (%(status)s): %(reason)s",
+                place=place,
+                status=status,
+                reason=reason,
+            )
         )
     if refusal.busy:
-        return ServerBusyError(f"{place} is too busy: {reason}")
-    message = f"{place} refuses ({status}): {reason}"
+        return ServerBusyError(
+            ErrorText("%(place)s is too busy: %(reason)s", place=place, reason=reason)
+        )
+    message = ErrorText(
+        "%(place)s refuses (%(status)s): %(reason)s", place=place, status=status, reason=reason
+    )
     return RefusedError(message, status, refusal.types)
 
 
-def entry_refused(place: str, refusal: Refusal, action: str) -> EngineError:
+def entry_refused(place: str, refusal: Refusal, action: str | ErrorText) -> EngineError:
     """Return the error of an entry that is refused; `action` says what the server does not."""
-    return _known(place, refusal) or EngineError(f"{place} {action}: {refusal.reason}")
+    return _known(place, refusal) or EngineError(
+        ErrorText(
+            "%(place)s %(action)s: %(reason)s", place=place, action=action, reason=refusal.reason
+        )
+    )
 
 
 def _known(place: str, refusal: Refusal) -> EngineError | None:
     if refusal.full:
         return EngineFullError(
-            f"{place} has no space left: {refusal.reason}; free some, then import again"
+            ErrorText(
+                "%(place)s has no space left: %(reason)s; free some, then import again",
+                place=place,
+                reason=refusal.reason,
+            )
         )
     if refusal.blocked:
         return EngineBusyError(
-            f"{place} does not allow writing now: {refusal.reason}; where `nwx reshard` is at"
-            f" work, wait for its end, or end it with `nwx reshard --undo` where it was killed"
+            ErrorText(
+                "%(place)s does not allow writing now: %(reason)s; where `nwx reshard` is "
+                "at work, wait for its end, or end it with `nwx reshard --undo` where it "
+                "was killed",
+                place=place,
+                reason=refusal.reason,
+            )
         )
     if _POINT_IN_TIME_LOST in refusal.types:
         return EngineUnavailableError(
-            f"{place} lost what it was reading from, as when a node goes away: "
-            f"{refusal.reason}; ask again"
+            ErrorText(
+                "%(place)s lost what it was reading from, as when a node goes away: "
+                "%(reason)s; ask again",
+                place=place,
+                reason=refusal.reason,
+            )
         )
     if _INDEX_MISSING in refusal.types:
         return IndexMissingError(
-            f"there is no such archive on {place}: {refusal.reason}; "
-            f"import into it first, or check the prefix"
+            ErrorText(
+                "there is no such archive on %(place)s: %(reason)s; import into it first, "
+                "or check the prefix",
+                place=place,
+                reason=refusal.reason,
+            )
         )
     return None
 
@@ -167,16 +210,33 @@ def another_product(
 ) -> EngineError:
     """Return the error of an address where something else answers."""
     answer = f" (HTTP {status}, {mimetype or 'no content type'})" if status else ""
-    article = "an" if product[0] in "AEIOU" else "a"
+    if product[0] in "AEIOU":
+        return EngineError(
+            ErrorText(
+                "the server at %(address)s is not an %(product)s%(answer)s; check the address",
+                address=address,
+                product=product,
+                answer=answer,
+            )
+        )
     return EngineError(
-        f"the server at {address} is not {article} {product}{answer}; check the address"
+        ErrorText(
+            "the server at %(address)s is not a %(product)s%(answer)s; check the address",
+            address=address,
+            product=product,
+            answer=answer,
+        )
     )
 
 
 def unanswered(place: str, seconds: float) -> EngineError:
     """Return the error of a request that was not answered in time."""
     return EngineUnavailableError(
-        f"{place} did not answer within {seconds:g} s; see how it does, or allow more time"
+        ErrorText(
+            "%(place)s did not answer within %(seconds)s s; see how it does, or allow more time",
+            place=place,
+            seconds=seconds,
+        )
     )
 
 
@@ -185,10 +245,18 @@ def unreachable(product: str, address: str, error: Exception) -> EngineError:
     parts = urlsplit(address)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     port = parts.port or DEFAULT_PORTS[parts.scheme]
-    found = next(filter(None, map(_cause, _chain(error))), None)
-    cause, advice = found or (type(error).__name__, "check the address, and that it runs")
+    causes = (_cause(one, product) for one in _chain(error))
+    other = ErrorText(type(error).__name__), ErrorText("check the address, and that it runs")
+    cause, advice = next(filter(None, causes), other)
     return EngineUnavailableError(
-        f"no connection to {product.lower()} at {host}:{port}: {cause}; {advice.format(product)}"
+        ErrorText(
+            "no connection to %(product)s at %(host)s:%(port)s: %(cause)s; %(advice)s",
+            product=product.lower(),
+            host=host,
+            port=str(port),
+            cause=cause,
+            advice=advice,
+        )
     )
 
 
@@ -203,29 +271,43 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
     return reversed(found)
 
 
-def _cause(error: BaseException) -> tuple[str, str] | None:
+def _cause(error: BaseException, product: str) -> tuple[ErrorText, ErrorText] | None:
     """Return what an exception means, and what to do; None where another tells more."""
     match error:
         case ssl.SSLCertVerificationError():
             return (
-                f"its certificate is not trusted ({error.verify_message})",
-                "name its authority with --ca-file, or take any with --insecure",
+                ErrorText(
+                    "its certificate is not trusted (%(reason)s)", reason=error.verify_message
+                ),
+                ErrorText("name its authority with --ca-file, or take any with --insecure"),
             )
         case ssl.SSLError():
-            return "no TLS is spoken there", "check whether the address begins with http://"
+            return (
+                ErrorText("no TLS is spoken there"),
+                ErrorText("check whether the address begins with http://"),
+            )
         case socket.gaierror():
-            return "the name of the host is not known", "check its spelling, and the network"
+            return (
+                ErrorText("the name of the host is not known"),
+                ErrorText("check its spelling, and the network"),
+            )
         case ConnectionRefusedError():
-            return "connection refused", "check that {} runs there, and the port"
+            return (
+                ErrorText("connection refused"),
+                ErrorText("check that %(product)s runs there, and the port", product=product),
+            )
         case ConnectionResetError() | BrokenPipeError() | http.client.RemoteDisconnected():
             return (
-                "the connection was closed",
-                "check the port, and whether the address begins with https://",
+                ErrorText("the connection was closed"),
+                ErrorText("check the port, and whether the address begins with https://"),
             )
         case http.client.HTTPException():
-            return "no HTTP is spoken there", "check the port"
+            return ErrorText("no HTTP is spoken there"), ErrorText("check the port")
         case OSError() if error.strerror:
-            return error.strerror.lower(), "check the address and the network"
+            return (
+                ErrorText(error.strerror.lower()),
+                ErrorText("check the address and the network"),
+            )
     return None
 
 
@@ -236,5 +318,7 @@ def query_errors() -> Iterator[None]:
         yield
     except RefusedError as error:
         if error.status == _BAD_REQUEST:
-            raise QueryError(f"the server cannot take this query: {error}") from error
+            raise QueryError(
+                ErrorText("the server cannot take this query: %(reason)s", reason=error)
+            ) from error
         raise

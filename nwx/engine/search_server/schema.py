@@ -14,7 +14,7 @@ from nwx.engine.search_server.cluster.shard_numbers import number_of_shards
 from nwx.engine.search_server.migrations import MIGRATIONS
 from nwx.engine.search_server.refusals import INDEX_EXISTS, RefusedError
 from nwx.engine.search_server.server import Server, quoted
-from nwx.errors import EngineError, EngineVersionError
+from nwx.errors import EngineError, EngineVersionError, ErrorText
 from nwx.keys import document_id
 from nwx.model import IndexName
 from nwx.settings import ServerSettings
@@ -154,9 +154,14 @@ class Schema:
         for index, made in found.items():
             if made.version > index_version(index):
                 raise EngineVersionError(
-                    f"the index {self.name(index)} at {self._server.address} was made by a newer "
-                    f"version of nwx (version {made.version}, here {index_version(index)}); "
-                    f"update nwx"
+                    ErrorText(
+                        "the index %(index)s at %(address)s was made by a newer version of nwx "
+                        "(version %(version)s, here %(known)s); update nwx",
+                        index=self.name(index),
+                        address=self._server.address,
+                        version=made.version,
+                        known=index_version(index),
+                    )
                 )
         return found
 

@@ -10,7 +10,7 @@ from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.pages import entries_by_id, ids_of_all
 from nwx.engine.search_server.refusals import IndexMissingError
 from nwx.engine.search_server.server import Server
-from nwx.errors import BlobError
+from nwx.errors import BlobError, ErrorText
 from nwx.settings import ServerSettings
 
 _PIECE_BYTES = 3 << 20
@@ -58,7 +58,14 @@ class ServerStates:
             found = entries_by_id(self._server, self._index, ids, "true") if ids else {}
             if len(found) == len(ids):  # else it was put anew meanwhile
                 return b"".join(base64.b64decode(found[id]["_source"]["data"]) for id in ids)
-        raise BlobError(f"{self._index} at {self._server.address} lacks pieces of {name}")
+        raise BlobError(
+            ErrorText(
+                "%(index)s at %(address)s lacks pieces of %(name)s",
+                index=self._index,
+                address=self._server.address,
+                name=name,
+            )
+        )
 
     def _head(self, name: str) -> IndexEntry | None:
         id = f"state/{name}"

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from nwx.errors import EngineError
+from nwx.errors import EngineError, ErrorText
 from nwx.quality.monitor.report import Alert, LogProblem, MonitorReport
 from nwx.quality.monitor.sums import Sums
 
@@ -134,11 +134,20 @@ def read_state(blobs: StateBlobs, name: str) -> MonitorState | None:
         state = msgspec.json.decode(content, type=MonitorState)
     except (zlib.error, ValueError) as error:
         raise EngineError(
-            f"the state of the monitor {name!r} is damaged ({error}); "
-            f"`nwx monitor {name} --anew` begins again"
+            ErrorText(
+                "the state of the monitor %(name)s is damaged (%(reason)s); `nwx monitor "
+                "%(given)s --anew` begins again",
+                name=repr(name),
+                reason=error,
+                given=name,
+            )
         ) from error
     if state.rules > _RULES:
-        raise EngineError(f"the monitor {name!r} is one of a newer version of nwx; update nwx")
+        raise EngineError(
+            ErrorText(
+                "the monitor %(name)s is one of a newer version of nwx; update nwx", name=repr(name)
+            )
+        )
     return state
 
 

@@ -15,7 +15,7 @@ from PIL import (
     WebPImagePlugin,
 )
 
-from nwx.errors import FormatError
+from nwx.errors import ErrorText, FormatError
 
 MOST_PIXELS = 40_000_000
 """So many pixels are decoded, four bytes each: a page of 1,920 by 20,800."""
@@ -79,7 +79,13 @@ def opened(payload: bytes, most_pixels: int = MOST_PIXELS) -> Image.Image:
         raise _broken(error) from error
     width, height = image.size
     if width * height > most_pixels or max(width, height) > MOST_SIDE:
-        raise FormatError(f"the picture has {width:,} by {height:,} pixels, which is too large")
+        raise FormatError(
+            ErrorText(
+                "the picture has %(width)s by %(height)s pixels, which is too large",
+                width=width,
+                height=height,
+            )
+        )
     if image.format == "JPEG":
         _check_scans(payload, width * height)
     return image
@@ -99,9 +105,13 @@ def _check_scans(payload: bytes, pixels: int) -> None:
     """Raise FormatError for a JPEG that goes over its pixels too often: each scan does once."""
     scans = payload.count(_SCAN)
     if scans > _MOST_SCANS or scans * pixels > _MOST_SCANNED_PIXELS:
-        raise FormatError(f"the picture has {scans:,} scans, which takes too long to decode")
+        raise FormatError(
+            ErrorText(
+                "the picture has %(scans)s scans, which takes too long to decode", scans=scans
+            )
+        )
 
 
 def _broken(error: BaseException) -> FormatError:
     reason = str(error)[:200] or type(error).__name__
-    return FormatError(f"the picture cannot be decoded: {reason}")
+    return FormatError(ErrorText("the picture cannot be decoded: %(reason)s", reason=reason))

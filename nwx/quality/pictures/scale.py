@@ -4,7 +4,7 @@ import io
 
 from PIL import Image, ImageOps
 
-from nwx.errors import FormatError, UsageError
+from nwx.errors import ErrorText, FormatError, UsageError
 from nwx.quality.pictures.decoder import MOST_PIXELS, PICTURE_FAILURES, opened
 
 _FORMATS = {"image/webp": "WEBP", "image/jpeg": "JPEG", "image/png": "PNG"}
@@ -31,7 +31,13 @@ def scaled(
     """
     form = _FORMATS.get(media_type)
     if form is None:
-        raise UsageError(f"{media_type!r} is not written; choose one of {', '.join(_FORMATS)}")
+        raise UsageError(
+            ErrorText(
+                "%(media_type)s is not written; choose one of %(choices)s",
+                media_type=repr(media_type),
+                choices=", ".join(_FORMATS),
+            )
+        )
     image = opened(payload, MOST_PIXELS)
     written = io.BytesIO()
     try:
@@ -39,7 +45,9 @@ def scaled(
         small.save(written, form, **_OPTIONS[form])
     except PICTURE_FAILURES as error:
         reason = str(error)[:200] or type(error).__name__
-        raise FormatError(f"the picture cannot be decoded: {reason}") from error
+        raise FormatError(
+            ErrorText("the picture cannot be decoded: %(reason)s", reason=reason)
+        ) from error
     return written.getvalue()
 
 

@@ -3,7 +3,7 @@
 from nwx.engine.base import Engine
 from nwx.engine.file_places import FilePlaces
 from nwx.engine.spans import KeysAtTime
-from nwx.errors import FormatError, TimestampError, UrlError
+from nwx.errors import ErrorText, FormatError, TimestampError, UrlError
 from nwx.model import Capture
 from nwx.quality.stored_blocks import block_of_capture
 from nwx.values.http import NO_HEAD, decode_body, response_head
@@ -80,5 +80,5 @@ def read_image(places: FilePlaces, capture: Capture, limit: int = MOST_IMAGE_BYT
     http = response_head(block) if head.kind == "response" else NO_HEAD
     decoded = decode_body(http, memoryview(block)[http.size :], limit)
     if decoded.cut:
-        raise FormatError(f"the image has more than {limit:,} bytes")
+        raise FormatError(ErrorText("the image has more than %(limit)s bytes", limit=limit))
     return decoded.data

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nwx.engine.file_places import FilePlaces
-from nwx.errors import FormatError, TimestampError
+from nwx.errors import ErrorText, FormatError, TimestampError
 from nwx.model import Capture, RenderPlace
 from nwx.quality.stored_blocks import StoredBlock, block_at, block_of_capture, target_uri_of
 from nwx.values.http import media_type, to_text
@@ -75,7 +75,7 @@ def read_placed_render(
 def _name(uri: str) -> RenderName:
     name = render_name(uri)
     if name is None:
-        raise FormatError(f"{uri[:80]!r} is no render of a page")
+        raise FormatError(ErrorText("%(uri)s is no render of a page", uri=repr(uri[:80])))
     return name
 
 

@@ -3,7 +3,7 @@
 import re
 
 from nwx.engine.quality.quality_index import QualityFilter
-from nwx.errors import UsageError
+from nwx.errors import ErrorText, UsageError
 from nwx.values.urls import host_parts
 
 _MONTH = re.compile(r"([0-9]{4})-?(0[1-9]|1[0-2])")
@@ -26,5 +26,7 @@ def read_month(text: str) -> str:
     """Return a month, YYYY-MM, as scores are filtered by it; "" is every month."""
     found = _MONTH.fullmatch(text)
     if text and not found:
-        raise UsageError(f"{text[:20]!r} is no month; write YYYY-MM, such as 2010-07")
+        raise UsageError(
+            ErrorText("%(text)s is no month; write YYYY-MM, such as 2010-07", text=repr(text[:20]))
+        )
     return f"{found[1]}{found[2]}" if found else ""

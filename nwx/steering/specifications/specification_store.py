@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from nwx.engine.crawls.crawl_index import CrawlIndex, StoredSpecification
-from nwx.errors import SourceError, UsageError
+from nwx.errors import ErrorText, SourceError, UsageError
 from nwx.steering.specifications.files import (
     MOST_SPECIFICATION_CHARACTERS,
     read_specification,
@@ -50,7 +50,9 @@ def file_text(path: Path) -> str:
         with path.open(encoding="utf-8") as file:
             text = file.read(MOST_SPECIFICATION_CHARACTERS + 1)
     except OSError as error:
-        raise SourceError(f"{path} cannot be read ({error.strerror})") from error
+        raise SourceError(
+            ErrorText("%(path)s cannot be read (%(reason)s)", path=path, reason=error.strerror)
+        ) from error
     except UnicodeDecodeError as error:
         reason = f"byte {error.start + 1:,} is no UTF-8"
         raise SpecificationError(str(path), [SpecificationProblem("", reason)]) from error
@@ -83,11 +85,20 @@ def stored_specification(crawls: CrawlIndex, name: str, version: str = "") -> St
     known = [one.name for one in crawls.specifications()]
     if name in known:
         raise UnknownCrawlError(
-            f"the crawl {name} has no version {version!r}; `nwx crawls versions {name}` lists them"
+            ErrorText(
+                "the crawl %(name)s has no version %(version)s; `nwx crawls versions "
+                "%(name)s` lists them",
+                name=name,
+                version=repr(version),
+            )
         )
     names = f"known are {', '.join(known[:20])}" if known else "none has been added yet"
     raise UnknownCrawlError(
-        f"there is no crawl specification {name!r} ({names}); `nwx crawls add FILE` adds one"
+        ErrorText(
+            "there is no crawl specification %(name)s (%(names)s); `nwx crawls add FILE` adds one",
+            name=repr(name),
+            names=names,
+        )
     )
 
 

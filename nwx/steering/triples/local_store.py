@@ -17,6 +17,7 @@ from typing import IO
 
 from pyoxigraph import NamedNode, Quad, RdfFormat, Store
 
+from nwx.errors import ErrorText
 from nwx.steering.structured.terms import NWX_FORM
 from nwx.steering.triples.capture_graphs import GRAPH_FORM, CaptureGraph
 from nwx.steering.triples.query_process import StoreGoneError, run_query
@@ -86,7 +87,10 @@ class LocalTripleStore(TripleStore):
         copies = _copies(self.folder)
         if not copies:
             raise TripleStoreError(
-                f"{self.folder} has no triples yet; `nwx triples build` makes them"
+                ErrorText(
+                    "%(folder)s has no triples yet; `nwx triples build` makes them",
+                    folder=self.folder,
+                )
             )
         return copies[-1]
 
@@ -163,7 +167,7 @@ class _LocalWriter(TripleWriter):
 
     def _opened(self) -> Store:
         if self._store is None:
-            raise TripleStoreError(f"{self._folder} is closed")
+            raise TripleStoreError(ErrorText("%(folder)s is closed", folder=self._folder))
         return self._store
 
     def _publish_soon(self) -> None:
@@ -236,7 +240,9 @@ def _locked(folder: Path, wait_seconds: float) -> int:
                 time.sleep(_LOOK_SECONDS)
                 continue
             os.close(handle)
-            raise TripleStoreError(f"another process is writing to {folder}") from None
+            raise TripleStoreError(
+                ErrorText("another process is writing to %(folder)s", folder=folder)
+            ) from None
         return handle
 
 
@@ -247,4 +253,6 @@ def _our_errors(folder: Path) -> Iterator[None]:
     except BrokenPipeError:
         raise  # of whoever reads an export
     except OSError as error:
-        raise TripleStoreError(f"{folder} cannot be used: {error}") from error
+        raise TripleStoreError(
+            ErrorText("%(folder)s cannot be used: %(reason)s", folder=folder, reason=error)
+        ) from error

@@ -14,6 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from nwx.errors import ErrorText
 from nwx.steering.triples.query_text import names_graphs
 from nwx.steering.triples.triple_store import (
     QueryAnswer,
@@ -65,18 +66,25 @@ def _answer(data: bytes, code: int, limits: QueryLimits) -> QueryAnswer:
     except ValueError:
         if code in (-signal.SIGALRM, -signal.SIGXCPU):
             raise _too_long(limits) from None
-        memory = f"{limits.memory_bytes // _MIB} MiB of memory are allowed"
-        raise TripleQueryError(f"the query could not be answered; {memory}") from None
+        raise TripleQueryError(
+            ErrorText(
+                "the query could not be answered; %(most)s MiB of memory are allowed",
+                most=limits.memory_bytes // _MIB,
+            )
+        ) from None
     if told["kind"] == _FILES_GONE:
         raise StoreGoneError(told["message"])
     if told["kind"] == _REFUSED:
-        raise TripleQueryError(told["message"])
+        raise TripleQueryError(ErrorText.from_json(told["text"]))
     return QueryAnswer(told["kind"], body)
 
 
 def _too_long(limits: QueryLimits) -> TripleQueryError:
     return TripleQueryError(
-        f"the query took longer than {limits.seconds:g} s; ask for less, or add LIMIT"
+        ErrorText(
+            "the query took longer than %(seconds)s s; ask for less, or add LIMIT",
+            seconds=limits.seconds,
+        )
     )
 
 
@@ -114,20 +122,26 @@ def _answered(folder: str, query: SparqlQuery, limits: QueryLimits) -> tuple[dic
     try:
         found = store.query(query.text, **_graphs(query))
         if isinstance(found, pyoxigraph.QueryBoolean):
-            text = json.dumps({"head": {}, "boolean": bool(found)})
-            return {"kind": "boolean"}, text.encode()
+            truth = json.dumps({"head": {}, "boolean": bool(found)})
+            return {"kind": "boolean"}, truth.encode()
         if isinstance(found, pyoxigraph.QueryTriples):
             return {"kind": "triples"}, _triples(found, limits)
         return {"kind": "solutions"}, _solutions(found, limits)
     except TripleQueryError as error:
-        message = str(error)
+        text = error.text
     except (SyntaxError, ValueError) as error:
-        message = f"the query is wrong: {error}"
+        text = ErrorText("the query is wrong: %(reason)s", reason=_shown(error))
     except (OSError, RuntimeError) as error:
-        message = f"the query cannot be answered: {error}"
+        text = ErrorText("the query cannot be answered: %(reason)s", reason=_shown(error))
     except MemoryError:
-        message = f"the query needs more than {limits.memory_bytes // _MIB} MiB of memory"
-    return {"kind": _REFUSED, "message": message[:_LONGEST_MESSAGE]}, b""
+        text = ErrorText(
+            "the query needs more than %(most)s MiB of memory", most=limits.memory_bytes // _MIB
+        )
+    return {"kind": _REFUSED, "text": text.to_json()}, b""
+
+
+def _shown(error: Exception) -> str:
+    return str(error)[:_LONGEST_MESSAGE]
 
 
 def _graphs(query: SparqlQuery) -> dict[str, Any]:
@@ -172,9 +186,15 @@ def _solutions(found: Any, limits: QueryLimits) -> bytes:
 
 def _check(rows: int, size: int, limits: QueryLimits) -> None:
     if rows > limits.rows:
-        raise TripleQueryError(f"the answer has more than {limits.rows:,} rows; add LIMIT")
+        raise TripleQueryError(
+            ErrorText("the answer has more than %(rows)s rows; add LIMIT", rows=limits.rows)
+        )
     if size > limits.bytes:
-        raise TripleQueryError(f"the answer has more than {limits.bytes // _MIB} MiB; add LIMIT")
+        raise TripleQueryError(
+            ErrorText(
+                "the answer has more than %(bytes)s MiB; add LIMIT", bytes=limits.bytes // _MIB
+            )
+        )
 
 
 def _term(term: Any) -> dict[str, Any]:
@@ -189,4 +209,4 @@ def _term(term: Any) -> dict[str, Any]:
         if not term.language and not term.datatype.value.endswith("#string"):
             more = {"datatype": term.datatype.value}
         return {"type": "literal", "value": term.value, **more}
-    raise TripleQueryError("the answer has triples as values, which are not supported")
+    raise TripleQueryError(ErrorText("the answer has triples as values, which are not supported"))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pyoxigraph import QueryResultsFormat, RdfFormat, parse, parse_query_results, serialize
 
-from nwx.errors import UsageError
+from nwx.errors import ErrorText, UsageError
 from nwx.steering.triples.triple_store import QueryAnswer
 
 _SOLUTIONS: Mapping[str, tuple[str, QueryResultsFormat]] = {
@@ -67,7 +67,11 @@ def serialized(answer: QueryAnswer, form: str) -> SerializedAnswer:
         try:
             return SerializedAnswer(media, serialize(triples, format=wanted) or b"")
         except OSError as error:
-            raise UsageError(f"the answer cannot be written as {form}: {error}") from error
+            raise UsageError(
+                ErrorText(
+                    "the answer cannot be written as %(form)s: %(reason)s", form=form, reason=error
+                )
+            ) from error
     media, results = _SOLUTIONS[form]
     if form == "json":
         return SerializedAnswer(media, answer.data)

@@ -8,6 +8,7 @@ it, wherever that stands.
 
 import re
 
+from nwx.errors import ErrorText
 from nwx.steering.triples.triple_store import TripleQueryError
 
 LONGEST_QUERY = 100_000
@@ -33,8 +34,10 @@ def harmless_query(text: str) -> str:
     escaped = _TOKEN.sub(_escaped, text)
     if _WORD in escaped.lower():
         raise TripleQueryError(
-            "SERVICE is not allowed, as nothing is fetched; rename variables and prefixed names "
-            "with this word in them, or write <IRIs>"
+            ErrorText(
+                "SERVICE is not allowed, as nothing is fetched; rename variables and "
+                "prefixed names with this word in them, or write <IRIs>"
+            )
         )
     return escaped
 
@@ -48,14 +51,18 @@ def check_remote_query(text: str) -> None:
     """Raise TripleQueryError for a query that may ask other servers, in whatever spelling."""
     _check_length(text)
     if _WORD in text.lower() or _WORD in _CODE_POINT.sub(_character, text).lower():
-        raise TripleQueryError("SERVICE is not allowed, nor is this word in anything else")
+        raise TripleQueryError(
+            ErrorText("SERVICE is not allowed, nor is this word in anything else")
+        )
 
 
 def _check_length(text: str) -> None:
     if len(text) > LONGEST_QUERY:
-        raise TripleQueryError(f"the query has more than {LONGEST_QUERY:,} characters")
+        raise TripleQueryError(
+            ErrorText("the query has more than %(most)s characters", most=LONGEST_QUERY)
+        )
     if not text.strip():
-        raise TripleQueryError("the query is empty")
+        raise TripleQueryError(ErrorText("the query is empty"))
 
 
 def _escaped(token: re.Match[str]) -> str:

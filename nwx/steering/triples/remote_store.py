@@ -9,6 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 import requests
 from pyoxigraph import NamedNode, RdfFormat, Triple, parse, serialize
 
+from nwx.errors import ErrorText
 from nwx.steering.structured.terms import NWX_FORM
 from nwx.steering.triples.capture_graphs import GRAPH_FORM, CaptureGraph
 from nwx.steering.triples.query_text import check_remote_query
@@ -103,7 +104,9 @@ _EXPORT_LIMITS = QueryLimits(seconds=_SECONDS, rows=1_000_000, bytes=1 << 30)
 
 
 def _too_many(limits: QueryLimits) -> TripleQueryError:
-    return TripleQueryError(f"the answer has more than {limits.rows:,} rows; add LIMIT")
+    return TripleQueryError(
+        ErrorText("the answer has more than %(rows)s rows; add LIMIT", rows=limits.rows)
+    )
 
 
 class _RemoteWriter(TripleWriter):
@@ -178,7 +181,7 @@ class _Endpoint:
                     allow_redirects=False,
                 )
             except requests.RequestException as error:
-                problem = f"{self.address} does not answer: {type(error).__name__}"
+                problem = _unanswered(self.address, error)
             else:
                 if response.ok and not response.is_redirect:
                     return
@@ -208,18 +211,32 @@ class _Endpoint:
                 for piece in response.iter_content(_CHUNK_BYTES):
                     data += piece
                     if len(data) > most:
-                        raise TripleQueryError(f"the answer has more than {most >> 20} MiB")
+                        raise TripleQueryError(
+                            ErrorText("the answer has more than %(most)s MiB", most=most >> 20)
+                        )
                     if time.monotonic() > until:
-                        raise TripleQueryError(f"the query took longer than {seconds:g} s")
+                        raise TripleQueryError(
+                            ErrorText("the query took longer than %(seconds)s s", seconds=seconds)
+                        )
         except requests.Timeout as error:
-            raise TripleQueryError(f"the query took longer than {seconds:g} s") from error
+            raise TripleQueryError(
+                ErrorText("the query took longer than %(seconds)s s", seconds=seconds)
+            ) from error
         except requests.RequestException as error:
             raise TripleStoreError(
-                f"{self.address} does not answer: {type(error).__name__}"
+                ErrorText(
+                    "%(address)s does not answer: %(reason)s",
+                    address=self.address,
+                    reason=type(error).__name__,
+                )
             ) from error
         text = bytes(data)
         if response.status_code == requests.codes.bad_request:
-            raise TripleQueryError(f"the query is wrong: {_shown(text.decode('utf-8', 'replace'))}")
+            raise TripleQueryError(
+                ErrorText(
+                    "the query is wrong: %(reason)s", reason=_shown(text.decode("utf-8", "replace"))
+                )
+            )
         if not response.ok or response.is_redirect:
             shown = text.decode("utf-8", "replace")
             raise TripleStoreError(_refusal(self.address, response.status_code, shown))
@@ -227,8 +244,19 @@ class _Endpoint:
         return media_type, text
 
 
-def _refusal(address: str, status: int, text: str) -> str:
-    return f"{address} answered with status {status}: {_shown(text)}"
+def _unanswered(address: str, error: Exception) -> ErrorText:
+    return ErrorText(
+        "%(address)s does not answer: %(reason)s", address=address, reason=type(error).__name__
+    )
+
+
+def _refusal(address: str, status: int, text: str) -> ErrorText:
+    return ErrorText(
+        "%(address)s answered with status %(status)s: %(reason)s",
+        address=address,
+        status=status,
+        reason=_shown(text),
+    )
 
 
 def _shown(text: str) -> str:
@@ -240,4 +268,6 @@ def _parsed(data: bytes) -> Any:
     try:
         return json.loads(data)
     except ValueError as error:
-        raise TripleStoreError("the server's answer is no SPARQL result in JSON") from error
+        raise TripleStoreError(
+            ErrorText("the server's answer is no SPARQL result in JSON")
+        ) from error

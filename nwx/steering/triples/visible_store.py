@@ -19,7 +19,7 @@ from pyoxigraph import NamedNode, Quad, Store
 
 from nwx.engine.base import Engine
 from nwx.engine.spans import KeysAtTime
-from nwx.errors import UrlError, WithheldError
+from nwx.errors import ErrorText, UrlError, WithheldError
 from nwx.settings import Settings
 from nwx.steering.triples.chosen_store import triple_store
 from nwx.steering.triples.local_store import SHOWN, LocalTripleStore
@@ -61,7 +61,7 @@ class VisibleTripleStore(LocalTripleStore):
 
     def writer(self, wait_seconds: float = 0.0) -> TripleWriter:
         """Raise TripleStoreError: who sees a part of an archive does not write to it."""
-        raise TripleStoreError("triples are written by those who see the whole archive")
+        raise TripleStoreError(ErrorText("triples are written by those who see the whole archive"))
 
     def version(self) -> str:
         """Return what differs after each change that this viewer sees."""
@@ -93,7 +93,9 @@ class VisibleTripleStore(LocalTripleStore):
             del store
             unfinished.rename(copy)
         except OSError as error:
-            raise TripleStoreError(f"{self.folder} cannot be used: {error}") from error
+            raise TripleStoreError(
+                ErrorText("%(folder)s cannot be used: %(reason)s", folder=self.folder, reason=error)
+            ) from error
         others = sorted(self.folder.glob(f"{SHOWN}read-*"), key=lambda path: path.stat().st_mtime)
         for old in others[:-_KEPT_COPIES]:
             shutil.rmtree(old, ignore_errors=True)
@@ -180,6 +182,8 @@ class _WithheldTripleStore(TripleStore):
 
 def _withheld() -> WithheldError:
     return WithheldError(
-        "the triples on a server hold what access rules hide; log in as a curator, "
-        "use `nwx --unrestricted`, or keep triples in a folder (NWX_TRIPLES)"
+        ErrorText(
+            "the triples on a server hold what access rules hide; log in as a curator, "
+            "use `nwx --unrestricted`, or keep triples in a folder (NWX_TRIPLES)"
+        )
     )

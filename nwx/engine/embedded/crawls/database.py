@@ -4,7 +4,7 @@ import sqlite3
 from pathlib import Path
 
 from nwx.engine.embedded.database import database_uri
-from nwx.errors import EngineVersionError
+from nwx.errors import EngineVersionError, ErrorText
 
 FILE = "crawls.db"
 _FORMAT = 1
@@ -99,7 +99,12 @@ def _check(db: sqlite3.Connection, path: Path) -> int:
     (found,) = db.execute("PRAGMA user_version").fetchone()
     if found > _FORMAT:
         raise EngineVersionError(
-            f"{path} was made by a newer version of nwx (format {found}, here {_FORMAT}); "
-            f"update nwx"
+            ErrorText(
+                "%(path)s was made by a newer version of nwx (format %(found)s, here "
+                "%(format)s); update nwx",
+                path=path,
+                found=found,
+                format=_FORMAT,
+            )
         )
     return int(found)

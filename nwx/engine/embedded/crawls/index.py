@@ -18,7 +18,7 @@ from nwx.engine.embedded.crawls import scores as score_rows
 from nwx.engine.embedded.crawls.database import FILE, has_tables, open_database
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.entries import IndexEntry
-from nwx.errors import EngineConflictError, EngineError
+from nwx.errors import EngineConflictError, EngineError, ErrorText
 from nwx.model import IndexStats
 from nwx.values.timestamps import to_timestamp
 
@@ -74,8 +74,13 @@ class EmbeddedCrawlIndex(CrawlIndex):
             number = last.number if last else 0
             if expected is not None and expected != number:
                 raise EngineConflictError(
-                    f"the specification {name} was saved by somebody else meanwhile "
-                    f"(number {number}, expected {expected}); look at it and save again"
+                    ErrorText(
+                        "the specification %(name)s was saved by somebody else meanwhile (number "
+                        "%(number)s, expected %(expected)s); look at it and save again",
+                        name=name,
+                        number=number,
+                        expected=expected,
+                    )
                 )
             if last and (last.version, last.text) == (version, text):
                 return last
@@ -243,7 +248,12 @@ class EmbeddedCrawlIndex(CrawlIndex):
         """Give the connection for one change, all of it or nothing."""
         with self._guard, self._folder.our_errors(self._path):
             if self._read_only:
-                raise EngineError(f"the archive at {self._folder.path} was opened for reading only")
+                raise EngineError(
+                    ErrorText(
+                        "the archive at %(path)s was opened for reading only",
+                        path=self._folder.path,
+                    )
+                )
             if self._db is None:
                 self._make_archive()
                 self._folder.check(writing=True)

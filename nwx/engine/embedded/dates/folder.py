@@ -19,7 +19,7 @@ from nwx.engine.embedded.folder import LOCK, Folder
 from nwx.engine.embedded.migrations import bring_forward
 from nwx.engine.embedded.registry import Registry
 from nwx.engine.embedded.stage.rows import dates_rows
-from nwx.errors import EngineBusyError, EngineError, EngineVersionError
+from nwx.errors import EngineBusyError, EngineError, EngineVersionError, ErrorText
 from nwx.model import Dates, IndexName
 
 _FORMAT = 1
@@ -48,15 +48,24 @@ class DatesFolder(Folder):
             form, version = int(found["format"]), int(found["mapping"])
             self.number = int(found["number"])
         except FileNotFoundError as error:
-            raise EngineError(f"no dates index at {self.path}") from error
+            raise EngineError(ErrorText("no dates index at %(path)s", path=self.path)) from error
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise EngineError(
-                f"{self.path / _MANIFEST} is damaged ({error}); restore it from a copy"
+                ErrorText(
+                    "%(path)s is damaged (%(reason)s); restore it from a copy",
+                    path=self.path / _MANIFEST,
+                    reason=error,
+                )
             ) from error
         if form > _FORMAT or version > mappings.version(IndexName.DATES):
             raise EngineVersionError(
-                f"the dates index at {self.path} was made by a newer version of nwx "
-                f"(format {form}, here {_FORMAT}); update nwx"
+                ErrorText(
+                    "the dates index at %(path)s was made by a newer version of nwx (format "
+                    "%(form)s, here %(format)s); update nwx",
+                    path=self.path,
+                    form=form,
+                    format=_FORMAT,
+                )
             )
         self.database = self.path / _DATABASE.format(self.number)
 
@@ -101,7 +110,13 @@ class DatesFolder(Folder):
     def _of_system(self, error: OSError) -> EngineError:
         if self.is_full():
             return self.full_error()
-        return EngineError(f"{self.path} cannot be used ({error}); see to it, or take another")
+        return EngineError(
+            ErrorText(
+                "%(path)s cannot be used (%(reason)s); see to it, or take another",
+                path=self.path,
+                reason=error,
+            )
+        )
 
 
 def dates_folder(path: Path) -> Folder:
@@ -113,7 +128,9 @@ def dates_folder(path: Path) -> Folder:
         if folder.exists():
             folder.check()
             return folder
-    raise EngineError(f"no dates index at {path}, and no archive; build one with add-dates")
+    raise EngineError(
+        ErrorText("no dates index at %(path)s, and no archive; build one with add-dates", path=path)
+    )
 
 
 def make_dates_folder(path: Path) -> None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from nwx.errors import QueryError
+from nwx.errors import ErrorText, QueryError
 from nwx.query.question import DocumentQuery
 from nwx.query.tree import All, Bool, DateRange, Node
 
@@ -73,5 +73,9 @@ def _parts(whole: _Span, years: tuple[str, ...]) -> Iterator[_Span]:
 def _span(low: str, high: str) -> _Span:
     for digits in (low, high):
         if not _TIMESTAMP.fullmatch(digits):
-            raise QueryError(f"{digits[:40]!r} is no timestamp; 14 digits are needed")
+            raise QueryError(
+                ErrorText(
+                    "%(digits)s is no timestamp; 14 digits are needed", digits=repr(digits[:40])
+                )
+            )
     return int(low), int(high)

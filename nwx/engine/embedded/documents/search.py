@@ -42,7 +42,7 @@ from nwx.engine.embedded.inlinks.linked_search import (
 )
 from nwx.engine.entries import IndexEntry
 from nwx.engine.work import current_work
-from nwx.errors import WindowError
+from nwx.errors import ErrorText, WindowError
 from nwx.model import Hit, SearchResult, Sort, Total
 from nwx.query.inlinks import joined_leaves
 from nwx.query.leaves import has_scores
@@ -82,8 +82,12 @@ def search_documents(view: ArchiveView, question: Question, links: LinkedSearch)
     wanted = question.offset + question.limit
     if wanted > RESULT_WINDOW:
         raise WindowError(
-            f"pages reach {RESULT_WINDOW} hits, {wanted} were asked for; "
-            f"ask a narrower question, or stream all hits (scroll)"
+            ErrorText(
+                "pages reach %(most)s hits, %(wanted)s were asked for; ask a "
+                "narrower question, or stream all hits (scroll)",
+                most=RESULT_WINDOW,
+                wanted=wanted,
+            )
         )
     facets = facet_fields(question)
     query = resolve(question)

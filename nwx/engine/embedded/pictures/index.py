@@ -22,7 +22,7 @@ from nwx.engine.pictures.picture_index import (
     SimilarPicture,
     is_hidden,
 )
-from nwx.errors import WindowError
+from nwx.errors import ErrorText, WindowError
 from nwx.model import IndexStats, Total
 from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments
 from nwx.query.picture_words import resolve_picture_query
@@ -65,7 +65,12 @@ class EmbeddedPictureIndex(PictureIndex):
 
     def search(self, question: PictureQuestion) -> PictureResult:
         if question.offset + question.limit > PICTURE_WINDOW:
-            raise WindowError(f"pictures can be reached up to the {PICTURE_WINDOW:,}th")
+            raise WindowError(
+                ErrorText(
+                    "pictures can be reached up to the %(most)sth",
+                    most=PICTURE_WINDOW,
+                )
+            )
         query = resolve_picture_query(question.query)
         with self._database.reading() as db:
             if db is None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nwx.engine.embedded.database import database_uri
 from nwx.engine.embedded.folder import Folder
-from nwx.errors import EngineError, EngineVersionError
+from nwx.errors import EngineError, EngineVersionError, ErrorText
 
 _FORMAT = 1
 _WAIT_SECONDS = 30.0
@@ -81,7 +81,11 @@ class QueueDatabase:
 
     def _check_writable(self) -> None:
         if self._read_only:
-            raise EngineError(f"the archive at {self._folder.path} was opened for reading only")
+            raise EngineError(
+                ErrorText(
+                    "the archive at %(path)s was opened for reading only", path=self._folder.path
+                )
+            )
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection | None]:
@@ -142,7 +146,12 @@ def _format(db: sqlite3.Connection, path: Path) -> int:
     (found,) = db.execute("PRAGMA user_version").fetchone()
     if found > _FORMAT:
         raise EngineVersionError(
-            f"{path} was made by a newer version of nwx (format {found}, here {_FORMAT}); "
-            f"update nwx"
+            ErrorText(
+                "%(path)s was made by a newer version of nwx (format %(found)s, here "
+                "%(format)s); update nwx",
+                path=path,
+                found=found,
+                format=_FORMAT,
+            )
         )
     return int(found)

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
-from nwx.errors import PartialAnswerError
+from nwx.errors import ErrorText, PartialAnswerError
 from nwx.model import SearchResult
 from nwx.query.question import Question
 
@@ -94,17 +94,29 @@ def check_whole(place: str, answer: _Answer) -> None:
             raise partial_answer(place, missing, int(one["_shards"]["total"]), _reason(one))
 
 
-def partial_answer(place: str, missing: int, shards: int, reason: str = "") -> PartialAnswerError:
+def partial_answer(
+    place: str, missing: int, shards: int, reason: str | ErrorText = ""
+) -> PartialAnswerError:
     """Return the error of an answer that some shards have no part in."""
-    why = f" ({reason})" if reason else ""
+    lacking = ErrorText(
+        "%(missing)s of %(shards)s shards of %(place)s did not answer",
+        missing=missing,
+        shards=shards,
+        place=place,
+    )
+    if reason:
+        lacking = ErrorText("%(lacking)s (%(reason)s)", lacking=lacking, reason=reason)
     return PartialAnswerError(
-        f"{missing} of {shards} shards of {place} did not answer{why}, and nothing less than the "
-        f"whole is shown; see `nwx stats`, or search with --partial"
+        ErrorText(
+            "%(lacking)s, and nothing less than the whole is shown; see `nwx stats`, or search "
+            "with --partial",
+            lacking=lacking,
+        )
     )
 
 
-def _reason(answer: _Answer) -> str:
+def _reason(answer: _Answer) -> str | ErrorText:
     for failure in answer["_shards"].get("failures", ()):
         reason = failure.get("reason") or {}
         return f"shard {failure.get('shard')} of {failure.get('index')}: {reason.get('type')}"
-    return "it took too long" if answer.get("timed_out") else ""
+    return ErrorText("it took too long") if answer.get("timed_out") else ""

@@ -32,7 +32,7 @@ from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.pages import entries_by_id, pages, search_page
 from nwx.engine.search_server.schema import WRITTEN, Schema
 from nwx.engine.search_server.server import Body, Server, pause
-from nwx.errors import EngineBusyError, EngineConflictError
+from nwx.errors import EngineBusyError, EngineConflictError, ErrorText
 from nwx.model import IndexName
 from nwx.values.timestamps import to_timestamp
 from nwx.values.urls import url_parts
@@ -94,8 +94,13 @@ class ServerCrawlIndex(CrawlIndex):
             number = last.number if last else 0
             if expected is not None and expected != number:
                 raise EngineConflictError(
-                    f"the specification {name} was saved by somebody else meanwhile "
-                    f"(number {number}, expected {expected}); look at it and save again"
+                    ErrorText(
+                        "the specification %(name)s was saved by somebody else meanwhile (number "
+                        "%(number)s, expected %(expected)s); look at it and save again",
+                        name=name,
+                        number=number,
+                        expected=expected,
+                    )
                 )
             if last and (last.version, last.text) == (version, text):
                 return last
@@ -107,8 +112,11 @@ class ServerCrawlIndex(CrawlIndex):
             if send(self._server, [action]) != ["conflict"]:
                 return saved
         raise EngineBusyError(
-            f"others keep saving the specification {name} at {self._server.address}; "
-            f"try again later"
+            ErrorText(
+                "others keep saving the specification %(name)s at %(address)s; try again later",
+                name=name,
+                address=self._server.address,
+            )
         )
 
     def remove_specification(self, name: str) -> bool:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from nwx.errors import QueryError
+from nwx.errors import ErrorText, QueryError
 from nwx.query.leaves import (
     DATE,
     NUMBERS,
@@ -200,7 +200,9 @@ def digits_range(field: str, low: str, high: str) -> Query:
 def _nearest(digits: str) -> tuple[str, int]:
     """Return the nearest date that there is, and whether it is before (-1) or after (1)."""
     if not _TIMESTAMP.fullmatch(digits):
-        raise QueryError(f"{digits[:40]!r} is no timestamp; 14 digits are needed")
+        raise QueryError(
+            ErrorText("%(digits)s is no timestamp; 14 digits are needed", digits=repr(digits[:40]))
+        )
     parts = [int(digits[:4]), *(int(digits[i : i + 2]) for i in range(4, 14, 2))]
     for place in range(1, 6):
         if not _LOWEST[place] <= parts[place] <= _highest(parts, place):

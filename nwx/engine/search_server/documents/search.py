@@ -30,7 +30,7 @@ from nwx.engine.search_server.pages import UNREAD, pages, search_page, within
 from nwx.engine.search_server.refusals import query_errors
 from nwx.engine.search_server.schema import FOLD_SIMILAR, FOLD_URL, NUMBER, Schema
 from nwx.engine.search_server.server import Body, Server
-from nwx.errors import WindowError
+from nwx.errors import ErrorText, WindowError
 from nwx.model import (
     Collapse,
     FacetValue,
@@ -80,8 +80,12 @@ class Searching:
         """Answer a question, as `Engine.search` does."""
         if question.offset + question.limit > RESULT_WINDOW:
             raise WindowError(
-                f"pages reach {RESULT_WINDOW} hits, {question.offset + question.limit} were asked "
-                f"for; ask a narrower question, or stream all hits (scroll)"
+                ErrorText(
+                    "pages reach %(most)s hits, %(wanted)s were asked for; ask a "
+                    "narrower question, or stream all hits (scroll)",
+                    most=RESULT_WINDOW,
+                    wanted=question.offset + question.limit,
+                )
             )
         with query_errors():
             return self._search(question)

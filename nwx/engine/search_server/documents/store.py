@@ -9,7 +9,7 @@ from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.pages import entries_by_id
 from nwx.engine.search_server.schema import own_of_document
 from nwx.engine.search_server.server import Server
-from nwx.errors import EngineBusyError
+from nwx.errors import EngineBusyError, ErrorText
 from nwx.model import Document
 
 _ATTEMPTS = 20
@@ -54,8 +54,12 @@ class DocumentsIndex:
             counts["conflict"] -= len(wanted)
             time.sleep(_FORGETTING_SECONDS)
         raise EngineBusyError(
-            f"others keep deleting {len(wanted)} documents at {self._server.address} "
-            f"while they are written; try again later"
+            ErrorText(
+                "others keep deleting %(count)s documents at %(address)s while they are "
+                "written; try again later",
+                count=len(wanted),
+                address=self._server.address,
+            )
         )
 
     def _actions(self, entries: dict[str, IndexEntry], amends: bool) -> Iterable[BulkAction]:

@@ -22,7 +22,7 @@ from nwx.engine.search_server.documents.hidden_parts import HiddenParts
 from nwx.engine.search_server.inlinks.linked_query import LinkedQuery, ScoredUrls, urls_query
 from nwx.engine.search_server.schema import NUMBER
 from nwx.engine.search_server.server import Body, Server, quoted
-from nwx.errors import QueryError
+from nwx.errors import ErrorText, QueryError
 from nwx.model import FoundByLinks, ScoreParts
 from nwx.query.inlinks import joined_leaves
 from nwx.query.leaves import Leaf, has_scores, text_leaves
@@ -168,8 +168,12 @@ class LinkedSearch:
     def _some_urlkeys(self, targets: Sequence[int]) -> list[str]:
         if len(targets) > _MOST_URLS:
             raise QueryError(
-                f"{len(targets):,} linked URLs meet a part of this query, and {_MOST_URLS:,} can"
-                f" be looked up on a search server; ask for more inlinks, or rarer anchor texts"
+                ErrorText(
+                    "%(count)s linked URLs meet a part of this query, and %(most)s can be "
+                    "looked up on a search server; ask for more inlinks, or rarer anchor texts",
+                    count=len(targets),
+                    most=_MOST_URLS,
+                )
             )
         return self._urlkeys(targets)
 

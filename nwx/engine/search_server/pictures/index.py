@@ -40,7 +40,7 @@ from nwx.engine.search_server.pictures.query import (
 from nwx.engine.search_server.schema import BITS, Schema
 from nwx.engine.search_server.server import Body, Server, quoted
 from nwx.engine.search_server.states import ServerStates
-from nwx.errors import WindowError
+from nwx.errors import ErrorText, WindowError
 from nwx.model import IndexName, Total
 from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments
 from nwx.query.picture_words import PictureQuery, resolve_picture_query
@@ -126,7 +126,12 @@ class ServerPictureIndex(PictureIndex):
 
     def search(self, question: PictureQuestion) -> PictureResult:
         if question.offset + question.limit > PICTURE_WINDOW:
-            raise WindowError(f"pictures can be reached up to the {PICTURE_WINDOW:,}th")
+            raise WindowError(
+                ErrorText(
+                    "pictures can be reached up to the %(most)sth",
+                    most=PICTURE_WINDOW,
+                )
+            )
         query = resolve_picture_query(question.query)
         if not self._refreshed():
             return PictureResult(Total(0), ())

@@ -1,0 +1,70 @@
+"""Errors and their texts: English as they stand, and all that a translation needs."""
+
+import ast
+import pickle
+from pathlib import Path
+
+import pytest
+
+from nwx.errors import ErrorText, NwxError, QueryError
+
+NWX = Path(__file__).parent.parent.parent / "nwx"
+REACHING_PAGES = ("query", "searching", "values", "access", "links", "pictures")
+"""Folders all of whose errors can be shown on pages."""
+
+
+def test_texts_are_english_with_their_counts_grouped() -> None:
+    text = ErrorText("%(count)s words; %(weight)s%% of %(name)s", count=1_234, weight=0.5, name="a")
+    assert str(text) == "1,234 words; 0.5% of a"
+    assert str(ErrorText("100 % of all")) == "100 % of all"
+    assert str(NwxError("plain, %s")) == "plain, %s"
+
+
+def test_errors_within_errors_keep_their_texts() -> None:
+    inner = QueryError(ErrorText("no field %(name)s", name="x"))
+    outer = ErrorText("%(place)s: %(reason)s", place="q", reason=inner)
+    assert str(outer) == "q: no field x"
+    assert outer.values["reason"] is inner.text
+
+
+def test_texts_cross_processes() -> None:
+    text = ErrorText("%(a)s: %(b)s", a=3, b=ErrorText("no %(c)s", c="d"))
+    assert str(ErrorText.from_json(text.to_json())) == "3: no d"
+    error = pickle.loads(pickle.dumps(QueryError(text, "query", 4)))
+    assert (str(error), error.query, error.position) == ("3: no d", "query", 4)
+    assert error.text.template == text.template
+
+
+def _untranslated(path: Path) -> list[int]:
+    """Return the lines of a module that raise an error with a text that is no ErrorText."""
+    return [
+        node.lineno
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id.endswith("Error")
+        and node.func.id not in ("AssertionError", "ValueError")
+        and node.args
+        and isinstance(node.args[0], (ast.Constant, ast.JoinedStr))
+    ]
+
+
+@pytest.mark.parametrize("folder", REACHING_PAGES)
+def test_errors_that_pages_show_can_be_translated(folder: str) -> None:
+    found = {path.name: _untranslated(path) for path in (NWX / folder).rglob("*.py")}
+    assert {name: lines for name, lines in found.items() if lines} == {}
+
+
+def test_templates_are_literals_without_values() -> None:
+    """`make messages` finds literals alone: an f-string would be no message."""
+    found = [
+        f"{path.name}:{node.lineno}"
+        for path in NWX.rglob("*.py")
+        if "ErrorText(" in (source := path.read_text(encoding="utf-8"))
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "ErrorText"
+        and isinstance(node.args[0], ast.JoinedStr)
+    ]
+    assert found == []
