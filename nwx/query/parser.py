@@ -59,6 +59,14 @@ def parse_query(query: str) -> Node:
     return node
 
 
+def _no_field(name: str, hint: str | None) -> ErrorText:
+    if not hint:
+        return ErrorText(
+            "%(name)s is no field; put text with a colon in quotation marks", name=name
+        )
+    return ErrorText("%(name)s is no field; did you mean %(hint)s?", name=name, hint=repr(hint))
+
+
 def _check_text(query: str) -> None:
     try:
         query.encode("utf-8")
@@ -126,17 +134,7 @@ class _Reader:
         field = resolve_field(found.name)
         if field is None:
             hint = suggestion(found.name)
-            name = repr(found.name)
-            raise self._error(
-                ErrorText(
-                    "%(name)s is no field; did you mean %(hint)s?", name=name, hint=repr(hint)
-                )
-                if hint
-                else ErrorText(
-                    "%(name)s is no field; put text with a colon in quotation marks", name=name
-                ),
-                found,
-            )
+            raise self._error(_no_field(repr(found.name), hint), found)
         if outer:
             raise self._error(
                 ErrorText("a field within %(outer)s cannot be asked", outer=repr(outer)), found
@@ -306,16 +304,9 @@ class _Reader:
         self, found: Any, number: float, most: float, what: ErrorText, least: float = 0.001
     ) -> float:
         if not least <= number <= most:
-            raise self._error(
-                ErrorText(
-                    "%(number)s is no %(what)s; use %(least)s to %(most)s",
-                    number=number,
-                    what=what,
-                    least=least,
-                    most=most,
-                ),
-                found,
-            )
+            limits = {"number": number, "what": what, "least": least, "most": most}
+            wrong = ErrorText("%(number)s is no %(what)s; use %(least)s to %(most)s", **limits)
+            raise self._error(wrong, found)
         return number
 
     def _error(self, message: str | ErrorText, found: Any) -> QueryError:

@@ -65,7 +65,6 @@ TESTED_ELSEWHERE = {
     "nwx/engine/shards": "tests/elasticsearch/test_nodes.py",
     "nwx/engine/elastic": "tests/unit/engine/search_server/test_server.py",
     "nwx/engine/embedded": "tests/conformance",
-    "nwx/errors.py": "tests/unit",
     "nwx/searching/corrections.py": "tests/conformance/test_46_corrections.py",
     "nwx/searching/trends.py": "tests/conformance/test_47_trends.py",
     "nwx/searching/suggestions.py": "tests/conformance/test_46_corrections.py",

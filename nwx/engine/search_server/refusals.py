@@ -127,25 +127,14 @@ def refused(place: str, refusal: Refusal) -> EngineError:
         return EngineError(
             ErrorText("%(place)s does not allow this: %(reason)s", place=place, reason=reason)
         )
+    not_ready = ErrorText(
+        "%(place)s is not ready (%(status)s): %(reason)s", place=place, status=status, reason=reason
+    )
     if refusal.leaderless:
-        return ServerBusyError(
-            ErrorText(
-                "%(place)s is not ready (%(status)s): %(reason)s",
-                place=place,
-                status=status,
-                reason=reason,
-            )
-        )
+        return ServerBusyError(not_ready)
     if status in _UNAVAILABLE:
         lacks_shards = _SEARCH_FAILED in refusal.types
-        return (PartialAnswerError if lacks_shards else EngineUnavailableError)(
-            ErrorText(
-                "%(place)s is not ready (%(status)s): %(reason)s",
-                place=place,
-                status=status,
-                reason=reason,
-            )
-        )
+        return (PartialAnswerError if lacks_shards else EngineUnavailableError)(not_ready)
     if refusal.busy:
         return ServerBusyError(
             ErrorText("%(place)s is too busy: %(reason)s", place=place, reason=reason)

@@ -215,21 +215,11 @@ class _Endpoint:
                             ErrorText("the answer has more than %(most)s MiB", most=most >> 20)
                         )
                     if time.monotonic() > until:
-                        raise TripleQueryError(
-                            ErrorText("the query took longer than %(seconds)s s", seconds=seconds)
-                        )
+                        raise _too_slow(seconds)
         except requests.Timeout as error:
-            raise TripleQueryError(
-                ErrorText("the query took longer than %(seconds)s s", seconds=seconds)
-            ) from error
+            raise _too_slow(seconds) from error
         except requests.RequestException as error:
-            raise TripleStoreError(
-                ErrorText(
-                    "%(address)s does not answer: %(reason)s",
-                    address=self.address,
-                    reason=type(error).__name__,
-                )
-            ) from error
+            raise TripleStoreError(_unanswered(self.address, error)) from error
         text = bytes(data)
         if response.status_code == requests.codes.bad_request:
             raise TripleQueryError(
@@ -242,6 +232,10 @@ class _Endpoint:
             raise TripleStoreError(_refusal(self.address, response.status_code, shown))
         media_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         return media_type, text
+
+
+def _too_slow(seconds: float) -> TripleQueryError:
+    return TripleQueryError(ErrorText("the query took longer than %(seconds)s s", seconds=seconds))
 
 
 def _unanswered(address: str, error: Exception) -> ErrorText:
