@@ -174,7 +174,7 @@ def test_lists_of_urls_are_read_with_an_action() -> None:
         ('com,a)/ - {"access": "block", "older": {"years": 1}}', "move with the day"),
         ('com,a)/ - {"access": "block", "newer": {"years": 1, "days": 2}}', "move with the day"),
         ('com,a)/ - {"access": "block", "before": "soon"}', "'soon' is no timestamp"),
-        ('com,a)/ - {"access": "block", "newer": {"years": 0}}', "1 to 1000 years"),
+        ('com,a)/ - {"access": "block", "newer": {"years": 0}}', "1 to 1,000 years"),
         ('{"action": "hide"}', "'hide'"),
         ('{"action": "block", "years": "3"}', "'years' has a wrong value"),
         ('{"action": "block", "users": "eva"}', "'users' has a wrong value"),

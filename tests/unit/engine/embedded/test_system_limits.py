@@ -19,17 +19,17 @@ FILE = Batch(files=(SourceFile("default", "a.warc.gz", "/a.warc.gz", 1, "x"),))
 def test_limits_of_the_process_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     limits = {resource.RLIMIT_NOFILE: 1024, resource.RLIMIT_FSIZE: resource.RLIM_INFINITY}
     monkeypatch.setattr(system_limits.resource, "getrlimit", lambda which: (limits[which], -1))
-    assert exceeded_limit() == ""
+    assert exceeded_limit() is None
     limits[resource.RLIMIT_FSIZE] = 4096
-    assert "ulimit -f" in exceeded_limit()
+    assert "ulimit -f" in str(exceeded_limit())
     limits[resource.RLIMIT_NOFILE] = 20
-    assert "ulimit -n" in exceeded_limit()
+    assert "ulimit -n" in str(exceeded_limit())
 
     def no_more(*_: object) -> int:
         raise OSError(24, "Too many open files")
 
     monkeypatch.setattr(os, "open", no_more)
-    assert "too many files are open" in exceeded_limit()
+    assert "too many files are open" in str(exceeded_limit())
 
 
 def test_a_full_folder_for_temporary_files_is_named(
