@@ -4,21 +4,29 @@ import csv
 import gzip
 import io
 import json
+import re
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
 
+from nwx.bulk.progress import no_progress
+from nwx.engine.access.rules import Role, Viewer
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.exports import results
 from nwx.model import Collapse, Hit
 from nwx.query.question import Question
+from nwx.settings import Settings
+from nwx.takedown.purge import Purge
+from nwx.takedown.targets import takedown_rule, takedown_scope
 from tests.unit.exports.test_wacz import load
 from tests.warcs import Page, html, write_warc
 from webapp import create_app
 from webapp.search import packed_results
+from webapp.site.viewer import VIEWER_EXTENSION
 
 
 def test_csv_has_a_line_a_result_in_the_order_of_the_pages(client: FlaskClient) -> None:
@@ -112,6 +120,35 @@ def test_records_of_results_are_packed_and_a_download_goes_on(tmp_path: Path) ->
             assert (rest.status_code, rest.data) == (206, data[100:])
         with client.get("/export/results.warc.gz?q=quarry&type=html") as warc:
             assert b"quarry" in gzip.decompress(warc.data)
+
+
+@pytest.mark.usefixtures("cache")
+def test_what_was_purged_is_in_no_file_that_was_packed_before(tmp_path: Path) -> None:
+    """Those to whom nothing is hidden get none either."""
+    pages = [
+        Page(f"http://a.example/{name}", "20100101000000", html("Slate", f"quarry {name}"))
+        for name in ("wombat", "stone")
+    ]
+    folder = tmp_path / "archive"
+    with EmbeddedEngine(folder) as engine:
+        engine.create()
+        load(engine, tmp_path, write_warc(tmp_path / "a.warc.gz", pages))
+        app = create_app(engine)
+        app.extensions[VIEWER_EXTENSION] = lambda: Viewer(user="eva", role=Role.CURATOR)
+        asked = ("/export/results.warc.gz?q=quarry", app.test_client())
+        assert {b"quarry wombat", b"quarry stone"} <= _packed_texts(*asked)
+        scope = takedown_scope(engine, pages[0].url)
+        rule = takedown_rule(engine, scope, "a court's order", purged=True)
+        reopen = partial(EmbeddedEngine, folder)
+        Purge(engine, Settings(str(folder)), reopen, rule, no_progress).run()
+        engine.refresh()
+        assert b"quarry wombat" not in _packed_texts(*asked)
+        assert b"quarry stone" in _packed_texts(*asked)
+
+
+def _packed_texts(address: str, client: FlaskClient) -> set[bytes]:
+    with client.get(address) as answer:
+        return set(re.findall(rb"quarry \w+", gzip.decompress(answer.data)))
 
 
 @pytest.mark.usefixtures("cache")

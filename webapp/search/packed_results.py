@@ -140,9 +140,14 @@ def _selection(question: Question, *, with_resources: bool) -> WaczSelection:
 
 
 def _key(whole: Engine, selection: WaczSelection) -> str:
-    """Return what differs where another file would be made: of other results, for others."""
-    decisions = whole.access_index().rules().for_viewer(viewer())
-    return _digest([whole.address, decisions.key, asdict(selection)])
+    """Return what differs where another file would be made: of other results, for others.
+
+    Rules that have changed count for all, since a purge takes from those too
+    who may see everything.
+    """
+    rules = whole.access_index().rules()
+    key = rules.for_viewer(viewer()).key
+    return _digest([whole.address, rules.version, key, asdict(selection)])
 
 
 def _digest(about: object) -> str:
