@@ -52,7 +52,7 @@ def test_a_page_of_nothing_has_totals_and_facets(archive: Engine) -> None:
 def test_pages_end_at_the_window(archive: Engine, collapse: Collapse) -> None:
     inside = Question(All(), offset=RESULT_WINDOW - 10, limit=10, collapse=collapse)
     assert archive.search(inside).hits == ()
-    with pytest.raises(WindowError, match=str(RESULT_WINDOW)):
+    with pytest.raises(WindowError, match=f"{RESULT_WINDOW:,}"):
         archive.search(Question(All(), offset=RESULT_WINDOW - 9, limit=10, collapse=collapse))
 
 

@@ -51,18 +51,20 @@ class NwxIndex(BaseIndexSource):  # type: ignore[misc]
     def load_index(self, params: dict[str, Any]) -> Iterator[CDXObject]:
         """Return the captures of the URL in the parameters, the closest first."""
         asking = params.get("_input_req")
-        header = asking.env.get(PASS_ENVIRON, "") if asking is not None else ""
-        lookup = CaptureLookup(self.session, self.address, header or self.viewers.nobody())
-        return lookup.load_index(params)
+        told = {} if asking is None else asking.env
+        headers = {
+            PASS_HEADER: told.get(PASS_ENVIRON, "") or self.viewers.nobody(),
+            "Accept-Language": told.get("HTTP_ACCEPT_LANGUAGE", "en"),
+        }
+        return CaptureLookup(self.session, self.address, headers).load_index(params)
 
 
 class CaptureLookup:
-    """The captures that one viewer may see, whom a header names to the CDX endpoint."""
+    """The captures that one viewer may see, whom headers name to the CDX endpoint."""
 
-    def __init__(self, session: requests.Session, address: str, header: str) -> None:
-        self.session, self.address = session, address
+    def __init__(self, session: requests.Session, address: str, headers: dict[str, str]) -> None:
+        self.session, self.address, self.headers = session, address, headers
         self.root = address.rpartition("/")[0]
-        self.headers = {PASS_HEADER: header}
 
     def load_index(self, params: dict[str, Any]) -> Iterator[CDXObject]:
         """Return the captures of the URL in the parameters, the closest first."""

@@ -33,7 +33,7 @@ from nwx.errors import SourceError
 from webapp.hosts import HostCheck, given_host, hostname, other_name
 from webapp.replay.capture_lookup import NwxIndex
 from webapp.replay.other_queries import OtherQueries
-from webapp.replay.player_language import TEMPLATE_FUNCTIONS
+from webapp.replay.player_language import TEMPLATE_FUNCTIONS, asked_language
 from webapp.replay.player_viewer import PlayerViewers
 from webapp.replay.process import PlaybackFolder
 from webapp.replay.rewriter import CaptureRewriter, is_encoded, policy, tell_truth
@@ -77,8 +77,9 @@ class Rewriter(RewriterApp):  # type: ignore[misc]
         shared["archive_title"] = self.config["nwx_search"]["title"]
 
     def _do_req(self, inputreq: Any, wb_url: Any, kwargs: Any, skip_record: Any) -> Any:
-        """Ask for a record, and say for whom."""
+        """Ask for a record, and say for whom and in what language."""
         inputreq.warcserver_headers[PASS_HEADER] = self.viewers.header(inputreq.env)
+        inputreq.warcserver_headers["Accept-Language"] = asked_language(inputreq.env)
         return super()._do_req(inputreq, wb_url, kwargs, skip_record)
 
     def _search_base(self, prefix: str) -> str:

@@ -92,10 +92,11 @@ def import_file(engine: Engine, path: Path, collection: str = "default") -> None
     engine.refresh()
 
 
-def fetch(address: str) -> tuple[int, str]:
-    """Return status and text of an address."""
+def fetch(address: str, language: str = "en") -> tuple[int, str]:
+    """Return status and text of an address, asked for in a language."""
+    asked = urllib.request.Request(address, headers={"Accept-Language": language})
     try:
-        with OPENER.open(address, timeout=60) as answer:
+        with OPENER.open(asked, timeout=60) as answer:
             return answer.status, answer.read().decode("utf-8", "replace")
     except urllib.error.HTTPError as error:
         with error:

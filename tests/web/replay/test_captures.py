@@ -242,10 +242,12 @@ def test_playback_shows_what_its_viewer_may_see(
     try:
         by_page, _ = fetch(f"{service}/replay/20140126200624id_/{ORIGINAL}")
         by_player, text = fetch(f"{origin}/replay/20140126200624id_/{ORIGINAL}")
+        _, german = fetch(f"{origin}/replay/20140126200624id_/{ORIGINAL}", "de")
     finally:
         index.remove([one.id for one in stored], "test")
     assert (by_page, by_player) == (status, status)
     assert ("may not be shown" in text) == (status == 451)
+    assert ("darf aber nicht gezeigt werden" in german) == (status == 451)
 
 
 def test_a_url_that_is_not_there_is_told(service: str) -> None:
