@@ -38,7 +38,7 @@ def test_a_value_that_makes_no_sense_is_named_by_its_place(name: str, value: str
     ("text", "verify"), [("1", False), ("yes", False), ("0", True), ("", True)]
 )
 def test_insecure_turns_the_check_of_certificates_off(text: str, verify: bool) -> None:
-    assert load_settings({}, {"NWX_INSECURE": text}).elastic.verify is verify
+    assert load_settings({}, {"NWX_INSECURE": text}).server.verify is verify
 
 
 def test_secrets_are_not_shown() -> None:
