@@ -47,8 +47,10 @@ dev: .venv/dev
 test: dev browser elasticsearch
 	@$(MAKE) --no-print-directory --jobs=3 --keep-going lint crawlers run-tests
 
-# Tests that need a crawler wait until it is there.
+# Tests that need a crawler wait until it is there. Many processes load the modules, and some environments
+# let none of them keep what it compiled.
 run-tests:
+	$(BIN)/python -m compileall -q -j 0 nwx webapp tests
 	$(BIN)/python -m pytest -n 4 --dist loadgroup
 
 unit: dev
