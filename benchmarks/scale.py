@@ -76,7 +76,7 @@ def _line(cost: Cost, costs: Sequence[Cost]) -> str:
 
 
 def made_lines_file(path: Path, size: int) -> None:
-    """Write a sorted CDX file; each further million is the first one on hosts of other names."""
+    """Write a sorted CDX file; each further million is the first one, of other hosts and files."""
     make(path, min(size, _MILLION))
     if size <= _MILLION:
         return
@@ -85,6 +85,7 @@ def made_lines_file(path: Path, size: int) -> None:
         for number in range(1, -(-size // _MILLION)):
             mark = f"x{number:03}".encode()
             further = lines.replace(b"//www.", b"//www.%b." % mark)
+            further = further.replace(b".warc.gz\n", b"-%b.warc.gz\n" % mark)
             further = mark + further.replace(b"\n", b"\n" + mark)[: -len(mark)]
             file.write(further)
 
