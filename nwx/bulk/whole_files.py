@@ -24,11 +24,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     try:
         direct = path.exists() and not path.is_file()
     except OSError as error:
-        raise SourceError(
-            ErrorText(
-                "%(path)s cannot be written: %(reason)s", path=path, reason=error.strerror or error
-            )
-        ) from error
+        raise _unwritable(path, error) from error
     unfinished = path if direct else unfinished_path(path)
     if not direct:
         remove_leftovers(path.parent)
@@ -40,11 +36,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         if not direct:
             unfinished.replace(path)
     except OSError as error:
-        raise SourceError(
-            ErrorText(
-                "%(path)s cannot be written: %(reason)s", path=path, reason=error.strerror or error
-            )
-        ) from error
+        raise _unwritable(path, error) from error
     finally:
         if not direct:
             unfinished.unlink(missing_ok=True)
@@ -67,21 +59,13 @@ def whole_folder(path: Path) -> Iterator[Path]:
         new.mkdir(parents=True)
         descriptor = os.open(new, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
-        raise SourceError(
-            ErrorText(
-                "%(path)s cannot be written: %(reason)s", path=path, reason=error.strerror or error
-            )
-        ) from error
+        raise _unwritable(path, error) from error
     try:
         hold(descriptor)
         yield new
         new.replace(path)
     except OSError as error:
-        raise SourceError(
-            ErrorText(
-                "%(path)s cannot be written: %(reason)s", path=path, reason=error.strerror or error
-            )
-        ) from error
+        raise _unwritable(path, error) from error
     finally:
         os.close(descriptor)
         shutil.rmtree(new, ignore_errors=True)
@@ -115,3 +99,11 @@ def done_once(report: Path, work: Callable[[], Any]) -> Any:
     with whole_file(report) as stream:
         stream.write(json.dumps(result).encode())
     return result
+
+
+def _unwritable(path: Path, error: OSError) -> SourceError:
+    return SourceError(
+        ErrorText(
+            "%(path)s cannot be written: %(reason)s", path=path, reason=error.strerror or error
+        )
+    )

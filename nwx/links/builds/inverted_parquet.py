@@ -16,7 +16,7 @@ from typing import Any
 
 import polars as pl
 
-from nwx.errors import SourceError
+from nwx.errors import ErrorText, SourceError
 
 INVERTED_NOTES = "links.json"
 INVERTED_DOCUMENTS = "documents"
@@ -25,7 +25,7 @@ INVERTED_UNMET = "unmet"
 INVERTED_FORMAT = 1
 
 _SUCCESS_FILE = "_SUCCESS"
-_ADVICE = "run `nwx spark links` of this version"
+_ADVICE = ErrorText("run `nwx spark links` of this version")
 _SCHEMAS: dict[str, dict[str, Any]] = {
     INVERTED_DOCUMENTS: {
         "id": pl.Binary,
@@ -65,14 +65,23 @@ class InvertedLinks:
         self.folder = folder
         if not (folder / _SUCCESS_FILE).exists():
             raise SourceError(
-                f"{folder} is no whole output of `nwx spark links`: it has no {_SUCCESS_FILE}"
+                ErrorText(
+                    "%(folder)s is no whole output of `nwx spark links`: it has no %(file)s",
+                    folder=folder,
+                    file=_SUCCESS_FILE,
+                )
             )
         with self._reading(INVERTED_NOTES):
             found = json.loads((folder / INVERTED_NOTES).read_text(encoding="utf-8"))
             if found["format"] != INVERTED_FORMAT:
                 raise SourceError(
-                    f"{folder} has format {found['format']}, this nwx reads {INVERTED_FORMAT}; "
-                    f"{_ADVICE}"
+                    ErrorText(
+                        "%(folder)s has format %(found)s, this nwx reads %(read)s; %(advice)s",
+                        folder=folder,
+                        found=str(found["format"]),
+                        read=str(INVERTED_FORMAT),
+                        advice=_ADVICE,
+                    )
                 )
             self.notes = InvertedNotes(**found)
 
@@ -112,12 +121,24 @@ class InvertedLinks:
                 for begin in range(0, size, at_once or size):
                     frame = rows.slice(begin, at_once).collect()
                     if sum(frame.null_count().row(0)):
-                        raise SourceError(f"{path} has a row without a value; {_ADVICE}")
+                        raise SourceError(
+                            ErrorText(
+                                "%(path)s has a row without a value; %(advice)s",
+                                path=path,
+                                advice=_ADVICE,
+                            )
+                        )
                     yield frame
                 read += size
             if read != expected:
                 raise SourceError(
-                    f"{self.folder / name} has {read} rows, its notes tell {expected}; {_ADVICE}"
+                    ErrorText(
+                        "%(path)s has %(read)s rows, its notes tell %(expected)s; %(advice)s",
+                        path=self.folder / name,
+                        read=read,
+                        expected=expected,
+                        advice=_ADVICE,
+                    )
                 )
 
     @contextmanager
@@ -127,5 +148,10 @@ class InvertedLinks:
         except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
             words = str(error).strip().splitlines()[:1] or [type(error).__name__]
             raise SourceError(
-                f"{self.folder / name} cannot be read: {words[0]}; {_ADVICE}"
+                ErrorText(
+                    "%(path)s cannot be read: %(reason)s; %(advice)s",
+                    path=self.folder / name,
+                    reason=words[0],
+                    advice=_ADVICE,
+                )
             ) from error

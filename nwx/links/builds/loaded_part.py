@@ -18,7 +18,7 @@ from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.engine.base import Engine
 from nwx.engine.inlinks.inlink_index import ID_BYTES
 from nwx.engine.inlinks.texts import packed_texts
-from nwx.errors import SourceError
+from nwx.errors import ErrorText, SourceError
 from nwx.keys import capture_key, document_id
 from nwx.links.builds.inverted_parquet import InvertedLinks
 from nwx.links.builds.parts import (
@@ -51,8 +51,11 @@ def write_loaded_part(
     documents = _same_documents(inverted, engine, states)
     if not len(documents) and inverted.notes.documents:
         raise SourceError(
-            f"the archive has no document as it is in {inverted.folder}; import what the links were"
-            " made of first (`nwx import --documents`)"
+            ErrorText(
+                "the archive has no document as it is in %(folder)s; import what the links were "
+                "made of first (`nwx import --documents`)",
+                folder=inverted.folder,
+            )
         )
     frames = {
         "documents": documents.select("id", "state", source="urlkey", url="url", refused="refused"),
@@ -124,8 +127,11 @@ def _without_repeated(links: pl.DataFrame, last: pl.DataFrame | None, folder: Pa
     targets = links["target"]
     if (targets < before["target"]).any():
         raise SourceError(
-            f"the links in {folder} are not in the order of the linked URLs; "
-            "run `nwx spark links` again"
+            ErrorText(
+                "the links in %(folder)s are not in the order of the linked URLs; "
+                "run `nwx spark links` again",
+                folder=folder,
+            )
         )
     same = [links[name].eq_missing(before[name]) for name in links.columns]
     return links.filter(~reduce(and_, same))
@@ -182,7 +188,9 @@ class IdPlaces:
         Raises SourceError where one has not the length of an id.
         """
         if (ids.bin.size() != ID_BYTES).any():
-            raise SourceError("a document's id has another length; run `nwx spark links` again")
+            raise SourceError(
+                ErrorText("a document's id has another length; run `nwx spark links` again")
+            )
         high, low = _halves(b"".join(ids.to_list()))
         found = np.full(len(high), _NOWHERE, dtype=np.int64)
         at = np.searchsorted(self._high, high)

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,13 @@ def test_only_what_tantivy_does_is_its_error() -> None:
         raise ValueError("Schema error")
     with pytest.raises(KeyError), tantivy_errors():
         raise KeyError("x")
+
+
+def test_who_makes_the_archive_at_the_same_moment_is_waited_for(tmp_path: Path) -> None:
+    others = Folder(tmp_path / "new")
+    ending = threading.Timer(0.2, os.close, [others.lock()])
+    ending.start()
+    with EmbeddedEngine(tmp_path / "new") as engine:
+        engine.create()
+    ending.join()
+    assert others.exists()

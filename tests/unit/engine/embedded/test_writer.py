@@ -1,11 +1,9 @@
 """Commits, repairs and errors of the one writer."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
-import threading
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +15,7 @@ from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.documents import stored_columns
 from nwx.engine.embedded.documents.columns import DocumentColumns
 from nwx.engine.embedded.documents.searcher import TantivyError
-from nwx.engine.embedded.folder import FORMAT, Folder
+from nwx.engine.embedded.folder import FORMAT
 from nwx.engine.embedded.text_writer import TextWriter
 from nwx.errors import EngineBusyError, EngineError, EngineFullError, EngineVersionError
 from nwx.model import Batch, Collapse, Dates, IndexName
@@ -401,13 +399,3 @@ def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
         pytest.raises(EngineError, match=r"cannot be written .*choose another"),
     ):
         engine.create()
-
-
-def test_who_makes_the_archive_at_the_same_moment_is_waited_for(folder: Path) -> None:
-    others = Folder(folder)
-    ending = threading.Timer(0.2, os.close, [others.lock()])
-    ending.start()
-    with EmbeddedEngine(folder) as engine:
-        engine.create()
-    ending.join()
-    assert others.exists()
