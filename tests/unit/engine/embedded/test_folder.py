@@ -85,3 +85,12 @@ def test_who_makes_the_archive_at_the_same_moment_is_waited_for(tmp_path: Path) 
         engine.create()
     ending.join()
     assert others.exists()
+
+
+def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with (
+        EmbeddedEngine(tmp_path / "file" / "archive") as engine,
+        pytest.raises(EngineError, match=r"cannot be written .*choose another"),
+    ):
+        engine.create()

@@ -390,12 +390,3 @@ def test_columns_are_not_written_anew_for_little(folder: Path) -> None:
     assert (folder / "columns.arrays").read_bytes() == before
     with EmbeddedEngine(folder) as engine:
         assert numbers(engine) == list(range(51))
-
-
-def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with (
-        EmbeddedEngine(tmp_path / "file" / "archive") as engine,
-        pytest.raises(EngineError, match=r"cannot be written .*choose another"),
-    ):
-        engine.create()
