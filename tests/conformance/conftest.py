@@ -1,5 +1,11 @@
-"""Fixtures of the conformance suite: every case runs on every engine."""
+"""Fixtures of the conformance suite: every case runs on every engine.
 
+Modules with `ABOVE_ENGINES` test what asks engines by their interface alone.
+They run in a folder and on Elasticsearch; on OpenSearch when the environment
+names it: NWX_TEST_OPENSEARCH or NWX_TEST_OPENSEARCH_VERSION.
+"""
+
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +23,7 @@ from tests.conformance.engines import (
 from tests.conformance.engines.search_server import remove_recycled
 
 HERE = Path(__file__).parent
+_IS_OPENSEARCH_NAMED = any(name.startswith("NWX_TEST_OPENSEARCH") for name in os.environ)
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -98,16 +105,26 @@ def archive(
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep the cases of one archive in one process, and mark those that are to fail."""
+    items[:] = [item for item in items if _is_wanted(item)]
     for item in items:
         if item.path.parent == HERE:
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
             _expect_differences(item)
 
 
+def _is_wanted(item: pytest.Item) -> bool:
+    is_above = item.path.parent == HERE and getattr(item.module, "ABOVE_ENGINES", False)  # type: ignore[attr-defined]
+    return not is_above or _IS_OPENSEARCH_NAMED or _kind(item) != "opensearch"
+
+
+def _kind(item: pytest.Item) -> str | None:
+    call = getattr(item, "callspec", None)
+    return call.params.get("kind") if call else None
+
+
 def _expect_differences(item: pytest.Item) -> None:
     """Expect the failure of a case that its engine declares as a difference."""
-    call = getattr(item, "callspec", None)
-    kind = call.params.get("kind") if call else None
+    kind = _kind(item)
     reason = is_expected_to_fail(kind, item.originalname) if kind else ""  # type: ignore[attr-defined]
     if reason:
         item.add_marker(pytest.mark.xfail(reason=reason, strict=True))

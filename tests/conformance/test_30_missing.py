@@ -18,6 +18,8 @@ from tests.conformance.test_21_facets import cache
 from tests.conformance.test_27_inlinks import build
 from tests.links import page
 
+ABOVE_ENGINES = True
+
 __all__ = ["cache"]
 
 EVERY_KIND = EMBEDDED | NAVIGATIONAL

@@ -25,6 +25,8 @@ from nwx.steering.specifications.specification import (
 )
 from tests.conformance.archive import capture
 
+ABOVE_ENGINES = True
+
 _HOSTS = ("example.org", "www.example.org", "sub.example.org", "example.org:8080", "examplf.org")
 _SPECIFICATION = CrawlSpecification(
     "floods",

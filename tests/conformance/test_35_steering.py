@@ -26,6 +26,8 @@ from tests.hostile_analysis import (
 )
 from tests.warcs import Page, write_warc
 
+ABOVE_ENGINES = True
+
 OPTIONS = SteeringOptions(jobs=1, make_analyzer=HostileAnalyzer)
 
 

@@ -24,6 +24,8 @@ from tests.conformance.engines import new_archive
 from tests.renders import page_information, page_record, picture, render
 from tests.warc_records import http_response, warc_bytes, write_records
 
+ABOVE_ENGINES = True
+
 HOME, ABOUT, OLD = (f"http://a.example/{name}" for name in ("", "about", "old"))
 STYLE, DEAD, LOGO = (f"http://a.example/{name}" for name in ("s.css", "dead.png", "logo.png"))
 FIRST, LATER = "2020-01-01T00:00:00Z", "2020-03-01T00:00:00Z"

@@ -32,6 +32,8 @@ from tests.conformance.trace_answers import (
 from tests.conformance.traces import COMMANDS, QUIET, ROUTES, WITHOUT_TRACES
 from webapp import create_app
 
+ABOVE_ENGINES = True
+
 REPLAY_PORT = 9_999
 OUT = "out"
 FEW = (Action.ALLOW, Action.EXCLUDE)

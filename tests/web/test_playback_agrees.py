@@ -13,7 +13,7 @@ from playwright.sync_api import Browser
 
 from nwx.engine.base import Engine
 from nwx.model import Batch
-from tests.conformance.engines import KINDS, new_archive
+from tests.conformance.engines import new_archive
 from tests.web.replay.played_records import OPENER, REVISIT_PROFILE, fetch, import_file, warc
 from tests.web.serving import serving
 from webapp import create_app
@@ -36,7 +36,7 @@ RECORDS = (
 DATES = ["20140126200624", "20150126200624", "20160126200624"]
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=["embedded", "elastic"])
 def archive(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Engine, Path]]:
