@@ -103,8 +103,9 @@ def archive(
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the cases of one archive in one process, and mark those that are to fail."""
+    config.hook.pytest_deselected(items=[item for item in items if not _is_wanted(item)])
     items[:] = [item for item in items if _is_wanted(item)]
     for item in items:
         if item.path.parent == HERE:
