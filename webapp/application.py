@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from threading import BoundedSemaphore
 
-from flask import Flask, Response, g, request, url_for
+from flask import Flask, Response, g, request
 from flask_babel import get_locale
 
 import nwx
@@ -57,8 +57,10 @@ from webapp.site.context import (
     service,
 )
 from webapp.site.error_texts import error_text
+from webapp.site.page_addresses import kept_addresses
 from webapp.site.question_limits import USUAL_LIMITS, QuestionLimits
 from webapp.site.reader_language import prepare_languages
+from webapp.site.translated_templates import TranslatedEnvironment
 from webapp.site.viewer import PASSES_EXTENSION
 from webapp.site.viewer_passes import ViewerPasses
 from webapp.trends import page as trends
@@ -201,6 +203,7 @@ def create_app(
 
 def _new_application() -> Flask:
     app = Flask(__name__)
+    app.jinja_environment = TranslatedEnvironment  # type: ignore[assignment]
     app.config["SEND_FILE_MAX_AGE_DEFAULT"] = STATIC_SECONDS
     app.json.sort_keys = False  # type: ignore[attr-defined]
     return app
@@ -226,6 +229,7 @@ def _prepare_templates(app: Flask) -> None:
         total=words.total_words,
         size=words.size,
         date=words.date,
+        when=words.when,
         moment=words.moment,
         clock=words.clock,
         iso=words.iso,
@@ -235,7 +239,15 @@ def _prepare_templates(app: Flask) -> None:
         error_text=error_text,
         shown_url=words.shown_url,
     )
-    app.jinja_env.globals.update(static=_static, replay=replay.address, form_token=form_token)
+    address = kept_addresses()
+
+    def static(name: str) -> str:
+        # A new version of nwx has new addresses of static files.
+        return address("static", filename=name, v=nwx.__version__)
+
+    app.jinja_env.globals.update(
+        url_for=address, static=static, replay=replay.address, form_token=form_token
+    )
     prepare_hidden_marks(app)
     app.context_processor(_common)
 
@@ -253,11 +265,6 @@ def _common() -> dict[str, object]:
         **login_page.login_values(),
         "box_query": g.get("box_query", ""),
     }
-
-
-def _static(name: str) -> str:
-    """Return the address of a static file; a new version of nwx has new addresses."""
-    return url_for("static", filename=name, v=nwx.__version__)
 
 
 def _protect(response: Response) -> Response:

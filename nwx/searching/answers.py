@@ -4,6 +4,7 @@ The dataclasses are the truth for both the JSON and its description. A field
 that may be UNSET is left out where there is no value.
 """
 
+import json
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
@@ -168,6 +169,15 @@ class VersionsAnswer:
 def answer_to_json(answer: object) -> Any:
     """Return an answer as dictionaries, tuples, texts and numbers, ready to write as JSON."""
     return msgspec.to_builtins(answer)
+
+
+def encoded_answer(answer: object) -> bytes:
+    """Return an answer as JSON in UTF-8."""
+    try:
+        return msgspec.json.encode(answer)
+    except UnicodeEncodeError:
+        # Halves of surrogate pairs, which servers may keep, are written as escapes only.
+        return json.dumps(answer_to_json(answer)).encode()
 
 
 def hit_answer(hit: Hit) -> HitAnswer:

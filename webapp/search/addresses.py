@@ -1,7 +1,10 @@
 """The question of an address, and the addresses that lead on from it."""
 
-from dataclasses import dataclass, replace
-from urllib.parse import urlencode
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import itemgetter
+from urllib.parse import quote_plus
 
 from nwx.errors import UsageError
 from nwx.model import Collapse, Sort
@@ -12,6 +15,9 @@ from webapp.site.preferences import PAGE_SIZES, Preferences
 
 FACETS = ("collection", "type", "domain", "host", "language", "status")
 """The facets at the side, in their order; the years have a chart of their own."""
+
+_PARAMETERS = ("q", *FILTERS, "from", "to", "sort", "collapse", "per_page", "page", "more")
+_NO_DATES = {"from": "", "to": "", "page": ""}
 
 
 def read_question(arguments: Arguments, collapse: Collapse = Collapse.URL) -> Question:
@@ -51,78 +57,89 @@ class SearchAddresses:
     """Where the links of a page lead: the same question with one thing changed.
 
     `base` is the address of the page of results, `long_facet` the facet
-    that is listed at length.
+    that is listed at length. Each parameter is encoded once; an address
+    joins those of the question with the changed ones.
     """
 
     base: str
     question: Question
     preferences: Preferences
     long_facet: str = ""
+    _encoded: dict[str, str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Encode the parameters of the question."""
+        encoded = dict.fromkeys(_PARAMETERS, "")
+        for name, pairs in groupby(question_pairs(self.question, self.preferences), itemgetter(0)):
+            encoded[name] = _pairs(name, (value for _, value in pairs))
+        encoded["more"] = _pair("more", self.long_facet)
+        object.__setattr__(self, "_encoded", encoded)
 
     @property
     def page_number(self) -> int:
         """The number of this page, counted from 1."""
         return self.question.offset // self.question.limit + 1
 
-    def _first_page(self, question: Question) -> str:
-        return self._of(replace(question, offset=0), self.long_facet)
+    def _with(self, changed: Mapping[str, str], base: str = "") -> str:
+        """Return the address with some parameters changed, each encoded, "" for left out."""
+        encoded = "&".join(filter(None, {**self._encoded, **changed}.values()))
+        return f"{base or self.base}?{encoded or 'q='}"
 
-    def _of(self, question: Question, long_facet: str, base: str = "") -> str:
-        pairs = question_pairs(question, self.preferences)
-        encoded = urlencode([*pairs, ("more", long_facet)] if long_facet else pairs)
-        return f"{base or self.base}?{encoded}" if encoded else f"{base or self.base}?q="
+    def _first_page(self, name: str, changed: str) -> str:
+        return self._with({name: changed, "page": ""})
 
     def page(self, page: int) -> str:
         """Return the address of another page."""
-        question = replace(self.question, offset=(page - 1) * self.question.limit)
-        return self._of(question, self.long_facet)
+        return self._with({"page": _pair("page", str(page), "1")})
 
     def sort(self, sort: str) -> str:
         """Return the address of the same results in another order."""
-        return self._first_page(replace(self.question, sort=Sort(sort)))
+        return self._first_page("sort", _pair("sort", Sort(sort), Sort.RELEVANCE))
 
     def collapse(self, collapse: str) -> str:
         """Return the address of the same results folded otherwise."""
-        return self._first_page(replace(self.question, collapse=Collapse(collapse)))
+        usual = self.preferences.collapse
+        return self._first_page("collapse", _pair("collapse", Collapse(collapse), usual))
 
     def per_page(self, size: int) -> str:
         """Return the address of the same results in pages of another size."""
-        return self._first_page(replace(self.question, limit=size))
+        usual = str(self.preferences.per_page)
+        return self._first_page("per_page", _pair("per_page", str(size), usual))
 
     def toggle(self, name: str, value: str) -> str:
         """Return the address with a filter's value set, or taken away where it was set."""
         old = tuple(self.question.filters.get(name, ()))
         new = tuple(v for v in old if v != value) if value in old else (*old, value)
-        return self._first_page(self._with(name, new))
+        return self._first_page(name, _pairs(name, new))
 
     def year(self, year: str) -> str:
         """Return the address of one year alone, or of all years where it was chosen."""
         chosen = tuple(self.question.filters.get("year", ())) == (year,)
-        alone = self._with("year", () if chosen else (year,))
-        return self._first_page(replace(alone, date_from="", date_to=""))
+        return self._with(_NO_DATES | {"year": "" if chosen else _pair("year", year)})
 
     def without_dates(self) -> str:
         """Return the address without the span of dates."""
-        return self._first_page(replace(self.question, date_from="", date_to=""))
+        return self._with(_NO_DATES)
 
     def without_filters(self) -> str:
         """Return the address of the query alone."""
-        bare = replace(self.question, filters={}, date_from="", date_to="", offset=0)
-        return self._of(bare, "")
+        return self._with(_NO_DATES | dict.fromkeys(FILTERS, "") | {"more": ""})
 
     def more(self, name: str) -> str:
         """Return the address that lists a facet at length, or shortly again."""
-        return self._of(self.question, "" if self.long_facet == name else name)
+        return self._with({"more": "" if self.long_facet == name else _pair("more", name)})
 
     def export(self, base: str) -> str:
         """Return the address of an export of these results."""
-        return self._of(replace(self.question, offset=0), "", base)
+        return self._with({"page": "", "more": ""}, base)
 
-    def _with(self, name: str, values: tuple[str, ...]) -> Question:
-        filters = {**self.question.filters, name: values}
-        return replace(
-            self.question, filters={key: filters[key] for key in filters if filters[key]}
-        )
+
+def _pair(name: str, value: str, default: str = "") -> str:
+    return "" if value == default else f"{name}={quote_plus(value)}"
+
+
+def _pairs(name: str, values: Iterable[str]) -> str:
+    return "&".join(f"{name}={quote_plus(value)}" for value in values)
 
 
 def question_pairs(question: Question, preferences: Preferences) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from flask import Blueprint, jsonify, request
+from flask import Blueprint, Response, jsonify, request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
@@ -11,9 +11,9 @@ from nwx.query.question import FACET_FIELDS, FILTERS, MAX_LIMIT, Question
 from nwx.searching import documents
 from nwx.searching.answers import (
     VersionsAnswer,
-    answer_to_json,
     dates_answer,
     document_answer,
+    encoded_answer,
     search_answer,
 )
 from nwx.searching.suggestions import suggestions
@@ -23,7 +23,7 @@ from webapp.search.documents import ID
 from webapp.search.operations import SEARCH_PARAMETERS, SUGGEST_PARAMETERS
 from webapp.site import parameters
 from webapp.site.context import engine
-from webapp.site.openapi import check_parameters, description
+from webapp.site.openapi import JSON_TYPE, check_parameters, description
 from webapp.site.question_limits import answer_search
 
 blueprint = Blueprint("api", __name__, url_prefix="/api")
@@ -35,7 +35,7 @@ MAX_FACET_SIZE = 1_000
 def search() -> ResponseReturnValue:
     """Answer a search."""
     archive, question = engine(), _question()
-    return jsonify(answer_to_json(search_answer(answer_search(lambda: archive.search(question)))))
+    return _json(search_answer(answer_search(lambda: archive.search(question))))
 
 
 @blueprint.get("/suggest")
@@ -43,7 +43,7 @@ def suggest() -> ResponseReturnValue:
     """Answer with what a text that is being typed may become."""
     check_parameters(request.args, SUGGEST_PARAMETERS)
     archive, typed = engine(), request.args.get("q", "")
-    return jsonify(answer_to_json(answer_search(lambda: suggestions(archive, typed))))
+    return _json(answer_search(lambda: suggestions(archive, typed)))
 
 
 def _question() -> Question:
@@ -72,13 +72,17 @@ def _facets() -> list[str]:
 @blueprint.get(f"/documents/{ID}")
 def document(document_id: str) -> ResponseReturnValue:
     """Answer with a document, its dates and its captures."""
-    return jsonify(answer_to_json(document_answer(_shown_or_404(document_id))))
+    return _json(document_answer(_shown_or_404(document_id)))
 
 
 @blueprint.get(f"/documents/{ID}/dates")
 def dates(document_id: str) -> ResponseReturnValue:
     """Answer with all dates of a document."""
-    return jsonify(answer_to_json(dates_answer(_shown_or_404(document_id))))
+    return _json(dates_answer(_shown_or_404(document_id)))
+
+
+def _json(answer: object) -> Response:
+    return Response(encoded_answer(answer), mimetype=JSON_TYPE)
 
 
 def _shown_or_404(document_id: str) -> documents.Shown:
@@ -95,13 +99,13 @@ def url_versions() -> ResponseReturnValue:
     if not url:
         raise UsageError("url is missing; write /api/versions?url=ADDRESS")
     found = documents.versions(engine(), url)
-    return jsonify(answer_to_json(VersionsAnswer(url, tuple(found))))
+    return _json(VersionsAnswer(url, tuple(found)))
 
 
 @blueprint.get("/stats")
 def stats() -> ResponseReturnValue:
     """Answer with the entries and the bytes of each index."""
-    return jsonify(answer_to_json(engine().stats()))
+    return _json(engine().stats())
 
 
 @blueprint.get("/openapi.json")

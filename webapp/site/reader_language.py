@@ -1,5 +1,7 @@
 """The language of the pages: chosen by a reader, or by the reader's browser."""
 
+from functools import cache
+
 from babel import Locale
 from flask import Flask, has_request_context, request
 from flask_babel import Babel, get_locale
@@ -35,3 +37,9 @@ def page_locale() -> Locale:
     """Return the locale that numbers, dates and names of languages are written in."""
     locale = get_locale()
     return locale if locale is not None and locale.language != "en" else _ENGLISH
+
+
+@cache
+def locale_of(language: str) -> Locale:
+    """Return the locale that numbers and dates of pages in a language are written in."""
+    return _ENGLISH if language == "en" else Locale(language)

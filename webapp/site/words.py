@@ -1,26 +1,38 @@
 """Numbers, dates and addresses as people read them: the filters of the templates."""
 
+from collections.abc import Callable
 from datetime import datetime
+from functools import lru_cache, partial
 from urllib.parse import urlsplit
 
 from babel.dates import format_skeleton
 from babel.numbers import format_decimal, format_percent
 from babel.units import format_unit
 from flask_babel import gettext
+from markupsafe import Markup
 
 from nwx.errors import TimestampError
 from nwx.model import Total
 from nwx.values.timestamps import parse_timestamp
-from webapp.site.reader_language import page_locale
+from webapp.site.reader_language import locale_of, page_locale
 
 SAFE_SCHEMES = frozenset({"http", "https", "ftp"})
 MAX_SHOWN_URL = 120
+_KEPT = 8_192
+"""So many numbers, and as many dates, are kept in words: pages of one archive have the same."""
+
 _UNITS = ("kilobyte", "megabyte", "gigabyte", "terabyte")
+
+
+@lru_cache(_KEPT, typed=True)
+def grouped_in(language: str, number: int) -> str:
+    """Return a number with its thousands grouped as a language does."""
+    return format_decimal(number, locale=locale_of(language))
 
 
 def grouped(number: int) -> str:
     """Return a number with its thousands grouped as the language of the page does."""
-    return format_decimal(number, locale=page_locale())
+    return grouped_in(page_locale().language, number)
 
 
 def number(value: float) -> str:
@@ -63,10 +75,29 @@ def size(length: int | None) -> str:
     return format_unit(float(f"{value:.3g}"), f"digital-{unit}", "short", locale=locale)
 
 
+@lru_cache(_KEPT)
+def date_in(language: str, timestamp: str) -> str:
+    """Return the day of a timestamp in the words of a language, a damaged one as it is."""
+    instant = _instant(timestamp)
+    return format_skeleton("yMMMd", instant, locale=locale_of(language)) if instant else timestamp
+
+
 def date(timestamp: str) -> str:
     """Return the day of a timestamp in words, a damaged one as it is."""
-    instant = _instant(timestamp)
-    return format_skeleton("yMMMd", instant, locale=page_locale()) if instant else timestamp
+    return date_in(page_locale().language, timestamp)
+
+
+@lru_cache(_KEPT)
+def when_in(language: str, timestamp: str) -> Markup:
+    """Return the day of a timestamp in the words of a language, as an element of a page."""
+    instant = iso(timestamp)
+    attribute = Markup(' datetime="{}"').format(instant) if instant else ""
+    return Markup("<time{}>{}</time>").format(attribute, date_in(language, timestamp))
+
+
+def when(timestamp: str) -> Markup:
+    """Return the day of a timestamp in words, as an element of a page."""
+    return when_in(page_locale().language, timestamp)
 
 
 def moment(timestamp: str) -> str:
@@ -87,9 +118,24 @@ def iso(timestamp: str) -> str:
     return instant.strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0") if instant else ""
 
 
+def language_in(page_language: str, code: str) -> str:
+    """Return the name of a language in that of a page, or its code where it has none."""
+    return str(locale_of(page_language).languages.get(code, code))
+
+
 def language(code: str) -> str:
     """Return the name of a language in the one of the page, or its code where it has none."""
-    return str(page_locale().languages.get(code, code))
+    return language_in(page_locale().language, code)
+
+
+def filters_in(language: str) -> dict[str, Callable[..., str]]:
+    """Return the filters that templates use most, for pages in a language.
+
+    They need not ask for the language of the page each time.
+    """
+    usual: dict[str, Callable[..., str]]
+    usual = {"grouped": grouped_in, "date": date_in, "when": when_in, "language": language_in}
+    return {name: partial(words, language) for name, words in usual.items()}
 
 
 def safe_url(url: str) -> str:

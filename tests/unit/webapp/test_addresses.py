@@ -1,5 +1,8 @@
 """The question of an address, and the addresses that lead on from it."""
 
+from dataclasses import replace
+from urllib.parse import urlencode
+
 import pytest
 from werkzeug.datastructures import MultiDict
 
@@ -71,3 +74,25 @@ def test_everything_can_be_cleared() -> None:
     assert "sort=oldest" in cleared
     assert addresses(Question()).page(1) == "/search?q="
     assert addresses().export("/export/results.csv").startswith("/export/results.csv?q=quarry")
+
+
+@pytest.mark.parametrize("long_facet", ["", "host"])
+def test_addresses_are_those_of_changed_questions(long_facet: str) -> None:
+    to, shown = addresses(long_facet=long_facet), Preferences()
+    asked = replace(ASKED, offset=0)
+
+    def address(question: Question) -> str:
+        pairs = question_pairs(question, shown)
+        return f"/search?{urlencode([*pairs, ('more', long_facet)] if long_facet else pairs)}"
+
+    assert to.sort("relevance") == address(replace(asked, sort=Sort.RELEVANCE))
+    assert to.collapse("similar") == address(replace(asked, collapse=Collapse.SIMILAR))
+    assert to.per_page(10) == address(replace(asked, limit=10))
+    assert to.page(7) == address(replace(ASKED, offset=120))
+    assert to.without_dates() == address(replace(asked, date_from="", date_to=""))
+    more = {**ASKED.filters, "language": ("fr", "ar", "d&e"), "year": ("2010",)}
+    assert to.toggle("language", "d&e") == address(replace(asked, filters=more))
+    more = {**ASKED.filters, "host": ("a b",)}
+    assert to.toggle("host", "a b") == address(replace(asked, filters=more))
+    year = {**ASKED.filters, "year": ("2012",)}
+    assert to.year("2012") == address(replace(asked, filters=year, date_from="", date_to=""))
