@@ -21,6 +21,7 @@ MAX_LINE_BYTES = 1 << 20
 
 BUFFER_BYTES = 1 << 20
 
+_BLOCK_BYTES = 1 << 18
 _MEMBER_BYTES = 1 << 18
 _GZIP = b"\x1f\x8b"
 _DAMAGE = (OSError, EOFError, cast(type[Exception], isal_zlib.error), zstandard.ZstdError)
@@ -102,6 +103,20 @@ def lines_of(stream: BinaryIO) -> Iterator[bytes]:
         yield line
         while len(line) == MAX_LINE_BYTES + 2 and not line.endswith(b"\n"):
             line = stream.readline(MAX_LINE_BYTES + 2)
+
+
+def whole_line_blocks(stream: BinaryIO) -> Iterator[bytes]:
+    """Stream blocks of whole lines, some hundred kilobytes each; the last may have no end.
+
+    Of a line beyond MAX_LINE_BYTES only the start is there, longer than allowed.
+    """
+    while block := stream.read(_BLOCK_BYTES):
+        if not block.endswith(b"\n"):
+            rest = stream.readline(MAX_LINE_BYTES + 2)
+            block += rest
+            while len(rest) == MAX_LINE_BYTES + 2 and not rest.endswith(b"\n"):
+                rest = stream.readline(MAX_LINE_BYTES + 2)
+        yield block
 
 
 def open_cdx(path: str) -> io.BufferedReader:

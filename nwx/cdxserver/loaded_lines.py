@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from typing import cast
 
 from nwx.capture_values import CaptureTuple, CaptureValues, capture_of_values, values_of
 from nwx.captures import names_capture
@@ -23,7 +24,6 @@ from nwx.values.urlkeys import urlkey
 from nwx.values.urls import clean_url, url_parts
 
 _AT_ONCE = 10_000
-_TOGETHER = 500
 _ERRORS_KEPT = 20
 _METHOD = "__wb_method="
 _LONGEST_METHOD = 20
@@ -54,7 +54,7 @@ def make_ready(engine: Engine) -> None:
 
 def load_lines(
     engine: Engine,
-    lines: Iterable[bytes],
+    blocks: Iterable[bytes],
     collection: str,
     *,
     skip_bad: bool,
@@ -63,16 +63,17 @@ def load_lines(
 ) -> Loaded:
     """Store the captures of CDX or CDXJ lines: all, or where one line is bad, none.
 
-    With `at_once` so many are stored and seen at a time, rounded up to
-    10,000, and those before a bad line stay. Lines of records that are no
-    captures are counted and left out, with `skip_bad` bad ones too. `name`
+    `blocks` have whole lines, one or more each. With `at_once` so many are
+    stored and seen at a time, rounded up to 10,000 and a block, and those
+    before a bad line stay. Lines of records that are no captures are counted
+    and left out, with `skip_bad` bad ones too. `name`
     stands for the lines in errors. Raises UsageError on a name that no
     collection can have, CdxError on a bad line.
     """
     check_collection(collection)
     loaded = Loaded()
     reading = _Reading(collection, loaded, CdxParser(name), skip_bad=skip_bad)
-    batches = _without_purged(engine, reading.batches(lines), loaded)
+    batches = _without_purged(engine, reading.batches(blocks), loaded)
     if not at_once:
         loaded.changed = engine.load_captures(batches)
         return loaded
@@ -83,7 +84,7 @@ def load_lines(
 
 
 def unload_lines(
-    engine: Engine, lines: Iterable[bytes], collection: str, *, skip_bad: bool, name: str
+    engine: Engine, blocks: Iterable[bytes], collection: str, *, skip_bad: bool, name: str
 ) -> Loaded:
     """Delete the captures whose records CDX or CDXJ lines name; as `load` otherwise.
 
@@ -91,6 +92,7 @@ def unload_lines(
     """
     loaded = Loaded()
     parser = CdxParser(name)
+    lines = (line for block in blocks for line in block.removesuffix(b"\n").split(b"\n"))
     captures = read_captures(lines, collection, loaded, parser, skip_bad=skip_bad, every=True)
     loaded.changed = engine.unload_captures(
         capture_id(collection, one.source_file, one.source_file_offset) for one in captures
@@ -149,28 +151,47 @@ class _Reading:
         self._skip_bad = skip_bad
         self._number = 1
 
-    def batches(self, lines: Iterable[bytes]) -> Iterator[CaptureValues]:
-        """Yield the captures of so many lines at a time."""
-        lines = iter(lines)
-        while some := list(islice(lines, _AT_ONCE)):
-            groups = (some[begin : begin + _TOGETHER] for begin in range(0, len(some), _TOGETHER))
-            yield CaptureValues([row for group in groups for row in self._values(group)])
+    def batches(self, blocks: Iterable[bytes]) -> Iterator[CaptureValues]:
+        """Yield the captures of blocks of lines, so many at a time or a few more."""
+        rows: list[CaptureTuple] = []
+        for block in blocks:
+            rows += self._values(block)
+            if len(rows) >= _AT_ONCE:
+                yield CaptureValues(rows)
+                rows = []
+        if rows:
+            yield CaptureValues(rows)
 
-    def _values(self, lines: list[bytes]) -> Iterator[CaptureTuple]:
-        number, self._number = self._number, self._number + len(lines)
+    def _values(self, block: bytes) -> Iterable[CaptureTuple]:
         # An unknown layout is that of the fields' number, and so usual for eleven.
-        if self._parser.layout is not None:
-            yield from self._one_by_one(lines, number)
-            return
-        for place, row in enumerate(plain_values(lines, self._collection)):
+        if self._parser.layout is None:
+            rows = plain_values(block, self._collection)
+            if all(rows):
+                self._number += len(rows)
+                self._loaded.lines += len(rows)
+                return cast(list[CaptureTuple], rows)
+        else:
+            rows = []
+        return self._beside_others(block.removesuffix(b"\n").split(b"\n"), rows)
+
+    def _beside_others(
+        self, lines: list[bytes], rows: Sequence[CaptureTuple | None]
+    ) -> Iterator[CaptureTuple]:
+        """Yield the captures of lines; `rows` are those of plain lines, as far as they are known.
+
+        A header among the lines makes those behind it to be read anew.
+        """
+        number, self._number = self._number, self._number + len(lines)
+        for place, row in enumerate(rows):
             if row is not None:
                 self._loaded.lines += 1
                 yield row
                 continue
             yield from self._one_by_one(lines[place : place + 1], number + place)
             if self._parser.layout is not None:
-                yield from self._one_by_one(lines[place + 1 :], number + place + 1)
-                return
+                rows = rows[: place + 1]
+                break
+        yield from self._one_by_one(lines[len(rows) :], number + len(rows))
 
     def _one_by_one(self, lines: list[bytes], number: int) -> Sequence[CaptureTuple]:
         found = read_captures(

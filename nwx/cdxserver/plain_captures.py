@@ -1,89 +1,112 @@
-"""Captures out of plain CDX lines, by a short cut that is several times as fast.
+"""Captures out of plain CDX lines, by a short cut that is many times as fast.
 
 Plain is a line of eleven fields of printable ASCII, as nearly all are:
 a whole timestamp, an http URL, a MIME type, a status, a bare SHA-1 digest.
 All others are read by `nwx.cdx.files` and `capture_of`, which give the
-same captures for these.
+same captures for these. All lines of a block are read together, by column.
 """
 
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import repeat
+from typing import NamedTuple
 
 from nwx.capture_values import CaptureTuple, capture_of_values
-from nwx.errors import TimestampError, UrlError
+from nwx.cdxserver.url_columns import url_columns
+from nwx.errors import TimestampError
 from nwx.model import Capture
-from nwx.values.media_types import normal_type
+from nwx.values.media_types import EMPTY_TYPES, ZIP_TYPES, normal_type
 from nwx.values.timestamps import normal_timestamp
-from nwx.values.urlkeys import urlkey
-from nwx.values.urls import url_parts
 
 _LONGEST_LINE = 4_096
 _UNKNOWN = "unk"
 _LINE = re.compile(
-    r"^(?!\S*__wb_method=)[!-~]+ ([0-9]{8})((?:[01][0-9]|2[0-3])[0-5][0-9][0-5][0-9])"
+    r"^(?!\S*__wb_method=)[!-~]+ ([0-9]{8}(?:[01][0-9]|2[0-3])[0-5][0-9][0-5][0-9])"
     r" (https?://[!-~]+)"
     r" ((?!warc|application/warc|arc/)[a-z0-9][a-z0-9.+-]*/[a-z0-9.+-]+|unk) ([1-9][0-9]{2})"
     r" (?:sha1:)?([A-Z2-7]{32}) ([!-~]+) [!-~]+ ([0-9]{1,15}|-) ([0-9]{1,15}) ([!-~]+)\r*$|^.*$",
     re.MULTILINE,
 )
+_TOLD_BY_URL = EMPTY_TYPES | ZIP_TYPES
+"""MIME types that leave the family of a payload to its URL."""
+
+
+class _Columns(NamedTuple):
+    """The fields of plain lines that captures are made of, each of all lines."""
+
+    timestamps: Sequence[str]
+    urls: Sequence[str]
+    mimes: Sequence[str]
+    statuses: Sequence[str]
+    digests: Sequence[str]
+    redirects: Sequence[str]
+    lengths: Sequence[str]
+    offsets: Sequence[str]
+    files: Sequence[str]
 
 
 def plain_capture(line: bytes, collection: str) -> Capture | None:
     """Return the capture that a plain line stands for, None for any other line."""
-    (row,) = plain_values((line,), collection)
-    return capture_of_values(row) if row else None
+    rows = plain_values(line, collection)
+    return capture_of_values(rows[0]) if rows and rows[0] else None
 
 
-def plain_values(lines: Sequence[bytes], collection: str) -> list[CaptureTuple | None]:
-    """Return the values of the captures that plain lines stand for, None for any other line."""
-    if max(map(len, lines), default=0) <= _LONGEST_LINE:
-        found = _LINE.findall(b"".join(lines).decode("latin-1").removesuffix("\n"))
-        # Lines without an end would be read as one.
-        if len(found) == len(lines):
-            return [_values(collection, *fields) for fields in found]
-    if len(lines) == 1:
-        return [None]
-    return [row for line in lines for row in plain_values((line,), collection)]
+def plain_values(block: bytes, collection: str) -> list[CaptureTuple | None]:
+    """Return the values of the captures that plain lines stand for, None for any other line.
+
+    `block` has whole lines, one at least; the last may have no end.
+    """
+    lines = block.removesuffix(b"\n").decode("latin-1").split("\n")
+    if max(map(len, lines)) > _LONGEST_LINE:
+        lines = [line if len(line) <= _LONGEST_LINE else "" for line in lines]
+    found = _LINE.findall("\n".join(lines))
+    columns = _Columns(*zip(*found, strict=True))
+    if _are_plain(columns):
+        return _values(columns, collection)
+    plain = [line for line in found if _are_plain(_Columns(*zip(line, strict=True)))]
+    if not plain:
+        return [None] * len(found)
+    rows = dict(zip(plain, _values(_Columns(*zip(*plain, strict=True)), collection), strict=True))
+    return list(map(rows.get, found))
 
 
-def _values(
-    collection: str,
-    day: str,
-    clock: str,
-    url: str,
-    mime: str,
-    status: str,
-    digest: str,
-    redirect: str,
-    length: str,
-    offset: str,
-    file: str,
-) -> CaptureTuple | None:
-    """Return the values of a line's fields, None where one of them is not plain."""
-    if not day or file == "-" or not _is_day(day):
-        return None
-    try:
-        key = urlkey(url)
-    except UrlError:
-        return None
-    return (
-        collection,
-        file,
-        int(offset),
-        None if length == "-" else int(length),
-        "response",
-        url,
-        key,
-        *url_parts(url),
-        day + clock,
-        f"sha1:{digest}",
-        int(status),
-        "" if mime == _UNKNOWN else mime,
-        normal_type(mime, url),
-        None,
-        "" if redirect == "-" else redirect,
+def _are_plain(columns: _Columns) -> bool:
+    """Return whether lines that were found are plain."""
+    days = {time[:8] for time in columns.timestamps}
+    return all(map(_is_day, days)) and "-" not in set(columns.files)
+
+
+def _values(columns: _Columns, collection: str) -> list[CaptureTuple | None]:
+    """Return the values of captures, None for those whose URLs have no urlkey."""
+    urls = url_columns(columns.urls)
+    rows = zip(
+        repeat(collection),
+        columns.files,
+        map(int, columns.offsets),
+        [None if length == "-" else int(length) for length in columns.lengths],
+        repeat("response"),
+        columns.urls,
+        *urls,
+        columns.timestamps,
+        [f"sha1:{digest}" for digest in columns.digests],
+        map(int, columns.statuses),
+        ["" if mime == _UNKNOWN else mime for mime in columns.mimes],
+        _normal_types(columns.mimes, columns.urls),
+        repeat(None),
+        ["" if redirect == "-" else redirect for redirect in columns.redirects],
+        strict=False,
     )
+    if "" in urls.urlkeys:
+        return [row if key else None for key, row in zip(urls.urlkeys, rows, strict=True)]
+    return list(rows)
+
+
+def _normal_types(mimes: Sequence[str], urls: Sequence[str]) -> Sequence[str]:
+    table = {mime: normal_type(mime) for mime in set(mimes)}
+    if table.keys() & _TOLD_BY_URL:
+        return list(map(normal_type, mimes, urls))
+    return [table[mime] for mime in mimes]
 
 
 @lru_cache(10_000)

@@ -101,14 +101,14 @@ def _print(total: "Loaded", *, as_json: bool) -> None:
 
 
 def _load(engine: "Engine", name: str, collection: str, *, strict: bool, at_once: int) -> "Loaded":
-    from nwx.cdx.files import lines_of, open_cdx
+    from nwx.cdx.files import open_cdx, whole_line_blocks
     from nwx.cdxserver.loaded_lines import load_lines
 
     try:
         with open_cdx(name) as stream:
-            lines = lines_of(stream)
+            blocks = whole_line_blocks(stream)
             return load_lines(
-                engine, lines, collection, skip_bad=not strict, name=name, at_once=at_once
+                engine, blocks, collection, skip_bad=not strict, name=name, at_once=at_once
             )
     except CdxError as error:
         raise CdxError(

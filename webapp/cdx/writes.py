@@ -6,7 +6,7 @@ from flask import Response, request
 from werkzeug.datastructures import WWWAuthenticate
 from werkzeug.exceptions import Forbidden, Unauthorized, UnsupportedMediaType
 
-from nwx.cdx.files import lines_of
+from nwx.cdx.files import whole_line_blocks
 from nwx.cdxserver.loaded_lines import Loaded, load_lines, unload_lines
 from nwx.cdxserver.query.parameters import parameters_of
 from nwx.engine.base import Engine
@@ -39,7 +39,9 @@ def _answer(collection: str, change: Callable[..., Loaded], word: str) -> Respon
     _check_plain(body.read(len(_GZIP)) == _GZIP)
     body.seek(0)
     try:
-        done = change(engine, lines_of(body), collection, skip_bad=skip_bad, name="the request")
+        done = change(
+            engine, whole_line_blocks(body), collection, skip_bad=skip_bad, name="the request"
+        )
     except CdxError as error:
         raise CdxQueryError(
             f"line {error.line}: {error}; nothing was changed, badLines=skip leaves such lines out"

@@ -16,6 +16,8 @@ from nwx.engine.entries import clean_text
 from nwx.model import IndexName
 
 _CHUNK = 500
+_OF_SOURCE = 2
+"""The first values of a capture are those of its source."""
 _KEY_COLUMNS = (
     "num",
     "precedence",
@@ -66,7 +68,7 @@ class Registry:
         self._take = take or self._next
         self._fresh = set() if fresh is None else fresh
         self._collections = dict(db.execute("SELECT name, code FROM collections"))
-        self._sources: dict[tuple[str, str], int] = {}
+        self._sources: dict[tuple[Any, ...], int] = {}
         self._values: dict[str, dict[str, int]] = {}
 
     def _next(self, count: int) -> int:
@@ -245,9 +247,11 @@ class Registry:
             fill_lookup_tables(self._db, last)
         return new
 
-    def add_unlisted(self, captures: Iterable[CaptureTuple]) -> int:
+    def add_unlisted(self, captures: Sequence[CaptureTuple]) -> int:
         """Add captures by their values; the caller enters them into the look-up tables."""
-        return self._add_captures([(self._source(row[0], row[1]), *row[2:]) for row in captures])
+        sources = self._codes([row[:_OF_SOURCE] for row in captures])
+        rows = [(code, *row[_OF_SOURCE:]) for code, row in zip(sources, captures, strict=True)]
+        return self._add_captures(rows)
 
     def _add_captures(self, rows: Sequence[tuple[object, ...]]) -> int:
         new = 0
@@ -275,15 +279,19 @@ class Registry:
         return 0
 
     def _source(self, collection: str, name: str) -> int:
-        key = (collection, name)
-        code = self._sources.get(key)
-        if code is None:
-            self._db.execute("INSERT OR IGNORE INTO sources (collection, name) VALUES (?, ?)", key)
-            (code,) = self._db.execute(
-                "SELECT code FROM sources WHERE collection = ? AND name = ?", key
-            ).fetchone()
-            self._sources[key] = code
-        return int(code)
+        return self._codes([(collection, name)])[0]
+
+    def _codes(self, sources: Sequence[tuple[Any, ...]]) -> list[int]:
+        """Return the codes of collections and names of files, new ones where they have none."""
+        codes = self._sources
+        if new := [key for key in dict.fromkeys(sources) if key not in codes]:
+            self._db.executemany(
+                "INSERT OR IGNORE INTO sources (collection, name) VALUES (?, ?)", new
+            )
+            for key in new:
+                command = "SELECT code FROM sources WHERE collection = ? AND name = ?"
+                (codes[key],) = self._db.execute(command, key).fetchone()
+        return [codes[key] for key in sources]
 
     def delete(self, index: IndexName, ids: Collection[str]) -> int:
         """Delete entries of dates, captures or files."""

@@ -88,14 +88,22 @@ def test_lines_are_read_together_beside_others() -> None:
     plain = [f"{USUAL}{end}".encode() for end in ("1\r\n", "2\n", "3\r\r\n", "4")]
     odd = [b"\n", b"\r\n", "é\n".encode(), b"a" * 100 + b"\n"]
     lines = [line for pair in zip(odd, plain, strict=True) for line in pair]
-    rows = plain_values(lines, "web")
+    rows = plain_values(b"".join(lines), "web")
     assert rows[::2] == [None] * 4
     assert [row and capture_of_values(row) for row in rows[1::2]] == list(map(_usual_way, plain))
 
 
-@pytest.mark.parametrize("odd", [b"a" * 9_000 + b"\n", b"", USUAL.encode(), b"a\nb\n"])
-def test_lines_that_are_too_long_or_without_an_end_disturb_no_others(odd: bytes) -> None:
+@given(st.lists(st.sampled_from(ONE_ODD), min_size=1, max_size=6))
+def test_a_block_gives_what_its_lines_give(lines: list[str]) -> None:
+    block = "".join(f"{line}\n" for line in lines).encode()
+    rows = plain_values(block, "web")
+    found = [row and capture_of_values(row) for row in rows]
+    assert found == [plain_capture(line.encode(), "web") for line in lines]
+
+
+@pytest.mark.parametrize("odd", [b"a" * 9_000 + b"\n", b"\n", b"a\n"])
+def test_lines_that_are_too_long_or_empty_disturb_no_others(odd: bytes) -> None:
     plain = f"{USUAL}\n".encode()
-    rows = plain_values([plain, odd, plain], "web")
+    rows = plain_values(plain + odd + plain, "web")
     wanted = [_usual_way(plain), _usual_way(odd), _usual_way(plain)]
     assert [row and capture_of_values(row) for row in rows] == wanted

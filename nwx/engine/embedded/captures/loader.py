@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 
+from nwx.bulk.gc_tuning import rare_collections
 from nwx.capture_values import values_of
 from nwx.engine.embedded.captures.lookup_tables import fill_lookup_tables
 from nwx.engine.embedded.captures.numbers import last_capture_number
@@ -41,7 +42,7 @@ class Loader:
 
     def load(self, batches: Iterable[Sequence[Capture]]) -> int:
         """Add captures; return how many were new."""
-        with self._transaction() as registry:
+        with self._transaction() as registry, rare_collections():
             new = unlisted = 0
             last = last_capture_number(self._db)
             for batch in batches:
