@@ -12,7 +12,8 @@ from nwx.cli.restricted import open_for_reading
 from nwx.engine.base import Engine
 from nwx.errors import UsageError
 from nwx.model import Collapse, Hit, SearchResult, Sort
-from nwx.query.question import FILTERS, Question
+from nwx.query.known_fields import FILTERS
+from nwx.query.question import Question
 from nwx.settings import Settings
 from nwx.values.csv_cells import csv_line
 

@@ -4,23 +4,25 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from nwx.engine.access.access_index import AccessIndex
-from nwx.engine.access.purger import Purger
 from nwx.engine.capture_index import CaptureIndex
-from nwx.engine.crawls.crawl_index import CrawlIndex
 from nwx.engine.dates_index import DatesIndex
 from nwx.engine.document_index import DocumentIndex
-from nwx.engine.facet_store import FacetStore
-from nwx.engine.inlinks.inlink_index import InlinkIndex
 from nwx.engine.ledger import Ledger
-from nwx.engine.pictures.picture_index import PictureIndex
-from nwx.engine.quality.quality_index import QualityIndex
-from nwx.engine.queue.crawl_queue import CrawlQueue, UpdateOutbox
 from nwx.engine.shards.shards import Shards
 from nwx.errors import UsageError
 from nwx.model import Batch, IndexName, IndexStats, SourceFile, Written
+
+if TYPE_CHECKING:  # a command loads the indices that it uses
+    from nwx.engine.access.access_index import AccessIndex
+    from nwx.engine.access.purger import Purger
+    from nwx.engine.crawls.crawl_index import CrawlIndex
+    from nwx.engine.facet_store import FacetStore
+    from nwx.engine.inlinks.inlink_index import InlinkIndex
+    from nwx.engine.pictures.picture_index import PictureIndex
+    from nwx.engine.quality.quality_index import QualityIndex
+    from nwx.engine.queue.crawl_queue import CrawlQueue, UpdateOutbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,38 +169,38 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
         """
 
     @abstractmethod
-    def facet_store(self) -> FacetStore:
+    def facet_store(self) -> "FacetStore":
         """Return the captures in bulk, and the store of the facets built from them."""
 
     @abstractmethod
-    def inlink_index(self) -> InlinkIndex:
+    def inlink_index(self) -> "InlinkIndex":
         """Return the documents with their links in bulk, and the store of the inlinks of these."""
 
     @abstractmethod
-    def crawl_index(self) -> CrawlIndex:
+    def crawl_index(self) -> "CrawlIndex":
         """Return the crawl specifications and the scores of documents and links."""
 
     @abstractmethod
-    def quality_index(self) -> QualityIndex:
+    def quality_index(self) -> "QualityIndex":
         """Return how captured pages play, and what monitors of crawls know."""
 
     @abstractmethod
-    def access_index(self) -> AccessIndex:
+    def access_index(self) -> "AccessIndex":
         """Return the access rules; others may use it while an import writes."""
 
     @abstractmethod
-    def picture_index(self) -> PictureIndex:
+    def picture_index(self) -> "PictureIndex":
         """Return the images of the archive with what pages say of them."""
 
     @abstractmethod
-    def crawl_queue(self) -> CrawlQueue:
+    def crawl_queue(self) -> "CrawlQueue":
         """Return the queue of URLs for crawlers; others may use it while an import writes."""
 
     @abstractmethod
-    def outbox(self) -> UpdateOutbox:
+    def outbox(self) -> "UpdateOutbox":
         """Return the updates that are to be sent to queues elsewhere."""
 
-    def purger(self) -> Purger:
+    def purger(self) -> "Purger":
         """Return what takes entries out of the archive for good.
 
         Raises UsageError where the archive is open for those only who must not.

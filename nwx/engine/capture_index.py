@@ -2,10 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from nwx.cdx.rows import CdxRow
-from nwx.engine.spans import CdxBlock, CdxLineForm, CdxSpan, KeysAtTime
 from nwx.model import Capture
+
+if TYPE_CHECKING:
+    from nwx.cdx.rows import CdxRow
+    from nwx.engine.spans import CdxBlock, CdxLineForm, CdxSpan, KeysAtTime
 
 
 class CaptureIndex(ABC):
@@ -35,7 +38,7 @@ class CaptureIndex(ABC):
         """
 
     @abstractmethod
-    def captures_near(self, asked: Sequence[KeysAtTime], most: int) -> list[list[Capture]]:
+    def captures_near(self, asked: "Sequence[KeysAtTime]", most: int) -> list[list[Capture]]:
         """Return for each of the questions the captures of its urlkeys, nearest in time first.
 
         At most `most` of each (`nwx.engine.spans.nearest_captures`).
@@ -47,14 +50,14 @@ class CaptureIndex(ABC):
         """Tell whether any capture has a urlkey that begins with one of these texts."""
 
     @abstractmethod
-    def cdx_rows(self, span: CdxSpan) -> Iterator[CdxRow]:
+    def cdx_rows(self, span: "CdxSpan") -> "Iterator[CdxRow]":
         """Stream the captures of a span as rows of a CDX, in its order.
 
         Within one urlkey and timestamp they are in the order of file and
         offset; digests are in their normal form.
         """
 
-    def cdx_blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterator[CdxBlock] | None:
+    def cdx_blocks(self, span: "CdxSpan", form: "CdxLineForm") -> "Iterator[CdxBlock] | None":
         """Stream the same captures as lines that are put together already.
 
         None where an engine has them no faster than as rows, and for spans
@@ -64,7 +67,7 @@ class CaptureIndex(ABC):
         return None
 
     @abstractmethod
-    def cdx_marks(self, span: CdxSpan, every: int) -> Iterator[str]:
+    def cdx_marks(self, span: "CdxSpan", every: int) -> Iterator[str]:
         """Stream the places (`urlkey timestamp`) of the first of every so many captures of a span.
 
         In the order of a CDX, whatever the order of the span.

@@ -3,11 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from nwx.engine.work import current_work
 from nwx.model import Collapse, Document, Hit, SearchResult
-from nwx.query.periods import Period, TrendPoint
-from nwx.query.question import Question
+
+if TYPE_CHECKING:
+    from nwx.query.periods import Period, TrendPoint
+    from nwx.query.question import Question
 
 RESULT_WINDOW = 10_000
 """The number of hits that pages can reach; `scroll` streams all."""
@@ -25,7 +28,7 @@ class DocumentIndex(ABC):
         """Return the documents of these ids that the engine holds."""
 
     @abstractmethod
-    def search(self, question: Question) -> SearchResult:
+    def search(self, question: "Question") -> SearchResult:
         """Answer a question.
 
         A facet counts the documents of the result, and where a filter is
@@ -35,13 +38,13 @@ class DocumentIndex(ABC):
         """
 
     @abstractmethod
-    def scroll(self, question: Question) -> Iterator[Hit]:
+    def scroll(self, question: "Question") -> Iterator[Hit]:
         """Stream every hit of a question, in no order, without snippets.
 
         Looks at query, filters and dates of the question only.
         """
 
-    def totals(self, questions: Sequence[Question]) -> list[int]:
+    def totals(self, questions: "Sequence[Question]") -> list[int]:
         """Return how many documents each of several questions finds, versions counted apart.
 
         Looks at query, filters and dates of the questions only.
@@ -53,7 +56,7 @@ class DocumentIndex(ABC):
         return found
 
     @abstractmethod
-    def trends(self, questions: Sequence[Question], period: Period) -> list[list[TrendPoint]]:
+    def trends(self, questions: "Sequence[Question]", period: "Period") -> "list[list[TrendPoint]]":
         """Return when the documents of each question were captured, by period, empty ones left out.
 
         Counts are exact. A capture is a timestamp of a document in a
@@ -72,6 +75,6 @@ class DocumentIndex(ABC):
         """
 
 
-def counting(question: Question) -> Question:
+def counting(question: "Question") -> "Question":
     """Return what asks how many documents a question finds, and for nothing else."""
     return replace(question, collapse=Collapse.NONE, facets=(), snippets=False, limit=0, offset=0)

@@ -6,12 +6,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nwx.engine.entry_columns import EntryColumns
-from nwx.engine.selection import LiveSelection
 from nwx.errors import EngineVersionError, ErrorText
 from nwx.model import Capture
+
+if TYPE_CHECKING:
+    from nwx.engine.selection import LiveSelection
 
 CAPTURE_ROW_FIELDS = (
     "timestamp",
@@ -159,7 +161,7 @@ class FacetStore(BlobStore):
     def captures_at(self, places: Sequence[CapturePlace]) -> list[Capture]:
         """Return those of the captures at these places that there are, in the given order."""
 
-    def live_selection(self) -> AbstractContextManager[LiveSelection] | None:
+    def live_selection(self) -> "AbstractContextManager[LiveSelection] | None":
         """Give the present captures, to be looked up by conditions.
 
         None where the engine is no faster at that than at reading all of them.

@@ -10,20 +10,8 @@ import re
 
 from nwx.errors import ErrorText, QueryError
 from nwx.query.fields import QueryFieldKind, kind
-from nwx.query.tree import (
-    DEFAULT_FIELDS,
-    INLINK_COUNTS,
-    All,
-    Bool,
-    Boost,
-    DateRange,
-    Fuzzy,
-    Node,
-    Phrase,
-    Range,
-    Term,
-    Wildcard,
-)
+from nwx.query.known_fields import DEFAULT_FIELDS, INLINK_COUNTS
+from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
 
 MAX_COST = 4_000
 MAX_TREE_DEPTH = 20

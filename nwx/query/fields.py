@@ -6,7 +6,7 @@ from functools import cache
 
 from nwx.mappings import properties
 from nwx.model import IndexName
-from nwx.query.tree import JOINED_FIELDS
+from nwx.query.known_fields import JOINED_FIELDS
 
 _LIKE = 60.0
 """The share of equal characters, of 100, from which on one name is suggested for another."""

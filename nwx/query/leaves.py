@@ -12,20 +12,8 @@ from nwx import mappings
 from nwx.errors import ErrorText, QueryError, TimestampError
 from nwx.model import IndexName
 from nwx.query.dates import date_span
-from nwx.query.tree import (
-    DEFAULT_FIELDS,
-    JOINED_FIELDS,
-    All,
-    Bool,
-    Boost,
-    DateRange,
-    Fuzzy,
-    Node,
-    Phrase,
-    Range,
-    Term,
-    Wildcard,
-)
+from nwx.query.known_fields import DEFAULT_FIELDS, JOINED_FIELDS
+from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
 
 Leaf = Term | Phrase | Wildcard | Fuzzy | Range
 

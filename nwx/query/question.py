@@ -9,32 +9,9 @@ from nwx.model import Collapse, Sort
 from nwx.query.cost import check_cost
 from nwx.query.dates import date_span
 from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments
+from nwx.query.known_fields import FACET_FIELDS, FILTERS
 from nwx.query.leaves import check_tree
 from nwx.query.tree import Node
-
-FILTERS = {
-    "collection": "collection",
-    "domain": "domain",
-    "host": "host",
-    "type": "content_type_norm",
-    "status": "status_code",
-    "language": "content_language",
-    "year": "year",
-}
-"""The filters of the command line, the pages and the API, and the fields they look at."""
-
-FACET_FIELDS = (
-    "collection",
-    "domain",
-    "host",
-    "content_type_norm",
-    "content_type",
-    "status_code",
-    "content_language",
-    "public_suffix",
-    "year",
-)
-"""What can be counted and filtered; collection and year look at all dates of a document."""
 
 MAX_LIMIT = 1_000
 """The most hits that one page can hold."""

@@ -16,7 +16,17 @@ FORMATS = ("warcio", "fastwarc", "lxml", "bs4", "selectolax", "resiliparse", "is
 PAGES = ("flask", "jinja2", "waitress", "granian", "pywb", "gevent", "requests", "vl_convert")
 QUERIES = ("luqum", "rapidfuzz", "re2", "publicsuffixlist")
 OTHERS = ("rich", "msgspec", "cachetools", "multiprocessing", "concurrent.futures", "asyncio")
-HEAVY = (*ENGINES, *ARRAYS, *FORMATS, *PAGES, *QUERIES, *OTHERS)
+OURS = tuple(
+    f"nwx.{name}"
+    for name in (
+        "query.question",
+        "engine.crawls.crawl_index",
+        "engine.pictures.picture_index",
+        "engine.quality.quality_index",
+        "engine.queue.crawl_queue",
+    )
+)
+HEAVY = (*ENGINES, *ARRAYS, *FORMATS, *PAGES, *QUERIES, *OTHERS, *OURS)
 
 _RUN = """
 import json, sys

@@ -3,7 +3,8 @@
 from random import Random
 
 from nwx.model import Batch, Collapse, Dates, Document, Sort
-from nwx.query.question import FACET_FIELDS, Question
+from nwx.query.known_fields import FACET_FIELDS
+from nwx.query.question import Question
 from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
 from tests.conformance.archive import also, batch, page
 from tests.conformance.oracle import Shown

@@ -7,20 +7,9 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from nwx.model import Collapse, Document, Sort
+from nwx.query.known_fields import DEFAULT_FIELDS
 from nwx.query.question import Question
-from nwx.query.tree import (
-    DEFAULT_FIELDS,
-    All,
-    Bool,
-    Boost,
-    DateRange,
-    Fuzzy,
-    Node,
-    Phrase,
-    Range,
-    Term,
-    Wildcard,
-)
+from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
 
 Pair = tuple[str, str]
 _TEXTS = ("title", "headings", "content", "url_text")

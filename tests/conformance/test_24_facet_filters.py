@@ -6,7 +6,8 @@ from random import Random
 import pytest
 
 from nwx.engine.base import Engine
-from nwx.query.question import FACET_FIELDS, Question
+from nwx.query.known_fields import FACET_FIELDS
+from nwx.query.question import Question
 from tests.conformance import chance
 from tests.conformance.asking import facet
 from tests.conformance.test_13_chance import BATCHES as CHANCE_BATCHES

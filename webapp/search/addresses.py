@@ -8,7 +8,8 @@ from urllib.parse import quote_plus
 
 from nwx.errors import UsageError
 from nwx.model import Collapse, Sort
-from nwx.query.question import FILTERS, Question
+from nwx.query.known_fields import FILTERS
+from nwx.query.question import Question
 from webapp.site import parameters
 from webapp.site.parameters import Arguments
 from webapp.site.preferences import PAGE_SIZES, Preferences

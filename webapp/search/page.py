@@ -19,7 +19,8 @@ from nwx.errors import (
     WindowError,
 )
 from nwx.model import Collapse, IndexName, SearchResult, Sort
-from nwx.query.question import FILTERS, Question
+from nwx.query.known_fields import FILTERS
+from nwx.query.question import Question
 from nwx.searching.corrections import FEW_RESULTS, corrected_query
 from nwx.values.urlkeys import urlkey
 from webapp.access.hidden_marks import hidden_marks

@@ -9,7 +9,7 @@ from rich.text import Text
 from nwx.cli.output import clean, counted, date_words
 from nwx.cli.tables.terminal_console import OneLine, console
 from nwx.model import Hit, SearchResult
-from nwx.query.question import FACET_FIELDS, FILTERS
+from nwx.query.known_fields import FACET_FIELDS, FILTERS
 from nwx.searching.explanations import found_by_words, score_words
 
 

@@ -12,7 +12,7 @@ from nwx.engine.embedded.captures.lookup_tables import (
     show_lookups,
 )
 from nwx.model import IndexName
-from nwx.query.question import FACET_FIELDS
+from nwx.query.known_fields import FACET_FIELDS
 
 DOCUMENT_FACETS = tuple(name for name in FACET_FIELDS if name not in ("collection", "year"))
 """Facets of a document itself; the others look at its dates."""

@@ -37,9 +37,6 @@ from nwx.model import (
     SourceFile,
     Written,
 )
-from nwx.query.hidden import HiddenDocuments
-from nwx.query.periods import Period, TrendPoint
-from nwx.query.question import Question
 from nwx.settings import RankingSettings
 
 if TYPE_CHECKING:
@@ -48,6 +45,9 @@ if TYPE_CHECKING:
     from nwx.engine.embedded.inlinks.linked_documents import DocumentJoin
     from nwx.engine.embedded.inlinks.linked_search import LinkedSearch
     from nwx.engine.embedded.purge.purger import EmbeddedPurger
+    from nwx.query.hidden import HiddenDocuments
+    from nwx.query.periods import Period, TrendPoint
+    from nwx.query.question import Question
 
 _APPEND_WAIT_SECONDS = 10.0
 
@@ -197,7 +197,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         """Give what builds a dates index anew, by name or address; a new name is the archive's."""
         return self._parallel.build(place)
 
-    def search(self, question: Question) -> SearchResult:
+    def search(self, question: "Question") -> SearchResult:
         """Answer a question."""
         from nwx.engine.embedded.documents import search
 
@@ -206,7 +206,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
             links = self._links(view, question.hidden)
             return search.search_documents(view.without(question.hidden), question, links)
 
-    def scroll(self, question: Question) -> Iterator[Hit]:
+    def scroll(self, question: "Question") -> Iterator[Hit]:
         """Stream every hit of a question, in no order, without snippets."""
         from nwx.engine.embedded.documents import search
 
@@ -215,7 +215,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
             links = self._links(view, question.hidden)
             yield from search.scroll_documents(view.without(question.hidden), question, links)
 
-    def trends(self, questions: Sequence[Question], period: Period) -> list[list[TrendPoint]]:
+    def trends(self, questions: "Sequence[Question]", period: "Period") -> "list[list[TrendPoint]]":
         """Return when the documents of each of some questions were captured, by period."""
         from nwx.engine.embedded.documents import search
 
@@ -235,7 +235,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         with self._folder.our_errors():
             return similar_words(self._viewer.view().searcher, word, most)
 
-    def _links(self, view: "ArchiveView", hidden: HiddenDocuments) -> "LinkedSearch":
+    def _links(self, view: "ArchiveView", hidden: "HiddenDocuments") -> "LinkedSearch":
         from nwx.engine.anchors.store import AnchorBlobs
         from nwx.engine.embedded.inlinks.linked_documents import DocumentJoin
         from nwx.engine.embedded.inlinks.linked_search import LinkedSearch

@@ -170,17 +170,15 @@ class SeparateIndices:
 
     def stats(self) -> dict[IndexName, IndexStats]:
         """Return the sizes of these indices."""
-        return {
-            IndexName.FACETS: self.facet_store().stats(),
-            IndexName.INLINKS: inlink_stats(self.inlink_blobs()),
-            IndexName.CRAWLS: self.crawl_index().stats(),
-            IndexName.QUEUE: IndexStats(
-                self.count(IndexName.QUEUE), self._queue_database().stored_bytes()
-            ),
-            IndexName.QUALITY: self.quality_index().stats(),
-            IndexName.ACCESS: self.access_index().stats(),
-            IndexName.PICTURES: self.picture_index().stats(),
-        }
+        return {index: self._stats(index) for index in SEPARATE}
+
+    def _stats(self, index: IndexName) -> IndexStats:
+        if index is IndexName.FACETS:
+            return self.facet_store().stats()
+        if index is IndexName.INLINKS:
+            return inlink_stats(self.inlink_blobs())
+        stored = sum(file.stat().st_size for file in self._folder.path.glob(f"{index}.db*"))
+        return IndexStats(self.count(index) if stored else 0, stored)
 
     def close(self) -> None:
         """Let go of their files."""

@@ -4,15 +4,18 @@ import sqlite3
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
 
-from nwx.cdx.rows import CdxRow
 from nwx.engine.embedded import reader
 from nwx.engine.embedded.captures import by_digest, cdx_lines, cdx_rows, stored_since
 from nwx.engine.embedded.captures.near import has_keys, near_captures
 from nwx.engine.embedded.captures.statuses import lowest_statuses
 from nwx.engine.embedded.folder import Folder
-from nwx.engine.spans import CdxBlock, CdxLineForm, CdxSpan, KeysAtTime
 from nwx.model import Capture
+
+if TYPE_CHECKING:
+    from nwx.cdx.rows import CdxRow
+    from nwx.engine.spans import CdxBlock, CdxLineForm, CdxSpan, KeysAtTime
 
 
 class StoredCaptures:
@@ -47,7 +50,7 @@ class StoredCaptures:
         with self._reading() as db:
             return lowest_statuses(db, urlkeys)
 
-    def captures_near(self, asked: Sequence[KeysAtTime], most: int) -> list[list[Capture]]:
+    def captures_near(self, asked: "Sequence[KeysAtTime]", most: int) -> list[list[Capture]]:
         """Return for each of the questions the captures of its urlkeys, nearest in time first."""
         with self._reading() as db:
             return near_captures(db, asked, most)
@@ -57,7 +60,7 @@ class StoredCaptures:
         with self._reading() as db:
             return has_keys(db, starts)
 
-    def cdx_rows(self, span: CdxSpan) -> Iterator[CdxRow]:
+    def cdx_rows(self, span: "CdxSpan") -> "Iterator[CdxRow]":
         """Stream the captures of a span as rows of a CDX, in its order."""
         with self._reading() as db:
             first = cdx_rows.first_rows(db, span)
@@ -66,11 +69,11 @@ class StoredCaptures:
             with self._streaming() as db:
                 yield from cdx_rows.rows_behind(db, span, first[-1])
 
-    def cdx_blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterator[CdxBlock] | None:
+    def cdx_blocks(self, span: "CdxSpan", form: "CdxLineForm") -> "Iterator[CdxBlock] | None":
         """Stream the captures of a span as lines, None for those with the newest first."""
         return cdx_lines.line_blocks(self._reading, self._streaming, span, form)
 
-    def cdx_marks(self, span: CdxSpan, every: int) -> Iterator[str]:
+    def cdx_marks(self, span: "CdxSpan", every: int) -> Iterator[str]:
         """Stream the places of the first of every so many captures of a span."""
         with self._streaming() as db:
             yield from cdx_rows.marks(db, span, every)

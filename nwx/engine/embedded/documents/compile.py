@@ -10,6 +10,7 @@ from nwx.engine.embedded.documents.matches.near import is_plain
 from nwx.engine.embedded.documents.patterns import between_query, pattern_pieces, wildcard_query
 from nwx.engine.embedded.documents.tantivy_index import DOCUMENT_FIELDS, WORDS, schema
 from nwx.engine.embedded.documents.terms import Terms
+from nwx.query.known_fields import CAPTURE_FIELDS, DEFAULT_FIELDS, JOINED_FIELDS
 from nwx.query.leaves import (
     DATE,
     NUMBERS,
@@ -20,21 +21,7 @@ from nwx.query.leaves import (
     moment_span,
     number_value,
 )
-from nwx.query.tree import (
-    CAPTURE_FIELDS,
-    DEFAULT_FIELDS,
-    JOINED_FIELDS,
-    All,
-    Bool,
-    Boost,
-    DateRange,
-    Fuzzy,
-    Node,
-    Phrase,
-    Range,
-    Term,
-    Wildcard,
-)
+from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
 
 _Dated = Callable[[DateRange], Query]
 """What compiles a date range."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nwx.errors import ErrorText, QueryError
+from nwx.query.known_fields import CAPTURE_FIELDS, DEFAULT_FIELDS, JOINED_FIELDS
 from nwx.query.leaves import (
     DATE,
     NUMBERS,
@@ -17,20 +18,7 @@ from nwx.query.leaves import (
     number_value,
     text_leaves,
 )
-from nwx.query.tree import (
-    CAPTURE_FIELDS,
-    DEFAULT_FIELDS,
-    JOINED_FIELDS,
-    All,
-    Bool,
-    Boost,
-    DateRange,
-    Fuzzy,
-    Node,
-    Phrase,
-    Range,
-    Wildcard,
-)
+from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Wildcard
 
 Query = dict[str, Any]
 _Joined = Callable[[DateRange | Leaf, bool], Query]

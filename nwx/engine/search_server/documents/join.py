@@ -35,9 +35,10 @@ from nwx.engine.search_server.pages import (
 from nwx.engine.search_server.schema import NUMBER, Schema
 from nwx.engine.search_server.server import Body, Server
 from nwx.model import IndexName
+from nwx.query.known_fields import CAPTURE_FIELDS
 from nwx.query.leaves import Leaf, date_ranges, field_type
 from nwx.query.question import DocumentQuery
-from nwx.query.tree import CAPTURE_FIELDS, DateRange
+from nwx.query.tree import DateRange
 
 NUMBERS_ONLY: Body = {"_source": False, "stored_fields": "_none_", "docvalue_fields": [NUMBER]}
 

@@ -5,8 +5,8 @@ from contextlib import nullcontext
 from nwx.engine.search_server.cluster.partial_answers import partial_allowed
 from nwx.engine.search_server.pages import search_page
 from nwx.engine.search_server.server import Body, Server
+from nwx.query.known_fields import DEFAULT_FIELDS
 from nwx.query.similar_words import most_edits, nearest_words
-from nwx.query.tree import DEFAULT_FIELDS
 
 _MOST_OPTIONS = 50
 

@@ -25,9 +25,10 @@ from nwx.engine.search_server.server import Body, Server, quoted
 from nwx.errors import ErrorText, QueryError
 from nwx.model import FoundByLinks, ScoreParts
 from nwx.query.inlinks import joined_leaves
+from nwx.query.known_fields import ANCHOR
 from nwx.query.leaves import Leaf, has_scores, text_leaves
 from nwx.query.question import DocumentQuery
-from nwx.query.tree import ANCHOR, Phrase, Term
+from nwx.query.tree import Phrase, Term
 from nwx.settings import RankingSettings
 
 _MOST_URLS = 1_000_000
