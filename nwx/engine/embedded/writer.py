@@ -16,6 +16,7 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nwx.engine.embedded.database import add_missing, add_rows, connect, count_rows, make_tables
 from nwx.engine.embedded.documents import tantivy_index
@@ -29,6 +30,11 @@ from nwx.engine.embedded.stage.segments import segment_entries
 from nwx.engine.embedded.text_writer import TextWriter
 from nwx.errors import EngineError
 from nwx.model import Dates, IndexName, Written
+
+if TYPE_CHECKING:
+    from nwx.engine.embedded.documents.columns import DocumentColumns
+    from nwx.engine.embedded.documents.matches.stored_sets import StoredSets
+    from nwx.engine.embedded.documents.stored_columns import Ints
 
 COMMIT_SECONDS = 30.0
 COMMIT_CHARACTERS = 400_000_000
@@ -190,12 +196,20 @@ class ArchiveWriter:
                     self.commit()
                     with self._folder.our_errors():
                         self._texts.finish()
-                        keep_columns(self._folder.columns, self.db)
+                        keep_columns(self._folder.columns, self.db, self._frequent_words)
             finally:
                 self._texts.drop()
                 self._folder.clear()
                 self.db.close()
                 os.close(self._lock)
+
+    def _frequent_words(
+        self, columns: "DocumentColumns", earlier: "StoredSets | None", changed: "Ints"
+    ) -> "StoredSets":
+        # Imported here: it takes what searches take, and most archives are too small for it.
+        from nwx.engine.embedded.documents.view import frequent_words
+
+        return frequent_words(self._folder, columns, earlier, changed)
 
     @contextmanager
     def _working(self) -> Iterator[None]:

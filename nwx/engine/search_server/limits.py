@@ -9,6 +9,12 @@ MAX_IDS = 65_535
 SHORT_LIST = 4_000
 """A list of so many documents is sent in less time than it takes to look for a shorter one."""
 
+LOOKED_UP = 200
+"""So many documents of a list are looked up in less time than it takes to send and run a script."""
+
+COMPARED_FOR_EACH = 100
+"""A script compares so many documents with a list in the time that one of the list is looked up."""
+
 COMPARED = 20_000
 """So many documents are compared with a long list in less time than each search with it takes."""
 

@@ -6,7 +6,7 @@ The arrays are those of one moment.
 import sqlite3
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Self
@@ -20,7 +20,17 @@ from nwx.engine.embedded.database import DOCUMENT_FACETS, count_rows
 from nwx.engine.embedded.dates.attached import Seen, merged_date_columns
 from nwx.engine.embedded.documents.groups.folds import Folds
 from nwx.engine.embedded.documents.groups.sets import Sets
-from nwx.engine.embedded.documents.stored_columns import Ints, StoredColumns, save_columns_file
+from nwx.engine.embedded.documents.matches.stored_sets import (
+    LEAST_DOCUMENTS,
+    StoredSets,
+    stored_sets,
+)
+from nwx.engine.embedded.documents.stored_columns import (
+    Ints,
+    StoredColumns,
+    changed_numbers,
+    save_columns_file,
+)
 from nwx.model import Collapse, IndexName
 from nwx.query.periods import Period, TrendPoint
 
@@ -278,13 +288,36 @@ class DocumentColumns:
         return {code: name for name, code in self.collections.items()}
 
 
-def keep_columns(file: Path, db: sqlite3.Connection) -> None:
-    """Bring an archive's file of columns up to date, where enough has come."""
-    save_columns_file(file, db, _derived)
+Frequent = Callable[[DocumentColumns, StoredSets | None, Ints], StoredSets]
+"""What reads the sets of frequent words.
+
+It is given those of an earlier moment, if there are any, and the documents written since.
+"""
 
 
-def _derived(db: sqlite3.Connection, stored: StoredColumns) -> dict[str, npt.NDArray[Any]]:
-    return DocumentColumns.read(db, stored).derived()
+def keep_columns(file: Path, db: sqlite3.Connection, frequent: Frequent | None = None) -> None:
+    """Bring an archive's file of columns up to date, where enough has come.
+
+    The sets of words that are kept there stay as they were where nothing reads others.
+    """
+    save_columns_file(file, db, partial(_derived, frequent))
+
+
+def _derived(
+    frequent: Frequent | None,
+    db: sqlite3.Connection,
+    stored: StoredColumns,
+    before: StoredColumns | None,
+) -> dict[str, npt.NDArray[Any]]:
+    columns = DocumentColumns.read(db, stored)
+    earlier, changed = None, np.zeros(0, dtype=np.int64)
+    if before is not None and (known := stored_sets(before.derived)):
+        since = changed_numbers(db, before, known.seq)
+        if since is not None:
+            earlier, changed = known, since
+    if frequent is not None and columns.entries >= LEAST_DOCUMENTS:
+        earlier = frequent(columns, earlier, changed)
+    return columns.derived() | (earlier.arrays() if earlier else {})
 
 
 def _labels(db: sqlite3.Connection, before: "DocumentColumns | None") -> dict[str, list[str]]:

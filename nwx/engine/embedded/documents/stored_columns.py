@@ -25,8 +25,10 @@ _COLUMNS = (*_WIDE, *DOCUMENT_FACETS)
 _KEPT_NUMBERS = ("deletions", "seq", "seen", "stamp")
 _WORTH_KEEPING = 0.1
 
-Derive = Callable[[sqlite3.Connection, "StoredColumns"], Mapping[str, npt.NDArray[Any]]]
-"""What computes arrays from columns."""
+Derive = Callable[
+    [sqlite3.Connection, "StoredColumns", "StoredColumns | None"], Mapping[str, npt.NDArray[Any]]
+]
+"""What computes arrays from columns, with those of the file before, if there was one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +84,17 @@ def read_columns(db: sqlite3.Connection, before: StoredColumns | None) -> Stored
     )
 
 
-def changed_numbers(db: sqlite3.Connection, before: StoredColumns) -> Ints | None:
-    """Return the numbers of the documents written since, None where any was deleted."""
+def changed_numbers(
+    db: sqlite3.Connection, before: StoredColumns, seq: int | None = None
+) -> Ints | None:
+    """Return the numbers of the documents written since, None where any was deleted.
+
+    `seq` is the row of documents that was the last, if it is not that of `before`.
+    """
     if count_rows(db, "deletions") != before.deletions:
         return None
-    return _rows(db, "SELECT num FROM documents WHERE seq > ?", before.seq)[:, 0]
+    last = before.seq if seq is None else seq
+    return _rows(db, "SELECT num FROM documents WHERE seq > ?", last)[:, 0]
 
 
 def _nothing(deletions: int) -> StoredColumns:
@@ -158,7 +166,7 @@ def save_columns_file(file: Path, db: sqlite3.Connection, derive: Derive) -> Non
         **stored.documents,
     }
     arrays = {name: narrow(array) for name, array in arrays.items()}
-    arrays |= {"kept": numbers, "timestamps": stored.timestamps, **derive(db, stored)}
+    arrays |= {"kept": numbers, "timestamps": stored.timestamps, **derive(db, stored, before)}
     new = file.with_name(f"{file.name}.new")
     write_arrays(new, arrays)
     new.rename(file)

@@ -3,6 +3,7 @@
 import sqlite3
 import threading
 from collections.abc import Hashable, Sequence
+from contextlib import closing
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +15,12 @@ from nwx.engine.embedded.dates.attached import Attached
 from nwx.engine.embedded.documents.columns import DocumentColumns
 from nwx.engine.embedded.documents.compile import all_of, any_field_query
 from nwx.engine.embedded.documents.matches.numbers import all_numbers, listed_numbers
+from nwx.engine.embedded.documents.matches.stored_sets import (
+    FREQUENT,
+    MOST_WORDS,
+    StoredSets,
+    stored_sets,
+)
 from nwx.engine.embedded.documents.matches.word_sets import (
     Bits,
     ChangedNumbers,
@@ -32,6 +39,7 @@ from nwx.engine.embedded.documents.stored_columns import (
 )
 from nwx.engine.embedded.documents.tantivy_index import (
     NUM,
+    WORDS,
     documents_by_num,
     head_of,
     nums_query,
@@ -89,6 +97,18 @@ class ArchiveView:
     def take_words(self, before: "ArchiveView", changed: Ints) -> None:
         """Keep the sets of words of an earlier view; `changed` were written since, none deleted."""
         self._words.take_earlier(before._words, changed, self._having_of_changed)
+
+    def take_stored_words(self, stored: StoredSets, changed: Ints) -> None:
+        """Take sets of words that were kept in a file; `changed` were written since."""
+        changes = ChangedNumbers(stored.size, changed[changed < stored.size])
+        self._words.take_stored(stored.sets, changes, self._having_of_changed)
+
+    def frequent_words(self) -> StoredSets:
+        """Return the sets of the most frequent words."""
+        least = FREQUENT * self.columns.entries
+        listed = self.searcher.terms_with_prefix(WORDS, "", limit=MOST_WORDS)
+        sets = {word: self._words.bits(word) for word, count in listed if count >= least}
+        return StoredSets(sets, self.columns.size, self.columns.stored.seq)
 
     def remembered(self, key: Hashable, query: Query) -> Ints:
         """Return the numbers of all documents of a query, which `key` stands for, in order.
@@ -163,6 +183,20 @@ class ArchiveView:
         return self.nums(query)
 
 
+def frequent_words(
+    folder: Folder, columns: DocumentColumns, earlier: StoredSets | None, changed: Ints
+) -> StoredSets:
+    """Return the sets of the most frequent words of an archive that is written to.
+
+    Those of an `earlier` moment are brought forward; `changed` were written since.
+    """
+    with closing(ReadIndex(schema(), folder.documents)) as index:
+        view = ArchiveView(index.searcher(), columns)
+        if earlier is not None:
+            view.take_stored_words(earlier, changed)
+        return view.frequent_words()
+
+
 class ArchiveViews:
     """What gives the view of now; shared by threads."""
 
@@ -204,7 +238,10 @@ class ArchiveViews:
         try:
             known = before.columns.stored if before else load_columns_file(self._folder.columns, db)
             self._attached.look(db)
-            changed = changed_numbers(db, before.columns.stored) if before else None
+            words = stored_sets(known.derived) if before is None and known else None
+            changed = (
+                None if known is None else changed_numbers(db, known, words.seq if words else None)
+            )
             columns = DocumentColumns.read(
                 db, read_columns(db, known), before.columns if before else None, self._attached.read
             )
@@ -215,6 +252,8 @@ class ArchiveViews:
         view = ArchiveView(self._index.searcher(), columns)
         if before is not None and changed is not None:
             view.take_words(before, changed)
+        elif words is not None and changed is not None:
+            view.take_stored_words(words, changed)
         return view
 
     def close(self) -> None:

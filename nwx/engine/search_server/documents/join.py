@@ -17,7 +17,8 @@ from nwx.engine.search_server.documents.compile import (
 from nwx.engine.search_server.documents.conditions import DateCondition, filter_condition
 from nwx.engine.search_server.documents.facet_filters import DATED_FACETS, FacetFilters
 from nwx.engine.search_server.documents.hidden_parts import NOTHING_HIDDEN, HiddenParts
-from nwx.engine.search_server.documents.id_lists import AskedList, RememberedNumbers
+from nwx.engine.search_server.documents.lists.id_lists import AskedList, KeptList, RememberedNumbers
+from nwx.engine.search_server.documents.lists.list_queries import ListQueries, terms_query
 from nwx.engine.search_server.inlinks.linked_query import LinkedQuery
 from nwx.engine.search_server.pages import (
     Search,
@@ -44,6 +45,7 @@ NUMBERS_ONLY: Body = {"_source": False, "stored_fields": "_none_", "docvalue_fie
 
 _Found = Mapping[DateCondition, Collection[int]]
 Lists = Mapping[DateCondition, frozenset[int]]
+_Listed = Callable[[Collection[int]], Query]
 _Joiner = Callable[[DateCondition, bool], Query]
 
 
@@ -52,6 +54,7 @@ class Resolved:
     """A question's query in the index of documents; not `whole` where it finds a part only.
 
     `most` is a number of documents that it does not find more of, if known.
+    It is right where the lists `kept` that it was made with are still the same.
     Where facets leave out their own filters, `apart` has those, `asked` is
     the query without any of them, and `counted` the query of the documents
     that a facet of dates counts.
@@ -63,6 +66,7 @@ class Resolved:
     apart: FacetFilters | None = None
     asked: Query = field(default_factory=dict)
     counted: Mapping[str, Query] = field(default_factory=dict)
+    kept: tuple[KeptList, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +74,15 @@ class _Met:
     """The documents that meet each condition; a question has at most `most`, if that is known.
 
     Not `whole` where there are too many of some condition, which is left out.
+    `count` is how many documents a question may have, if that is known, and
+    `kept` the lists that were not asked for again.
     """
 
     found: Lists
     most: int | None = None
     whole: bool = True
+    count: float | None = None
+    kept: tuple[KeptList, ...] = ()
 
 
 class Join:
@@ -85,21 +93,36 @@ class Join:
         self._documents = schema.name(IndexName.DOCUMENTS)
         self._dates = dates
         self._remembered = RememberedNumbers(server)
+        self._lists = ListQueries(server, self._documents)
 
-    def resolve(self, query: DocumentQuery, sort: list[Body], wanted: int) -> Resolved:
+    def resolve(
+        self, query: DocumentQuery, sort: list[Body], wanted: int, *, trusting: bool = False
+    ) -> Resolved:
         """Return the query of a question.
 
         Of two sides the smaller is looked up: the entries of dates that meet
         a condition, or the documents that meet all else. Where both are more
         than limits.MAX_IDS, documents are walked in the order of `sort` until
-        `wanted` of them are found, and the query finds those only.
+        `wanted` of them are found, and the query finds those only. Lists that
+        are kept are asked for again unless `trusting`: then who asks finds out
+        with the search itself whether they are still the same (`changed`).
         """
-        met = self._meeting(query, all_conditions(query))
+        met = self._meeting(query, all_conditions(query), trusting)
         if met.whole:
-            return Resolved(joined_query(query, met.found), most=met.most)
+            joined = joined_query(query, met.found, self._listed(met))
+            return Resolved(joined, most=met.most, kept=met.kept)
         return self._walk(query, superset_query(query, met.found), sort, wanted)
 
-    def resolve_apart(self, query: DocumentQuery, facets: Sequence[str]) -> Resolved | None:
+    def changed(self, kept: Sequence[KeptList], answers: Sequence[Body]) -> bool:
+        """Tell by the answers to their searches whether some lists are not what was kept."""
+        return self._remembered.changed(kept, answers)
+
+    def _listed(self, met: _Met) -> _Listed:
+        return lambda numbers: self._lists.query(numbers, met.count)
+
+    def resolve_apart(
+        self, query: DocumentQuery, facets: Sequence[str], *, trusting: bool = False
+    ) -> Resolved | None:
         """Return the query of a question, and that without the filters of some facets.
 
         None where there are too many documents on both sides (see `resolve`).
@@ -109,27 +132,32 @@ class Join:
             broad = broad.without(facet)
         others = {one: query.without(one) for one in facets if one in DATED_FACETS}
         conditions = _unique(map(all_conditions, (query, *others.values())))
-        met = self._meeting(broad, conditions)
+        met = self._meeting(broad, conditions, trusting)
         if not met.whole:
             return None
-        found = met.found
+        found, listed = met.found, self._listed(met)
         apart = FacetFilters(
             {one: _filter(one, query.filters[one]) for one in facets if one not in others},
-            _dates_query(query, found) if others else None,
-            {facet: _dates_query(one, found) for facet, one in others.items()},
+            _dates_query(query, found, listed) if others else None,
+            {facet: _dates_query(one, found, listed) for facet, one in others.items()},
         )
         return Resolved(
-            joined_query(query, found),
+            joined_query(query, found, listed),
             most=met.most,
             apart=apart,
-            asked=joined_query(broad, found),
-            counted={facet: joined_query(one, found) for facet, one in others.items()},
+            asked=joined_query(broad, found, listed),
+            counted={facet: joined_query(one, found, listed) for facet, one in others.items()},
+            kept=met.kept,
         )
 
-    def _meeting(self, query: DocumentQuery, conditions: Sequence[DateCondition]) -> _Met:
+    def _meeting(
+        self, query: DocumentQuery, conditions: Sequence[DateCondition], trusting: bool
+    ) -> _Met:
         """Return the documents that meet each condition, of a query's at least."""
         if not conditions:
             return _Met({})
+        if trusting and (met := self._as_kept(conditions)):
+            return met
         asked, few, count = self._asked(query, conditions)
         settled = {one: lists for one, lists in asked.items() if all(x.settled for x in lists)}
         if few is not None:
@@ -141,6 +169,27 @@ class Join:
         if candidates is None:
             return _Met(known, whole=False)
         return _Met(self._among(conditions, candidates, known), len(candidates))
+
+    def _as_kept(self, conditions: Sequence[DateCondition]) -> _Met | None:
+        """Return the lists that are kept, None where one is not, or is long to look up."""
+        further = self._dates.further()
+        lists = [(index, one.seen(some)) for one in conditions for index, some in further]
+        kept = self._remembered.kept(lists)
+        if kept is None:
+            return None
+        size = len(further)
+        found = {
+            one: _united([part.numbers for part in kept[place * size : (place + 1) * size]])
+            for place, one in enumerate(conditions)
+        }
+        if not all(self._is_quick(one) for one in found.values()):
+            return None
+        return _Met(found, kept=tuple(kept))
+
+    def _is_quick(self, numbers: frozenset[int]) -> bool:
+        """Tell whether a search with a list takes little more than without it."""
+        few = len(numbers) <= limits.LOOKED_UP
+        return few or (len(numbers) <= limits.MAX_IDS and self._lists.is_compared(numbers))
 
     def _asked(
         self, query: DocumentQuery, conditions: Sequence[DateCondition]
@@ -175,9 +224,10 @@ class Join:
         The server compares each document with the list, which takes less
         than to look up each one of the list.
         """
-        longest = max(map(len, known.values()))
-        if count > limits.COMPARED or longest <= limits.SHORT_LIST:
-            return _Met(known)
+        longest = max(known.values(), key=len)
+        is_short = len(longest) <= limits.SHORT_LIST
+        if count > limits.COMPARED or is_short or self._lists.is_compared(longest, count):
+            return _Met(known, count=None if is_short else count)
         superset = superset_query(query, {})
         searches = [among_search(self._documents, superset, list(one)) for one in known.values()]
         answers = search_each(self._server, searches)
@@ -239,8 +289,12 @@ class Join:
             if part is None:
                 return None
             parts.append(part)
-        found = parts[0] if len(parts) == 1 else frozenset().union(*parts)
+        found = _united(parts)
         return found if len(found) <= limits.MAX_IDS else None
+
+
+def _united(parts: Sequence[frozenset[int]]) -> frozenset[int]:
+    return parts[0] if len(parts) == 1 else frozenset().union(*parts)
 
 
 def all_conditions(query: DocumentQuery) -> list[DateCondition]:
@@ -250,9 +304,12 @@ def all_conditions(query: DocumentQuery) -> list[DateCondition]:
     return list(dict.fromkeys([*conditions, own] if own else conditions))
 
 
-def joined_query(query: DocumentQuery, found: _Found) -> Query:
-    """Return the query where the documents of each condition are known."""
-    return _query(query, lambda one, wanted: _joined(query, one, found[one]))
+def joined_query(query: DocumentQuery, found: _Found, listed: _Listed = terms_query) -> Query:
+    """Return the query where the documents of each condition are known.
+
+    `listed` gives the query of a list of documents.
+    """
+    return _query(query, lambda one, wanted: _joined(query, one, found[one], listed))
 
 
 def superset_query(query: DocumentQuery, known: _Found) -> Query:
@@ -270,10 +327,15 @@ def _condition(node: DateRange) -> DateCondition:
     return DateCondition(((node.low, node.high),))
 
 
-def _joined(query: DocumentQuery, one: DateCondition, found: Collection[int]) -> Query:
+def _joined(
+    query: DocumentQuery,
+    one: DateCondition,
+    found: Collection[int],
+    listed: _Listed = terms_query,
+) -> Query:
     if not found:
         return _hidden(query).met(one, one.own())
-    either = [one.own(), {"terms": {NUMBER: list(found)}}]
+    either = [one.own(), listed(found)]
     return _hidden(query).met(one, {"bool": {"should": either, "minimum_should_match": 1}})
 
 
@@ -313,10 +375,10 @@ def _joined_leaf(
     return query.leaves[node] if isinstance(query, LinkedQuery) else NOTHING
 
 
-def _dates_query(query: DocumentQuery, found: _Found) -> Query:
+def _dates_query(query: DocumentQuery, found: _Found, listed: _Listed) -> Query:
     """Return the query of the documents that meet the filters on dates of a question."""
     own = filter_condition(query)
-    return _joined(query, own, found[own]) if own else EVERYTHING
+    return _joined(query, own, found[own], listed) if own else EVERYTHING
 
 
 def _unique(lists: Iterable[list[DateCondition]]) -> list[DateCondition]:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
 from nwx.engine.document_index import RESULT_WINDOW, counting
@@ -10,6 +10,7 @@ from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import EVERYTHING, Query
 from nwx.engine.search_server.documents.counts import FacetCounts
 from nwx.engine.search_server.documents.facet_filters import flat, terms_of, total_without
+from nwx.engine.search_server.documents.folds import FOLDS, Folded, Folding
 from nwx.engine.search_server.documents.hidden_parts import NOTHING_HIDDEN, HiddenParts
 from nwx.engine.search_server.documents.hidden_reader import HiddenReader
 from nwx.engine.search_server.documents.hits import SOURCE, Highlighting, to_hit
@@ -26,9 +27,9 @@ from nwx.engine.search_server.inlinks.linked_search import (
     ranking_body,
 )
 from nwx.engine.search_server.inlinks.order import InlinkOrder
-from nwx.engine.search_server.pages import UNREAD, pages, search_page, within
+from nwx.engine.search_server.pages import Search, pages, search_each, search_page, within
 from nwx.engine.search_server.refusals import query_errors
-from nwx.engine.search_server.schema import FOLD_SIMILAR, FOLD_URL, NUMBER, Schema
+from nwx.engine.search_server.schema import NUMBER, Schema
 from nwx.engine.search_server.server import Body, Server
 from nwx.errors import ErrorText, WindowError
 from nwx.model import (
@@ -43,22 +44,10 @@ from nwx.model import (
 from nwx.query.periods import Period, TrendPoint
 from nwx.query.question import DocumentQuery, Question, facet_fields, resolve
 
-_FOLDS = {Collapse.URL: FOLD_URL, Collapse.SIMILAR: FOLD_SIMILAR, Collapse.NONE: NUMBER}
 # Equal scores by chance are in the order of the documents' own dates: further
 # ones are in another index. Where all scores are equal, all dates count.
 _RELEVANCE: list[Body] = [{"_score": "desc"}, {"crawl_date": "desc"}, {"id": "asc"}]
 _BY_ID: list[Body] = [{"id": "asc"}]
-# An estimate, within a few of a thousand; above it nothing needs to be counted.
-_PRECISE = {"precision_threshold": 40_000}
-_SURELY_MORE = 1.05
-
-
-@dataclass(frozen=True, slots=True)
-class Folded:
-    """The number of hits after folding, and of the documents folded into each."""
-
-    total: Total
-    versions: Mapping[int, int] = field(default_factory=dict)
 
 
 class Searching:
@@ -72,6 +61,7 @@ class Searching:
         self._links = links
         self._documents = schema.name(IndexName.DOCUMENTS)
         self._join = Join(server, schema, dates)
+        self._folding = Folding(server, self._documents)
         self._trends = TrendCounts(server, schema, dates, self._join)
         self._facets = FacetCounts(server, schema, dates)
         self._hidden = HiddenReader(server, schema, dates)
@@ -97,18 +87,17 @@ class Searching:
         query = links.query
         by_date = _date_order(question, links)
         order = self._date_order(by_date, query) if by_date else None
-        resolved = self._resolved(question, query, order.own_sort() if order else _RELEVANCE)
         highlighting = Highlighting(query.tree)
-        answer = self._ask(question, resolved, highlighting, order, links)
+        resolved, answer = self._answer(question, highlighting, order, links)
         hits = answer["hits"]["hits"]
         parts: Mapping[int, RankedHit | None] = {}
         if question.limit and (order or links.ranks):
             page = self._page_scores(question, resolved.query, order, answer, links)
             hits, parts = self._fetched(question, list(page), links, highlighting), page
-        folded = self._folded(question, resolved, answer, hits)
+        folded = self._folding.read(question.collapse, resolved.query, answer, hits)
         documents = Total(answer["hits"]["total"]["value"])
         counted = self._facet_values(question, query, resolved, answer)
-        found = self._hits(hits, _FOLDS[question.collapse], folded, highlighting, query.hidden)
+        found = self._hits(hits, FOLDS[question.collapse], folded, highlighting, query.hidden)
         return SearchResult(
             total=folded.total if resolved.whole else _at_least(folded.total),
             documents=documents if resolved.whole else _at_least(documents),
@@ -124,10 +113,44 @@ class Searching:
     def _date_order(self, sort: Sort, query: LinkedQuery) -> DateOrder:
         return DateOrder(self._server, self._documents, self._dates, sort, query.hidden)
 
-    def _resolved(self, question: Question, query: DocumentQuery, sort: list[Body]) -> Resolved:
+    def _answer(
+        self,
+        question: Question,
+        highlighting: Highlighting,
+        order: DateOrder | None,
+        links: LinkedSearch,
+    ) -> tuple[Resolved, Body]:
+        """Return the query of a question and its answer.
+
+        Lists that are kept are looked at beside the search, which is asked
+        again where they changed.
+        """
+        sort = order.own_sort() if order else _RELEVANCE
+        resolved = self._resolved(question, links.query, sort, trusting=True)
+        main = Search(self._documents, self._body(question, resolved, highlighting, order, links))
+        if not resolved.kept:
+            return resolved, search_page(self._server, main.index, main.body)
+        answer, *states = search_each(
+            self._server, [main, *(one.search() for one in resolved.kept)]
+        )
+        if self._join.changed(resolved.kept, states):
+            resolved = self._resolved(question, links.query, sort)
+            body = self._body(question, resolved, highlighting, order, links)
+            answer = search_page(self._server, self._documents, body)
+        return resolved, answer
+
+    def _resolved(
+        self,
+        question: Question,
+        query: DocumentQuery,
+        sort: list[Body],
+        *,
+        trusting: bool = False,
+    ) -> Resolved:
         apart = _filtered_facets(question, query)
-        found = self._join.resolve_apart(query, apart) if apart else None
-        return found or self._join.resolve(query, sort, question.offset + question.limit)
+        found = self._join.resolve_apart(query, apart, trusting=trusting) if apart else None
+        wanted = question.offset + question.limit
+        return found or self._join.resolve(query, sort, wanted, trusting=trusting)
 
     def _facet_values(
         self, question: Question, query: LinkedQuery, resolved: Resolved, answer: Body
@@ -162,7 +185,7 @@ class Searching:
         found = answer["aggregations"]
         return self._facets.read([facet], size, found, resolved.query, total, query.hidden)
 
-    def _ask(
+    def _body(
         self,
         question: Question,
         resolved: Resolved,
@@ -170,14 +193,10 @@ class Searching:
         order: DateOrder | None,
         links: LinkedSearch,
     ) -> Body:
-        """Return totals and facets, and the hits of the page, or what they are ordered from."""
-        fold = _FOLDS[question.collapse]
+        """Return the search for totals and facets, and the hits of the page or their order."""
+        fold = FOLDS[question.collapse]
         facets = facet_fields(question)
-        groups: Body = {}
-        if question.collapse is not Collapse.NONE:
-            groups = {"groups": {"cardinality": {"field": fold, **_PRECISE}}}
-            if _is_small(resolved):
-                groups = _folds_of_several(fold)
+        groups = self._folding.aggregations(question.collapse, resolved.most)
         body: Body = {"query": resolved.query, "size": 0, "track_total_hits": True}
         if resolved.apart is None:
             body["aggs"] = terms_of(facets, question.facet_size) | groups
@@ -196,10 +215,10 @@ class Searching:
             body["sort"] = _RELEVANCE
             if question.collapse is not Collapse.NONE:
                 body["collapse"] = {"field": fold}
-        return search_page(self._server, self._documents, body)
+        return body
 
     def _page(self, question: Question, highlighting: Highlighting) -> Body:
-        fields = list({NUMBER, _FOLDS[question.collapse]})
+        fields = list({NUMBER, FOLDS[question.collapse]})
         page: Body = {"_source": SOURCE, "docvalue_fields": fields}
         if question.snippets:
             page["highlight"] = highlighting.body(self._server.highlight_limit)
@@ -215,7 +234,7 @@ class Searching:
     ) -> Mapping[int, RankedHit | None]:
         """Return the numbers of the documents of a page in order, with score, target and factor."""
         wanted = question.offset + question.limit
-        fold = _FOLDS[question.collapse]
+        fold = FOLDS[question.collapse]
         if order is None:
             ranked = ranked_hits(answer["hits"]["hits"], links)[question.offset : wanted]
             return {one.number: one for one in ranked}
@@ -268,31 +287,6 @@ class Searching:
                 highlighting.pieces(hit),
             )
             for hit in hits
-        )
-
-    def _folded(
-        self, question: Question, resolved: Resolved, answer: Body, hits: Sequence[Body]
-    ) -> Folded:
-        """Count what is folded: all of it, and into each of the hits of a page."""
-        documents: int = answer["hits"]["total"]["value"]
-        if question.collapse is Collapse.NONE or documents == 0:
-            return Folded(Total(documents))
-        fold = _FOLDS[question.collapse]
-        counted = flat(answer["aggregations"])
-        if "folded" in counted:
-            versions = {one["key"]: one["doc_count"] for one in counted["folded"]["buckets"]}
-            return Folded(Total(documents - sum(versions.values()) + len(versions)), versions)
-        folds = {"terms": {fold: [hit["fields"][fold][0] for hit in hits]}}
-        many = counted["groups"]["value"] > RESULT_WINDOW * _SURELY_MORE
-        body: Body = {"query": resolved.query, "size": 0, "track_total_hits": False}
-        if many:
-            body |= {"query": {"bool": {"must": [resolved.query], "filter": [folds]}}}
-        body["aggs"] = _versions(fold, folds) | ({} if many else _count_of_values(fold))
-        found = search_page(self._server, self._documents, body)["aggregations"]
-        total = RESULT_WINDOW + 1 if many else found["values"]["count"]
-        return Folded(
-            Total(total) if total <= RESULT_WINDOW else Total(RESULT_WINDOW, "gte"),
-            {one["key"]: one["doc_count"] for one in found["hits"]["values"].get("buckets", ())},
         )
 
     def totals(self, questions: Sequence[Question]) -> list[int]:
@@ -368,29 +362,5 @@ def _filtered_facets(question: Question, query: DocumentQuery) -> list[str]:
     return [facet for facet in facet_fields(question) if query.filters_facet(facet)]
 
 
-def _is_small(resolved: Resolved) -> bool:
-    """Tell whether all folds of a result can be counted with the search itself."""
-    return resolved.most is not None and resolved.most <= RESULT_WINDOW
-
-
 def _at_least(total: Total) -> Total:
     return Total(total.value, "gte")
-
-
-def _folds_of_several(field: str) -> Body:
-    """Return the aggregation that counts the documents of each fold of several, of a few."""
-    return {"folded": {"terms": {"field": field, "size": RESULT_WINDOW, "min_doc_count": 2}}}
-
-
-def _versions(field: str, folds: Query) -> Body:
-    """Return the aggregation that counts the documents of these values of a field."""
-    counted = {"terms": {"field": field, "size": max(len(folds["terms"][field]), 1)}}
-    return {"hits": {"filter": folds, "aggs": {"values": counted}}}
-
-
-def _count_of_values(field: str) -> Body:
-    """Return the aggregation that counts the values of a field, exactly up to RESULT_WINDOW."""
-    return {
-        UNREAD: {"terms": {"field": field, "size": RESULT_WINDOW + 1}},
-        "values": {"stats_bucket": {"buckets_path": f"{UNREAD}>_count"}},
-    }

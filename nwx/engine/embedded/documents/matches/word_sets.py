@@ -1,7 +1,7 @@
 """Sets of documents as bits, one of a number each: of words, and of queries that combine words."""
 
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -67,9 +67,27 @@ class WordSets:
             _KEPT_BYTES, getsizeof=lambda kept: kept.bits.nbytes
         )
         self._asked: LRUCache[str, None] = LRUCache(_ASKED)
+        self._stored: Mapping[str, Bits] = {}
         self._changes = ChangedNumbers(size, np.zeros(0, dtype=np.int64))
         self._read_changed: Callable[[str, ChangedNumbers], Ints] | None = None
         self._guard = threading.Lock()
+
+    def take_stored(
+        self,
+        stored: Mapping[str, Bits],
+        changes: ChangedNumbers,
+        read_changed: Callable[[str, ChangedNumbers], Ints],
+    ) -> None:
+        """Take sets that are stored somewhere, as of the moment that `changes` are since.
+
+        They are not kept in memory; `read_changed` is that of `take_earlier`.
+        """
+        if not self._are_too_many(changes):
+            self._stored, self._changes, self._read_changed = stored, changes, read_changed
+
+    def _are_too_many(self, changes: ChangedNumbers) -> bool:
+        number = self._size - changes.since + len(changes.replaced)
+        return number > _MOST_CHANGED * self._size or self._size < changes.since
 
     def take_earlier(
         self,
@@ -83,10 +101,9 @@ class WordSets:
         others of a set stay as they were.
         """
         changes = before._changes.with_later(changed)
-        number = self._size - changes.since + len(changes.replaced)
-        if number > _MOST_CHANGED * self._size or self._size < before._size:
+        if self._are_too_many(changes) or self._size < before._size:
             return
-        self._changes, self._read_changed = changes, read_changed
+        self._stored, self._changes, self._read_changed = before._stored, changes, read_changed
         with before._guard:
             self._asked.update(before._asked)
             for word, kept in before._kept.items():
@@ -95,7 +112,7 @@ class WordSets:
     def has(self, words: Collection[str]) -> bool:
         """Tell whether the sets of all these words are kept."""
         with self._guard:
-            return all(word in self._kept for word in words)
+            return all(word in self._kept or word in self._stored for word in words)
 
     def are_worth_reading(self, words: Collection[str]) -> bool:
         """Tell whether to read the sets of words that are not kept: only one, or all asked before.
@@ -103,7 +120,9 @@ class WordSets:
         One set takes as long to read as the result itself.
         """
         with self._guard:
-            missing = [word for word in words if word not in self._kept]
+            missing = [
+                word for word in words if word not in self._kept and word not in self._stored
+            ]
             new = [word for word in missing if word not in self._asked]
             self._asked.update(dict.fromkeys(new))
         return len(missing) == 1 or not new
@@ -140,6 +159,8 @@ class WordSets:
     def _word(self, word: str) -> Bits:
         with self._guard:
             kept = self._kept.get(word)
+        if kept is None and word in self._stored:
+            kept = _WordSet(self._stored[word], is_current=self._nothing_changed)
         if kept is not None and kept.is_current:
             return kept.bits
         if kept is not None and self._read_changed is not None:
@@ -151,6 +172,14 @@ class WordSets:
             with self._guard:
                 self._kept[word] = _WordSet(bits)
         return bits
+
+    def bits(self, word: str) -> Bits:
+        """Return the set of a word."""
+        return self._word(word)
+
+    @property
+    def _nothing_changed(self) -> bool:
+        return self._changes.since == self._size and not len(self._changes.replaced)
 
     @cached_property
     def _changed_bits(self) -> Bits:

@@ -44,6 +44,20 @@ class AskedList:
     settled: bool
 
 
+@dataclass(frozen=True, slots=True)
+class KeptList:
+    """The documents that met a query in an index when they were read, and the state since then."""
+
+    index: str
+    query: Query
+    state: IndexState
+    numbers: frozenset[int]
+
+    def search(self) -> Search:
+        """Return the search that tells whether they are still the same."""
+        return _state_search(self.index, self.query)
+
+
 class RememberedNumbers:
     """The numbers of the documents that meet a query in an index; threads may share it.
 
@@ -63,6 +77,29 @@ class RememberedNumbers:
             known = [self._lists.get(_key(*one)) for one in lists]
         lengths = [len(one[1]) for one in known if one is not None]
         return max(lengths, default=0) if len(lengths) == len(lists) else None
+
+    def kept(self, lists: Sequence[tuple[str, Query]]) -> list[KeptList] | None:
+        """Return lists as they were when they were last asked for, None where one is not kept."""
+        found = []
+        with self._guard:
+            for index, query in lists:
+                key = _key(index, query)
+                known = self._lists.get(key)
+                if known is None or self._last_asked.get(key) != known[0]:
+                    return None
+                found.append(KeptList(index, query, *known))
+        return found
+
+    def changed(self, kept: Sequence[KeptList], answers: Sequence[Body]) -> bool:
+        """Tell by the answers to their searches whether lists are others now.
+
+        Such a list is asked for before it is used again.
+        """
+        states = [_state(answer) for answer in answers]
+        with self._guard:
+            for one, state in zip(kept, states, strict=True):
+                self._last_asked[_key(one.index, one.query)] = state
+        return any(one.state != state for one, state in zip(kept, states, strict=True))
 
     def ask(
         self, lists: Sequence[tuple[str, Query]], beside: Sequence[Search] = ()

@@ -1,0 +1,119 @@
+"""Documents folded into one hit: how many hits there are, and of how many documents each is."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from nwx.engine.document_index import RESULT_WINDOW
+from nwx.engine.search_server.documents.compile import Query
+from nwx.engine.search_server.documents.facet_filters import flat
+from nwx.engine.search_server.pages import UNREAD, search_page
+from nwx.engine.search_server.schema import FOLD_SIMILAR, FOLD_URL, NUMBER
+from nwx.engine.search_server.server import Body, Server
+from nwx.model import Collapse, Total
+
+FOLDS = {Collapse.URL: FOLD_URL, Collapse.SIMILAR: FOLD_SIMILAR, Collapse.NONE: NUMBER}
+"""The field by which documents are folded."""
+
+# An estimate, within a few of a thousand; above it nothing needs to be counted.
+_PRECISE = {"precision_threshold": 40_000}
+_SURELY_MORE = 1.05
+_MOST_FOLDS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """The number of hits after folding, and of the documents folded into each."""
+
+    total: Total
+    versions: Mapping[int, int] = field(default_factory=dict)
+
+
+class Folding:
+    """What counts folded documents; threads may share it.
+
+    In an index of one shard a search counts them by itself, unless more than
+    _MOST_FOLDS hits are of several documents. With several shards it does
+    where there are few documents.
+    """
+
+    def __init__(self, server: Server, documents: str) -> None:
+        self._server = server
+        self._documents = documents
+        self._one_shard = True
+
+    def aggregations(self, collapse: Collapse, most: int | None) -> Body:
+        """Return what a search counts for `read`; it finds `most` documents, if that is known."""
+        if collapse is Collapse.NONE:
+            return {}
+        fold = FOLDS[collapse]
+        if most is not None and most <= RESULT_WINDOW:
+            return {"folded": {"terms": _several(fold, RESULT_WINDOW)}}
+        groups: Body = {"groups": {"cardinality": {"field": fold, **_PRECISE}}}
+        if self._one_shard:
+            own = _several(fold, _MOST_FOLDS + 1) | {"shard_min_doc_count": 2}
+            groups["several"] = {"terms": own}
+        return groups
+
+    def read(self, collapse: Collapse, query: Query, answer: Body, hits: Sequence[Body]) -> Folded:
+        """Return what is folded: all of it, and into each of the hits of a page.
+
+        `answer` is that of the search with `aggregations`, `query` its query.
+        """
+        documents: int = answer["hits"]["total"]["value"]
+        if collapse is Collapse.NONE or documents == 0:
+            return Folded(Total(documents))
+        counted = flat(answer["aggregations"])
+        self._one_shard = answer["_shards"]["total"] == 1
+        several = self._several_of(counted)
+        if several is not None:
+            versions = {one["key"]: one["doc_count"] for one in several}
+            return Folded(_total(documents - sum(versions.values()) + len(versions)), versions)
+        many = counted["groups"]["value"] > RESULT_WINDOW * _SURELY_MORE
+        return self._asked(FOLDS[collapse], query, hits, many=many)
+
+    def _several_of(self, counted: Body) -> list[Body] | None:
+        """Return the folds of several documents, None where these may not be all."""
+        if "folded" in counted:
+            found: list[Body] = counted["folded"]["buckets"]
+            return found
+        if not self._one_shard or "several" not in counted:
+            return None
+        found = counted["several"]["buckets"]
+        return found if len(found) <= _MOST_FOLDS else None
+
+    def _asked(self, fold: str, query: Query, hits: Sequence[Body], *, many: bool) -> Folded:
+        """Count by a search of its own; `many` where there are more hits than pages reach."""
+        folds = {"terms": {fold: [hit["fields"][fold][0] for hit in hits]}}
+        body: Body = {"query": query, "size": 0, "track_total_hits": False}
+        if many:
+            body |= {"query": {"bool": {"must": [query], "filter": [folds]}}}
+        body["aggs"] = _versions(fold, folds) | ({} if many else _count_of_values(fold))
+        found = search_page(self._server, self._documents, body)["aggregations"]
+        return Folded(
+            _total(RESULT_WINDOW + 1 if many else found["values"]["count"]),
+            {one["key"]: one["doc_count"] for one in found["hits"]["values"].get("buckets", ())},
+        )
+
+
+def _total(hits: int) -> Total:
+    """Return a total of hits, which is told as far as pages reach."""
+    return Total(hits) if hits <= RESULT_WINDOW else Total(RESULT_WINDOW, "gte")
+
+
+def _several(field: str, most: int) -> Body:
+    """Return the terms that are folds of several documents."""
+    return {"field": field, "size": most, "min_doc_count": 2}
+
+
+def _versions(field: str, folds: Query) -> Body:
+    """Return the aggregation that counts the documents of these values of a field."""
+    counted = {"terms": {"field": field, "size": max(len(folds["terms"][field]), 1)}}
+    return {"hits": {"filter": folds, "aggs": {"values": counted}}}
+
+
+def _count_of_values(field: str) -> Body:
+    """Return the aggregation that counts the values of a field, exactly up to RESULT_WINDOW."""
+    return {
+        UNREAD: {"terms": {"field": field, "size": RESULT_WINDOW + 1}},
+        "values": {"stats_bucket": {"buckets_path": f"{UNREAD}>_count"}},
+    }

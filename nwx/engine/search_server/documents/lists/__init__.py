@@ -1,0 +1,1 @@
+"""Lists of documents that meet a condition: kept, and sent to a search server."""
