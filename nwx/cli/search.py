@@ -2,20 +2,22 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nwx.cli.output import clean, json_text, print_json
 from nwx.cli.question_options import date_options, filter_options
 from nwx.cli.restricted import open_for_reading
-from nwx.engine.base import Engine
 from nwx.errors import UsageError
 from nwx.model import Collapse, Hit, SearchResult, Sort
 from nwx.query.known_fields import FILTERS
-from nwx.query.question import Question
 from nwx.settings import Settings
 from nwx.values.csv_cells import csv_line
+
+if TYPE_CHECKING:
+    from nwx.engine.base import Engine
+    from nwx.query.question import Question
 
 CSV_COLUMNS = (
     "url",
@@ -109,7 +111,7 @@ def command(
         click.echo(f"nwx: did you mean {clean(meant)}", err=True)
 
 
-def _meant(engine: Engine, question: Question, result: SearchResult) -> str:
+def _meant(engine: "Engine", question: "Question", result: SearchResult) -> str:
     """Return what a query that finds little may have meant, "" where it is right as it is."""
     from nwx.searching.corrections import FEW_RESULTS, corrected_query
 
@@ -145,7 +147,9 @@ def _question(
     similar: bool,
     facets: tuple[str, ...],
     **filters: tuple[str, ...],
-) -> Question:
+) -> "Question":
+    from nwx.query.question import Question
+
     return Question(
         query=query,
         filters=filters,

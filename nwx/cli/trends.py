@@ -9,7 +9,6 @@ from nwx.cli.question_options import date_options, filter_options
 from nwx.cli.restricted import open_for_reading
 from nwx.errors import UsageError
 from nwx.query.periods import Period
-from nwx.query.question import Question
 from nwx.settings import Settings
 from nwx.values.csv_cells import csv_line
 
@@ -49,6 +48,7 @@ def command(
     if as_csv and as_json:
         raise UsageError("--csv and --json exclude each other")
     # Imported here: whoever asks for help need not wait for it.
+    from nwx.query.question import Question
     from nwx.searching.answers import answer_to_json
     from nwx.searching.trends import TREND_COLUMNS, trends
 

@@ -7,7 +7,6 @@ import click
 from nwx.cli.output import print_json
 from nwx.cli.question_options import date_options, filter_options
 from nwx.cli.restricted import open_for_reading
-from nwx.query.question import Question
 from nwx.settings import Settings
 
 
@@ -37,6 +36,7 @@ def command(
     its score is the log-likelihood ratio against all documents of the archive.
     """
     # Imported here: whoever asks for help need not wait for it.
+    from nwx.query.question import Question
     from nwx.searching.answers import answer_to_json
     from nwx.searching.distinctive_words import distinctive_words
 
