@@ -12,6 +12,7 @@ _MARGIN = 1.04  # how much further away the second nearest must be
 _TIE = 1.1  # how much further away the declared language may be
 _RARE = frozenset({"la", "io", "vo"})  # lists of names look like these; believed where declared
 _LETTERS = re.compile(r"[^\W\d_]+")
+_NO_LETTERS = bytes(code for code in range(0x80) if not chr(code).isalpha())
 
 _HANGUL = re.compile("[\uac00-\ud7a3\u1100-\u11ff]")
 _KANA = re.compile("[\u3041-\u30ff]")
@@ -37,7 +38,7 @@ _SCRIPTS = (
 def language_of(content: str, declared: str = "") -> str:
     """Return the language of a text; `declared` is what it says itself, and breaks ties."""
     sample = content[:_SCRIPT_SAMPLE]
-    letters = sum(map(len, _LETTERS.findall(sample)))
+    letters = _letters(sample)
     if letters < _SHORTEST // 4:
         return ""
     if language := _by_script(sample, letters):
@@ -47,6 +48,13 @@ def language_of(content: str, declared: str = "") -> str:
     return _by_profile(
         content[:_SAMPLE], declared.strip().lower().replace("_", "-").partition("-")[0]
     )
+
+
+def _letters(sample: str) -> int:
+    """Return how many letters a text has."""
+    if sample.isascii():
+        return len(sample.encode().translate(None, _NO_LETTERS))
+    return sum(map(len, _LETTERS.findall(sample)))
 
 
 def _by_script(sample: str, letters: int) -> str:

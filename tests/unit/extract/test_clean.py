@@ -1,5 +1,7 @@
 """Text as it may be stored."""
 
+import random
+
 import pytest
 
 from nwx.extract.clean import BLOCK, clean_blocks, clean_line, prose
@@ -32,3 +34,12 @@ def test_prose_leaves_menus_out_unless_there_is_little_else() -> None:
     long = "A sentence that is long enough to be prose and no menu entry. " * 4
     assert prose(f"Home\nNews\n{long}") == long
     assert prose("Home\nNews") == "Home\nNews"
+
+
+@pytest.mark.parametrize("spaces", [" \n\t", " \x1c\x1f", " \xa0", " \xa0\u2003\u3000\x85"])
+def test_white_space_and_borders_of_blocks_become_one_character(spaces: str) -> None:
+    chance = random.Random(3)
+    for _ in range(200):
+        text = "".join(chance.choices(f"{spaces}{BLOCK}{BLOCK}aé語", k=chance.randint(0, 12)))
+        lines = [" ".join(block.split()) for block in text.split(BLOCK)]
+        assert clean_blocks(text, 100) == ("\n".join(filter(None, lines)), False)

@@ -56,8 +56,9 @@ def test_profiles_are_those_of_counted_words() -> None:
     """Two texts have equal signatures exactly where the plain definition says so."""
     chance = random.Random(1)
     stems = [
-        *"abcdé",
-        *"the of light 1st été internationalisation internationalization 灯港".split(),
+        *("abcd", "efgh", "ijkl", "mnop", "qrst"),
+        *"the of a light 1st été tower house water paper international".split(),
+        *("internationalization", "灯港"),
     ]
     texts = [" ".join(chance.choices(stems, k=chance.choice((49, 60, 600)))) for _ in range(300)]
     texts += [f"{text}\nvisitor 12" for text in texts]
@@ -67,13 +68,9 @@ def test_profiles_are_those_of_counted_words() -> None:
     assert len(set(plain.values())) == len(plain)
 
 
-def _profile(text: str) -> tuple[tuple[str, int], ...]:
-    words = re.sub("[1-9]", "0", text).split()
-    counts = Counter(words)
+def _profile(text: str) -> tuple[tuple[bytes, int], ...]:
+    words = re.sub("[0-9]", " ", text).split()
+    counts = Counter(word.encode()[:8] for word in words if len(word.encode()) > 3)
     step = max(round(max(counts.values()) * 0.01), 2)
-    profile = {
-        word: count // step
-        for word, count in counts.items()
-        if count >= step and len(word.encode()) > 1 and "0" not in word
-    }
+    profile = {word: count // step for word, count in counts.items() if count >= step}
     return tuple(sorted(profile.items())) if len(words) >= 50 and len(profile) >= 10 else ()
