@@ -5,8 +5,10 @@
 
 Each version fills an archive of its own with the same documents and serves
 it; clients, each a process with one connection that it keeps, ask for one
-or two words and accept gzip, as browsers do. The versions are asked in
-turn, as many rounds as named. CHECKOUT is a folder with another version,
+or two words and accept gzip, as browsers do. Words are drawn anew for each
+round, frequent ones often, so that some questions were asked before, as they
+are in a service: /api/search and the search page keep results. The versions
+are asked in turn, as many rounds as named. CHECKOUT is a folder with another version,
 as `git worktree add` makes it; it runs on the same installed libraries.
 """
 
@@ -60,10 +62,12 @@ def main() -> None:
             command = [sys.executable, "-c", FILL, str(archive), str(given.documents)]
             subprocess.run(command, check=True, env=_environment(checkout), cwd=checkout)
             servers[name] = stack.enter_context(_serving(checkout, archive))
-        for _ in range(given.rounds):
-            for target, address in TARGETS.items():
+        for number in range(given.rounds):
+            for place, (target, address) in enumerate(TARGETS.items()):
+                # Words that were not asked for before, the same for each version.
+                seed = (number * len(TARGETS) + place) * given.clients
                 for name, (port, process) in servers.items():
-                    _measure(f"{target}, {name}", port, address, given, process.pid)
+                    _measure(f"{target}, {name}", port, address, given, process.pid, seed)
 
 
 def _environment(checkout: Path) -> dict[str, str]:
@@ -89,8 +93,10 @@ def _serving(checkout: Path, archive: Path) -> Iterator[tuple[int, "subprocess.P
             process.terminate()
 
 
-def _measure(name: str, port: int, address: str, given: argparse.Namespace, pid: int) -> None:
-    work = [(port, address, given.seconds, seed) for seed in range(given.clients)]
+def _measure(
+    name: str, port: int, address: str, given: argparse.Namespace, pid: int, seed: int
+) -> None:
+    work = [(port, address, given.seconds, seed + client) for client in range(given.clients)]
     before = tree_seconds(pid)
     with multiprocessing.get_context("spawn").Pool(given.clients) as pool:
         asked = sum(pool.starmap(_ask, work))

@@ -47,6 +47,7 @@ from webapp.queue.service import QueueService
 from webapp.replay import routes as replay
 from webapp.search import api, documents, exports, records
 from webapp.search import page as search
+from webapp.search.kept_results import prepare_kept_results
 from webapp.site import compression, failures, health, pages, question_limits, words
 from webapp.site.context import (
     SERVICE_EXTENSION,
@@ -188,6 +189,7 @@ def create_app(
     prepare_queue(app, QueueService(engine, queue_token, queue_limits))
     prepare_triples(app, triples)
     prepare_pictures(app, engine)
+    prepare_kept_results(app)
     question_limits.prepare_limits(app, limits)
     prepare_languages(app)
     app.before_request(check_guard)

@@ -37,6 +37,13 @@ class DocumentIndex(ABC):
         raises; QueryError also for what the engine cannot compile.
         """
 
+    def search_state(self) -> str:
+        """Return a text that stays the same as long as each question finds the same.
+
+        "" where that is not known: then nothing that was found may be kept.
+        """
+        return ""
+
     @abstractmethod
     def scroll(self, question: "Question") -> Iterator[Hit]:
         """Stream every hit of a question, in no order, without snippets.

@@ -21,6 +21,7 @@ from nwx.searching.suggestions import suggestions
 from webapp.operations import ALL_OPERATIONS
 from webapp.search.addresses import read_question
 from webapp.search.documents import ID
+from webapp.search.kept_results import answer_question
 from webapp.search.operations import SEARCH_PARAMETERS, SUGGEST_PARAMETERS
 from webapp.site import parameters
 from webapp.site.context import engine
@@ -35,8 +36,7 @@ MAX_FACET_SIZE = 1_000
 @blueprint.get("/search")
 def search() -> ResponseReturnValue:
     """Answer a search."""
-    archive, question = engine(), _question()
-    return _json(search_answer(answer_search(lambda: archive.search(question))))
+    return _json(search_answer(answer_question(_question())))
 
 
 @blueprint.get("/suggest")

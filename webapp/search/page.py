@@ -24,9 +24,10 @@ from nwx.query.question import Question
 from nwx.searching.corrections import FEW_RESULTS, corrected_query
 from nwx.values.urlkeys import urlkey
 from webapp.access.hidden_marks import hidden_marks
-from webapp.pictures.backend import HitPicture, PictureBackend, pictures
+from webapp.pictures.backend import HitPicture, pictures
 from webapp.search.addresses import FACETS, SearchAddresses, read_more, read_page
 from webapp.search.bars import year_bars
+from webapp.search.kept_results import answer_question
 from webapp.site import words
 from webapp.site.context import engine, preferences
 from webapp.site.preferences import PAGE_SIZES
@@ -127,13 +128,12 @@ def home() -> ResponseReturnValue:
         snippets=False,
         collapse=Collapse.NONE,
     )
-    archive = engine()
-    result = answer_search(lambda: archive.search(question))
+    result = answer_question(question)
     found = _facet_counts(result)
     return render_template(
         "home.html",
         documents=result.documents,
-        captures=archive.count(IndexName.CAPTURES),
+        captures=engine().count(IndexName.CAPTURES),
         bars=year_bars(found.pop("year", {}), addresses.year),
         facets=_facets(addresses, found, found),
     )
@@ -145,10 +145,8 @@ def results() -> ResponseReturnValue:
     question = read_page(request.args, preferences())
     g.box_query = question.text
     addresses = _addresses(question, read_more(request.args))
-    archive, found = engine(), pictures()
     try:
-        asked = with_facets(question, long=bool(addresses.long_facet))
-        result, shown = answer_search(lambda: _with_pictures(archive.search(asked), found))
+        result = answer_question(with_facets(question, long=bool(addresses.long_facet)))
     except QueryError as error:
         return _page("query_error.html", addresses, error=error, mark=mark(error)), 400
     except WindowError:
@@ -160,7 +158,7 @@ def results() -> ResponseReturnValue:
         "results.html",
         addresses,
         result=result,
-        pictures=shown,
+        pictures=_pictures(result),
         hidden_marks=hidden_marks([hit.id for hit in result.hits]),
         has_pictures=pictures().is_built(),
         bars=year_bars(counts.pop("year", {}), addresses.year, question.filters.get("year", ())),
@@ -175,11 +173,14 @@ def results() -> ResponseReturnValue:
     )
 
 
-def _with_pictures(
-    result: SearchResult, found: PictureBackend
-) -> tuple[SearchResult, dict[str, HitPicture]]:
+def _pictures(result: SearchResult) -> dict[str, HitPicture]:
+    found = pictures()
     # A partial result has none: where its pictures are found, shards may be away as well.
-    return result, {} if result.missing_shards else found.of_hits(result.hits)
+    if result.missing_shards:
+        return {}
+    if not found.has_renders():
+        return found.of_hits(result.hits)
+    return answer_search(lambda: found.of_hits(result.hits))
 
 
 def with_facets(question: Question, *, long: bool = False) -> Question:

@@ -206,6 +206,13 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
             links = self._links(view, question.hidden)
             return search.search_documents(view.without(question.hidden), question, links)
 
+    def search_state(self) -> str:
+        """Return a text that stays the same as long as each question finds the same."""
+        from nwx.query.hidden import NONE_HIDDEN
+
+        with self._folder.our_errors():
+            return self._links(self._viewer.view(), NONE_HIDDEN).state
+
     def scroll(self, question: "Question") -> Iterator[Hit]:
         """Stream every hit of a question, in no order, without snippets."""
         from nwx.engine.embedded.documents import search

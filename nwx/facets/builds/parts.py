@@ -61,15 +61,23 @@ class CaptureParts:
         return sum(part.rows for part in self.parts)
 
     def add(self, encoded: CaptureCodes, after: str) -> None:
-        """Add captures: their texts become numbers, and all is written to disk."""
+        """Add captures: their texts become numbers, and all is written to disk.
+
+        The captures of a month lie in the order of the numbers of their URLs,
+        and so mostly in that of their digests: what is noted by number is
+        then read and written from one end to the other, and not all over it.
+        """
         counts = {name: self.ids[name].count for name in NUMBERED}
         known = {name: sum(len(p.labels[name]) for p in self.parts) for name in LABEL_TABLES}
         columns = dict(encoded.columns)
-        for name, hashes in zip(NUMBERED, (encoded.url, encoded.digest), strict=True):
-            columns[name] = self.ids[name].assign(*hashes)
         months = columns.pop(Criterion.MONTH)
-        order = np.argsort(months, kind="stable")
+        urls = self.ids["url"].assign(*encoded.url)
+        order = np.lexsort((urls, months))
         arrays = {name: narrow(column[order]) for name, column in columns.items()}
+        arrays["url"] = narrow(urls[order])
+        arrays["digest"] = narrow(
+            self.ids["digest"].assign(*(one[order] for one in encoded.digest))
+        )
         for kind in NUMBERED:
             first, second = self.ids[kind].hashes(counts[kind])
             arrays |= {f"{kind}_first": first, f"{kind}_second": second}

@@ -26,7 +26,11 @@ def problems(folder: Path) -> dict[str, str]:
 
 def damage(facets: Path, file: str, column: str) -> None:
     arrays = {name: array.copy() for name, array in read_arrays(facets / file).items()}
-    arrays[column][0] += 1
+    is_highest = arrays[column][0] == arrays[column].max()
+    if is_highest:
+        arrays[column][0] -= 1
+    else:
+        arrays[column][0] += 1
     (facets / file).unlink()
     write_arrays(facets / file, arrays)
 

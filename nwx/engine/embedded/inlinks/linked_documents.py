@@ -1,9 +1,9 @@
 """The documents of a view by the targets of links: the join of documents with anchors."""
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
+from itertools import count, islice
 
 import numpy as np
 from cachetools import LRUCache
@@ -23,10 +23,14 @@ _VIEWERS_KEPT = 4
 
 @dataclass(frozen=True)
 class LinkedDocuments:
-    """The target of each document, by the number of its id; `table` is None without inlinks."""
+    """The target of each document, by the number of its id; `table` is None without inlinks.
+
+    `state` is another one for each view and table that were joined.
+    """
 
     table: AnchorTable | None
     targets: Ints
+    state: int = field(default_factory=count(1).__next__)
 
     @cached_property
     def _order(self) -> Ints:

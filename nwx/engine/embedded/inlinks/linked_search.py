@@ -52,6 +52,11 @@ class LinkedSearch:
         self._ranking = None if table is None else LinkRanking(table, weights, tokens, fold)
 
     @property
+    def state(self) -> str:
+        """A text that differs whenever other documents, or links to them, are searched."""
+        return str(self._documents.state)
+
+    @property
     def ranks(self) -> bool:
         """Tell whether links take part in the order of results."""
         return self._ranking is not None and self._weights.are_set
