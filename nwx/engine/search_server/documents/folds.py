@@ -48,11 +48,10 @@ class Folding:
         fold = FOLDS[collapse]
         if most is not None and most <= RESULT_WINDOW:
             return {"folded": {"terms": _several(fold, RESULT_WINDOW)}}
-        groups: Body = {"groups": {"cardinality": {"field": fold, **_PRECISE}}}
         if self._one_shard:
             own = _several(fold, _MOST_FOLDS + 1) | {"shard_min_doc_count": 2}
-            groups["several"] = {"terms": own}
-        return groups
+            return {"several": {"terms": own}}
+        return _estimate(fold)
 
     def read(self, collapse: Collapse, query: Query, answer: Body, hits: Sequence[Body]) -> Folded:
         """Return what is folded: all of it, and into each of the hits of a page.
@@ -68,8 +67,7 @@ class Folding:
         if several is not None:
             versions = {one["key"]: one["doc_count"] for one in several}
             return Folded(_total(documents - sum(versions.values()) + len(versions)), versions)
-        many = counted["groups"]["value"] > RESULT_WINDOW * _SURELY_MORE
-        return self._asked(FOLDS[collapse], query, hits, many=many)
+        return self._asked(FOLDS[collapse], query, hits, counted.get("groups"))
 
     def _several_of(self, counted: Body) -> list[Body] | None:
         """Return the folds of several documents, None where these may not be all."""
@@ -81,10 +79,16 @@ class Folding:
         found = counted["several"]["buckets"]
         return found if len(found) <= _MOST_FOLDS else None
 
-    def _asked(self, fold: str, query: Query, hits: Sequence[Body], *, many: bool) -> Folded:
-        """Count by a search of its own; `many` where there are more hits than pages reach."""
+    def _asked(
+        self, fold: str, query: Query, hits: Sequence[Body], estimate: Body | None
+    ) -> Folded:
+        """Count by a search of its own, unless the estimate says that pages do not reach so far."""
+        if estimate is None:
+            body = {"query": query, "size": 0, "aggs": _estimate(fold), "track_total_hits": False}
+            estimate = search_page(self._server, self._documents, body)["aggregations"]["groups"]
+        many = estimate["value"] > RESULT_WINDOW * _SURELY_MORE
         folds = {"terms": {fold: [hit["fields"][fold][0] for hit in hits]}}
-        body: Body = {"query": query, "size": 0, "track_total_hits": False}
+        body = {"query": query, "size": 0, "track_total_hits": False}
         if many:
             body |= {"query": {"bool": {"must": [query], "filter": [folds]}}}
         body["aggs"] = _versions(fold, folds) | ({} if many else _count_of_values(fold))
@@ -98,6 +102,11 @@ class Folding:
 def _total(hits: int) -> Total:
     """Return a total of hits, which is told as far as pages reach."""
     return Total(hits) if hits <= RESULT_WINDOW else Total(RESULT_WINDOW, "gte")
+
+
+def _estimate(field: str) -> Body:
+    """Return the aggregation that estimates the number of folds."""
+    return {"groups": {"cardinality": {"field": field, **_PRECISE}}}
 
 
 def _several(field: str, most: int) -> Body:

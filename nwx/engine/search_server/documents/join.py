@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from math import inf
 
 from nwx.engine.search_server import limits
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
@@ -21,7 +20,6 @@ from nwx.engine.search_server.documents.lists.id_lists import AskedList, KeptLis
 from nwx.engine.search_server.documents.lists.list_queries import ListQueries, terms_query
 from nwx.engine.search_server.inlinks.linked_query import LinkedQuery
 from nwx.engine.search_server.pages import (
-    Search,
     among_search,
     count_hits,
     numbers,
@@ -81,7 +79,7 @@ class _Met:
     found: Lists
     most: int | None = None
     whole: bool = True
-    count: float | None = None
+    count: int | None = None
     kept: tuple[KeptList, ...] = ()
 
 
@@ -158,13 +156,13 @@ class Join:
             return _Met({})
         if trusting and (met := self._as_kept(conditions)):
             return met
-        asked, few, count = self._asked(query, conditions)
+        asked, few = self._asked(query, conditions)
         settled = {one: lists for one, lists in asked.items() if all(x.settled for x in lists)}
         if few is not None:
             return _Met(self._among(conditions, few, self._found_of(settled)), len(few))
         known = self._found_of(asked)
         if len(known) == len(conditions):
-            return self._shortened(query, known, count)
+            return self._shortened(query, known)
         candidates = self._candidates(query, known, limits.MAX_IDS)
         if candidates is None:
             return _Met(known, whole=False)
@@ -193,11 +191,10 @@ class Join:
 
     def _asked(
         self, query: DocumentQuery, conditions: Sequence[DateCondition]
-    ) -> tuple[dict[DateCondition, list[AskedList]], list[int] | None, float]:
-        """Return what is known of the lists of conditions, and of the documents of a query.
+    ) -> tuple[dict[DateCondition, list[AskedList]], list[int] | None]:
+        """Return what is known of the lists of conditions, and the documents of a query.
 
-        These are the documents if they are few, and how many they are; they
-        are not asked for where all lists are kept, and short.
+        None of many documents; they are not asked for where all lists are kept, and short.
         """
         further = self._dates.further()
         lists = [(index, one.seen(some)) for one in conditions for index, some in further]
@@ -205,34 +202,32 @@ class Join:
         beside = []
         if longest is None or longest > limits.SHORT_LIST:
             superset = superset_query(query, {})
-            beside = [
-                numbers_search(self._documents, superset, limits.SHORT_LIST),
-                Search(self._documents, {"query": superset, "size": 0, "track_total_hits": True}),
-            ]
+            beside = [numbers_search(self._documents, superset, limits.SHORT_LIST)]
         asked, answers = self._remembered.ask(lists, beside)
         few = numbers_if_few(answers[0], limits.SHORT_LIST) if answers else None
-        count = answers[1]["hits"]["total"]["value"] if answers else inf
         size = len(further)
         by_condition = {
             one: asked[place * size : (place + 1) * size] for place, one in enumerate(conditions)
         }
-        return by_condition, few, count
+        return by_condition, few
 
-    def _shortened(self, query: DocumentQuery, known: Lists, count: float) -> _Met:
+    def _shortened(self, query: DocumentQuery, known: Lists) -> _Met:
         """Return lists with the documents of a query only, where these are not too many.
 
         The server compares each document with the list, which takes less
         than to look up each one of the list.
         """
         longest = max(known.values(), key=len)
-        is_short = len(longest) <= limits.SHORT_LIST
-        if count > limits.COMPARED or is_short or self._lists.is_compared(longest, count):
-            return _Met(known, count=None if is_short else count)
+        if len(longest) <= limits.SHORT_LIST:
+            return _Met(known)
         superset = superset_query(query, {})
+        count = count_hits(self._server, self._documents, superset)
+        if count > limits.COMPARED or self._lists.is_compared(longest, count):
+            return _Met(known, count=count)
         searches = [among_search(self._documents, superset, list(one)) for one in known.values()]
         answers = search_each(self._server, searches)
         named = [frozenset(read_numbers(one["aggregations"])) for one in answers]
-        return _Met(dict(zip(known, named, strict=True)), int(count))
+        return _Met(dict(zip(known, named, strict=True)), count)
 
     def _candidates(self, query: DocumentQuery, known: _Found, most: int) -> list[int] | None:
         """Return the documents that may be of a result, None of more than `most`."""

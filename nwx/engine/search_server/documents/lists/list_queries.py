@@ -35,13 +35,13 @@ class ListQueries:
         self._runs_scripts: bool | None = None
         self._count: TTLCache[str, int] = TTLCache(1, _COUNTED_SECONDS)
 
-    def query(self, numbers: Collection[int], among: float | None = None) -> Query:
+    def query(self, numbers: Collection[int], among: int | None = None) -> Query:
         """Return the query of a list; `among` is how many documents are compared, if known."""
         if self.is_compared(numbers, among):
             return packed_query(frozenset(numbers))
         return terms_query(numbers)
 
-    def is_compared(self, numbers: Collection[int], among: float | None = None) -> bool:
+    def is_compared(self, numbers: Collection[int], among: int | None = None) -> bool:
         """Tell whether documents are compared with a list by a script."""
         if len(numbers) <= limits.LOOKED_UP or not self._scripts_run():
             return False

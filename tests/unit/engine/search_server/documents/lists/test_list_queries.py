@@ -28,7 +28,7 @@ class CountingServer:
         return {"hits": {"total": {"value": self.documents}}, "_shards": {"total": 1}}
 
 
-def kinds(server: CountingServer, *, among: float | None = None) -> list[str]:
+def kinds(server: CountingServer, *, among: int | None = None) -> list[str]:
     """Return what the queries of a short and a long list are made of."""
     lists = ListQueries(cast(Server, server), "documents")
     made = [lists.query(frozenset(range(size)), among) for size in (2, 10)]
