@@ -88,6 +88,12 @@ def _dates_of_entry(request: pytest.FixtureRequest) -> Iterator[None]:
     limits.DATES_OF_ENTRY = usual
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _looked_up() -> None:
+    """Let documents be compared with short lists too, by a script where the server runs it."""
+    limits.LOOKED_UP = 0
+
+
 @pytest.fixture(scope="module")
 def archive(
     kind: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest

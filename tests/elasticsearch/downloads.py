@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 CACHE = Path(__file__).parent.parent.parent / ".cache"
+PLUGIN = "plugins/nwx-analysis/plugin.jar"
 
 
 class DistributionError(Exception):
@@ -15,12 +16,20 @@ class DistributionError(Exception):
 
 
 def prepared(
-    cache: Path, group: str, name: str, version: str, add_plugin: Callable[[Path], None]
+    cache: Path,
+    group: str,
+    name: str,
+    version: str,
+    add_plugin: Callable[[Path], None],
+    last: str = PLUGIN,
 ) -> Path:
-    """Return the folder of a server with its plugin, made below `cache` if missing."""
+    """Return the folder of a server with its plugin, made below `cache` if missing.
+
+    `last` is a file that is there once it is complete.
+    """
     folder = f"{name}-{version}"
     home = cache / folder
-    if (home / "plugins" / "nwx-analysis" / "plugin.jar").exists():
+    if (home / last).exists():
         return home
     cache.mkdir(parents=True, exist_ok=True)
     archive = cache / f"{folder}.zip"
@@ -41,15 +50,14 @@ def _download(archive: Path, artifact: str, name: str) -> None:
             f"a running server in NWX_TEST_{name.upper()}"
         )
     with tempfile.TemporaryDirectory(dir=archive.parent) as new:
-        run(
-            "mvn",
-            "-q",
-            "-B",
-            "dependency:copy",
-            f"-Dartifact={artifact}",
-            f"-DoutputDirectory={new}",
-        )
+        fetch(artifact, Path(new))
         (Path(new) / archive.name).rename(archive)
+
+
+def fetch(artifact: str, folder: Path) -> None:
+    """Copy an artifact of Maven Central into a folder."""
+    given = [f"-Dartifact={artifact}", f"-DoutputDirectory={folder}"]
+    run("mvn", "-q", "-B", "dependency:copy", *given)
 
 
 def _unpack(archive: Path, home: Path) -> Path:

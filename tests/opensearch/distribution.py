@@ -1,4 +1,4 @@
-"""The files of an OpenSearch, with the token filter that it lacks."""
+"""The files of an OpenSearch, with the token filter and the scripts that it lacks."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,18 @@ from tests.elasticsearch.product import Product
 VERSION = os.environ.get("NWX_TEST_OPENSEARCH_VERSION", "3.0.0")
 CACHE = downloads.CACHE / "opensearch"
 PLUGIN_SOURCE = Path(__file__).parent / "plugin" / "AsciiFoldingPlugin.java"
+_DESCRIPTOR = "plugin-descriptor.properties"
 _GROUP = "org.opensearch.distribution.integ-test-zip"
+_PAINLESS = (
+    f"org.opensearch.plugin:lang-painless:{VERSION}",
+    f"org.opensearch.plugin:opensearch-scripting-painless-spi:{VERSION}",
+    "org.antlr:antlr4-runtime:4.13.1",
+    *(f"org.ow2.asm:{name}:9.7" for name in ("asm", "asm-analysis", "asm-commons")),
+    *(f"org.ow2.asm:{name}:9.7" for name in ("asm-tree", "asm-util")),
+)
+"""The language of scripts, which the whole distribution has, and what it needs."""
+
+_MODULE = "modules/lang-painless"
 _OLD = VERSION.startswith(("1.", "2."))
 _RELEASE = 17 if _OLD else 21
 _NEWEST = 23 if _OLD else None
@@ -19,19 +30,39 @@ _NEWEST = 23 if _OLD else None
 
 def prepare(cache: Path = CACHE) -> Path:
     """Return the folder of a server that is ready to run, made below `cache` if missing."""
-    return downloads.prepared(cache, _GROUP, "opensearch", VERSION, _add_plugin)
+    return downloads.prepared(
+        cache, _GROUP, "opensearch", VERSION, _add_parts, f"{_MODULE}/{_DESCRIPTOR}"
+    )
 
 
 def _find_jdk() -> Path:
     return find_jdk(_RELEASE, _NEWEST)
 
 
+def _add_parts(home: Path) -> None:
+    _add_plugin(home)
+    _add_painless(home)
+
+
+def _add_painless(home: Path) -> None:
+    module = home / _MODULE
+    module.mkdir(mode=0o755)
+    for artifact in _PAINLESS:
+        downloads.fetch(artifact, module)
+    for jar in module.iterdir():
+        jar.chmod(0o644)  # the server may run as another user than the one who downloads
+    _describe(module, "lang-painless", "org.opensearch.painless.PainlessModulePlugin")
+
+
 def _add_plugin(home: Path) -> None:
     plugin = downloads.add_jar(home, _find_jdk(), _RELEASE, PLUGIN_SOURCE)
-    (plugin / "plugin-descriptor.properties").write_text(
-        "name=nwx-analysis\ndescription=the token filter asciifolding\nversion=1\n"
-        f"opensearch.version={VERSION}\njava.version={_RELEASE}\n"
-        "classname=nwx.AsciiFoldingPlugin\n",
+    _describe(plugin, "nwx-analysis", "nwx.AsciiFoldingPlugin")
+
+
+def _describe(folder: Path, name: str, plugin: str) -> None:
+    (folder / _DESCRIPTOR).write_text(
+        f"name={name}\ndescription={name}\nversion={VERSION}\nclassname={plugin}\n"
+        f"opensearch.version={VERSION}\njava.version={_RELEASE}\n",
         encoding="utf-8",
     )
 
