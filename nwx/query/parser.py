@@ -29,6 +29,8 @@ _UNBROKEN = re.compile(
     "([\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u0edc-\u0edf\u1000-\u103f\u1050-\u108f\u109a-\u109d"
     "\u1780-\u17d3\u17d7\u17dc\u17dd\ua9e0-\ua9ef\ua9fa-\ua9fe\uaa60-\uaa76\uaa7a-\uaa7f]+)"
 )
+_PLAIN_WORDS = re.compile(r"[A-Za-z0-9]{1,40}(?: [A-Za-z0-9]{1,40}){0,20}")
+_OPERATORS = frozenset(("AND", "OR", "NOT", "TO"))
 _PLACE = re.compile(r"at position (\d+)")
 _SIGNS = ("Sm", "Sc", "Sk")
 _MAX_SLOP = 100
@@ -47,6 +49,23 @@ def parse_query(query: str) -> Node:
     if query.strip() in _EVERYTHING:
         return All()
     _check_text(query)
+    node = _all_words(query) or _by_grammar(query)
+    check_cost(node)
+    return node
+
+
+def _all_words(query: str) -> Node | None:
+    """Return the tree of a few plain words, which need no grammar, None of all else."""
+    if not _PLAIN_WORDS.fullmatch(query):
+        return None
+    words = query.split(" ")
+    if not _OPERATORS.isdisjoint(words):
+        return None
+    reader = _Reader(query, EscapedQuery())
+    return _and([reader.word(word) for word in words])
+
+
+def _by_grammar(query: str) -> Node:
     tamed = escape(query)
     if not tamed.text.strip():
         return All()
@@ -54,9 +73,7 @@ def parse_query(query: str) -> Node:
         parsed = parse_lucene(tamed.text)
     except ParseError as error:
         raise _syntax_error(query, tamed, str(error)) from error
-    node = _Reader(query, tamed).node(parsed, "", 0)
-    check_cost(node)
-    return node
+    return _Reader(query, tamed).node(parsed, "", 0)
 
 
 def _no_field(name: str, hint: str | None) -> ErrorText:
@@ -99,6 +116,10 @@ class _Reader:
     def __init__(self, query: str, tamed: EscapedQuery) -> None:
         self._query = query
         self._tamed = tamed
+
+    def word(self, word: str) -> Node:
+        """Return the node of a word without any signs, in the default fields."""
+        return self._exact(None, word, "")
 
     def node(self, found: Any, field: str, depth: int) -> Node:
         if depth > 4 * MAX_DEPTH:

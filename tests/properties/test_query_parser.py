@@ -33,3 +33,19 @@ def test_any_text_is_a_query_or_an_error(query: str) -> None:
 def test_plain_words_must_all_be_found(words: list[str]) -> None:
     node = parse_query(" ".join(words))
     assert leaves(node) == len(words)
+
+
+@given(
+    st.lists(
+        st.from_regex(r"[A-Za-z0-9]{1,12}|AND|OR|NOT|TO|and|musuem", fullmatch=True), min_size=1
+    )
+)
+def test_plain_words_are_read_as_the_grammar_reads_them(words: list[str]) -> None:
+    def read(query: str) -> Node | str:
+        try:
+            return parse_query(query)
+        except QueryError as error:
+            return str(error)
+
+    # A second blank is nothing to the grammar, which alone reads such a query.
+    assert read(" ".join(words)) == read("  ".join(words) + " ")

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import islice
 
 from flask import Blueprint, g, render_template, request, url_for
@@ -32,6 +33,7 @@ from webapp.site import words
 from webapp.site.context import engine, preferences
 from webapp.site.preferences import PAGE_SIZES
 from webapp.site.question_limits import answer_search
+from webapp.site.reader_language import page_locale
 
 blueprint = Blueprint("search", __name__)
 
@@ -199,8 +201,8 @@ def _page(template: str, addresses: SearchAddresses, **values: object) -> str:
         question=addresses.question,
         to=addresses,
         chips=_chips(addresses),
-        sorts=SORTS,
-        collapses=COLLAPSES,
+        sorts=_labels(page_locale().language)["sorts"],
+        collapses=_labels(page_locale().language)["collapses"],
         page_sizes=PAGE_SIZES,
         filters=FILTERS,
         **values,
@@ -230,7 +232,7 @@ def _facet(addresses: SearchAddresses, name: str, counts: Mapping[str, int]) -> 
     has_more = long or len([value for value in counts if value]) > len(listed)
     return Facet(
         name=name,
-        title=str(FACET_TITLES[name]),
+        title=_labels(page_locale().language)["facets"][name],
         options=tuple(
             Option(
                 value=value,
@@ -244,6 +246,17 @@ def _facet(addresses: SearchAddresses, name: str, counts: Mapping[str, int]) -> 
         more=addresses.more(name) if has_more else "",
         long=long,
     )
+
+
+@cache
+def _labels(language: str) -> dict[str, dict[str, str]]:
+    """Return what facets, orders and ways to fold are called in the language of the page."""
+    del language
+    return {
+        "facets": {name: str(title) for name, title in FACET_TITLES.items()},
+        "sorts": {name: str(title) for name, title in SORTS.items()},
+        "collapses": {name: str(title) for name, title in COLLAPSES.items()},
+    }
 
 
 def facet_label(name: str, value: str) -> str:

@@ -8,6 +8,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Protocol
 
+from nwx.bulk.gc_tuning import collect_rarely
 from nwx.errors import NwxError
 from webapp.hosts import Application
 from webapp.server.answers import ShortAnswers
@@ -56,6 +57,7 @@ def main(channel_number: int) -> None:
         server = HttpServer(
             opened.application, order.place, order.threads, order.token, opened.at_once
         )
+        collect_rarely()
         channel.setblocking(False)
         connections = HandedConnections(channel, server)
         server.on_closed = connections.tell_closed

@@ -61,7 +61,7 @@ class TranslatedEnvironment(Environment):
         """Return a value as the text of a page, which is joined and not escaped again."""
         if type(value) is Markup or (type(value) is str and not _MARKUP.search(value)):
             return value
-        return escape(value)
+        return str(value) if type(value) is int else escape(value)
 
     def _of_page(self) -> "TranslatedEnvironment":
         if self._messages is not None:

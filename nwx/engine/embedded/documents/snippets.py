@@ -42,11 +42,11 @@ class Highlighter:
         text = text.strip()
         start = self._start(text[:_SCANNED_CHARACTERS])
         end = _end(text, start + SNIPPET_CHARACTERS)
-        shown = _BLANKS.sub(" ", text[start:end].strip())
+        shown = " ".join(text[start:end].split())
         before = f"{_ELLIPSIS} " if start else ""
         after = f" {_ELLIPSIS}" if end < len(text) else ""
-        shown = f"{before}{shown}{after}"
-        return tuple(_pieces(shown, _merged(self._spans(_aligned(shown)))))
+        folded = f"{before}{_aligned(shown)}{after}"
+        return tuple(_pieces(f"{before}{shown}{after}", _merged(self._spans(folded))))
 
     def _start(self, text: str) -> int:
         """Return where to begin, so that the best match is shown with what stands before it."""

@@ -158,7 +158,7 @@ def _add_text(document: tantivy.Document, name: str, value: str | list[str]) -> 
 
 def head_of(document: tantivy.Document) -> IndexEntry:
     """Return an entry without its content and links."""
-    found: IndexEntry = json.loads(document.get_first(_HEAD) or b"")
+    found: IndexEntry = msgspec.json.decode(document.get_first(_HEAD) or b"")
     return found
 
 
