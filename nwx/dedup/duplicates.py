@@ -66,7 +66,7 @@ def find_duplicates(
         workers = workers_for(expanded_bytes(inputs), resources)
         bits = part_bits(inputs, resources, workers)
         plan = DedupPlan(selection, secrets.randbits(64), bits, folder, strict, summary)
-        with Pool(workers) as pool:
+        with Pool(workers, preload=[__name__]) as pool:
             run = _Run(TaskRunner(pool, progress))
             if seem_in_order([each.source for each in inputs], selection.key):
                 in_order = replace(plan, folder=folder / "in-order")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from nwx.engine.base import Engine, EngineTraits, StagedBatch, Staging, check_deletable
 from nwx.engine.dates_index import DatesBuilder
 from nwx.engine.embedded import reader
+from nwx.engine.embedded.captures.ended_loads import EndedLoads
 from nwx.engine.embedded.captures.loader import Loader
 from nwx.engine.embedded.captures.stored_captures import StoredCaptures
 from nwx.engine.embedded.database import connect
@@ -76,6 +77,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         self._views_guard = threading.Lock()
         self._views: ArchiveViews | None = None
         self._writer: ArchiveWriter | None = None
+        self._loads = EndedLoads()
         self._main_dates = DatesWriter(self._folder)
         self._parallel = EmbeddedDatesIndices(self._folder, self._reading, self._altering)
         self._ranking = ranking or RankingSettings()
@@ -143,21 +145,19 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
     def _loading(self) -> Iterator[Loader]:
         """Give what writes captures alone, in the place of the writer for as long."""
         with self._guard:
-            if self._read_only:
-                raise EngineError(
-                    ErrorText(
-                        "the archive at %(address)s was opened for reading only",
-                        address=self.address,
-                    )
-                )
+            self._check_writable()
             if self._writer is not None:
                 raise EngineBusyError(
                     ErrorText("an import into %(address)s is not closed yet", address=self.address)
                 )
             self._make_archive()
+        self._loads.wait()
         # The folder's lock is enough: whoever reads need not wait.
-        with closing(Loader(self._folder, _APPEND_WAIT_SECONDS)) as loader:
+        loader = Loader(self._folder, _APPEND_WAIT_SECONDS)
+        try:
             yield loader
+        finally:
+            self._loads.end(loader)
 
     def append_dates(self, dates: Sequence[Dates], into: str = MAIN_DATES) -> int:
         """Add to the dates known; return how many (timestamp, collection) pairs were new."""
@@ -335,6 +335,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
 
                     keep_joined(self._folder)
             finally:
+                self._loads.wait()
                 self._shared.close()
                 if self._views is not None:
                     self._views.close()
@@ -343,6 +344,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         """Return the writer, made when it is first needed."""
         with self._guard:
             self._check_writable()
+            self._loads.wait()
             if self._writer is None:
                 # Who makes the archive at this moment holds it as long as that takes.
                 wait_seconds = 0.0 if self._folder.exists() else _APPEND_WAIT_SECONDS

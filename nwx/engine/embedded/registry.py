@@ -3,14 +3,14 @@
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import count, groupby, islice
 from typing import Any
 
-from nwx.capture_values import DEFAULT_VALUES, CaptureTuple
+from nwx.capture_values import CaptureTuple
+from nwx.engine.embedded.captures.inserts import insert_captures
 from nwx.engine.embedded.captures.lookup_tables import delete_lookups, fill_lookup_tables
 from nwx.engine.embedded.captures.numbers import last_capture_number, note_capture_numbers
-from nwx.engine.embedded.database import CAPTURE_COLUMNS, DOCUMENT_FACETS, add_rows
+from nwx.engine.embedded.database import DOCUMENT_FACETS, add_rows
 from nwx.engine.embedded.stage.rows import DatesRow, DocumentRow, FileCaptures
 from nwx.engine.entries import clean_text
 from nwx.model import IndexName
@@ -242,7 +242,8 @@ class Registry:
     def add_captures(self, captures: Sequence[FileCaptures]) -> int:
         """Add captures; return how many were new."""
         last = last_capture_number(self._db)
-        rows = [(self._source(*file), *row) for *file, found in captures for row in found]
+        coded = ((self._source(*file), found) for *file, found in captures)
+        rows = [(code, *row) for code, found in coded for row in found]
         if new := self._add_captures(rows):
             fill_lookup_tables(self._db, last)
         return new
@@ -254,29 +255,17 @@ class Registry:
         return self._add_captures(rows)
 
     def _add_captures(self, rows: Sequence[tuple[object, ...]]) -> int:
-        new = 0
+        before = self._db.total_changes
         for length, group in groupby(rows, key=len):
             some = list(group)
             try:
-                new += self._insert_captures(some, length)
+                insert_captures(self._db, some, length)
             except UnicodeEncodeError:
-                new += self._insert_captures([tuple(map(_clean, row)) for row in some], length)
+                # Those before it are there already.
+                insert_captures(self._db, [tuple(map(_clean, row)) for row in some], length)
+        new = self._db.total_changes - before
         add_rows(self._db, IndexName.CAPTURES, new)
         return new
-
-    def _insert_captures(self, rows: Sequence[tuple[object, ...]], length: int) -> int:
-        """Insert those that are new; numbers go on behind those of captures that were deleted."""
-        command = _insert_command(length)
-        given = last_capture_number(self._db)
-        (highest,) = self._db.execute("SELECT coalesce(max(num), 0) FROM captures").fetchone()
-        if highest == given:
-            return self._changed(command, rows)
-        numbered = command.replace("(source", "(num, source").replace("VALUES (", "VALUES (?, ")
-        for place, row in enumerate(rows):
-            if new := self._changed(numbered, [(given + 1, *row)]):
-                # SQLite numbers what follows itself.
-                return new + self._changed(command, rows[place + 1 :])
-        return 0
 
     def _source(self, collection: str, name: str) -> int:
         return self._codes([(collection, name)])[0]
@@ -376,15 +365,6 @@ def _rows(db: sqlite3.Connection, command: str, values: Iterable[bytes | int]) -
     values = iter(values)
     while chunk := list(islice(values, _CHUNK)):
         yield from db.execute(command.format(",".join("?" * len(chunk))), chunk)
-
-
-@lru_cache(100)
-def _insert_command(length: int) -> str:
-    """Return the command for rows of a source and values, without those at the end left out."""
-    left_out = CAPTURE_COLUMNS[length - 1 :]
-    values = ["?"] * length + [f"'{DEFAULT_VALUES[name]}'" for name in left_out]
-    columns = ", ".join(("source", *CAPTURE_COLUMNS))
-    return f"INSERT OR IGNORE INTO captures ({columns}) VALUES ({', '.join(values)})"
 
 
 def _offset(id: str) -> int:

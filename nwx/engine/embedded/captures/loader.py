@@ -3,7 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 
 from nwx.bulk.gc_tuning import rare_collections
@@ -17,14 +17,16 @@ from nwx.engine.embedded.registry import Registry
 from nwx.model import Capture, IndexName
 
 _AT_ONCE = 1_000
+_SHORT_LOG_BYTES = 4 << 20
 _RUN = 500_000
 """So many captures are entered into the tables for look-ups at a time, in their order."""
 
 
 class Loader:
-    """What holds the lock of an archive to load or unload captures, until it is closed.
+    """What holds the lock of an archive to load or unload captures, until it is unlocked.
 
-    Each call is one transaction: whoever reads sees all of it or nothing.
+    It is closed afterwards, which takes a while behind a large load. Each
+    call is one transaction: whoever reads sees all of it or nothing.
     """
 
     def __init__(self, folder: Folder, wait_seconds: float) -> None:
@@ -36,6 +38,7 @@ class Loader:
                 self._db = connect(folder.database, read_only=False)
                 bring_forward(folder, self._db)
                 add_missing(self._db)
+                self._db.execute("PRAGMA wal_autocheckpoint = 0")  # done by `close`
         except BaseException:
             os.close(self._lock)
             raise
@@ -63,10 +66,18 @@ class Loader:
                 deleted += registry.delete(IndexName.CAPTURES, batch)
         return deleted
 
-    def close(self) -> None:
-        """Let go of the lock."""
-        self._db.close()
+    def unlock(self) -> bool:
+        """Let go of the lock, so that others may write; return whether `close` takes a while."""
         os.close(self._lock)
+        journal = self._folder.database.with_name(f"{self._folder.database.name}-wal")
+        return journal.exists() and journal.stat().st_size > _SHORT_LOG_BYTES
+
+    def close(self) -> None:
+        """Bring what is in the log into the database, as far as nobody else needs the log."""
+        # What was committed is safe in the log, which the next writer brings in otherwise.
+        with suppress(sqlite3.Error):
+            self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        self._db.close()
 
     @contextmanager
     def _transaction(self) -> Iterator[Registry]:

@@ -1,0 +1,56 @@
+"""Captures inserted into their table, without those that are there already."""
+
+import sqlite3
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import chain
+
+from nwx.capture_values import DEFAULT_VALUES
+from nwx.engine.embedded.captures.numbers import last_capture_number
+from nwx.engine.embedded.database import CAPTURE_COLUMNS
+
+_TOGETHER = 32
+"""So many captures are inserted by one step; SQLite before 3.32 takes 999 values."""
+
+SourceRow = tuple[object, ...]
+"""The code of a source, and the values of a capture behind those of its source."""
+
+
+def insert_captures(db: sqlite3.Connection, rows: Sequence[SourceRow], length: int) -> None:
+    """Insert those of some rows that are new, of so many values each.
+
+    Numbers go on behind those of captures that were deleted.
+    """
+    given = last_capture_number(db)
+    (highest,) = db.execute("SELECT coalesce(max(num), 0) FROM captures").fetchone()
+    if highest < given:
+        rows = _without_first_new(db, rows, length, given + 1)
+    whole = len(rows) - len(rows) % _TOGETHER
+    values = [chain.from_iterable(rows[:whole])] * (_TOGETHER * length)
+    db.executemany(_insert_command(length, _TOGETHER), zip(*values, strict=True))
+    db.executemany(_insert_command(length), rows[whole:])
+
+
+def _without_first_new(
+    db: sqlite3.Connection, rows: Sequence[SourceRow], length: int, number: int
+) -> Sequence[SourceRow]:
+    """Insert the first row that is new under a number, and return those behind it.
+
+    SQLite numbers what follows itself.
+    """
+    command = _insert_command(length)
+    numbered = command.replace("(source", "(num, source").replace("VALUES (", "VALUES (?, ")
+    for place, row in enumerate(rows):
+        if db.execute(numbered, (number, *row)).rowcount:
+            return rows[place + 1 :]
+    return ()
+
+
+@lru_cache(100)
+def _insert_command(length: int, rows: int = 1) -> str:
+    """Return the command for rows of so many values, without those at the end left out."""
+    left_out = CAPTURE_COLUMNS[length - 1 :]
+    values = ["?"] * length + [f"'{DEFAULT_VALUES[name]}'" for name in left_out]
+    columns = ", ".join(("source", *CAPTURE_COLUMNS))
+    each = f"({', '.join(values)})"
+    return f"INSERT OR IGNORE INTO captures ({columns}) VALUES {', '.join([each] * rows)}"
