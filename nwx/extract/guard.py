@@ -109,12 +109,25 @@ def crowded(html: str) -> bool:
     """Return whether a tag has so many attributes that comparing them all takes too long."""
     if len(html) < _HARMLESS_SIZE:
         return False
-    if max(map(len, _TAG.findall(html)), default=0) <= _HARMLESS_TAG:
+    if not _has_long_tag(html):
         return False
     return any(
         len(_SEPARATOR.findall(_VALUE.sub(" ", attributes))) > _MANY_ATTRIBUTES
         for attributes in _long_attributes(html)
     )
+
+
+def _has_long_tag(html: str) -> bool:
+    """Return whether there may be a tag of more than `_HARMLESS_TAG` characters."""
+    last = len(html) - _HARMLESS_TAG
+    if last > _HARMLESS_TAG:
+        return max(map(len, _TAG.findall(html)), default=0) > _HARMLESS_TAG
+    for tag in _TAG.finditer(html):  # only few begin early enough to be so long
+        if tag.start() >= last:
+            break
+        if len(tag[0]) > _HARMLESS_TAG:
+            return True
+    return False
 
 
 def _long_attributes(html: str) -> Iterator[str]:

@@ -96,7 +96,9 @@ def outlinks(raw: Iterable[RawLink], resolver: Resolver, limit: int) -> tuple[li
         if not found.get(key):
             if len(found) >= limit and key not in found:
                 return _as_links(found), True
-            found[key] = clean_line(text[:_LONGEST_TEXT]) if text else ""
+            line = " ".join(text[:_LONGEST_TEXT].split())
+            # most are clean already; a call takes longer than to look
+            found[key] = line if line.isascii() and line.isprintable() else clean_line(line)
     return _as_links(found), False
 
 

@@ -79,3 +79,13 @@ def test_long_scripts_and_values_are_no_crowd() -> None:
     data = "<a data-x='" + "a b c " * 20_000 + "'>x</a>"
     assert not crowded(script + data)
     assert crowded("<a " + "b c " * 20_000 + ">")
+
+
+@pytest.mark.parametrize("length", [66_000, 90_000, 120_000])
+def test_a_crowded_tag_is_found_wherever_it_begins(length: int) -> None:
+    tag = f"<a {' '.join(f'a{number}' for number in range(9_000))}>"
+    for place in (0, (length - len(tag)) // 2, length - len(tag)):
+        page = "<p>text</p>" * (place // 11) + tag
+        page += " " * max(0, length - len(page))
+        assert crowded(page)
+        assert not crowded(page.replace(" a", " "))
