@@ -10,6 +10,7 @@ signals and of terminals needs processes that start as a user's do.
 """
 
 import atexit
+import fcntl
 import gc
 import importlib
 import json
@@ -24,7 +25,9 @@ import tempfile
 import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing import util
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -32,8 +35,16 @@ from typing import Any
 CHECKOUT = Path(__file__).parent.parent.parent
 COMMAND = str(Path(sys.executable).parent / "nwx")
 _MOST_BYTES = 1 << 17
-_PRELOADED = ("nwx.engine.elastic.engine", "nwx.engine.embedded.engine", "nwx.importing")
+_PRELOADED = (
+    "nwx.engine.elastic.engine",
+    "nwx.engine.embedded.engine",
+    "nwx.importing.worker",
+    "nwx.steering.running.analysis_worker",
+)
 _LEFT_OUT = "nwx.cli.spark"
+_FORK_SERVER = "from multiprocessing.forkserver import main"
+_FREE_FD = 500
+"""From here on no command has open files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +166,42 @@ def _become(arguments: list[str], environment: dict[str, str], folder: str) -> N
     )
 
 
+def _keep_spare() -> None:
+    """Keep a process to become the server that forks the processes of this command.
+
+    Like this command it has all modules. It ends when it is not asked for.
+    """
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    if not (spare := os.fork()):
+        ours.close()
+        _serve_forks(theirs)
+    theirs.close()
+    spares, started = [spare], util.spawnv_passfds
+
+    def start(path: Any, arguments: Sequence[str], fds: Sequence[int]) -> int:
+        if not arguments[-1].startswith(_FORK_SERVER) or not spares:
+            return started(path, arguments, fds)
+        socket.send_fds(ours, [json.dumps([arguments[-1], list(fds)]).encode()], list(fds))
+        return spares.pop()
+
+    util.spawnv_passfds = start
+
+
+def _serve_forks(requests: socket.socket) -> None:
+    """Do what Python would be started for, with files that have the same numbers as there."""
+    data, fds, _, _ = socket.recv_fds(requests, _MOST_BYTES, 2)
+    if data:
+        command, numbers = json.loads(data)
+        requests.close()
+        moved = [fcntl.fcntl(fd, fcntl.F_DUPFD, _FREE_FD) for fd in fds]
+        for fd, number in zip(moved, numbers, strict=True):
+            os.dup2(fd, number)
+        os.closerange(_FREE_FD, _FREE_FD + len(moved))
+        with suppress(SystemExit):
+            exec(command, {})
+    os._exit(0)
+
+
 def main() -> None:
     """Serve, and in each process that was forked run the command."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -163,6 +210,7 @@ def main() -> None:
         request = _serve(requests)
     if request is not None:
         _become(*request)
+        _keep_spare()
         _run(importlib.import_module("nwx.cli.main").main)
 
 
