@@ -16,6 +16,8 @@ _CONTINUING = (b" ", b"\t")
 _CONTINUED = re.compile(rb"[^\n]*(?:\n[ \t][^\n]*)*")
 _FOLD = re.compile(rb"\r?\n[ \t]+")
 _FOLDED = re.compile(rb"\n[ \t]")
+# Heads as nearly all servers send them, up to the blank line: no line is folded or ends oddly.
+_USUAL_HEAD = re.compile(rb"HTTP/1\.[01] (\d{3})(?: .*)?\r(\n(?:[!-~].*\r\n)*+)\r\n")
 _STATUS = re.compile(rb"(?:(?:HTTP(?:/[\d.]*)?|ICY)[ \t]+){1,3}(\d{1,3})(?!\d)", re.I)
 # a first line that is no status line, but with fields below it
 _ODD_HEAD = re.compile(
@@ -83,6 +85,23 @@ class SplitFields(Fields):
         return self._found.get(name, b"")
 
 
+class ShapedFields(Fields):
+    """The same, of a head of a known shape: `places` tells where in `values` each name is.
+
+    Values may have blanks around them.
+    """
+
+    __slots__ = ("_places", "_values")
+
+    def __init__(self, places: Mapping[bytes, int], values: Sequence[bytes]) -> None:
+        self._places = places
+        self._values = values
+
+    def get(self, name: bytes) -> bytes:
+        place = self._places.get(name)
+        return b"" if place is None else self._values[place].strip()
+
+
 def split_fields(lines: Sequence[bytes]) -> SplitFields:
     """Return the fields of lines; of a name met twice the first counts."""
     parts = [line.partition(b":") for line in reversed(lines)]
@@ -122,6 +141,10 @@ def response_head(block: bytes | memoryview) -> HttpHead:
     Takes HTTP/0.9 to 2 and ICY with or without a reason, and heads that
     end with the block. A status that no server sends (0, 999) is kept.
     """
+    usual = _USUAL_HEAD.match(block, 0, _USUAL_HEAD_BYTES)
+    if usual is not None:
+        status, lines = usual.groups()
+        return HttpHead(Fields(lines), usual.end(), int(status))
     start = bytes(block[:_USUAL_HEAD_BYTES])
     found = _STATUS.match(start)
     if found is None and not _ODD_HEAD.match(start):

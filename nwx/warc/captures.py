@@ -1,6 +1,8 @@
 """Captures out of records: what an index wants to know of an archived exchange."""
 
+import re
 from collections.abc import Sequence
+from functools import lru_cache
 from urllib.parse import urljoin
 
 from nwx.captures import RECORD_TYPES, is_captured
@@ -23,6 +25,9 @@ ENRICHING = frozenset(("request", "metadata"))
 _LONGEST_VALUE = 256
 _METADATA_BYTES = 1 << 13  # via and hops stand first; thousands of outlinks may follow
 _UNTOLD_REQUEST_BYTES = 8192
+_LONGEST_KNOWN = 128  # bytes of dates and content types
+_NO_REPEATS = ("", "", "")
+_GET = re.compile(rb"GET[ \t]+\S")
 
 
 def is_capture(record: Record) -> bool:
@@ -51,14 +56,14 @@ class CaptureBuilder:
         Raises UrlError or TimestampError where the record has no URL or no
         date to be found by.
         """
-        fields = record.fields
-        url = clean_url(fields.get(b"warc-target-uri"))
-        timestamp = normal_timestamp(to_text(fields.get(b"warc-date")))
-        head = record.http_head()
-        method, key = _request_of(url, beside)
-        hops, via = _path_to(beside)
+        get, head = record.fields.get, record.http_head()
+        url = clean_url(get(b"warc-target-uri"))
+        date = get(b"warc-date")
+        timestamp = _known_date(date) if len(date) <= _LONGEST_KNOWN else _date(date)
+        method, key = _request_of(url, beside) if beside else ("GET", urlkey(url))
+        hops, via = _path_to(beside) if beside else ("", "")
         digest = self._digest(record, head)
-        content_type = media_type(_served_type(record, head))[:_LONGEST_VALUE]
+        content_type, family = _types(url, record, head)
         place = url_parts(url)
         # by place, as with so many fields that is three times as fast as by name
         return Capture(
@@ -77,12 +82,12 @@ class CaptureBuilder:
             document_id(document_key(url, digest)) if digest else "",
             head.status,
             content_type,
-            _family(content_type, url, record, head),
+            family,
             _content_length(record, head),
             _redirect(url, head),
             method,
-            *self._repeats(record),
-            _value(fields.get(b"warc-truncated")),
+            *(self._repeats(record) if record.kind == "revisit" else _NO_REPEATS),
+            _value(get(b"warc-truncated")),
             hops,
             via,
         )
@@ -102,8 +107,6 @@ class CaptureBuilder:
 
     def _repeats(self, record: Record) -> tuple[str, str, str]:
         """Return a revisit's profile, and the URL and the timestamp that it refers to."""
-        if record.kind != "revisit":
-            return "", "", ""
         fields = record.fields
         url = fields.get(b"warc-refers-to-target-uri")
         return (
@@ -206,6 +209,8 @@ def _request_of(url: str, beside: Sequence[Record]) -> tuple[str, str]:
     for record in beside:
         if record.kind != "request":
             continue
+        if _GET.match(record.block):
+            return "GET", urlkey(url)
         method = request_method(record.block)
         if method in METHODS_WITH_QUERY:
             head = record.http_head()
@@ -249,10 +254,35 @@ def _arc_type(record: Record) -> bytes:
     return record.fields.get(b"content-type") if record.format == "arc" else b""
 
 
-def _family(content_type: str, url: str, record: Record, head: HttpHead) -> str:
-    if content_type not in EMPTY_TYPES and content_type not in ZIP_TYPES:
-        return normal_type(content_type)
-    return normal_type(content_type, url, _first_bytes(record, head))
+def _types(url: str, record: Record, head: HttpHead) -> tuple[str, str]:
+    """Return the MIME type of a capture as served, and its family."""
+    if head.size and (served := head.fields.get(b"content-type")):
+        known = len(served) <= _LONGEST_KNOWN
+        content_type, family = _known_types(served) if known else _told_types(served)
+    else:
+        content_type = media_type(_served_type(record, head))[:_LONGEST_VALUE]
+        family = _told_family(content_type)
+    return content_type, family or normal_type(content_type, url, _first_bytes(record, head))
+
+
+def _told_types(served: bytes) -> tuple[str, str]:
+    content_type = media_type(to_text(served))[:_LONGEST_VALUE]
+    return content_type, _told_family(content_type)
+
+
+def _told_family(content_type: str) -> str:
+    """Return the family of a MIME type, "" where that depends on the payload."""
+    if content_type in EMPTY_TYPES or content_type in ZIP_TYPES:
+        return ""
+    return normal_type(content_type)
+
+
+def _date(date: bytes) -> str:
+    return normal_timestamp(to_text(date))
+
+
+_known_types = lru_cache(maxsize=1024)(_told_types)
+_known_date = lru_cache(maxsize=1024)(_date)
 
 
 def _first_bytes(record: Record, head: HttpHead) -> bytes:

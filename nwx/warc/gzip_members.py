@@ -8,9 +8,12 @@ compression is.
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from struct import Struct
 
+from deflate import DeflateError, gzip_decompress
 from isal.igzip_lib import DECOMP_GZIP as _GZIP
 from isal.igzip_lib import IgzipDecompressor as _Decompressor
+from isal.isal_zlib import crc32
 
 from nwx.values.codings import INFLATE_ERRORS, salvage
 from nwx.warc.stored_bytes import BLOCK_BYTES, Raw, RecordFault
@@ -21,10 +24,16 @@ _PIECE_BYTES = 1 << 18
 _SALVAGED_BYTES = 1 << 20
 _PROBE_BYTES = 1 << 14
 
+_LEAST_MEMBER_BYTES = 18  # head and trailer
+_WHOLE_BYTES = 1 << 20  # of a member that is inflated in one call
+_UNSURE_FLAGS = 0xE2  # a checksum of the head, which libdeflate passes over, and reserved ones
+_TRAILER = Struct("<II")
+
 _BACK_ALLOWANCE = 1 << 26
 _BACK_FACTOR = 4
 _FIRST_SLICE = 1 << 14
 GZIP_MAGIC = b"\x1f\x8b\x08"
+_search_magic = re.compile(re.escape(GZIP_MAGIC)).search  # twice as fast as `find`
 
 # How a record begins; what is found in damaged files has to look like this.
 RECORD_START = re.compile(
@@ -77,6 +86,17 @@ class Members(ABC):
     @abstractmethod
     def next(self) -> bool:
         """Go to the next member, over the rest of this one; False at the end of the file."""
+
+    def next_whole(self) -> bytearray | None:
+        """Go to the next member and return all of it; None where `next` has to be called.
+
+        `take` puts it into the window.
+        """
+        return None
+
+    def take(self, whole: bytearray) -> None:
+        """Take what `next_whole` returned as the window."""
+        self.data = bytes(whole)
 
     @abstractmethod
     def _piece(self) -> bytes:
@@ -170,6 +190,48 @@ class GzipMembers(Members):
         self._taken = 0
         self.data = self._piece()
         return True
+
+    def next_whole(self) -> bytearray | None:
+        """Go to the next member and inflate it in one call; None where `next` has to be called.
+
+        It is taken for whole where it ends right before the next magic number. libdeflate fails
+        on one that goes on, so a magic number inside of it is not taken for its end; where
+        something else stands between two members, what is in front of the magic number is not
+        the trailer of the first, or repeats it.
+        """
+        raw = self.raw
+        if not (self.ended and raw.data.startswith(GZIP_MAGIC, raw.pos)):
+            return None
+        end = self._next_magic()
+        data, start = raw.data, raw.pos
+        if end - start < _LEAST_MEMBER_BYTES or data[start + 3] & _UNSURE_FLAGS:
+            return None
+        crc, size = _TRAILER.unpack_from(data, end - _TRAILER.size)
+        if not 0 < size <= _WHOLE_BYTES:
+            return None
+        try:
+            whole = gzip_decompress(memoryview(data)[start:end], size)
+        except DeflateError:
+            return None
+        if len(whole) != size or crc32(whole) != crc:
+            return None
+        if data.rfind(data[end - _TRAILER.size : end], start, end - 1) >= 0:
+            return None
+        self.start, self.end = raw.base + start, raw.base + end
+        raw.pos = end
+        self.data, self.pos, self.inflated, self.broken = b"", 0, 0, False
+        return whole
+
+    def _next_magic(self) -> int:
+        """Return where the next magic number stands, the end of the file if that is near, or -1."""
+        raw = self.raw
+        found = _search_magic(raw.data, raw.pos + _LEAST_MEMBER_BYTES)
+        rest = len(raw.data) - raw.pos
+        if found is None and rest <= BLOCK_BYTES:
+            if not raw.fill():
+                return len(raw.data)
+            found = _search_magic(raw.data, max(rest - len(GZIP_MAGIC), _LEAST_MEMBER_BYTES))
+        return -1 if found is None else found.start()
 
     def _found(self) -> bool:
         """Go to where the next member begins, over anything that is none."""

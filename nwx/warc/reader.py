@@ -183,7 +183,8 @@ class ArchiveReader:
         scanner = Scanner(members, self._limits.body_bytes, self._before_rest)
         builder = CaptureBuilder(self._collection, self._source.name, scanner.faults)
         last = -1
-        for group in record_groups(self._wanted(scanner)):
+        is_plain = not (self._start or self._verify or self._external)
+        for group in record_groups(scanner if is_plain else self._wanted(scanner)):
             for kind in group.kinds:
                 self.records[kind] += 1
             last = group.offset

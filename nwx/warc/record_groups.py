@@ -45,11 +45,13 @@ def record_groups(records: Iterable[Record]) -> Iterator[Group]:
     """
     group = Group()
     for record in records:
-        if group.capture is not None and not _stays(group, record):
-            group.next_offset = record.offset
-            yield group
-            group = Group()
-        elif group.capture is None and len(group.apart) >= _MOST_APART:
+        capture = group.capture
+        if capture is not None:
+            if not _stays(group, record, capture):
+                group.next_offset = record.offset
+                yield group
+                group = Group()
+        elif len(group.apart) >= _MOST_APART:
             group.next_offset = record.offset
             yield replace(group, beside=[])
             group = Group(beside=group.beside)
@@ -60,33 +62,35 @@ def record_groups(records: Iterable[Record]) -> Iterator[Group]:
         yield group
 
 
-def _stays(group: Group, record: Record) -> bool:
+def _stays(group: Group, record: Record, capture: Record) -> bool:
     """Whether a record behind a capture belongs to it."""
-    if record.kind not in ENRICHING or group.capture is None:
+    kind = record.kind
+    if kind not in ENRICHING:
         return False
-    alike = sum(other.kind == record.kind for other in group.beside)
-    if alike >= (_MOST_METADATA if record.kind == "metadata" else 1):
-        return False
-    return _linked(record, group.capture)
+    if group.beside:
+        alike = sum(other.kind == kind for other in group.beside)
+        if alike >= (_MOST_METADATA if kind == "metadata" else 1):
+            return False
+    return _linked(record, capture)
 
 
 def _add(group: Group, record: Record) -> None:
-    if not group.kinds:
+    kinds, beside = group.kinds, group.beside
+    if not kinds:
         group.offset = record.offset
     group.last_offset = record.offset
-    group.kinds.append(record.kind)
-    if is_capture(record):
+    kinds.append(record.kind)
+    if record.kind in ENRICHING:
+        if group.capture is None and len(beside) >= _MOST_PENDING:
+            _leave(group, beside[: -_MOST_PENDING + 1])
+            group.beside = beside = beside[-_MOST_PENDING + 1 :]
+        beside.append(record)
+    elif is_capture(record):
         group.capture = record
-        if group.beside:
-            own = [other for other in group.beside if _linked(other, record)]
-            if len(own) < len(group.beside):
-                _leave(group, [other for other in group.beside if other not in own])
+        own = [other for other in beside if _linked(other, record)]
+        if len(own) < len(beside):
+            _leave(group, [other for other in beside if other not in own])
             group.beside = own
-    elif record.kind in ENRICHING:
-        if group.capture is None and len(group.beside) >= _MOST_PENDING:
-            _leave(group, group.beside[: -_MOST_PENDING + 1])
-            group.beside = group.beside[-_MOST_PENDING + 1 :]
-        group.beside.append(record)
 
 
 def _leave(group: Group, records: list[Record]) -> None:
@@ -95,14 +99,13 @@ def _leave(group: Group, records: list[Record]) -> None:
 
 
 def _linked(record: Record, capture: Record) -> bool:
-    fields, others = record.fields, capture.fields
-    own_id = others.get(b"warc-record-id")
-    if own_id and own_id in capture_names(fields):
+    get, other = record.fields.get, capture.fields.get
+    own_id, concurrent = other(b"warc-record-id"), get(b"warc-concurrent-to")
+    if own_id and (own_id == concurrent or own_id in capture_names(record.fields)):
         return True
-    concurrent = fields.get(b"warc-concurrent-to")
-    other_concurrent = others.get(b"warc-concurrent-to")
-    if other_concurrent and other_concurrent in (fields.get(b"warc-record-id"), concurrent):
+    other_concurrent = other(b"warc-concurrent-to")
+    if other_concurrent and other_concurrent in (get(b"warc-record-id"), concurrent):
         return True
-    return fields.get(b"warc-target-uri") == others.get(b"warc-target-uri") and fields.get(
+    return get(b"warc-target-uri") == other(b"warc-target-uri") and get(b"warc-date") == other(
         b"warc-date"
-    ) == others.get(b"warc-date")
+    )

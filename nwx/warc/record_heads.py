@@ -1,13 +1,15 @@
 """The heads of WARC and ARC records."""
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from nwx.values.http import Fields, SplitFields, split_fields, unfolded_lines
-from nwx.warc.record import TYPES, UNKNOWN_TYPE
+from nwx.values.http import Fields, ShapedFields, split_fields, unfolded_lines
+from nwx.warc.record import TYPES, UNKNOWN_TYPE, Record
 
 WARC_MAGIC = b"WARC/"
+RECORD_END = b"\r\n\r\n"
 MAX_HEAD_BYTES = 1 << 20
 
 _WARC_LINE = re.compile(rb"WARC/\d\.\d+[ \t]*\r?\n")
@@ -28,9 +30,10 @@ _USUAL_VERSIONS = frozenset((b"WARC/1.0", b"WARC/1.1", b"WARC/0.17", b"WARC/0.18
 _HEAD_END = b"\r\n\r\n"
 _USUAL_BYTES = 4096
 _LONGEST_NUMBER = 18
-_SHAPE_BYTES = 32  # of a head, by which its shape is looked up
-_MOST_SHAPES = 4  # of heads that begin alike
-_MOST_BEGINNINGS = 64
+# A byte of a head by which its shape is looked up: where the type of a record stands first, as
+# it mostly does, the one that tells "response" from "request" and others.
+_TELLING = len("WARC/1.0\r\nWARC-Type: re")
+_MOST_SHAPES = 8  # of heads that have the same byte there
 _NAME = re.compile(rb"[A-Za-z][A-Za-z0-9-]*+")
 _KINDS = {kind.encode(): kind for kind in TYPES}
 
@@ -45,9 +48,11 @@ class Head(NamedTuple):
 
 
 class _Shape(NamedTuple):
-    """The fields of a head, in their order."""
+    """The places of the fields of a head, which has a type and a length."""
 
-    names: tuple[bytes, ...]
+    places: Mapping[bytes, int]
+    type_place: int
+    length_place: int
     pattern: re.Pattern[bytes]
 
 
@@ -58,31 +63,56 @@ class UsualHeads:
     """
 
     def __init__(self) -> None:
-        self._shapes: dict[bytes, list[_Shape]] = {}
+        self._shapes: dict[int, list[_Shape]] = {}
 
-    def head(self, data: bytes) -> Head | None:
+    def record(self, data: bytes | bytearray, offset: int, most: int) -> Record | None:
+        """Return the one record that data is, None if not all of it or if its head is not usual.
+
+        None too for a block of more than `most` bytes.
+        """
+        for shape in self._shapes.get(data[_TELLING], ()) if len(data) > _TELLING else ():
+            found = shape.pattern.match(data)
+            if found is not None:
+                break
+        else:
+            return None
+        size = found.end()
+        if size > _USUAL_BYTES or data.find(WARC_MAGIC, len(WARC_MAGIC), size) >= 0:
+            return None
+        values = found.groups()
+        length = len(data) - size - len(RECORD_END)
+        if length > most or values[shape.length_place] != b"%d" % length:
+            return None
+        if not data.endswith(RECORD_END):
+            return None
+        kind = _KINDS.get(values[shape.type_place])
+        if kind is None:
+            return None
+        record = Record(kind, "warc", ShapedFields(shape.places, values), offset)
+        record.block = memoryview(data)[size : size + length]
+        record.block_length = length
+        return record
+
+    def head(self, data: bytes | bytearray) -> Head | None:
         """Return what `usual_head` does."""
-        beginning = data[:_SHAPE_BYTES]
-        shapes = self._shapes.get(beginning, ())
+        shapes = self._shapes.get(data[_TELLING], ()) if len(data) > _TELLING else ()
         for shape in shapes:
             found = shape.pattern.match(data)
             if found is not None:
                 end = found.end()
                 if end > _USUAL_BYTES or data.find(WARC_MAGIC, len(WARC_MAGIC), end) >= 0:
                     return None
-                fields = dict(zip(shape.names, found.groups(), strict=True))
-                return _head_of(SplitFields(fields), end)
-        head = usual_head(data)
-        if head is not None and len(shapes) < _MOST_SHAPES:
-            self._learn(beginning, data[: head.size])
+                return _head_of(ShapedFields(shape.places, found.groups()), end)
+        text = bytes(data[:_USUAL_BYTES])
+        head = usual_head(text)
+        if head is not None and len(shapes) < _MOST_SHAPES and head.size > _TELLING:
+            self._learn(text[: head.size])
         return head
 
-    def _learn(self, beginning: bytes, text: bytes) -> None:
-        if beginning not in self._shapes and len(self._shapes) >= _MOST_BEGINNINGS:
-            return
+    def _learn(self, text: bytes) -> None:
         shape = _shape_of(tuple(line.partition(b":")[0] for line in text.split(b"\r\n")[:-2]))
         if shape is not None:
-            self._shapes.setdefault(beginning, []).append(shape)
+            self._shapes.setdefault(text[_TELLING], []).append(shape)
 
 
 @lru_cache(maxsize=256)
@@ -92,10 +122,13 @@ def _shape_of(line_starts: tuple[bytes, ...]) -> _Shape | None:
     lower = tuple(name.lower() for name in names)
     if len(set(lower)) < len(lower) or not all(map(_NAME.fullmatch, names)):
         return None
-    blank = rb"[ \t\v\f]*+"
-    lines = [rb"%b:%b([^\r\n]*\S|)%b\r\n" % (re.escape(name), blank, blank) for name in names]
+    lines = [rb"%b: ?+(.*)\r\n" % re.escape(name) for name in names]
     pattern = rb"%b\r\n%b\r\n" % (re.escape(version), b"".join(lines))
-    return _Shape(lower, re.compile(pattern))
+    places = {name: place for place, name in enumerate(lower)}
+    type_place, length_place = places.get(b"warc-type"), places.get(b"content-length")
+    if type_place is None or length_place is None:
+        return None
+    return _Shape(places, type_place, length_place, re.compile(pattern))
 
 
 def usual_head(data: bytes) -> Head | None:

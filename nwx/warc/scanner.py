@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterator
 from nwx.values.http import head_end
 from nwx.warc.members import RECORD_START, Members
 from nwx.warc.record import Record
-from nwx.warc.record_heads import MAX_HEAD_BYTES, WARC_MAGIC, Head, UsualHeads, arc_head, warc_head
+from nwx.warc.record_heads import (
+    MAX_HEAD_BYTES,
+    RECORD_END,
+    WARC_MAGIC,
+    Head,
+    UsualHeads,
+    arc_head,
+    warc_head,
+)
 from nwx.warc.stored_bytes import RecordFault
 
 _FILLING = re.compile(rb"[\r\n\0]*")
@@ -18,7 +26,6 @@ _NEXT_RECORD = re.compile(
 _NEXT_WARC = re.compile(rb"WARC/\d\.\d+[ \t]*\r?\n[A-Za-z-]+[ \t]*:")
 _FIRST_RECORD = re.compile(_NEXT_WARC.pattern + b"|" + _NEXT_RECORD.pattern)
 _LONGEST_START = 1 << 15
-_RECORD_END = b"\r\n\r\n"
 _LONGEST_GAP = 16
 _WHOLE_BYTES = 1 << 20
 _RESCUE_ALLOWANCE = 1 << 26
@@ -55,7 +62,22 @@ class Scanner:
 
     def __iter__(self) -> Iterator[Record]:
         members = self._members
-        while self._ahead or members.next():
+        next_whole, usual_record, most = members.next_whole, self._heads.record, self._keep
+        while True:
+            whole = None if self._ahead else next_whole()
+            if whole is not None:
+                # as in nearly all files
+                self._base = offset = max(members.start, self._last + 1)
+                record = usual_record(whole, offset, most)
+                if record is not None:
+                    record.length = members.end - members.start
+                    self._format, self._last = "warc", offset
+                    self._passed += len(whole) - len(RECORD_END)
+                    yield record
+                    continue
+                members.take(whole)
+            elif not self._ahead and not members.next():
+                return
             self._ahead = False
             self._base = max(members.start, self._last + 1)
             record = self._only_record()
@@ -75,12 +97,12 @@ class Scanner:
         while not members.ended and len(members.data) < _WHOLE_BYTES and members.more():
             pass
         data = members.data
-        if not (members.ended and data.endswith(_RECORD_END)) or members.broken:
+        if not (members.ended and data.endswith(RECORD_END)) or members.broken:
             return None
         head = self._heads.head(data)
         if head is None:
             return None
-        end = len(data) - len(_RECORD_END)
+        end = len(data) - len(RECORD_END)
         if head.length != end - head.size or head.length > self._keep:
             return None
         record = Record(head.kind, "warc", head.fields, self._base)
@@ -256,7 +278,7 @@ class Scanner:
         What stands there and is no record says that the length was wrong.
         """
         members = self._members
-        if members.ended and members.data[members.pos :] == _RECORD_END:
+        if members.ended and members.data[members.pos :] == RECORD_END:
             return False
         if not self._at_content():
             return False
