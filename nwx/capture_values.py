@@ -1,29 +1,25 @@
 """Captures of which only the values are there, for those who store them as such."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
-from operator import attrgetter
 from typing import Any, overload
 
 from nwx.keys import document_id, document_key
 from nwx.model import Capture
 
 _DERIVED = "document_id"
-_FIELDS = tuple(field.name for field in fields(Capture))
-VALUE_FIELDS = tuple(name for name in _FIELDS if name != _DERIVED)
+VALUE_FIELDS = tuple(name for name in Capture._fields if name != _DERIVED)
 """The fields of a capture that its values are of, in order: the id of its document follows."""
 
 DEFAULT_VALUES: Mapping[str, str] = {
-    field.name: field.default for field in fields(Capture) if isinstance(field.default, str)
+    name: default for name, default in Capture._field_defaults.items() if isinstance(default, str)
 }
 """What the last fields are where nothing is said of them."""
 
 CaptureTuple = tuple[Any, ...]
 """The values of a capture; those at the end that are as by default may be left out."""
 
-_PLACE = _FIELDS.index(_DERIVED)
+_PLACE = Capture._fields.index(_DERIVED)
 _URL, _DIGEST = VALUE_FIELDS.index("url"), VALUE_FIELDS.index("digest")
-_values = attrgetter(*VALUE_FIELDS)
 
 
 class CaptureValues(Sequence[Capture]):
@@ -61,4 +57,4 @@ def values_of(captures: Iterable[Capture]) -> Sequence[CaptureTuple]:
     """Return the values of captures."""
     if isinstance(captures, CaptureValues):
         return captures.rows
-    return list(map(_values, captures))
+    return [capture[:_PLACE] + capture[_PLACE + 1 :] for capture in captures]

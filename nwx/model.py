@@ -6,12 +6,12 @@ digits, UTC. Digests are in their normal form (`nwx.values.digests`).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, make_dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
 DEFAULT_COLLECTION = "default"
-
+_FIELDS = "__dataclass_fields__"
 PARSERS = ("fast", "bs4")
 """How HTML is read by `nwx.extract`: by lexbor, or by BeautifulSoup with lxml."""
 
@@ -51,14 +51,13 @@ class IndexName(StrEnum):
     FILES = "files"
 
 
-@dataclass(frozen=True, slots=True)
-class Capture:
+class Capture(NamedTuple):
     """One archived exchange: metadata and the place of its record, no payload.
 
     `source_file` is a name, not a path (`NAME.wacz#archive/INNER.warc.gz`
     inside a WACZ). `record_length` is in bytes as stored (compressed),
     `content_length` that of the payload; None where not known.
-    `document_id` is the id of `<url> <digest>`, "" without a digest.
+    `document_id` is the id of `<url> <digest>`, "" without a digest. A tuple: quick to make.
     """
 
     collection: str
@@ -88,11 +87,12 @@ class Capture:
     via: str = ""  # the URL that led here
 
 
-class Link(NamedTuple):
-    """An outlink: absolute URL and anchor text; `kind` is a, img, area, …
+_like_data_class = make_dataclass("_", Capture._fields)  # for `dataclasses.replace` and `fields`
+setattr(Capture, _FIELDS, getattr(_like_data_class, _FIELDS))
 
-    A tuple, as pages have hundreds and tuples are made in half the time.
-    """
+
+class Link(NamedTuple):
+    """An outlink: absolute URL and anchor text; `kind` is a, img, area, …"""
 
     url: str
     text: str = ""

@@ -98,7 +98,7 @@ def test_renders_that_cannot_be_read(tmp_path: Path) -> None:
         one for one in captures_of(path) if one.source_file_offset >= len(page)
     ).source_file_offset
     moved = Capture(
-        **{name: getattr(view, name) for name in Capture.__slots__} | {"source_file_offset": other}
+        **{name: getattr(view, name) for name in Capture._fields} | {"source_file_offset": other}
     )
     with pytest.raises(FormatError, match="another record"):
         read_render(places_of(path), moved)
