@@ -3,7 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
@@ -151,7 +151,7 @@ class Catalogue:
     def add(self, captures: Iterable[Capture]) -> int:
         """Note captures; return how many different ones there are."""
         rows = (
-            (each.collection, each.source_file, each.source_file_offset, json.dumps(asdict(each)))
+            (each.collection, each.source_file, each.source_file_offset, json.dumps(each._asdict()))
             for each in captures
         )
         self._db.execute("BEGIN")

@@ -111,7 +111,7 @@ def _extract(*values: Any) -> Extract:
 _EXTRACT_FIELDS = tuple(field.name for field in fields(Extract) if field.name != "links")
 _extract_values = attrgetter(*_EXTRACT_FIELDS)
 _NO_LINKS: tuple[tuple[str, ...], ...] = ((), (), ())
-_CAPTURE_FIELDS = tuple(field.name for field in fields(Capture))
+_CAPTURE_FIELDS = Capture._fields
 _capture_values = attrgetter(*_CAPTURE_FIELDS)
 ForkingPickler.register(Extract, _reduced)
 ForkingPickler.register(Capture, lambda capture: (Capture, _capture_values(capture)))

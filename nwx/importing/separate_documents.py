@@ -93,6 +93,6 @@ def _own(documents: Iterable[Document]) -> Batch:
     named, dates = [], []
     for document in documents:
         capture, key = document.capture, capture_key(document.capture)
-        named.append(replace(document, capture=replace(capture, document_id=document_id(key))))
+        named.append(replace(document, capture=capture._replace(document_id=document_id(key))))
         dates.append(Dates(key, ((capture.timestamp, capture.collection),)))
     return Batch(documents=tuple(named), dates=tuple(dates))

@@ -144,7 +144,7 @@ def _without_links(document: Document, out: set[str]) -> Document:
     """Return a document without its links to some URLs; its text stays as it is."""
     links = tuple(link for link in document.extract.links if link.url not in out)
     if document.capture.redirect_to in out:
-        document = replace(document, capture=replace(document.capture, redirect_to=""))
+        document = replace(document, capture=document.capture._replace(redirect_to=""))
     if len(links) == len(document.extract.links):
         return document
     return replace(document, extract=replace(document.extract, links=links))

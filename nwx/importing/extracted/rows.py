@@ -12,7 +12,7 @@ from typing import Any
 from nwx.engine.entries import clean_text
 from nwx.model import Capture, Document, Extract, Link
 
-CAPTURE_ROW_COLUMNS = tuple(one.name for one in fields(Capture))
+CAPTURE_ROW_COLUMNS = Capture._fields
 EXTRACT_ROW_COLUMNS = tuple(one.name for one in fields(Extract))
 INTEGER_COLUMNS = frozenset(
     ("source_file_offset", "record_length", "status_code", "content_length")
