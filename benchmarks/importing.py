@@ -55,7 +55,7 @@ def main() -> None:
         if options.elastic:
             from tests.elasticsearch.server import node
 
-            with node() as server:
+            with node(frugal=False) as server:
                 _compare_engines(options, Path(folder), server)
         else:
             _compare(options, Path(folder))

@@ -23,11 +23,11 @@ class Product:
     find_jdk: Callable[[], Path]
     settings: str = ""
 
-    def environment(self, folder: Path, heap: str) -> dict[str, str]:
+    def environment(self, folder: Path, options: str) -> dict[str, str]:
         """Return the environment of a server whose configuration is in a folder."""
         return {
             f"{self.variable}_JAVA_HOME": str(self.find_jdk()),
             f"{self.variable}_PATH_CONF": str(folder / "config"),
             f"{self.variable}_TMPDIR": str(folder / "tmp"),
-            f"{self.variable}_JAVA_OPTS": f"-Xms{heap} -Xmx{heap} {FRUGAL}",
+            f"{self.variable}_JAVA_OPTS": options,
         }

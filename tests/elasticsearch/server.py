@@ -28,7 +28,7 @@ from typing import IO
 from tests.elasticsearch.distribution import ELASTICSEARCH
 from tests.elasticsearch.downloads import DistributionError
 from tests.elasticsearch.jdk import JdkError
-from tests.elasticsearch.product import Product
+from tests.elasticsearch.product import FRUGAL, Product
 from tests.opensearch.distribution import OPENSEARCH
 
 PRODUCTS = {one.name: one for one in (ELASTICSEARCH, OPENSEARCH)}
@@ -148,13 +148,17 @@ def _wait_for_lock(lock: IO[str]) -> None:
 
 
 @contextmanager
-def node(product: Product = ELASTICSEARCH) -> Iterator[str]:
-    """Run a server of one node on free ports and give its address; it ends with this process."""
+def node(product: Product = ELASTICSEARCH, *, frugal: bool = True) -> Iterator[str]:
+    """Run a server of one node on free ports and give its address; it ends with this process.
+
+    One that is not `frugal` is compiled as its makers intend: for benchmarks.
+    """
     home = product.prepare()
     folder = Path(tempfile.mkdtemp(prefix=f"nwx-{product.name}-node-", dir=_in_memory()))
     process = None
     try:
-        process = _start(product, home, folder)
+        options = f"-Xms{HEAP} -Xmx{HEAP} {FRUGAL if frugal else ''}"
+        process = _start(product, home, folder, options)
         yield _wait_until_ready(process, folder)
     finally:
         if process is not None:
@@ -170,7 +174,9 @@ def _in_memory() -> str | None:
     return None
 
 
-def _start(product: Product, home: Path, folder: Path) -> subprocess.Popen[bytes]:
+def _start(
+    product: Product, home: Path, folder: Path, java_options: str
+) -> subprocess.Popen[bytes]:
     for name in ("data", "logs", "tmp"):
         (folder / name).mkdir()
     shutil.copytree(home / "config", folder / "config")
@@ -188,7 +194,7 @@ def _start(product: Product, home: Path, folder: Path) -> subprocess.Popen[bytes
         return subprocess.Popen(
             [str(home / "bin" / product.name)],
             cwd=folder,
-            env=os.environ | product.environment(folder, HEAP),
+            env=os.environ | product.environment(folder, java_options),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
