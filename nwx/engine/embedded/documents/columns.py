@@ -22,6 +22,7 @@ from nwx.engine.embedded.documents.groups.folds import Folds
 from nwx.engine.embedded.documents.groups.sets import Sets
 from nwx.engine.embedded.documents.matches.stored_sets import (
     LEAST_DOCUMENTS,
+    MOMENT,
     StoredSets,
     stored_sets,
 )
@@ -288,23 +289,24 @@ class DocumentColumns:
         return {code: name for name, code in self.collections.items()}
 
 
-Frequent = Callable[[DocumentColumns, StoredSets | None, Ints], StoredSets]
+ReadFrequent = Callable[[DocumentColumns, StoredSets | None, Ints], StoredSets]
 """What reads the sets of frequent words.
 
 It is given those of an earlier moment, if there are any, and the documents written since.
 """
 
 
-def keep_columns(file: Path, db: sqlite3.Connection, frequent: Frequent | None = None) -> None:
+def keep_columns(file: Path, db: sqlite3.Connection, frequent: ReadFrequent | None = None) -> None:
     """Bring an archive's file of columns up to date, where enough has come.
 
     The sets of words that are kept there stay as they were where nothing reads others.
     """
-    save_columns_file(file, db, partial(_derived, frequent))
+    is_large = frequent is not None and count_rows(db, IndexName.DOCUMENTS) >= LEAST_DOCUMENTS
+    save_columns_file(file, db, partial(_derived, frequent), MOMENT if is_large else None)
 
 
 def _derived(
-    frequent: Frequent | None,
+    frequent: ReadFrequent | None,
     db: sqlite3.Connection,
     stored: StoredColumns,
     before: StoredColumns | None,

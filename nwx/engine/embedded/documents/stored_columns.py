@@ -143,10 +143,13 @@ def load_columns_file(file: Path, db: sqlite3.Connection) -> StoredColumns | Non
     )
 
 
-def save_columns_file(file: Path, db: sqlite3.Connection, derive: Derive) -> None:
+def save_columns_file(
+    file: Path, db: sqlite3.Connection, derive: Derive, needed: str | None = None
+) -> None:
     """Write the columns to a file, where enough has come since that was last done.
 
-    `derive` gives what is kept with them.
+    `derive` gives what is kept with them. A file without an array that is
+    `needed` is written anew too.
     """
     before = load_columns_file(file, db)
     known = before.seq + before.seen if before is not None else 0
@@ -154,7 +157,8 @@ def save_columns_file(file: Path, db: sqlite3.Connection, derive: Derive) -> Non
         "SELECT (SELECT coalesce(max(seq), 0) FROM documents)"
         " + (SELECT coalesce(max(rowid), 0) FROM seen)"
     ).fetchone()
-    if all_rows - known <= _WORTH_KEEPING * all_rows:
+    is_complete = needed is None or (before is not None and needed in before.derived)
+    if is_complete and all_rows - known <= _WORTH_KEEPING * all_rows:
         return
     stored = read_columns(db, before)
     # Whoever reads the file trusts it only with the stamp that the database has.

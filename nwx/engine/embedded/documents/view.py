@@ -17,7 +17,7 @@ from nwx.engine.embedded.documents.compile import all_of, any_field_query
 from nwx.engine.embedded.documents.matches.numbers import all_numbers, listed_numbers
 from nwx.engine.embedded.documents.matches.stored_sets import (
     FREQUENT,
-    MOST_WORDS,
+    MOST_SETS,
     StoredSets,
     stored_sets,
 )
@@ -106,7 +106,7 @@ class ArchiveView:
     def frequent_words(self) -> StoredSets:
         """Return the sets of the most frequent words."""
         least = FREQUENT * self.columns.entries
-        listed = self.searcher.terms_with_prefix(WORDS, "", limit=MOST_WORDS)
+        listed = self.searcher.terms_with_prefix(WORDS, "", limit=MOST_SETS)
         sets = {word: self._words.bits(word) for word, count in listed if count >= least}
         return StoredSets(sets, self.columns.size, self.columns.stored.seq)
 

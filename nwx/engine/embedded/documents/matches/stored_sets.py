@@ -13,12 +13,14 @@ from nwx.engine.embedded.documents.matches.word_sets import Bits
 LEAST_DOCUMENTS = 100_000
 """In archives of fewer documents the set of a word is read in a moment."""
 
-MOST_WORDS = 400
+MOST_SETS = 400
 
 FREQUENT = 0.08
 """Words that so large a part of the documents has: reading the sets of others takes less time."""
 
-_NAMES, _BITS, _MOMENT = "words.names", "words.bits", "words.moment"
+_NAMES, _BITS = "words.names", "words.bits"
+MOMENT = "words.moment"
+"""The array that is there where sets are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +40,14 @@ class StoredSets:
         names = np.frombuffer(json.dumps(list(self.sets)).encode(), np.uint8)
         bits = np.concatenate([np.zeros(0, dtype=np.uint64), *self.sets.values()])
         moment = np.array([self.size, self.seq], dtype=np.int64)
-        return {_NAMES: names, _BITS: bits, _MOMENT: moment}
+        return {_NAMES: names, _BITS: bits, MOMENT: moment}
 
 
 def stored_sets(arrays: Mapping[str, npt.NDArray[Any]]) -> StoredSets | None:
     """Return the sets that were written down, None where none were."""
-    if _MOMENT not in arrays:
+    if MOMENT not in arrays:
         return None
     names = json.loads(arrays[_NAMES].tobytes())
-    size, seq = arrays[_MOMENT].tolist()
+    size, seq = arrays[MOMENT].tolist()
     every = np.split(arrays[_BITS], len(names)) if names else []
     return StoredSets(dict(zip(names, every, strict=True)), size, seq)

@@ -43,17 +43,17 @@ for (int at = begin * 10; at < end * 10; at += 10) {{
 }}
 return false;
 """
-"""Tells whether the number of a document is in a list that `pack` made."""
+"""Tells whether the number of a document is in a list that `pack_numbers` made."""
 
 
 def packed_query(numbers: frozenset[int]) -> Query:
     """Return the query of the documents of up to limits.MAX_IDS numbers."""
-    script = {"lang": "painless", "source": SCRIPT, "params": pack(numbers)}
+    script = {"lang": "painless", "source": SCRIPT, "params": pack_numbers(numbers)}
     return {"script": {"script": script}}
 
 
 @lru_cache(maxsize=8)
-def pack(numbers: frozenset[int]) -> msgspec.Raw:
+def pack_numbers(numbers: frozenset[int]) -> msgspec.Raw:
     """Return the parameters of SCRIPT for a list, as JSON.
 
     `rests` has the last 50 bits of each number, in order, and `begins` the

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nwx.engine.search_server.documents.lists.packed_numbers import pack
+from nwx.engine.search_server.documents.lists.packed_numbers import pack_numbers
 
 NUMBERS = st.one_of(
     st.integers(0, 2**63 - 1),
@@ -32,12 +32,12 @@ def read(digits: str) -> int:
 
 @given(st.frozensets(NUMBERS, max_size=60), st.lists(NUMBERS, max_size=20))
 def test_a_number_is_found_where_it_is_listed(numbers: frozenset[int], others: list[int]) -> None:
-    packed = json.loads(bytes(pack(numbers)))
+    packed = json.loads(bytes(pack_numbers(numbers)))
     assert all(is_listed(number, **packed) for number in numbers)
     assert [is_listed(one, **packed) for one in others] == [one in numbers for one in others]
 
 
 def test_packed_lists_are_written_into_json_as_they_are() -> None:
-    packed = bytes(pack(frozenset(range(0, 2**63, 2**49))))
+    packed = bytes(pack_numbers(frozenset(range(0, 2**63, 2**49))))
     assert b"\\" not in packed
     assert packed.isascii()
