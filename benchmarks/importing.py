@@ -27,7 +27,7 @@ from pathlib import Path
 from benchmarks.made_pages import made_files
 from benchmarks.process_family import FamilyWatch, family_seconds
 from nwx.engine.open import open_engine
-from nwx.importing import ImportOptions, ImportReport, import_files, import_report_json
+from nwx.importing import ImportOptions, ImportReport, import_files, import_report_json, warm_up
 from nwx.model import IndexName
 from nwx.settings import ServerSettings, Settings
 from nwx.warc.sources import expand
@@ -208,6 +208,7 @@ def _run_one(options: argparse.Namespace) -> None:
 def _nwx(options: argparse.Namespace) -> int:
     prefix = f"bench{time.time_ns()}"
     settings = Settings(options.archive, server=ServerSettings(prefix=prefix))
+    warm_up(settings)  # as `nwx import` does before it opens the archive
     with open_engine(settings) as engine:
         engine.create()
         report = import_files(

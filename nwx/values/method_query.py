@@ -7,8 +7,6 @@ is made of it.
 
 import base64
 import json
-from email.parser import BytesParser
-from email.policy import HTTP
 from typing import Any
 from urllib.parse import unquote_plus, urlencode
 
@@ -66,6 +64,10 @@ def _form(body: bytes) -> str:
 def _multipart(content_type: str, body: bytes) -> str:
     if "boundary=" not in content_type:
         return _binary(body)
+    # takes 5 ms to load, and is rarely needed
+    from email.parser import BytesParser
+    from email.policy import HTTP
+
     head = b"Content-Type: " + content_type.encode("utf-8", "replace") + b"\r\n\r\n"
     message = BytesParser(policy=HTTP).parsebytes(head + body)
     if not message.is_multipart():

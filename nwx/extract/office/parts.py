@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from io import BytesIO
 
 from nwx.extract.limits import MIB, ExtractPayload
+from nwx.extract.office.magics import ZIP_MAGIC
 from nwx.extract.office.problems import Stop
-
-ZIP_MAGIC = b"PK\x03\x04"
 
 _HEAD = struct.Struct("<4s5H3I2H")
 _DIRECTORY_MAGIC = b"PK\x01\x02"

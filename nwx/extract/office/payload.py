@@ -2,15 +2,13 @@
 
 from nwx.extract.limits import ExtractPayload
 from nwx.extract.office import epub, opendocument
+from nwx.extract.office.magics import RTF_MAGIC, ZIP_MAGIC
 from nwx.extract.office.openxml import read_openxml
-from nwx.extract.office.parts import ZIP_MAGIC, Parts
+from nwx.extract.office.parts import Parts
 from nwx.extract.office.problems import Stop
-from nwx.extract.office.rtf import RTF_MAGIC, read_rtf
+from nwx.extract.office.rtf import read_rtf
 from nwx.extract.office.text import OfficeText
 from nwx.model import Extract
-
-OFFICE_MAGICS = (ZIP_MAGIC, RTF_MAGIC)
-"""How all payloads begin that `extract_office` reads."""
 
 _OPENXML = ("word/", "xl/", "ppt/")
 _LONGEST_TYPE = 200

@@ -9,8 +9,6 @@ from nwx.extract.limits import ExtractPayload
 from nwx.extract.office.problems import Stop
 from nwx.extract.office.text import OfficeText
 
-RTF_MAGIC = b"{\\rtf"
-
 _DEEPEST = 5_000
 _CHECKED = 4_096  # tokens between two looks at the clock
 _LONGEST_FIELD = 10_000
