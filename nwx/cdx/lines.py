@@ -199,4 +199,6 @@ def safe_field(value: str) -> str:
     """Return a value as it stands in a line: `-` for "", blanks percent-encoded."""
     if not value:
         return "-"
+    if not _BLANKS.search(value):
+        return value
     return _BLANKS.sub(lambda found: f"%{ord(found[0]):02X}", value)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
 from typing import BinaryIO
 
@@ -161,8 +162,7 @@ def _ask(record: Record) -> None:
 
 def _records(scanner: Scanner, *, joined: bool) -> Iterator[tuple[Record, Sequence[Record]]]:
     if not joined:
-        for record in scanner:
-            yield record, ()
+        yield from zip(scanner, repeat(()))
         return
     for group in record_groups(scanner):
         for record in group.beside:

@@ -26,6 +26,8 @@ _NOTES_TYPE = b"text/anvl"
 _NO_CAPTURES = frozenset(("request", "warcinfo", "unknown"))
 _NOTED = frozenset(("resource", "metadata"))
 _JSON_KINDS = frozenset(("response", "revisit", "resource", "metadata"))
+_NOTHING: dict[str, str] = {}
+_LONGEST_KNOWN = 64  # bytes of a date
 _AFTER_TYPE = re.compile(r"[;\s]")
 
 
@@ -49,8 +51,9 @@ def index_line(
     if record.kind in _NO_CAPTURES or _is_note(record, form):
         return ""
     url = clean_url(record.fields.get(b"warc-target-uri"))
-    timestamp = normal_timestamp(to_text(record.fields.get(b"warc-date")))
-    key, extra = _asked(url, beside)
+    date = record.fields.get(b"warc-date")
+    timestamp = _known_date(date) if len(date) <= _LONGEST_KNOWN else _date(date)
+    key, extra = _asked(url, beside) if beside else (urlkey(url), _NOTHING)
     mime, status, digest = _mime(record, form), _status(record, form), _digest(record, form)
     if form is IndexLineForm.CDXJ:
         return format_cdxj(
@@ -101,6 +104,13 @@ def _mime(record: Record, form: IndexLineForm) -> str:
 def _media_type(content_type: bytes) -> str:
     """Return a Content-Type up to its parameters."""
     return _AFTER_TYPE.split(to_text(content_type), maxsplit=1)[0]
+
+
+def _date(date: bytes) -> str:
+    return normal_timestamp(to_text(date))
+
+
+_known_date = lru_cache(maxsize=1024)(_date)
 
 
 def _status(record: Record, form: IndexLineForm) -> str:

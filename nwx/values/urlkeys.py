@@ -14,14 +14,18 @@ from functools import lru_cache
 # undone, a sorted query. Left out is what it treats in any other way: dot
 # segments, session ids (in parentheses or after a semicolon), hosts in
 # digits, blanks, fragments, and escapes of what would make one of these.
-_PLAIN = re.compile(
+_ORIGIN = re.compile(
     r"(https?)://(?:[Ww]{3}[0-9]*+\.)?"
     r"((?:[A-Za-z0-9_-]++\.)*[A-Za-z][A-Za-z0-9-]*+)(?::([1-9][0-9]{0,3}))?"
+)
+_REST = re.compile(
     r"((?:/(?!\.)(?:[A-Za-z0-9_.~,!*'+:@=$&|-]++|%(?!2[58EFef]|3[BFbf])[0-9A-Fa-f]{2})*+)*+)"
     r"(?:\?((?:[!\"$&-~]++|%(?!25)[0-9A-Fa-f]{2})++))?"
 )
 _SLASHES = re.compile(r"//+")
 _NEEDLESS_ESCAPE = re.compile(r"%(2[1246-9A-Fa-f]|[3-6][0-9A-Fa-f]|7[0-9A-Ea-e])")
+_SHORTEST_ORIGIN = len("http://a")
+_LONGEST_KNOWN = 256  # characters of a scheme, host and port
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
 _DNS = re.compile(r"dns:[A-Za-z][A-Za-z0-9.-]*+")
 
@@ -31,18 +35,19 @@ def urlkey(url: str) -> str:
 
     Raises UrlError where that package has no answer.
     """
-    plain = _PLAIN.fullmatch(url)
-    if plain is None:
+    slash = url.find("/", _SHORTEST_ORIGIN)
+    if slash < 0:
+        slash = url.find("?") if "?" in url else len(url)
+    start = (_known_start if slash <= _LONGEST_KNOWN else _start)(url[:slash])
+    rest = _REST.fullmatch(url, slash) if start else None
+    if rest is None:
         return url.lower() if _DNS.fullmatch(url) else _by_package(url)
-    scheme, host, port, path, query = plain.groups()
+    path, query = rest.groups()
     if "//" in path:
         path = _SLASHES.sub("/", path)
     if "%" in path:
         path = _NEEDLESS_ESCAPE.sub(_unescaped, path)
-    path = path.rstrip("/").lower() or "/"
-    key = f"{_reversed(host)}){path}"
-    if port and port != _DEFAULT_PORTS[scheme]:
-        key = f"{_reversed(host)}:{port}){path}"
+    key = start + (path.rstrip("/").lower() or "/")
     if query is None:
         return key
     if "%" in query:
@@ -58,9 +63,17 @@ def _unescaped(found: re.Match[str]) -> str:
     return chr(int(found[1], 16))
 
 
-@lru_cache(maxsize=65_536)
-def _reversed(host: str) -> str:
-    return ",".join(host.lower().split(".")[::-1])
+def _start(origin: str) -> str:
+    """Return how the urlkeys of a scheme, host and port begin, "" where these are not plain."""
+    plain = _ORIGIN.fullmatch(origin)
+    if plain is None:
+        return ""
+    scheme, host, port = plain.groups()
+    turned = ",".join(host.lower().split(".")[::-1])
+    return f"{turned}:{port})" if port and port != _DEFAULT_PORTS[scheme] else f"{turned})"
+
+
+_known_start = lru_cache(maxsize=65_536)(_start)
 
 
 def _sorted(query: str) -> str:

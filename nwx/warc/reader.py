@@ -93,7 +93,9 @@ class CaptureRecord:
         self.resume_at = resume_at
         self.kept = kept
         self.record_id: bytes = record.fields.get(b"warc-record-id")
-        self._metadata = [other for other in beside if has_outlinks(other)]
+        self._metadata = [
+            other for other in beside if other.kind == "metadata" and has_outlinks(other)
+        ]
         self._head: HttpHead = record.http_head()
         self._body: bytes | memoryview = record.block[self._head.size :] if kept else b""
         self._whole = not kept or record.kept_whole
