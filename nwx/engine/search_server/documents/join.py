@@ -17,7 +17,11 @@ from nwx.engine.search_server.documents.conditions import DateCondition, filter_
 from nwx.engine.search_server.documents.facet_filters import DATED_FACETS, FacetFilters
 from nwx.engine.search_server.documents.hidden_parts import NOTHING_HIDDEN, HiddenParts
 from nwx.engine.search_server.documents.lists.id_lists import AskedList, KeptList, RememberedNumbers
-from nwx.engine.search_server.documents.lists.list_queries import ListQueries, terms_query
+from nwx.engine.search_server.documents.lists.list_queries import (
+    ListQueries,
+    encoded,
+    terms_query,
+)
 from nwx.engine.search_server.inlinks.linked_query import LinkedQuery
 from nwx.engine.search_server.pages import (
     among_search,
@@ -224,7 +228,7 @@ class Join:
         count = count_hits(self._server, self._documents, superset)
         if count > limits.COMPARED or self._lists.is_compared(longest, count):
             return _Met(known, count=count)
-        searches = [among_search(self._documents, superset, list(one)) for one in known.values()]
+        searches = [among_search(self._documents, superset, encoded(one)) for one in known.values()]
         answers = search_each(self._server, searches)
         named = [frozenset(read_numbers(one["aggregations"])) for one in answers]
         return _Met(dict(zip(known, named, strict=True)), count)

@@ -2,7 +2,9 @@
 
 import threading
 from collections.abc import Collection
+from functools import lru_cache
 
+import msgspec
 from cachetools import TTLCache
 
 from nwx.engine.search_server import limits
@@ -11,14 +13,22 @@ from nwx.engine.search_server.documents.lists.packed_numbers import packed_query
 from nwx.engine.search_server.pages import count_hits
 from nwx.engine.search_server.refusals import RefusedError
 from nwx.engine.search_server.schema import NUMBER
-from nwx.engine.search_server.server import Server
+from nwx.engine.search_server.server import Server, to_json
 
 _COUNTED_SECONDS = 60.0
 
 
 def terms_query(numbers: Collection[int]) -> Query:
     """Return the query of the documents of a list, each of which is looked up."""
+    if isinstance(numbers, frozenset) and len(numbers) > limits.SHORT_LIST:
+        return {"terms": {NUMBER: encoded(numbers)}}
     return {"terms": {NUMBER: list(numbers)}}
+
+
+@lru_cache(maxsize=8)
+def encoded(numbers: frozenset[int]) -> msgspec.Raw:
+    """Return a long list as JSON, which is kept for the next question."""
+    return msgspec.Raw(to_json(sorted(numbers)))
 
 
 class ListQueries:
