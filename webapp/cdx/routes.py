@@ -18,6 +18,7 @@ from nwx.cdxserver.query.parameters import parameters_of
 from nwx.cdxserver.wayback_xml import MEDIA_TYPE as XML
 from nwx.cdxserver.wayback_xml import answer_xml
 from nwx.errors import NwxError
+from nwx.values.urls import url_parts
 from webapp.cdx import writes
 from webapp.cdx.gate import BEGUN, Gate, asked
 from webapp.cdx.service import (
@@ -64,6 +65,9 @@ class CollectionName(BaseConverter):
 
 def prepare_cdx(app: Flask, service: CdxService) -> None:
     """Make an application ready for the addresses of a CDX server."""
+    if service.token:
+        # Loads the list of public suffixes, which the first captures to be stored would wait for.
+        url_parts("http://example.org/")
     app.extensions[CDX_EXTENSION] = service
     app.url_map.converters["collection"] = CollectionName
     gate = app.extensions[_GATE_EXTENSION] = Gate(app, app.wsgi_app, service)

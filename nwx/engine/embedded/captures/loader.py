@@ -39,6 +39,8 @@ class Loader:
                 bring_forward(folder, self._db)
                 add_missing(self._db)
                 self._db.execute("PRAGMA wal_autocheckpoint = 0")  # done by `close`
+                # What is mapped would be the most of the memory, and is no faster to write to.
+                self._db.execute("PRAGMA mmap_size = 0")
         except BaseException:
             os.close(self._lock)
             raise
