@@ -200,6 +200,8 @@ class GzipMembers(Members):
         the trailer of the first, or repeats it.
         """
         raw = self.raw
+        if len(raw.data) - raw.pos < len(GZIP_MAGIC):
+            raw.fill()
         if not (self.ended and raw.data.startswith(GZIP_MAGIC, raw.pos)):
             return None
         end = self._next_magic()

@@ -79,3 +79,29 @@ def test_a_record_begins_here(data: bytes, starts: bool) -> None:
 )
 def test_how_a_record_begins(line: bytes, begins: bool) -> None:
     assert bool(RECORD_START.match(line)) is begins
+
+
+def test_whole_members_are_inflated_in_one_call() -> None:
+    members = opened(zipped(*RECORDS))
+    assert [members.next_whole() for _ in RECORDS] == RECORDS
+    assert (members.end, members.ended) == (len(zipped(*RECORDS)), True)
+    assert members.next_whole() is None
+
+
+def test_what_lies_between_two_members_is_no_part_of_the_first() -> None:
+    first, second = zipped(RECORDS[0]), zipped(RECORDS[1])
+    for between in (first[1:], first[-8:], zipped(RECORDS[0][::-1])[1:], b"\0\0", b"x"):
+        members = opened(first + between + second)
+        assert members.next_whole() is None, between
+        assert members.next()
+        assert members.data == RECORDS[0]
+
+
+def test_a_magic_number_inside_a_member_does_not_end_it() -> None:
+    inner = gzip.compress(RECORDS[1], mtime=0)
+    data = gzip.compress(RECORDS[0] + inner, 0, mtime=0)
+    assert inner in data
+    members = opened(data)
+    assert members.next_whole() is None
+    assert members.next()
+    assert members.data == RECORDS[0] + inner
