@@ -39,6 +39,12 @@ _TOKEN = re.compile(
 )
 _SPECIAL = re.compile(r"[^\w*?\s]", re.ASCII)
 _OPERATORS = ("AND", "OR", "NOT", "TO")
+_OPERATOR_NAMES = frozenset(_OPERATORS)
+_PLAIN_WORDS = re.compile(r"[A-Za-z0-9]{1,40}(?: [A-Za-z0-9]{1,40}){0,20}")
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_PATTERN_PIECE = re.compile(r"\\.|[*?]+", re.DOTALL)
+UNQUOTED_WILDCARD = re.compile(r"\\.|[*?]", re.DOTALL)
+"""Finds wildcards, and quoted signs, which begin with a backslash."""
 
 
 @dataclass(slots=True)
@@ -158,3 +164,31 @@ def _tamed_field(match: re.Match[str], query: str, after_field: bool) -> str:
 
 def _escape(text: str) -> str:
     return _SPECIAL.sub(lambda match: "\\" + match[0], text)
+
+
+def plain_words(query: str) -> list[str]:
+    """Return the words of a query that is nothing but a few plain words, [] of others."""
+    words = query.split(" ") if _PLAIN_WORDS.fullmatch(query) else []
+    return words if _OPERATOR_NAMES.isdisjoint(words) else []
+
+
+def unescaped(text: str) -> str:
+    """Return a text without the backslashes that quote its signs."""
+    return _ESCAPE.sub(r"\1", text)
+
+
+def has_wildcard(word: str) -> bool:
+    """Tell whether a word has an asterisk or question mark that is not quoted."""
+    return any(match[0] in "*?" for match in UNQUOTED_WILDCARD.finditer(word))
+
+
+def wildcard_pattern(word: str) -> str:
+    """Return a word as a pattern: only the backslashes that are needed, and one `*` in a row."""
+    return _PATTERN_PIECE.sub(_pattern_piece, word)
+
+
+def _pattern_piece(match: re.Match[str]) -> str:
+    piece = match[0]
+    if piece[0] == "\\":
+        return piece if piece[1] in "*?\\" else piece[1]
+    return "?" * piece.count("?") + "*" * ("*" in piece)

@@ -17,7 +17,16 @@ from luqum.thread import parse as parse_lucene
 from nwx.errors import DigestError, ErrorText, QueryError, TimestampError, UrlError
 from nwx.query.cost import check_cost
 from nwx.query.dates import date_span
-from nwx.query.escapes import MAX_DEPTH, EscapedQuery, escape
+from nwx.query.escapes import (
+    MAX_DEPTH,
+    UNQUOTED_WILDCARD,
+    EscapedQuery,
+    escape,
+    has_wildcard,
+    plain_words,
+    unescaped,
+    wildcard_pattern,
+)
 from nwx.query.fields import QueryFieldKind, kind, normal_value, resolve_field, suggestion
 from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
 from nwx.values.digests import normal_digest
@@ -29,8 +38,6 @@ _UNBROKEN = re.compile(
     "([\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u0edc-\u0edf\u1000-\u103f\u1050-\u108f\u109a-\u109d"
     "\u1780-\u17d3\u17d7\u17dc\u17dd\ua9e0-\ua9ef\ua9fa-\ua9fe\uaa60-\uaa76\uaa7a-\uaa7f]+)"
 )
-_PLAIN_WORDS = re.compile(r"[A-Za-z0-9]{1,40}(?: [A-Za-z0-9]{1,40}){0,20}")
-_OPERATORS = frozenset(("AND", "OR", "NOT", "TO"))
 _PLACE = re.compile(r"at position (\d+)")
 _SIGNS = ("Sm", "Sc", "Sk")
 _MAX_SLOP = 100
@@ -56,13 +63,9 @@ def parse_query(query: str) -> Node:
 
 def _all_words(query: str) -> Node | None:
     """Return the tree of a few plain words, which need no grammar, None of all else."""
-    if not _PLAIN_WORDS.fullmatch(query):
-        return None
-    words = query.split(" ")
-    if not _OPERATORS.isdisjoint(words):
-        return None
     reader = _Reader(query, EscapedQuery())
-    return _and([reader.word(word) for word in words])
+    words = [reader.word(word) for word in plain_words(query)]
+    return _and(words) if words else None
 
 
 def _by_grammar(query: str) -> Node:
@@ -167,23 +170,23 @@ class _Reader:
             word = str(found.value)
             if field != "date":
                 return self._word(found, word, field)
-            low, between, high = _unescaped(word).partition("..")
+            low, between, high = unescaped(word).partition("..")
             return self._dates(found, low, high if between else low, True, True)
         if isinstance(found, lucene.Phrase):
-            text = _unescaped(found.value[1:-1])
+            text = unescaped(found.value[1:-1])
             if field == "date":
                 return self._dates(found, text, text, True, True)
             return self._exact(found, text, field)
         return self._range(found, field)
 
     def _word(self, found: Any, word: str, field: str) -> Node:
-        if not field and _ADDRESS.match(_unescaped(word)):
+        if not field and _ADDRESS.match(unescaped(word)):
             field = "url"
         if word == "?" and kind(field) is QueryFieldKind.TEXT:
             return All()  # a sign with blanks around it, as French puts it
         if word == "*":
             return Wildcard(field, "*") if field else All()
-        if _has_wildcard(word):
+        if has_wildcard(word):
             if kind(field) in (QueryFieldKind.NUMBER, QueryFieldKind.DATE):
                 raise self._error(
                     ErrorText(
@@ -191,9 +194,9 @@ class _Reader:
                     ),
                     found,
                 )
-            pattern = normal_value(field, _pattern(word))
+            pattern = normal_value(field, wildcard_pattern(word))
             return Wildcard(field, self._key_pattern(found, field, pattern))
-        return self._exact(found, _unescaped(word), field)
+        return self._exact(found, unescaped(word), field)
 
     def _exact(self, found: Any, text: str, field: str) -> Node:
         """Return the node of a text without wildcards."""
@@ -294,7 +297,7 @@ class _Reader:
     def _key_pattern(self, found: Any, field: str, pattern: str) -> str:
         """Return the pattern of urlkeys where that of a URL was given which ends in `*`."""
         begin = pattern.removesuffix("*")
-        if field != "urlkey" or not _ADDRESS.match(begin) or _UNQUOTED_WILDCARD.search(begin):
+        if field != "urlkey" or not _ADDRESS.match(begin) or UNQUOTED_WILDCARD.search(begin):
             return pattern
         key = self._urlkey(found, begin)
         slash = "/" if begin.endswith("/") and not key.endswith("/") else ""
@@ -308,7 +311,7 @@ class _Reader:
         # Below 1 it is the similarity of old Lucene, of which only "like it" is left.
         degree = float(found.degree)
         distance = 2 if 0 < degree < 1 else int(degree)
-        word = normal_value(field, _unescaped(str(found.term.value)))
+        word = normal_value(field, unescaped(str(found.term.value)))
         return Fuzzy(field, word, int(self._number(found, distance, 2, _DISTANCE, least=0)))
 
     def _proximity(self, found: Any, field: str) -> Node:
@@ -318,7 +321,7 @@ class _Reader:
                 found,
             )
         slop = self._number(found, int(found.degree), _MAX_SLOP, _DISTANCE, least=0)
-        text = normal_value(field, _unescaped(found.term.value[1:-1]))
+        text = normal_value(field, unescaped(found.term.value[1:-1]))
         return Phrase(field, text, int(slop))
 
     def _number(
@@ -390,29 +393,4 @@ def _end(found: Any) -> str | None:
     text = str(found).strip()
     if text == "*":
         return None
-    return _unescaped(text[1:-1] if text.startswith('"') else text)
-
-
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_PATTERN_PIECE = re.compile(r"\\.|[*?]+", re.DOTALL)
-_UNQUOTED_WILDCARD = re.compile(r"\\.|[*?]", re.DOTALL)
-
-
-def _unescaped(text: str) -> str:
-    return _ESCAPE.sub(r"\1", text)
-
-
-def _has_wildcard(word: str) -> bool:
-    return any(match[0] in "*?" for match in _UNQUOTED_WILDCARD.finditer(word))
-
-
-def _pattern(word: str) -> str:
-    """Return a word as a pattern: only the backslashes that are needed, and one `*` in a row."""
-    return _PATTERN_PIECE.sub(_pattern_piece, word)
-
-
-def _pattern_piece(match: re.Match[str]) -> str:
-    piece = match[0]
-    if piece[0] == "\\":
-        return piece if piece[1] in "*?\\" else piece[1]
-    return "?" * piece.count("?") + "*" * ("*" in piece)
+    return unescaped(text[1:-1] if text.startswith('"') else text)

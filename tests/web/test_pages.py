@@ -322,3 +322,23 @@ def test_captures_of_further_versions_are_counted(
     page = client.get(f"/documents/{FIRST}")
     assert page.status_code == 200
     assert "captures of other versions are not listed" in page.text
+
+
+def test_a_page_that_was_made_before_is_the_same_for_those_who_chose_the_same(
+    client: FlaskClient,
+) -> None:
+    def pages() -> list[str]:
+        found = [
+            client.get("/search?q=", headers={"Accept-Language": name}).text
+            for name in ("en", "de")
+        ]
+        for cookie in ("theme=dark", "per_page=20"):
+            client.set_cookie("nwx_settings", cookie)
+            found.append(client.get("/search?q=").text)
+        client.delete_cookie("nwx_settings")
+        return found
+
+    first = pages()
+    assert len(set(first)) == len(first)
+    assert pages() == first
+    assert client.get("/search?q=&sort=oldest").text not in first

@@ -1,44 +1,58 @@
-"""Results of searches that are kept as long as the archive stays as it is."""
+"""Results of searches, and pages of them, that are kept as long as the archive stays as it is.
+
+Where something is hidden from whoever asks, nothing is kept: what they may
+see can change at any moment.
+"""
 
 import threading
 import time
 from collections.abc import Hashable
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from cachetools import LRUCache
-from flask import Flask, current_app
+from flask import Flask, current_app, request
 
 from nwx.model import SearchResult
 from nwx.query.question import Question
+from webapp.pictures.backend import pictures
+from webapp.quality.presence import has_playback_scores
 from webapp.site.context import engine
+from webapp.site.preferences import COOKIE
 from webapp.site.question_limits import answer_search
+from webapp.site.reader_language import page_locale
+from webapp.users.user_service import users
 
 _EXTENSION = "nwx-kept-results"
 _MOST_WEIGHT = 150_000
-_HIT_WEIGHT = 8
-"""A hit takes as much memory as so many values of facets; 20 MB are kept in all."""
+_HIT_WEIGHT, _CHARACTERS = 8, 128
+"""A hit takes as much memory as so many values of facets, and a value as so many characters of a
+page; 20 MB are kept in all."""
 
 
 class KeptResults:
-    """The latest results, by question and state of the archive; shared by threads."""
+    """The latest results and pages, by question and state of the archive; shared by threads."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._kept: LRUCache[Hashable, SearchResult] = LRUCache(_MOST_WEIGHT, getsizeof=_weight)
+        self._kept: LRUCache[Hashable, Any] = LRUCache(_MOST_WEIGHT, getsizeof=_weight)
 
-    def get(self, key: Hashable) -> SearchResult | None:
-        """Return what is kept under a key."""
+    def get(self, key: Hashable) -> Any:
+        """Return what is kept under a key, None where nothing is."""
         with self._guard:
             return self._kept.get(key)
 
-    def put(self, key: Hashable, result: SearchResult) -> None:
-        """Keep a result, unless it is larger than all together may be."""
-        if _weight(result) <= _MOST_WEIGHT:
+    def put(self, key: Hashable, made: SearchResult | str) -> None:
+        """Keep a result or a page, unless it is larger than all together may be."""
+        if _weight(made) <= _MOST_WEIGHT:
             with self._guard:
-                self._kept[key] = result
+                self._kept[key] = made
 
 
-def _weight(result: SearchResult) -> int:
+def _weight(made: SearchResult | str) -> int:
+    if isinstance(made, str):
+        return 1 + len(made) // _CHARACTERS
+    result = made
     return 1 + _HIT_WEIGHT * len(result.hits) + sum(map(len, result.facets.values()))
 
 
@@ -56,14 +70,54 @@ def answer_question(question: Question) -> SearchResult:
     began = time.perf_counter()
     archive, kept = engine(), _kept_results()
     state = archive.search_state()
-    key = (state, archive.hidden_key, _key(question)) if state else None
-    found = None if key is None else kept.get(key)
+    key = (state, _key(question)) if state else None
+    found: SearchResult | None = None if key is None else kept.get(key)
     if found is not None:
         return replace(found, took_ms=(time.perf_counter() - began) * 1000)
     result = answer_search(lambda: archive.search(question))
     if key is not None:
         kept.put(key, result)
     return result
+
+
+@dataclass(frozen=True, slots=True)
+class PageKey:
+    """What a page of results depends on, beside the application."""
+
+    state: str
+    address: tuple[str, str, bytes]
+    language: str
+    preferences: str
+    shows: tuple[bool, bool]
+
+
+def page_key() -> PageKey | None:
+    """Return what the page that is asked for is kept by, None where it must be made anew.
+
+    Pages with users show who asks, and pictures of pages come at any time.
+    """
+    state = engine().search_state()
+    if not state or users() is not None or pictures().has_renders():
+        return None
+    return PageKey(
+        state,
+        (request.script_root, request.path, request.query_string),
+        page_locale().language,
+        request.cookies.get(COOKIE, ""),
+        (pictures().is_built(), has_playback_scores()),
+    )
+
+
+def kept_page(key: PageKey | None) -> str | None:
+    """Return the page that is kept by a key, None where there is none."""
+    found: str | None = None if key is None else _kept_results().get(key)
+    return found
+
+
+def keep_page(key: PageKey | None, page: str) -> None:
+    """Keep a page by a key, if there is one."""
+    if key is not None:
+        _kept_results().put(key, page)
 
 
 def _kept_results() -> KeptResults:

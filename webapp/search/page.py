@@ -28,7 +28,7 @@ from webapp.access.hidden_marks import hidden_marks
 from webapp.pictures.backend import HitPicture, pictures
 from webapp.search.addresses import FACETS, SearchAddresses, read_more, read_page
 from webapp.search.bars import year_bars
-from webapp.search.kept_results import answer_question
+from webapp.search.kept_results import answer_question, keep_page, kept_page, page_key
 from webapp.site import words
 from webapp.site.context import engine, preferences
 from webapp.site.preferences import PAGE_SIZES
@@ -147,6 +147,9 @@ def results() -> ResponseReturnValue:
     question = read_page(request.args, preferences())
     g.box_query = question.text
     addresses = _addresses(question, read_more(request.args))
+    key = page_key()
+    if (page := kept_page(key)) is not None:
+        return page
     try:
         result = answer_question(with_facets(question, long=bool(addresses.long_facet)))
     except QueryError as error:
@@ -154,7 +157,15 @@ def results() -> ResponseReturnValue:
     except WindowError:
         last = RESULT_WINDOW // question.limit
         return _page("too_far.html", addresses, last=last, window=RESULT_WINDOW), 400
-    counts = _facet_counts(result)
+    page = _results_page(addresses, result)
+    # Of few results, hints are shown too, which take further searches: they may have failed.
+    if result.hits and result.total.value > FEW_RESULTS and not _URL.fullmatch(question.text):
+        keep_page(key, page)
+    return page
+
+
+def _results_page(addresses: SearchAddresses, result: SearchResult) -> str:
+    question, counts = addresses.question, _facet_counts(result)
     total = result.total.value
     return _page(
         "results.html",

@@ -78,13 +78,6 @@ class RestrictedDocuments:
         """Answer a question from what is visible."""
         return self._engine.search(replace(question, hidden=self._hidden.current()))
 
-    def search_state(self) -> str:
-        """Return a text that stays the same as long as each question finds the same.
-
-        Others may hide something else: their `hidden_key` differs.
-        """
-        return self._engine.search_state()
-
     def totals(self, questions: Sequence[Question]) -> list[int]:
         """Return how many visible documents each question finds, versions counted apart."""
         hidden = self._hidden.current()
