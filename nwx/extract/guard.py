@@ -66,14 +66,13 @@ def disarm(html: str, limits: ExtractLimits) -> tuple[str, list[str]]:
     Formatting elements and elements nested too deep become void ones, so
     that text and links remain.
     """
-    tags = html.count("<")
+    data = np.frombuffer(b"%b  " % html.encode("utf-8", "surrogatepass"), np.uint8)
+    is_tag = data == ord("<")
+    tags = int(np.count_nonzero(is_tag))
     if tags <= _HARMLESS_FORMATTING:
         return html, []
     problems = []
-    data = np.frombuffer(b"%b  " % html.encode("utf-8", "surrogatepass"), np.uint8)
-    most = min(
-        _may_format(data, np.flatnonzero(data == ord("<"))), (tags + 1) // 2
-    )  # it grows so far
+    most = min(_may_format(data, np.flatnonzero(is_tag)), (tags + 1) // 2)  # it grows so far
     if tags > limits.tags:
         html = _first_tags(html, limits.tags)
         problems.append(f"tags: more than {limits.tags} tags, the rest was left out")
