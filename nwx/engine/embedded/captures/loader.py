@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -18,6 +19,8 @@ from nwx.model import Capture, IndexName
 
 _AT_ONCE = 1_000
 _SHORT_LOG_BYTES = 4 << 20
+_LONG_LOG_BYTES = 256 << 20
+_LOG_WAIT_SECONDS = 10.0
 _RUN = 500_000
 """So many captures are entered into the tables for look-ups at a time, in their order."""
 
@@ -41,6 +44,7 @@ class Loader:
                 self._db.execute("PRAGMA wal_autocheckpoint = 0")  # done by `close`
                 # What is mapped would be the most of the memory, and is no faster to write to.
                 self._db.execute("PRAGMA mmap_size = 0")
+                self._shorten_log()
         except BaseException:
             os.close(self._lock)
             raise
@@ -71,8 +75,7 @@ class Loader:
     def unlock(self) -> bool:
         """Let go of the lock, so that others may write; return whether `close` takes a while."""
         os.close(self._lock)
-        journal = self._folder.database.with_name(f"{self._folder.database.name}-wal")
-        return journal.exists() and journal.stat().st_size > _SHORT_LOG_BYTES
+        return self._log_bytes() > _SHORT_LOG_BYTES
 
     def close(self) -> None:
         """Bring what is in the log into the database, as far as nobody else needs the log."""
@@ -80,6 +83,25 @@ class Loader:
         with suppress(sqlite3.Error):
             self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
         self._db.close()
+
+    def _log_bytes(self) -> int:
+        log = self._folder.database.with_name(f"{self._folder.database.name}-wal")
+        return log.stat().st_size if log.exists() else 0
+
+    def _shorten_log(self) -> None:
+        """Bring a long log into the database first.
+
+        Other processes may load one after the other, each before what the
+        one before closes: such a log would never begin anew.
+        """
+        if self._log_bytes() <= _LONG_LOG_BYTES:
+            return
+        waited_to = time.monotonic() + _LOG_WAIT_SECONDS
+        while time.monotonic() < waited_to:
+            is_busy, *_ = self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            if not is_busy:
+                return
+            time.sleep(_LOG_WAIT_SECONDS / 1000)
 
     @contextmanager
     def _transaction(self) -> Iterator[Registry]:

@@ -1,0 +1,33 @@
+"""Loads of captures, and the log that they leave behind."""
+
+from pathlib import Path
+
+import pytest
+
+from nwx.engine.embedded import EmbeddedEngine
+from nwx.engine.embedded.captures import loader
+from nwx.engine.embedded.captures.loader import Loader
+from nwx.engine.embedded.folder import Folder
+from nwx.model import IndexName
+from tests.conformance.archive import capture
+
+
+def test_a_log_that_other_processes_have_not_brought_in_yet_begins_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loader, "_LONG_LOG_BYTES", 0)
+    with EmbeddedEngine(tmp_path / "archive") as engine:
+        engine.create()
+    folder, loads, sizes = Folder(tmp_path / "archive"), [], []
+    log = folder.database.with_name(f"{folder.database.name}-wal")
+    for number in range(6):
+        loads.append(Loader(folder, 1.0))
+        offsets = range(number * 1000, (number + 1) * 1000)
+        loads[-1].load([[capture("http://a.example/", offset=offset) for offset in offsets]])
+        loads[-1].unlock()
+        sizes.append(log.stat().st_size)
+    for load in loads:
+        load.close()
+    assert sizes[-1] < 2 * sizes[0]
+    with EmbeddedEngine(tmp_path / "archive", read_only=True) as engine:
+        assert engine.count(IndexName.CAPTURES) == 6000
