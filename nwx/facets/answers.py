@@ -69,7 +69,8 @@ class FacetAnswers:
     ) -> tuple[int, list[Capture]]:
         """Return how many captures meet all conditions, and some of them, month by month.
 
-        Raises EngineError as `answer` does.
+        Those of a month come by archive file and offset. Raises EngineError
+        as `answer` does.
         """
         columns = self._columns(self._current.state(), where, (), PLACE_FIELDS)
         selected = list(columns.select(columns.allowed(where)))
@@ -77,8 +78,11 @@ class FacetAnswers:
         files = columns.labels(ARCHIVE_FILE)
         for some in selected:
             wanted = slice(offset, offset + limit - len(places))
-            codes, offsets = some.take(ARCHIVE_FILE)[wanted], some.take("offset")[wanted]
-            places += zip((files[code] for code in codes), offsets.tolist(), strict=True)
+            if wanted.start < min(wanted.stop, len(some)):
+                codes, offsets = some.take(ARCHIVE_FILE), some.take("offset")
+                # A build has them by URL, in an order that tells of captures that are hidden.
+                order = np.lexsort((offsets, codes))[wanted]
+                places += ((files[codes[one]], int(offsets[one])) for one in order)
             offset = max(0, offset - len(some))
         return sum(map(len, selected)), self._store.captures_at(places)
 

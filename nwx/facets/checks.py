@@ -37,12 +37,25 @@ def check_facets(engine: Engine) -> Iterator[Problem]:
     if found is None or found[0].stamp != stamp:
         return
     notes, columns = found
+    if unknown := list(_unknown_values(columns)):
+        yield from unknown  # nothing can be counted by them
+        return
     # No capture says by itself which name it has in a list of sites.
     criteria = [one for one in Criterion if not (notes.sites and one is Criterion.SITE)]
     counted = _counted(engine, criteria)
     if store.stamp() == stamp:
         yield from _totals(columns, counted)
         yield from _groupings(columns)
+
+
+def _unknown_values(columns: FacetColumns) -> Iterator[Problem]:
+    """Yield where captures have codes that stand for no value."""
+    coded = [one for one in Criterion if one.source is one and one is not Criterion.MONTH]
+    for criterion in coded:
+        values = len(columns.labels(criterion))
+        for month, captures in columns.months.items():
+            if (highest := int(captures[criterion].max(initial=0))) >= values:
+                yield f"{criterion} in {month}", f"code {highest}, {values} values are known"
 
 
 def _counted(engine: Engine, criteria: Sequence[Criterion]) -> dict[Criterion, Counter[str]]:

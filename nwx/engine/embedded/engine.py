@@ -30,11 +30,8 @@ from nwx.model import (
     Capture,
     Dates,
     Document,
-    Hit,
     IndexName,
     IndexStats,
-    NamedDates,
-    SearchResult,
     SourceFile,
     Written,
 )
@@ -46,6 +43,7 @@ if TYPE_CHECKING:
     from nwx.engine.embedded.inlinks.linked_documents import DocumentJoin
     from nwx.engine.embedded.inlinks.linked_search import LinkedSearch
     from nwx.engine.embedded.purge.purger import EmbeddedPurger
+    from nwx.model import Hit, NamedDates, SearchResult
     from nwx.query.hidden import HiddenDocuments
     from nwx.query.periods import Period, TrendPoint
     from nwx.query.question import Question
@@ -170,7 +168,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
                 return self._writer.append_dates(dates)
             return self._main_dates.append(dates)
 
-    def dates_indices(self) -> list[NamedDates]:
+    def dates_indices(self) -> "list[NamedDates]":
         """Return the dates indices: the main one, then the others by name, attached or not."""
         self._commit()
         return self._parallel.listed()
@@ -197,7 +195,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         """Give what builds a dates index anew, by name or address; a new name is the archive's."""
         return self._parallel.build(place)
 
-    def search(self, question: "Question") -> SearchResult:
+    def search(self, question: "Question") -> "SearchResult":
         """Answer a question."""
         from nwx.engine.embedded.documents import search
 
@@ -213,7 +211,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         with self._folder.our_errors():
             return self._links(self._viewer.view(), NONE_HIDDEN).state
 
-    def scroll(self, question: "Question") -> Iterator[Hit]:
+    def scroll(self, question: "Question") -> "Iterator[Hit]":
         """Stream every hit of a question, in no order, without snippets."""
         from nwx.engine.embedded.documents import search
 

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import numpy as np
+
 from nwx.bulk.arrays import read_arrays, write_arrays
 from nwx.checks.agreement import check
 from nwx.engine.open import open_engine
@@ -26,11 +28,8 @@ def problems(folder: Path) -> dict[str, str]:
 
 def damage(facets: Path, file: str, column: str) -> None:
     arrays = {name: array.copy() for name, array in read_arrays(facets / file).items()}
-    is_highest = arrays[column][0] == arrays[column].max()
-    if is_highest:
-        arrays[column][0] -= 1
-    else:
-        arrays[column][0] += 1
+    highest = arrays[column].max()
+    arrays[column][0] = highest - 1 if arrays[column][0] == highest else highest
     (facets / file).unlink()
     write_arrays(facets / file, arrays)
 
@@ -46,6 +45,16 @@ def test_wrong_codes_are_found(tmp_path: Path) -> None:
     damage(facets, stored_build(facets).notes.months["2013-01"], "depth")
     found = problems(tmp_path)
     assert any(name.startswith("depth=") for name in found)
+
+
+def test_codes_without_a_value_are_found(tmp_path: Path) -> None:
+    facets = make(tmp_path, 1)
+    file = stored_build(facets).notes.months["2013-01"]
+    arrays = {name: array.copy() for name, array in read_arrays(facets / file).items()}
+    arrays["status"][0] = np.iinfo(arrays["status"].dtype).max
+    (facets / file).unlink()
+    write_arrays(facets / file, arrays)
+    assert set(problems(tmp_path)) == {"status in 2013-01"}
 
 
 def test_wrong_numbers_are_found(tmp_path: Path) -> None:
