@@ -76,12 +76,14 @@ class FacetAnswers:
         selected = list(columns.select(columns.allowed(where)))
         places: list[CapturePlace] = []
         files = columns.labels(ARCHIVE_FILE)
+        _, ranks = np.unique(np.array(files, dtype=object), return_inverse=True)
         for some in selected:
             wanted = slice(offset, offset + limit - len(places))
             if wanted.start < min(wanted.stop, len(some)):
                 codes, offsets = some.take(ARCHIVE_FILE), some.take("offset")
-                # A build has them by URL, in an order that tells of captures that are hidden.
-                order = np.lexsort((offsets, codes))[wanted]
+                # A build has them by URL, in an order that tells of captures that are hidden,
+                # and codes are others each time that columns are read.
+                order = np.lexsort((offsets, ranks[codes]))[wanted]
                 places += ((files[codes[one]], int(offsets[one])) for one in order)
             offset = max(0, offset - len(some))
         return sum(map(len, selected)), self._store.captures_at(places)
