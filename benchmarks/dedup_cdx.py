@@ -5,7 +5,7 @@ tool on it in turn, checks that all found the same lines, and prints
 lines a second, processor time, the most memory of all processes together,
 and how nwx compares with the best of the others.
 
-    python benchmarks/dedup_cdx.py --lines 10000000
+    python -m benchmarks.dedup_cdx --lines 10000000
 """
 
 import argparse
@@ -17,11 +17,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from benchmarks.process_family import FamilyWatch
 
 HEADER = " CDX N b a m s k r M S V g\n"
 MIME = ("text/html",) * 6 + ("image/jpeg", "image/png", "application/javascript", "text/css")
@@ -153,58 +154,18 @@ class Figure:
     found: tuple[int, str]
 
 
-class Memory(threading.Thread):
-    """Looks at the memory of a process and all below it, each page counted once."""
-
-    def __init__(self, pid: int) -> None:
-        super().__init__(daemon=True)
-        self.pid = pid
-        self.peak_kb = 0
-        self.running = True
-
-    def run(self) -> None:
-        """Look every tenth of a second."""
-        while self.running:
-            self.peak_kb = max(self.peak_kb, sum(map(_memory_kb, _family(self.pid))))
-            time.sleep(0.1)
-
-
-def _family(pid: int) -> list[int]:
-    found = [pid]
-    for parent in found:
-        try:
-            for task in Path(f"/proc/{parent}/task").iterdir():
-                found += map(int, (task / "children").read_text().split())
-        except OSError:
-            continue
-    return found
-
-
-def _memory_kb(pid: int) -> int:
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except OSError:
-        return 0
-    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
-
-
 def run(name: str, command: list[str], output: Path) -> Figure:
     """Run a command and return what it took; its output is checked and removed."""
-    before = os.times()
     begun = time.perf_counter()
     process = subprocess.Popen(command)
-    memory = Memory(process.pid)
-    memory.start()
+    watch = FamilyWatch(process.pid)
     if process.wait():
         sys.exit(f"{name} failed")
     seconds = time.perf_counter() - begun
-    memory.running = False
-    after = os.times()
-    used = after.children_user + after.children_system
-    used -= before.children_user + before.children_system
+    watch.stop()
     found = fingerprint(output)
     output.unlink()
-    return Figure(name, seconds, used, memory.peak_kb / 1024, found)
+    return Figure(name, seconds, watch.processor, watch.memory / 1e6, found)
 
 
 def warm(path: Path) -> None:
