@@ -11,6 +11,7 @@ from contextlib import contextmanager
 _THRESHOLDS = (50_000, 20, 100)
 _TRIM_THRESHOLD = -1  # malloc.h: M_TRIM_THRESHOLD
 _MMAP_THRESHOLD = -3  # M_MMAP_THRESHOLD
+_ARENAS = -8  # M_ARENA_MAX
 # More than the pieces in which files are read and inflated, which would otherwise be memory
 # that the system gives anew, page by page: reading would take twice as long.
 _LARGE_BYTES = 512 << 10
@@ -39,10 +40,12 @@ def return_large_blocks() -> bool:
 
     glibc raises the size from which it does that each time such a block is
     freed, up to 32 MB, and then keeps what an indexer or parser took for a
-    moment. Of smaller blocks, 2 MB are kept. Return False with other C
-    libraries, which are left as they are.
+    moment. Of smaller blocks, 2 MB are kept, and threads have none of their
+    own, which others could not use. Return False with other C libraries,
+    which are left as they are.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is None:
         return False
-    return bool(mallopt(_MMAP_THRESHOLD, _LARGE_BYTES) and mallopt(_TRIM_THRESHOLD, _KEPT_BYTES))
+    options = {_MMAP_THRESHOLD: _LARGE_BYTES, _TRIM_THRESHOLD: _KEPT_BYTES, _ARENAS: 1}
+    return bool(min(mallopt(option, value) for option, value in options.items()))

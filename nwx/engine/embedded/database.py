@@ -80,7 +80,6 @@ TABLES: dict[IndexName, tuple[str, ...]] = {
 """The tables that hold an index, the one with its entries first."""
 
 
-# The cache of the writer is part of the memory of every import, and fills as the archive grows.
 _READER_CACHE_KIB, _WRITER_CACHE_KIB = 64 << 10, 16 << 10
 
 

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from nwx.engine.embedded.documents.stored_columns import Ints
 
 COMMIT_SECONDS = 30.0
+_CACHE_KIB = 4 << 10
+"""Part of the memory of each import, as it fills with the archive; the file is mapped besides."""
+
 COMMIT_CHARACTERS = 400_000_000
 
 
@@ -51,6 +54,7 @@ class ArchiveWriter:
             with folder.our_errors():
                 folder.prepare()
                 self.db = connect(folder.database, read_only=False)
+                self.db.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
                 make_tables(self.db)
                 bring_forward(folder, self.db)
                 add_missing(self.db)
