@@ -86,6 +86,13 @@ def test_of_two_entries_of_one_name_the_last_is_read() -> None:
 @pytest.mark.parametrize(
     "data",
     [b"", b"PK\x05\x06" + b"\0" * 18, b"no zip at all", _wacz()[:-30], _wacz("archive/a.txt")],
+    ids=[
+        "nothing",
+        "no entries",
+        "no zip",
+        "cut off",
+        "no archive file",
+    ],  # zip files have the time
 )
 def test_what_is_no_wacz_is_one_error(data: bytes) -> None:
     (error,) = _members(data)
