@@ -21,8 +21,8 @@ from pathlib import Path
 from benchmarks.corpus import Words
 from benchmarks.extraction import archived_pages
 from nwx.steering.analysis.analyzer import Analyzer
+from nwx.steering.analysis.document_scorer import TermStatistics
 from nwx.steering.analysis.page_view import PageView, page_view
-from nwx.steering.analysis.term_statistics import TermStatistics
 from nwx.steering.specifications.specification import CrawlSpecification, Entity, Keyword
 
 WORDS, LINKS = 1_000, 100

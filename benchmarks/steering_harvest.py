@@ -34,14 +34,17 @@ from nwx.engine.embedded import EmbeddedEngine
 from nwx.importing import ImportOptions, import_files
 from nwx.settings import Settings
 from nwx.steering.analysis.analyzer import Analyzer
+from nwx.steering.analysis.document_scorer import term_statistics
 from nwx.steering.analysis.page_view import PageLink
-from nwx.steering.analysis.term_statistics import term_statistics
-from nwx.steering.simulation.analysed_web import AnalysedWeb, seeds_within
-from nwx.steering.simulation.archived_web import archived_web
-from nwx.steering.simulation.crawl_orders import best_first, breadth_first
-from nwx.steering.simulation.oracle import oracle_order
-from nwx.steering.simulation.page_graph import GraphPage, PageGraph
-from nwx.steering.simulation.stored_pages import StoredPages
+from nwx.steering.running.pages import StoredPages
+from nwx.steering.simulation.archived_web import AnalysedWeb, archived_web, seeds_within
+from nwx.steering.simulation.crawl_orders import (
+    GraphPage,
+    PageGraph,
+    best_first,
+    breadth_first,
+    oracle_order,
+)
 from nwx.steering.specifications.specification import (
     CrawlSpecification,
     ScoreWeights,

@@ -32,10 +32,9 @@ from nwx.engine.open import open_engine
 from nwx.importing import ImportOptions, import_files
 from nwx.settings import Settings
 from nwx.steering.analysis.analyzer import Analyzer
-from nwx.steering.analysis.term_statistics import TermStatistics
+from nwx.steering.analysis.document_scorer import TermStatistics
 from nwx.steering.running.listener import SteeringListener
-from nwx.steering.running.messages import SteeringPlan
-from nwx.steering.running.options import SteeringOptions
+from nwx.steering.running.options import SteeringOptions, SteeringPlan
 from nwx.steering.specifications.specification import CrawlSpecification, Entity, Keyword
 from nwx.warc.sources import expand
 

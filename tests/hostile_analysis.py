@@ -7,8 +7,8 @@ from collections.abc import Collection
 from nwx.engine.crawls.crawl_index import DocumentScore
 from nwx.errors import FormatError
 from nwx.steering.analysis.analyzer import Analyzer
+from nwx.steering.analysis.document_scorer import TermStatistics
 from nwx.steering.analysis.page_view import PageView
-from nwx.steering.analysis.term_statistics import TermStatistics
 from nwx.steering.specifications.specification import (
     CrawlSpecification,
     Keyword,

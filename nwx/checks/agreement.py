@@ -16,7 +16,7 @@ from nwx.links.checks import check_inlinks
 from nwx.model import UNDEDUPLICATED, Capture, Collapse, IndexName
 from nwx.quality.scores.checks import check_scores
 from nwx.query.question import Question
-from nwx.steering.specifications.checks import check_crawls
+from nwx.steering.specifications.specification_store import check_crawls
 
 _AT_ONCE = 1_000
 _MOST_HELD = 10_000

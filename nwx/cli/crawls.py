@@ -138,8 +138,8 @@ def check_files(files: Sequence[str], as_json: bool) -> int:
 
     The exit code is 1 if something is wrong.
     """
-    from nwx.steering.specifications.files import read_specification
     from nwx.steering.specifications.problems import SpecificationError
+    from nwx.steering.specifications.specification_files import read_specification
 
     wrong, found = False, []
     for file in files:
@@ -183,7 +183,7 @@ def _summary(specification: Any) -> str:
 @click.pass_obj
 def show_specification(settings: Settings, name: str, version: str, form: Any) -> None:
     """Print a crawl specification."""
-    from nwx.steering.specifications.files import write_specification
+    from nwx.steering.specifications.specification_files import write_specification
     from nwx.steering.specifications.specification_store import (
         specification_of,
         stored_specification,

@@ -117,9 +117,8 @@ def _question(
     bounds: tuple[float, float],
     limit: int | None,
 ) -> "DueQuestion":
-    from nwx.steering.due.due_intervals import DueIntervals, EstimateBounds
-    from nwx.steering.due.due_urls import DueQuestion
-    from nwx.steering.rules.link_rules import LinkRules
+    from nwx.steering.due.due_urls import DueIntervals, DueQuestion, EstimateBounds
+    from nwx.steering.specifications.link_rules import LinkRules
 
     days, since = given
     if since is not None:

@@ -81,9 +81,8 @@ def command(
     itself: docs/steering.md has the settings.
     """
     # Imported here: whoever asks for help need not wait for it.
-    from nwx.steering.adapters.feed_loop import run_feed
     from nwx.steering.adapters.feed_state import FeedState
-    from nwx.steering.adapters.heritrix_feed import FeedOptions, HeritrixFeed
+    from nwx.steering.adapters.heritrix_feed import FeedOptions, HeritrixFeed, run_feed
     from nwx.steering.adapters.heritrix_job import HeritrixJob
 
     options = FeedOptions(ahead, lease, close_after)
@@ -103,7 +102,7 @@ def _source(settings: Settings, crawl: str, queue: str, stack: ExitStack) -> "Ur
     from nwx.engine.open import open_engine
     from nwx.engine.queue.crawl_queue import NO_LIMITS
     from nwx.steering.adapters.leases import ArchiveUrls, ServedUrls
-    from nwx.steering.queue.lease_limits import SpecificationLimits
+    from nwx.steering.specifications.specification_store import SpecificationLimits
 
     if queue:
         return ServedUrls(queue, crawl, settings.queue_token)

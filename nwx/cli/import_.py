@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nwx.dedup.exclusion_lists import ExclusionList
     from nwx.engine.base import Engine
     from nwx.importing import ExclusionReport, ImportOptions, ImportReport
-    from nwx.steering.running.report import SteeringReport
+    from nwx.steering.running.options import SteeringReport
     from nwx.warc.sources import ArchiveSource
 
 _ERRORS_SHOWN = 10
@@ -146,7 +146,7 @@ def command(
     # Imported here: whoever asks for help need not wait for it.
     from nwx.cli import exclusions
     from nwx.importing import ImportOptions, import_report_json, warm_up
-    from nwx.steering.running.report import steering_report_json
+    from nwx.steering.running.options import steering_report_json
     from nwx.warc.sources import expand
 
     choices = taken_choices(options)

@@ -58,9 +58,9 @@ def export_urls(
     """
     # Imported here: whoever asks for help need not wait for it.
     from nwx.engine.queue.crawl_queue import NO_LIMITS
+    from nwx.steering.adapters.heritrix_job import SeedForm, best_waiting, blacklisted, seed_file
     from nwx.steering.adapters.leases import ArchiveUrls
-    from nwx.steering.adapters.seed_files import SeedForm, best_waiting, blacklisted, seed_file
-    from nwx.steering.queue.lease_limits import SpecificationLimits
+    from nwx.steering.specifications.specification_store import SpecificationLimits
 
     chosen = SeedForm(form)
     with open_for_reading(settings, writes=take) as engine:

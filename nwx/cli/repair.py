@@ -161,7 +161,7 @@ def _print(asked: _Options, counts: "RepairCounts", repairs: "Iterator[Repair]")
 
 def _write_seeds(form: str, repairs: "Iterable[Repair]") -> None:
     from nwx.engine.queue.crawl_queue import QueuedUrl
-    from nwx.steering.adapters.seed_files import SeedForm, seed_file
+    from nwx.steering.adapters.heritrix_job import SeedForm, seed_file
     from nwx.steering.queue.protocol import queue_url
 
     urls = (QueuedUrl(url, "", 0.0) for one in repairs if (url := queue_url(one.url)))
@@ -174,7 +174,7 @@ def _put(
 ) -> None:
     """Put resources into the queue, or into the outbox where that is elsewhere."""
     from nwx.engine.queue.crawl_queue import UrlUpdate
-    from nwx.steering.queue.addresses import queue_address
+    from nwx.steering.queue.delivery import queue_address
     from nwx.steering.queue.protocol import check_queue_name, queue_url
 
     check_queue_name("crawl", asked.crawl)

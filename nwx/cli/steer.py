@@ -106,8 +106,8 @@ def _steer(settings: Settings, asked: _Options, choices: AnalysisChoices) -> int
     # Imported here: whoever asks for help need not wait for it.
     from nwx.bulk.resources import processors
     from nwx.engine.open import open_engine
-    from nwx.steering.running.archive_run import steer_archive
-    from nwx.steering.running.report import steering_report_json
+    from nwx.steering.running.options import steering_report_json
+    from nwx.steering.running.steering_run import steer_archive
     from nwx.steering.specifications.specification_store import steering_specification
 
     jobs = asked.jobs or processors()

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from nwx.bulk.progress import WorkProgress
     from nwx.page_places import PagePlace
     from nwx.steering.running.listener import SteeringListener
-    from nwx.steering.running.options import SteeringOptions
-    from nwx.steering.running.report import SteeringReport
+    from nwx.steering.running.options import SteeringOptions, SteeringReport
     from nwx.warc.sources import ArchiveSource
 
 _ERRORS_SHOWN = 5
@@ -92,7 +91,7 @@ def listening(
         return
     from nwx.engine.open import open_engine
     from nwx.steering.running.listener import SteeringListener
-    from nwx.steering.running.messages import SteeringPlan
+    from nwx.steering.running.options import SteeringPlan
     from nwx.steering.specifications.specification_store import steering_specification
 
     with open_engine(settings) as engine:
@@ -180,7 +179,7 @@ class ToldAnalysis:
             return
         self._next = time.monotonic() + _TELL_SECONDS
         if self._as_json:
-            from nwx.steering.running.report import steering_report_json
+            from nwx.steering.running.options import steering_report_json
 
             fields = steering_report_json(report)
             fields["errors"] = fields["errors"][len(before.errors) :]

@@ -68,11 +68,10 @@ def build(
     """
     # Imported here: whoever asks for help need not wait for it.
     from nwx.engine.open import open_engine
-    from nwx.steering.analysis.language.chosen_model import chosen_model
-    from nwx.steering.analysis.language.gazetteer import read_gazetteer
+    from nwx.steering.analysis.language_models import chosen_model, read_gazetteer
     from nwx.steering.triples.archive_triples import ArchiveTriples
-    from nwx.steering.triples.chosen_store import triple_store
-    from nwx.steering.triples.text_names import TextNames
+    from nwx.steering.triples.capture_graphs import TextNames
+    from nwx.steering.triples.visible_store import triple_store
 
     finder = None
     if names or nlp or places:

@@ -6,8 +6,8 @@ from nwx.engine.base import Engine
 from nwx.errors import SettingsError
 from nwx.model import Capture
 from nwx.settings import Settings
-from nwx.steering.structured.terms import analysis_iri, capture_iri, names_iri
-from nwx.steering.triples.chosen_store import triple_store
+from nwx.steering.triples.terms import analysis_iri, capture_iri, names_iri
+from nwx.steering.triples.visible_store import triple_store
 
 _WAIT_SECONDS = 60.0
 

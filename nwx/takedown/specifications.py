@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from nwx.engine.access.purger import Purger
 from nwx.engine.crawls.crawl_index import CrawlIndex, StoredSpecification
-from nwx.steering.specifications.files import read_specification, write_specification
 from nwx.steering.specifications.problems import SpecificationError
+from nwx.steering.specifications.specification_files import read_specification, write_specification
 
 IsGone = Callable[[str], bool]
 """Tells whether a URL was purged."""

@@ -10,7 +10,7 @@ import pytest
 
 from nwx.engine.open import open_engine
 from nwx.settings import Settings
-from nwx.steering.specifications.files import write_specification
+from nwx.steering.specifications.specification_files import write_specification
 from tests.cli.conftest import COMMAND, Nwx, environment, run_nwx
 from tests.cli.test_killed import wait_for_the_end_of_all
 from tests.hostile_analysis import STONES, stone_pages

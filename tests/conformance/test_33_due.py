@@ -8,9 +8,15 @@ import pytest
 from nwx.engine.base import Engine
 from nwx.model import Batch, Capture
 from nwx.steering.due import due_urls as due_module
-from nwx.steering.due.due_intervals import DueIntervals, IntervalBasis
-from nwx.steering.due.due_urls import DueQuestion, DueReport, DueUrl, due_urls
-from nwx.steering.rules.link_rules import LinkRules
+from nwx.steering.due.due_urls import (
+    DueIntervals,
+    DueQuestion,
+    DueReport,
+    DueUrl,
+    IntervalBasis,
+    due_urls,
+)
+from nwx.steering.specifications.link_rules import LinkRules
 from nwx.steering.specifications.specification import DueInterval, LinkRule, RuleAction
 from tests.conformance.archive import capture
 

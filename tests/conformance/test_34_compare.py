@@ -15,7 +15,7 @@ from nwx.model import Batch, Capture
 from nwx.page_places import is_page
 from nwx.steering.comparison.comparison import RelevanceQuestion, compare
 from nwx.steering.comparison.comparison_json import comparison_json
-from nwx.steering.comparison.document_relevance import ScoreTable
+from nwx.steering.comparison.counts import ScoreTable
 from nwx.steering.simulation.archived_web import archived_web
 from nwx.steering.specifications.specification import (
     CrawlSpecification,

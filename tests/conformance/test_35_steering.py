@@ -11,10 +11,9 @@ from pathlib import Path
 from nwx.engine.base import Engine
 from nwx.engine.crawls.crawl_index import DocumentScore
 from nwx.importing import ImportOptions, import_files
-from nwx.steering.running.archive_run import steer_archive
 from nwx.steering.running.listener import SteeringListener
-from nwx.steering.running.messages import SteeringPlan
-from nwx.steering.running.options import SteeringOptions
+from nwx.steering.running.options import SteeringOptions, SteeringPlan
+from nwx.steering.running.steering_run import steer_archive
 from nwx.warc.sources import expand
 from tests.conformance.archive import settings_of
 from tests.conformance.engines import Opener

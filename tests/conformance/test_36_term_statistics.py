@@ -1,7 +1,7 @@
 """How many documents of an archive have the terms of a specification."""
 
 from nwx.engine.base import Engine
-from nwx.steering.analysis.term_statistics import term_statistics
+from nwx.steering.analysis.document_scorer import term_statistics
 from nwx.steering.specifications.specification import CrawlSpecification, Entity, Keyword
 from tests.conformance.archive import batch, page
 

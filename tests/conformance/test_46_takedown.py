@@ -22,7 +22,7 @@ from nwx.links.archive_links import ArchiveLinks
 from nwx.links.build import InlinkBuildOptions, invert_links
 from nwx.model import Batch, Document, IndexName, Link
 from nwx.query.tree import Term
-from nwx.steering.specifications.files import read_specification
+from nwx.steering.specifications.specification_files import read_specification
 from nwx.takedown.purge import Purge, PurgeReport
 from nwx.takedown.targets import takedown_rule, takedown_scope
 from tests.conformance.archive import also, batch, capture, page, settings_of

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from nwx.steering.specifications.files import write_specification
+from nwx.steering.specifications.specification_files import write_specification
 from tests.crawling.topic_site import TopicSite
 
 CRAWL = "floods"

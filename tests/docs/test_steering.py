@@ -4,8 +4,8 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
-from nwx.steering.specifications.files import read_specification, write_specification
 from nwx.steering.specifications.specification import CrawlSpecification
+from nwx.steering.specifications.specification_files import read_specification, write_specification
 
 ROOT = Path(__file__).parent.parent.parent
 TEXT = (ROOT / "docs" / "steering.md").read_text(encoding="utf-8")

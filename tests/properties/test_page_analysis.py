@@ -4,10 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nwx.steering.analysis.analyzer import Analyzer
-from nwx.steering.analysis.language.dictionary_model import DictionaryModel
-from nwx.steering.analysis.language.language_model import TextReading
+from nwx.steering.analysis.document_scorer import TermStatistics
+from nwx.steering.analysis.language_models import DictionaryModel
+from nwx.steering.analysis.names import TextReading
 from nwx.steering.analysis.page_view import LIMITS, PageView, page_view
-from nwx.steering.analysis.term_statistics import TermStatistics
 from nwx.steering.specifications.specification import (
     CrawlSpecification,
     Entity,

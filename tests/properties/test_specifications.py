@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nwx.steering.specifications.files import read_specification, write_specification
 from nwx.steering.specifications.problems import SpecificationError
 from nwx.steering.specifications.specification import (
     CrawlSpecification,
@@ -20,6 +19,7 @@ from nwx.steering.specifications.specification import (
     ScoreWeights,
     Thresholds,
 )
+from nwx.steering.specifications.specification_files import read_specification, write_specification
 
 NAMES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,20}", fullmatch=True).filter(
     lambda name: name.lower() not in ("new", "compare")

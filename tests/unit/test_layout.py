@@ -104,39 +104,20 @@ TESTED_ELSEWHERE = {
     "nwx/query/tree.py": "tests/unit/query/test_parser.py",
     "nwx/takedown": "tests/conformance/test_46_takedown.py",
     "nwx/steering/adapters/scrapy_scheduler.py": "tests/crawling/test_steered_scrapy.py",
-    "nwx/steering/running/analysis_process.py": "tests/unit/steering/running/test_archive_run.py",
-    "nwx/steering/running/analysis_worker.py": "tests/unit/steering/running/test_archive_run.py",
-    "nwx/steering/running/messages.py": "tests/unit/steering/running/test_listener.py",
-    "nwx/steering/running/options.py": "tests/unit/steering/running/test_archive_run.py",
+    "nwx/steering/running/analysis_process.py": "tests/unit/steering/running/test_steering_run.py",
     "nwx/steering/running/steering_process.py": "tests/unit/steering/running/test_listener.py",
-    "nwx/steering/running/steering_run.py": "tests/unit/steering/running/test_archive_run.py",
-    "nwx/steering/specifications/checks.py": "tests/conformance/test_31_crawls.py",
-    "nwx/steering/specifications/parts.py": "tests/unit/steering/specifications/test_files.py",
-    "nwx/steering/specifications/problems.py": "tests/unit/steering/specifications/test_files.py",
-    "nwx/steering/specifications/tables.py": "tests/unit/steering/specifications/test_files.py",
-    "nwx/steering/analysis/language/closed_words.py": (
-        "tests/unit/steering/analysis/language/test_lemmas.py"
+    "nwx/steering/specifications/parts.py": (
+        "tests/unit/steering/specifications/test_specification_files.py"
     ),
-    "nwx/steering/analysis/language/language_model.py": (
-        "tests/unit/steering/analysis/language/test_dictionary_model.py"
+    "nwx/steering/specifications/tables.py": (
+        "tests/unit/steering/specifications/test_specification_files.py"
     ),
-    "nwx/steering/analysis/language/name_words.py": (
-        "tests/unit/steering/analysis/language/test_names.py"
-    ),
-    "nwx/steering/analysis/links/role_names.py": (
-        "tests/unit/steering/analysis/links/test_link_roles.py"
-    ),
-    "nwx/steering/due/due_urls.py": "tests/conformance/test_33_due.py",
     "nwx/warc/contents.py": "tests/unit/warc/test_sources.py",
     "nwx/warc/zip_entries.py": "tests/unit/warc/test_wacz.py",
-    "nwx/steering/comparison/collection_counts.py": "tests/conformance/test_34_compare.py",
     "nwx/steering/comparison/comparison.py": "tests/conformance/test_34_compare.py",
     "nwx/steering/comparison/comparison_json.py": "tests/conformance/test_34_compare.py",
-    "nwx/steering/comparison/quality_comparison.py": "tests/conformance/test_34_compare.py",
-    "nwx/steering/comparison/quality_counts.py": "tests/conformance/test_34_compare.py",
+    "nwx/steering/comparison/quality.py": "tests/conformance/test_34_compare.py",
     "nwx/steering/comparison/question.py": "tests/cli/test_compare.py",
-    "nwx/steering/simulation/analysed_web.py": "tests/unit/steering/simulation/test_simulation.py",
-    "nwx/steering/simulation/stored_pages.py": "tests/unit/steering/simulation/test_simulation.py",
     "nwx/zipnum/options.py": "tests/unit/zipnum/test_builds.py",
     "webapp": "tests/web",
 }

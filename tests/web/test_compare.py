@@ -11,7 +11,7 @@ from nwx.engine.crawls.crawl_index import DocumentScore
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.quality.quality_index import Fault
 from nwx.model import Batch, Capture
-from nwx.steering.specifications.files import read_specification
+from nwx.steering.specifications.specification_files import read_specification
 from nwx.values.fault_kinds import FaultKind
 from nwx.values.urlkeys import urlkey
 from tests.conformance.archive import capture

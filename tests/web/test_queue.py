@@ -13,8 +13,8 @@ from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.queue.crawl_queue import LeaseLimits, QueueCounts
 from nwx.settings import Settings
-from nwx.steering.queue.lease_limits import SpecificationLimits
 from nwx.steering.queue.protocol import MOST_REQUEST_BYTES
+from nwx.steering.specifications.specification_store import SpecificationLimits
 from webapp import create_app
 from webapp.queue.service import QueueService
 from webapp.server.queue_alone import create_queue_app

@@ -11,11 +11,10 @@ from flask_babel import gettext, ngettext
 from nwx.charts import specs
 from nwx.charts.fields import Field, FieldKind, Spec, drawable
 from nwx.charts.harvest import PAGES, RELEVANT, harvest_chart
-from nwx.steering.comparison.collection_counts import Overlap
 from nwx.steering.comparison.comparison import CollectionComparison, ComparedCollection
 from nwx.steering.comparison.comparison_json import AGES, ages
-from nwx.steering.comparison.document_relevance import SCORE_BINS
-from nwx.steering.comparison.quality_counts import QualityCounts
+from nwx.steering.comparison.counts import SCORE_BINS, Overlap
+from nwx.steering.comparison.quality import QualityCounts
 from webapp.explore.chart_looks import with_words
 from webapp.explore.charts import PICTURE_WIDTH
 from webapp.quality.labels import fault_label

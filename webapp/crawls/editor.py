@@ -10,9 +10,9 @@ from werkzeug.exceptions import Forbidden
 from nwx.engine.access.rules import Role
 from nwx.engine.crawls.crawl_index import StoredSpecification
 from nwx.errors import EngineConflictError
-from nwx.steering.specifications.files import read_specification
 from nwx.steering.specifications.problems import SpecificationError, SpecificationProblem
 from nwx.steering.specifications.specification import CrawlSpecification
+from nwx.steering.specifications.specification_files import read_specification
 from nwx.steering.specifications.specification_store import restore, save_text
 from webapp.crawls.page import is_writable, requested_number, stored_or_404
 from webapp.queue.service import queue_service

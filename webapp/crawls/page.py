@@ -19,9 +19,9 @@ from nwx.engine.crawls.crawl_index import (
 )
 from nwx.errors import UrlError, WithheldError
 from nwx.quality.monitor.report import MonitorReport
-from nwx.steering.specifications.files import write_specification
 from nwx.steering.specifications.problems import SpecificationError
 from nwx.steering.specifications.specification import CrawlSpecification
+from nwx.steering.specifications.specification_files import write_specification
 from nwx.steering.specifications.specification_store import (
     UnknownCrawlError,
     specification_of,

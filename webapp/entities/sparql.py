@@ -109,8 +109,13 @@ def _read_query() -> "SparqlQuery | None":
 
 
 def _answered(query: "SparqlQuery") -> ResponseReturnValue:
-    from nwx.steering.triples.query_results import forms_of, media_types, serialized
-    from nwx.steering.triples.triple_store import TripleQueryError, TripleStoreError
+    from nwx.steering.triples.triple_store import (
+        TripleQueryError,
+        TripleStoreError,
+        forms_of,
+        media_types,
+        serialized,
+    )
 
     wanted = parameters.text(request.values, "format", 20)
     answers = triple_answers()
@@ -179,7 +184,7 @@ def _form(text: str, answer: "QueryAnswer | None" = None, problem: str = "") -> 
 def _forms(answer: "QueryAnswer | None") -> tuple[str, ...]:
     if answer is None:
         return ()
-    from nwx.steering.triples.query_results import forms_of
+    from nwx.steering.triples.triple_store import forms_of
 
     return tuple(forms_of(answer.kind))
 

@@ -9,7 +9,7 @@ from flask import Flask, Response
 from nwx.engine.open import open_engine
 from nwx.engine.queue.crawl_queue import LeaseLimits
 from nwx.settings import Settings
-from nwx.steering.queue.lease_limits import POLITE_LIMITS, SpecificationLimits
+from nwx.steering.specifications.specification_store import POLITE_LIMITS, SpecificationLimits
 from webapp.hosts import HostCheck
 from webapp.queue import routes
 from webapp.queue.service import MOST_URLS, QueueService

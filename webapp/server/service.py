@@ -15,7 +15,7 @@ from nwx.engine.open import open_engine
 from nwx.engine.queue.crawl_queue import LeaseLimits
 from nwx.errors import SettingsError
 from nwx.settings import DEFAULT_SEARCH_SECONDS, Settings
-from nwx.steering.queue.lease_limits import POLITE_LIMITS, SpecificationLimits
+from nwx.steering.specifications.specification_store import POLITE_LIMITS, SpecificationLimits
 from webapp.application import DEFAULT_TITLE, create_app
 from webapp.cdx.routes import at_once_of
 from webapp.replay.process import PathIndex, PlaybackFolder, ReplayProcess

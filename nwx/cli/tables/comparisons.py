@@ -8,16 +8,14 @@ from rich.text import Text
 
 from nwx.cli.output import clean, date_words, size_words
 from nwx.cli.tables.terminal_console import console
-from nwx.steering.comparison.collection_counts import Overlap
 from nwx.steering.comparison.comparison import (
     CollectionComparison,
     ComparedCollection,
     HostComparison,
 )
 from nwx.steering.comparison.comparison_json import AGES, ages
-from nwx.steering.comparison.document_relevance import SCORE_BINS
-from nwx.steering.comparison.quality_comparison import QualityComparison
-from nwx.steering.comparison.quality_counts import QUALITY_BINS, QualityChanges
+from nwx.steering.comparison.counts import SCORE_BINS, Overlap
+from nwx.steering.comparison.quality import QUALITY_BINS, QualityChanges, QualityComparison
 
 _HOSTS_SHOWN = 10
 _CHANGES_SHOWN = 5

@@ -5,8 +5,7 @@ from typing import Any
 
 from nwx.cli.output import clean
 from nwx.errors import UsageError
-from nwx.steering.triples.query_results import forms_of, serialized
-from nwx.steering.triples.triple_store import QueryAnswer
+from nwx.steering.triples.triple_store import QueryAnswer, forms_of, serialized
 
 _WIDEST = 80
 

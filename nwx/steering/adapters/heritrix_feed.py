@@ -1,10 +1,18 @@
-"""Heritrix, fed from the queue: it fetches what nwx says, in the order that nwx says."""
+"""Heritrix fed from a crawler's queue."""
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 
 from nwx.engine.queue.crawl_queue import QueuedUrl
+from nwx.errors import (
+    CrawlerUnavailableError,
+    EngineBusyError,
+    EngineUnavailableError,
+    NwxError,
+    SourceError,
+)
 from nwx.steering.adapters.feed_state import FeedState, ScheduledUrl, url_identity
 from nwx.steering.adapters.heritrix_job import HeritrixJob, ScheduleLine
 from nwx.steering.adapters.leases import UrlSource
@@ -172,3 +180,45 @@ class HeritrixFeed:
                 number = self.state.next_number()
             self.job.close_files(number)
             self._unclosed = False
+
+
+_AWAY = (CrawlerUnavailableError, EngineBusyError, EngineUnavailableError, SourceError)
+_LOOK_SECONDS = 0.2
+
+
+def run_feed(
+    feed: HeritrixFeed,
+    interval_seconds: float,
+    stopping: Callable[[], bool],
+    show: Callable[[FeedCounts], object],
+    tell: Callable[[NwxError, float], object],
+) -> None:
+    """Feed a job until `stopping` says so.
+
+    `show` gets the counts whenever something happened. While the queue or
+    the job's folder is away it is tried again, after the seconds that
+    `tell` gets with the error.
+    """
+    pauses = _pauses()
+    while not stopping():
+        try:
+            happened = feed.turn()
+        except _AWAY as error:
+            seconds = next(pauses)
+            tell(error, seconds)
+            _rest(seconds, stopping)
+            continue
+        pauses = _pauses()
+        if happened:
+            show(feed.counts)
+        _rest(interval_seconds, stopping)
+
+
+def _pauses() -> chain[float]:
+    return chain((1.0, 2.0, 5.0, 10.0), repeat(30.0))
+
+
+def _rest(seconds: float, stopping: Callable[[], bool]) -> None:
+    until = time.monotonic() + seconds
+    while not stopping() and (left := until - time.monotonic()) > 0:
+        time.sleep(min(left, _LOOK_SECONDS))

@@ -1,7 +1,11 @@
-"""Where adapters get URLs from: the queue of an archive, open here or served elsewhere."""
+"""URLs leased from a queue, in the archive or over HTTP, and a thread that does it."""
 
 import http.client
 import json
+import logging
+import threading
+import time
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -9,7 +13,7 @@ from urllib.parse import urlencode, urlsplit
 
 from nwx.engine.queue.crawl_queue import CrawlQueue, LimitsOf, QueuedUrl, UrlState, no_limits
 from nwx.errors import CrawlerError, CrawlerUnavailableError
-from nwx.steering.queue.addresses import queue_address
+from nwx.steering.queue.delivery import queue_address
 
 _TIMEOUT_SECONDS = 30.0
 _MOST_BYTES = 32 << 20
@@ -125,3 +129,112 @@ def _queued(item: Any) -> QueuedUrl:
         float(item.get("leased_until", 0.0)),
         UrlState(item.get("state", "leased")),
     )
+
+
+_LOG = logging.getLogger(__name__)
+_LONGEST_PAUSE_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseOptions:
+    """How many URLs are leased ahead, for how long, and when an empty queue is asked again."""
+
+    ahead: int = 16
+    lease_seconds: float = 600.0
+    poll_seconds: float = 1.0
+
+
+class LeaseThread:
+    """Leases URLs while there is room, and finishes them, from a thread of its own.
+
+    A queue that is away is asked again, less and less often; what is to be
+    reported waits until then.
+    """
+
+    def __init__(self, source: UrlSource, options: LeaseOptions) -> None:
+        self._source, self._options = source, options
+        self._lock = threading.Lock()
+        self._arrived: deque[QueuedUrl] = deque()
+        self._open: set[str] = set()
+        self._fetched: list[str] = []
+        self._wake, self._ended = threading.Event(), threading.Event()
+        self._busy = time.monotonic()
+        self._thread = threading.Thread(target=self._run, name="nwx-leases", daemon=True)
+
+    def start(self) -> None:
+        """Begin to lease."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Report what was fetched, release what was not, and end.
+
+        What cannot be reported now is leased anew when its lease ends.
+        """
+        self._ended.set()
+        self._wake.set()
+        self._thread.join()
+        try:
+            self._report()
+            if self._open:
+                self._source.release(sorted(self._open))
+        except CrawlerError as error:
+            _LOG.warning("%s; its leases end by themselves", error)
+
+    def take(self) -> list[QueuedUrl]:
+        """Return the URLs that have arrived since the last call."""
+        with self._lock:
+            taken = list(self._arrived)
+            self._arrived.clear()
+        return taken
+
+    def finish(self, lease: str) -> None:
+        """Have it reported that a URL was fetched."""
+        with self._lock:
+            if lease not in self._open:
+                return
+            self._open.discard(lease)
+            self._fetched.append(lease)
+            self._busy = time.monotonic()
+        self._wake.set()
+
+    def idle_seconds(self) -> float:
+        """Return for how long nothing was leased, waiting or fetched."""
+        with self._lock:
+            return 0.0 if self._open else time.monotonic() - self._busy
+
+    def _run(self) -> None:
+        pause = self._options.poll_seconds
+        while not self._ended.is_set():
+            self._wake.clear()
+            try:
+                self._report()
+                leased = self._lease()
+            except CrawlerError as error:
+                _LOG.warning("%s; trying again in %g s", error, pause)
+                self._ended.wait(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+                continue
+            pause = self._options.poll_seconds
+            if not leased:
+                self._wake.wait(pause)
+
+    def _report(self) -> None:
+        with self._lock:
+            fetched = list(self._fetched)
+        if fetched:
+            self._source.finish(fetched)
+            with self._lock:
+                del self._fetched[: len(fetched)]
+
+    def _lease(self) -> bool:
+        with self._lock:
+            room = self._options.ahead - len(self._open)
+        if room <= 0:
+            return False
+        leased = self._source.lease(room, self._options.lease_seconds)
+        with self._lock:
+            self._open.update(one.lease for one in leased)
+            self._arrived.extend(leased)
+            if leased:
+                self._busy = time.monotonic()
+        return bool(leased)

@@ -22,8 +22,7 @@ from scrapy import Request, signals
 
 from nwx.engine.queue.crawl_queue import QueuedUrl
 from nwx.errors import UsageError
-from nwx.steering.adapters.lease_thread import LeaseOptions, LeaseThread
-from nwx.steering.adapters.leases import ServedUrls
+from nwx.steering.adapters.leases import LeaseOptions, LeaseThread, ServedUrls
 
 _LOG = logging.getLogger(__name__)
 _LOOK_SECONDS = 0.2

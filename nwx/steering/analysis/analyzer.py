@@ -5,18 +5,25 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore
-from nwx.steering.analysis.document_scorer import DocumentScorer
-from nwx.steering.analysis.language.dictionary_model import DictionaryModel
-from nwx.steering.analysis.language.language_model import LanguageModel
-from nwx.steering.analysis.links.link_address import LinkAddress, link_address
-from nwx.steering.analysis.links.link_classifier import LinkClassifier
-from nwx.steering.analysis.links.link_roles import LinkRole, LinkRoles
-from nwx.steering.analysis.near_text import NearTerms, side_text, text_without
+from nwx.steering.analysis.document_scorer import (
+    DocumentScorer,
+    TermMatch,
+    TermMatcher,
+    TermStatistics,
+)
+from nwx.steering.analysis.language_models import DictionaryModel
+from nwx.steering.analysis.link_classifier import LinkClassifier
+from nwx.steering.analysis.link_roles import LinkAddress, LinkRole, LinkRoles, link_address
+from nwx.steering.analysis.names import LanguageModel
 from nwx.steering.analysis.page_view import PageLink, PageView
-from nwx.steering.analysis.relevance import LinkEvidence, RelevanceFormula
+from nwx.steering.analysis.relevance import (
+    LinkEvidence,
+    NearTerms,
+    RelevanceFormula,
+    side_text,
+    text_without,
+)
 from nwx.steering.analysis.site_types import SiteType, site_type
-from nwx.steering.analysis.term_matches import TermMatch, TermMatcher
-from nwx.steering.analysis.term_statistics import TermStatistics
 from nwx.steering.specifications.specification import CrawlSpecification
 
 

@@ -1,13 +1,171 @@
-"""How near a text is to a specification: the cosine of their weighted words."""
+"""Terms of a specification found in a text, their rarity, and the score of a document."""
 
+import heapq
 import math
+import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import starmap
+from typing import Any, NamedTuple
 
-from nwx.steering.analysis.language.language_model import TextReading
-from nwx.steering.analysis.term_matches import TermMatch
-from nwx.steering.analysis.term_statistics import TermStatistics
-from nwx.steering.specifications.specification import CrawlSpecification
+from nwx.engine.base import Engine
+from nwx.model import Collapse
+from nwx.query.question import Question
+from nwx.query.tree import All, Node, Phrase
+from nwx.steering.analysis.lemmas import (
+    MOST_MATCHES,
+    LetterMatcher,
+    fold_text,
+    has_unspaced,
+    lemmas_of,
+    word_pattern,
+)
+from nwx.steering.analysis.names import TextReading
+from nwx.steering.specifications.specification import CrawlSpecification, Keyword
+
+_LONGEST_TERM = 200  # characters
+_MOST_LANGUAGES = 8  # whose forms of the keywords are kept
+
+_Forms = dict[str, Any]
+
+
+class TermMatch(NamedTuple):
+    """A term in a text; `term` is its place in the keywords and then entities."""
+
+    term: int
+    start: int
+    end: int
+
+
+class TermMatcher:
+    """All terms of a specification, ready to be found."""
+
+    def __init__(self, specification: CrawlSpecification) -> None:
+        self._keywords = [
+            (place, keyword)
+            for place, keyword in enumerate(specification.keywords)
+            if not has_unspaced(keyword.text)
+        ]
+        self._trees: dict[str, _KeywordTree] = {}
+        self._entities = LetterMatcher(_patterns(specification))
+
+    def matches(self, text: str, reading: TextReading, language: str) -> list[TermMatch]:
+        """Return the terms in a text, by their places; at most MOST_MATCHES."""
+        found = self._tree(language).find(reading)
+        found += starmap(TermMatch, self._entities.matches(text))
+        found.sort(key=_place)
+        return found[:MOST_MATCHES]
+
+    def _tree(self, language: str) -> "_KeywordTree":
+        tree = self._trees.get(language)
+        if tree is None:
+            while len(self._trees) >= _MOST_LANGUAGES:
+                del self._trees[next(iter(self._trees))]
+            tree = self._trees[language] = _KeywordTree(self._keywords, language)
+        return tree
+
+
+def _place(match: TermMatch) -> int:
+    return match.start
+
+
+class _KeywordTree:
+    """The keywords as the lemmas of a language, in a tree of words."""
+
+    def __init__(self, keywords: Sequence[tuple[int, Keyword]], language: str) -> None:
+        self._root: _Forms = {}
+        for place, keyword in keywords:
+            text = unicodedata.normalize("NFC", keyword.text[:_LONGEST_TERM])
+            words = word_pattern(text).findall(text)
+            forms: list[Callable[[str], str]] = [fold_text, lemmas_of(language).of]
+            if keyword.language:
+                forms.append(lemmas_of(keyword.language).of)
+            for form in forms:
+                self._add([form(word) for word in words], place)
+
+    def _add(self, lemmas: list[str], place: int) -> None:
+        if not lemmas:
+            return
+        node = self._root
+        for lemma in lemmas:
+            node = node.setdefault(lemma, {})
+        node.setdefault("", place)
+
+    def find(self, reading: TextReading) -> list[TermMatch]:
+        """Return the keywords in a text, the longest at each place."""
+        root, lemmas = self._root, reading.lemmas
+        if root.keys().isdisjoint(lemmas):
+            return []
+        found = []
+        free = 0
+        for index in [index for index, lemma in enumerate(lemmas) if lemma in root]:
+            if index < free:
+                continue
+            node, end, term = root, index, None
+            while end < len(lemmas) and (following := node.get(lemmas[end])) is not None:
+                node = following
+                end += 1
+                if "" in node:
+                    term, free = node[""], end
+            if term is not None:
+                found.append(TermMatch(term, reading.span(index)[0], reading.span(free - 1)[1]))
+                if len(found) >= MOST_MATCHES:
+                    break
+        return found
+
+
+def _patterns(specification: CrawlSpecification) -> Iterator[tuple[str, int]]:
+    """Yield what is found by its letters: names and aliases, keywords without word boundaries."""
+    for place, keyword in enumerate(specification.keywords):
+        if has_unspaced(keyword.text):
+            yield keyword.text, place
+    first = len(specification.keywords)
+    for place, entity in enumerate(specification.entities):
+        for name in (entity.name, *entity.aliases):
+            yield name, first + place
+
+
+MOST_COUNTED = 2_000
+"""So many terms are counted, those of the highest weights; others have the mean of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class TermStatistics:
+    """The documents of an archive, and how many of them have a term.
+
+    `frequencies` is by the text of a keyword or the name of an entity.
+    """
+
+    documents: int = 0
+    frequencies: Mapping[str, int] = field(default_factory=dict)
+
+    def rarities(self, terms: Sequence[str]) -> list[float]:
+        """Return the idf of each term, divided by the mean of all: 1 is as rare as terms are."""
+        known = {term: self._idf(self.frequencies[term]) for term in self.frequencies}
+        mean = sum(known.values()) / len(known) if known else 1.0
+        return [known.get(term, mean) / mean for term in terms]
+
+    def _idf(self, frequency: int) -> float:
+        return math.log((self.documents + 1) / (min(frequency, self.documents) + 1)) + 1
+
+
+def term_statistics(engine: Engine, specification: CrawlSpecification) -> TermStatistics:
+    """Return in how many documents of an archive the terms of a specification are.
+
+    Counts the documents of the specification's collection, by searches.
+    """
+    filters = {"collection": (specification.collection,)} if specification.collection else {}
+
+    def count(tree: Node) -> int:
+        question = Question(tree, filters, collapse=Collapse.NONE, limit=0, snippets=False)
+        return engine.search(question).documents.value
+
+    weights = {keyword.text: keyword.weight for keyword in specification.keywords}
+    weights |= {entity.name: entity.weight for entity in specification.entities}
+    counted = heapq.nlargest(MOST_COUNTED, weights, key=weights.__getitem__)
+    return TermStatistics(count(All()), {term: count(Phrase("", term)) for term in counted})
+
 
 _OTHER_WORDS = 0.5
 """The rarity of words that the specification does not name, as a share of its terms' mean."""

@@ -17,10 +17,15 @@ from nwx.engine.spans import CdxSpan
 from nwx.engine.work import current_work
 from nwx.errors import TimestampError, UrlError, UsageError
 from nwx.keys import document_id, document_key
-from nwx.steering.comparison.collection_counts import CollectionCounts, Overlap, SharedFreshness
-from nwx.steering.comparison.document_relevance import RelevanceCounts, ScoreTable
-from nwx.steering.comparison.quality_comparison import QualityComparison, compare_quality
-from nwx.steering.rules.link_rules import LinkRules
+from nwx.steering.comparison.counts import (
+    CollectionCounts,
+    Overlap,
+    RelevanceCounts,
+    ScoreTable,
+    SharedFreshness,
+)
+from nwx.steering.comparison.quality import QualityComparison, compare_quality
+from nwx.steering.specifications.link_rules import LinkRules
 from nwx.steering.specifications.specification import CrawlSpecification
 from nwx.values.link_places import host_of_urlkey
 from nwx.values.media_types import HTML, normal_type

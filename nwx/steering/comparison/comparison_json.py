@@ -5,10 +5,9 @@ from dataclasses import asdict
 from typing import Any
 
 from nwx.errors import TimestampError
-from nwx.steering.comparison.collection_counts import CollectionCounts, Overlap
 from nwx.steering.comparison.comparison import CollectionComparison, ComparedCollection
-from nwx.steering.comparison.document_relevance import SCORE_BINS, RelevanceCounts
-from nwx.steering.comparison.quality_counts import QUALITY_BINS, QualityChanges, QualityCounts
+from nwx.steering.comparison.counts import SCORE_BINS, CollectionCounts, Overlap, RelevanceCounts
+from nwx.steering.comparison.quality import QUALITY_BINS, QualityChanges, QualityCounts
 from nwx.values.timestamps import parse_timestamp
 
 AGES = (1, 7, 30, 90, 365)

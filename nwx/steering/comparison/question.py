@@ -7,11 +7,11 @@ from nwx.engine.base import Engine
 from nwx.errors import UsageError
 from nwx.page_places import is_page
 from nwx.steering.analysis.analyzer import Analyzer
+from nwx.steering.analysis.document_scorer import term_statistics
 from nwx.steering.analysis.page_view import page_view_of_document
-from nwx.steering.analysis.term_statistics import term_statistics
 from nwx.steering.comparison.comparison import RelevanceQuestion
-from nwx.steering.comparison.document_relevance import ScoreTable
-from nwx.steering.simulation.stored_pages import StoredPages
+from nwx.steering.comparison.counts import ScoreTable
+from nwx.steering.running.pages import StoredPages
 from nwx.steering.specifications.specification import CrawlSpecification
 from nwx.steering.specifications.specification_store import names_file, specification_at
 

@@ -1,12 +1,21 @@
-"""Updates brought from the outbox to the queue of a crawler: in order, at least once, none lost."""
+"""Delivery of updates from the outbox to the queue of a crawler: in order, at least once."""
 
+import json
 import random
 import threading
+import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from itertools import accumulate
-from typing import Protocol
+from types import TracebackType
+from typing import Protocol, Self
+from urllib.parse import urlsplit, urlunsplit
 
+import requests
+
+from nwx.engine.base import Engine
 from nwx.engine.queue.crawl_queue import CrawlQueue, OutboxEntry, UpdateOutbox, UrlUpdate
 from nwx.errors import (
     CrawlerError,
@@ -14,8 +23,112 @@ from nwx.errors import (
     EngineBusyError,
     EngineUnavailableError,
     NwxError,
+    UsageError,
 )
-from nwx.steering.queue.protocol import MOST_REQUEST_BYTES
+from nwx.steering.queue.protocol import MOST_REQUEST_BYTES, write_updates
+
+
+def queue_address(address: str) -> str:
+    """Return the address that updates are posted to; raises UsageError for what is none."""
+    wrong = f"{address!r} is no address of a queue; write http://HOST:PORT"
+    try:
+        parts = urlsplit(address)
+        is_known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError as error:
+        raise UsageError(wrong) from error
+    if not is_known:
+        raise UsageError(wrong)
+    if parts.username or parts.password:
+        raise UsageError("the address of a queue holds no password; give its token instead")
+    path = parts.path.rstrip("/")
+    path = path if path.endswith("/urls") else f"{path}/urls"
+    return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
+
+
+_CONNECT_SECONDS, _ANSWER_SECONDS = 10, 60
+_MOST_ANSWER_BYTES = 1 << 16
+_MOST_MESSAGE = 500
+_MOST_RETRY_SECONDS = 3_600.0
+_LATER = (
+    HTTPStatus.REQUEST_TIMEOUT,
+    HTTPStatus.TOO_EARLY,
+    HTTPStatus.TOO_MANY_REQUESTS,
+    HTTPStatus.INSUFFICIENT_STORAGE,
+)
+
+
+class QueueClient:
+    """The queue at an http(s) address, which may end with `/urls`; not shared by threads."""
+
+    def __init__(self, address: str, token: str = "") -> None:
+        self.address = queue_address(address)
+        self._session = requests.Session()
+        # No proxy or .netrc of this machine is to see the token.
+        self._session.trust_env = False
+        self._session.headers["Content-Type"] = "application/json"
+        if token:
+            self._session.headers["Authorization"] = f"Bearer {token}"
+
+    def put(self, updates: Sequence[UrlUpdate], sender: str, orders: Sequence[int]) -> None:
+        """Send updates with their numbers.
+
+        Raises CrawlerUnavailableError where the same can be sent again later,
+        CrawlerError where the queue refuses it.
+        """
+        try:
+            with self._session.post(
+                self.address,
+                params={"sender": sender},
+                data=write_updates(updates, orders),
+                timeout=(_CONNECT_SECONDS, _ANSWER_SECONDS),
+                allow_redirects=False,
+                stream=True,
+            ) as answer:
+                body = next(answer.iter_content(_MOST_ANSWER_BYTES), b"")
+        except (requests.RequestException, OSError) as error:
+            raise CrawlerUnavailableError(
+                f"no connection to the queue at {self.address}: {error}; check that it runs"
+            ) from error
+        if not HTTPStatus.OK <= answer.status_code < HTTPStatus.MULTIPLE_CHOICES:
+            raise self._refusal(answer, body)
+
+    def _refusal(self, answer: requests.Response, body: bytes) -> CrawlerError:
+        status = answer.status_code
+        said, item = _message(body)
+        message = f"the queue at {self.address} answers {status}: {said or answer.reason}"
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _LATER:
+            after = answer.headers.get("Retry-After", "")
+            seconds = min(float(after), _MOST_RETRY_SECONDS) if after.isdecimal() else 0.0
+            return CrawlerUnavailableError(message, seconds)
+        if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            return CrawlerError(f"{message}; check the token")
+        return CrawlerError(message, item)
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._session.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _message(body: bytes) -> tuple[str, int | None]:
+    """Return what a queue says of an error, and the item that it names."""
+    try:
+        error = json.loads(body)["error"]
+        item = error.get("item")
+        return str(error["message"])[:_MOST_MESSAGE], item if isinstance(item, int) else None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return body[:_MOST_MESSAGE].decode("utf-8", "replace").strip(), None
+
 
 MOST_AT_ONCE = 500
 _OWN_BYTES = 200
@@ -67,7 +180,6 @@ def deliver_updates(
     if not queue and own is not None:
         return _Delivery(outbox, queue, own, ending, tell).run(until_empty=until_empty)
     # Imported here: whoever writes to the archive's own queue does without.
-    from nwx.steering.queue.client import QueueClient
 
     with QueueClient(queue, token) as client:
         return _Delivery(outbox, queue, client, ending, tell).run(until_empty=until_empty)
@@ -161,3 +273,78 @@ def _that_fits(entries: list[OutboxEntry]) -> list[OutboxEntry]:
 def _most_bytes(update: UrlUpdate) -> int:
     """Return how many bytes an update takes in a request, or more."""
     return _OWN_BYTES + 4 * (len(update.url) + len(update.via)) + len(update.crawl)
+
+
+_COUNT_SECONDS = 1.0
+_FINISH_LOOK_SECONDS = 0.1
+_IDLE_SECONDS = 5.0
+"""How long is waited in the end for a queue that takes nothing."""
+
+
+class QueueDelivery:
+    """A thread that brings what is in the outbox to the queue at an address.
+
+    The archive's own queue, "", needs none: it takes updates at once.
+    """
+
+    def __init__(self, engine: Engine, queue: str, token: str) -> None:
+        self._engine, self._queue, self._token = engine, queue, token
+        self._stopping = threading.Event()
+        self._counted = 0.0
+        self._undelivered = 0
+        self._thread = threading.Thread(target=self._deliver) if queue else None
+        self.problem = ""
+        """Why the queue took nothing when it was last tried, "" where all is well."""
+
+    def undelivered(self) -> int:
+        """Return how many updates the queue has not taken yet, as far as it is known.
+
+        They are counted every second, unless the engine is away or busy.
+        """
+        if self._thread is not None and time.monotonic() - self._counted >= _COUNT_SECONDS:
+            with suppress(EngineUnavailableError, EngineBusyError):
+                self._undelivered = self._engine.outbox().queues().get(self._queue, 0)
+            self._counted = time.monotonic()
+        return self._undelivered
+
+    def finish(self, stopping: Callable[[], bool]) -> None:
+        """Wait until everything is delivered, but not long for a queue that takes nothing."""
+        last, since = self.undelivered(), time.monotonic()
+        while last and self._is_running and not stopping():
+            time.sleep(_FINISH_LOOK_SECONDS)
+            left = self.undelivered()
+            if left != last:
+                last, since = left, time.monotonic()
+            if time.monotonic() - since > _IDLE_SECONDS:
+                return
+
+    @property
+    def _is_running(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    def _deliver(self) -> None:
+        try:
+            deliver_updates(
+                self._engine.outbox(), self._queue, self._token, self._stopping, tell=self._note
+            )
+        except NwxError as error:
+            self._note(error)
+
+    def _note(self, error: NwxError) -> None:
+        self.problem = str(error)
+
+    def __enter__(self) -> Self:
+        if self._thread is not None:
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._counted = 0.0

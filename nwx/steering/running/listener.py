@@ -16,16 +16,17 @@ from nwx.bulk.guarded_process import Pulse, cause_of_death
 from nwx.bulk.resources import temporary_folder
 from nwx.errors import NwxError
 from nwx.page_places import PagePlace
-from nwx.steering.running.messages import (
+from nwx.steering.running.options import (
     STOP,
     Figures,
     NewPages,
     Order,
     SteeringCommand,
     SteeringPlan,
+    SteeringReport,
     Told,
+    added_reports,
 )
-from nwx.steering.running.report import SteeringReport, added_reports
 from nwx.warc.sources import ArchiveSource
 
 _MESSAGE_PAGES = 500

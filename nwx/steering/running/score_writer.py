@@ -1,7 +1,9 @@
-"""Scores on their way into the archive, and links on theirs to the crawler's queue."""
+"""Scores written to the archive, and links sent to the crawler's queue."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -9,18 +11,118 @@ from cachetools import LRUCache
 
 from nwx.bulk.retries import retry_unavailable
 from nwx.engine.base import Engine
-from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore
+from nwx.engine.crawls.crawl_index import AnalysedVersion, CrawlIndex, DocumentScore, LinkScore
 from nwx.engine.crawls.entries import link_rank
 from nwx.engine.queue.crawl_queue import UrlUpdate
+from nwx.errors import EngineBusyError, EngineUnavailableError
+from nwx.model import IndexName
 from nwx.page_places import PagePlace
+from nwx.steering.analysis.document_scorer import TermStatistics, term_statistics
 from nwx.steering.queue.protocol import queue_url
-from nwx.steering.running.link_limits import LinkLimits, link_depth
-from nwx.steering.running.report import SteeringTally
+from nwx.steering.running.options import SteeringTally
 from nwx.steering.specifications.specification import CrawlSpecification
+from nwx.values.urls import url_parts
 
 if TYPE_CHECKING:
     from nwx.steering.triples.capture_graphs import CaptureGraph
     from nwx.steering.triples.triple_store import TripleWriter
+
+
+_NOT_LINKS = frozenset("REPI")
+"""Hops of Heritrix that lead no deeper: redirect, embed, prerequisite, inferred."""
+
+
+def link_depth(hops: str) -> int:
+    """Return how many links lead from a seed to a page; 0 where its hops are not recorded."""
+    return sum(hop not in _NOT_LINKS for hop in hops)
+
+
+@dataclass(slots=True)
+class _Pages:
+    """Pages that were captured, in all and by host."""
+
+    total: int = 0
+    hosts: Counter[str] = field(default_factory=Counter)
+
+
+class LinkLimits:
+    """Counts the pages of a crawl, in all and by host, and tells which links go beyond.
+
+    The pages of another version of the specification are analysed anew and
+    counted once: the version that has more of them counts.
+    """
+
+    def __init__(self, specification: CrawlSpecification, index: CrawlIndex) -> None:
+        self._limits = specification.limits
+        self._pages = self._earlier = _Pages()
+        if self._limits.pages is None and self._limits.pages_per_host is None:
+            return
+        name, version = specification.name, specification.version()
+        held = {each.version: each for each in index.analysed_versions(name)}
+        self._pages = self._captured(index, name, held.pop(version, None))
+        fullest = max(held.values(), key=lambda each: each.documents, default=None)
+        self._earlier = self._captured(index, name, fullest)
+
+    def _captured(self, index: CrawlIndex, name: str, held: AnalysedVersion | None) -> _Pages:
+        if held is None:
+            return _Pages()
+        if self._limits.pages_per_host is None:
+            return _Pages(held.documents)
+        scores = index.document_scores(name, held.version)
+        return _Pages(held.documents, Counter(url_parts(score.url).host for score in scores))
+
+    def count(self, url: str) -> None:
+        """Count a page that was captured."""
+        self._pages.total += 1
+        if self._limits.pages_per_host is not None:
+            self._pages.hosts[url_parts(url).host] += 1
+
+    def allow(self, url: str, depth: int) -> bool:
+        """Tell whether a URL at a depth may be fetched."""
+        limits, counted = self._limits, (self._pages, self._earlier)
+        if limits.depth is not None and depth > limits.depth:
+            return False
+        if limits.pages is not None and max(each.total for each in counted) >= limits.pages:
+            return False
+        if limits.pages_per_host is None:
+            return True
+        host = url_parts(url).host
+        return max(each.hosts[host] for each in counted) < limits.pages_per_host
+
+
+_LOOK_SECONDS = 30.0
+_GROWTH, _FEW_DOCUMENTS = 4, 100
+
+
+class CurrentStatistics:
+    """The statistics of the terms of a specification, `terms`, as they were read last.
+
+    They are read anew when the archive has several times as many documents,
+    which is looked at now and then: an archive may be empty at first.
+    """
+
+    def __init__(self, engine: Engine, specification: CrawlSpecification) -> None:
+        self._engine, self._specification = engine, specification
+        self._next = time.monotonic() + _LOOK_SECONDS
+        self._documents = engine.count(IndexName.DOCUMENTS)
+        self.terms: TermStatistics = term_statistics(engine, specification)
+
+    def renew(self) -> bool:
+        """Read the statistics anew where it is time to; return whether they were."""
+        if time.monotonic() < self._next:
+            return False
+        try:
+            documents = self._engine.count(IndexName.DOCUMENTS)
+            if documents <= _GROWTH * (self._documents + _FEW_DOCUMENTS):
+                return False
+            self.terms = term_statistics(self._engine, self._specification)
+        except (EngineBusyError, EngineUnavailableError):
+            return False  # another time
+        finally:
+            self._next = time.monotonic() + _LOOK_SECONDS
+        self._documents = documents
+        return True
+
 
 _T = TypeVar("_T")
 

@@ -12,7 +12,7 @@ from nwx.bulk.guarded_process import Pulse, prepare_process
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.errors import NwxError
-from nwx.steering.running.messages import (
+from nwx.steering.running.options import (
     STOP,
     Figures,
     NewPages,
@@ -21,9 +21,8 @@ from nwx.steering.running.messages import (
     SteeringPlan,
     Told,
 )
-from nwx.steering.running.page_reader import PageTask
+from nwx.steering.running.pages import PageSweeps, PageTask, unanalysed_pages
 from nwx.steering.running.steering_run import SteeringRun
-from nwx.steering.running.unanalysed_pages import PageSweeps, unanalysed_pages
 
 _REPORT_SECONDS = 0.5
 _NICENESS = 5

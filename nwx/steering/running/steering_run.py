@@ -1,31 +1,35 @@
-"""Pages go in, scores and updates for the crawler's queue come out."""
+"""A run of analysis: pages go in, scores and updates for the crawler's queue come out."""
 
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from multiprocessing.connection import wait
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from nwx.bulk.progress import ShowProgress, WorkProgress, estimated_total, no_progress
 from nwx.bulk.resources import temporary_folder
 from nwx.bulk.retries import retry_unavailable
 from nwx.engine.base import Engine
-from nwx.model import ReadError
+from nwx.model import IndexName, ReadError
 from nwx.settings import Settings
-from nwx.steering.running.analysis_process import AnalysisPool, PageResult
-from nwx.steering.running.analysis_worker import AnalysisPlan, PageProblem
-from nwx.steering.running.current_statistics import CurrentStatistics
-from nwx.steering.running.options import SteeringOptions
-from nwx.steering.running.page_reader import PageTask
-from nwx.steering.running.queue_delivery import QueueDelivery
-from nwx.steering.running.report import ANALYSIS, SteeringReport, SteeringTally
-from nwx.steering.running.score_writer import ScoreWriter
+from nwx.steering.queue.delivery import QueueDelivery
+from nwx.steering.running.analysis_process import (
+    AnalysisPlan,
+    AnalysisPool,
+    PageProblem,
+    PageResult,
+)
+from nwx.steering.running.options import ANALYSIS, SteeringOptions, SteeringReport, SteeringTally
+from nwx.steering.running.pages import PageTask, unanalysed_pages
+from nwx.steering.running.score_writer import CurrentStatistics, ScoreWriter
 from nwx.steering.specifications.specification import CrawlSpecification
 
 if TYPE_CHECKING:
     from nwx.steering.triples.triple_store import TripleWriter
+
 
 _LOOK_SECONDS = 0.25
 _WAIT_SECONDS = 60.0
@@ -173,6 +177,62 @@ class SteeringRun:
 
 def _triple_writer(settings: Settings) -> "TripleWriter":
     # Imported here: most runs store no triples.
-    from nwx.steering.triples.chosen_store import triple_store
+    from nwx.steering.triples.visible_store import triple_store
 
     return triple_store(settings).writer(_WAIT_SECONDS)
+
+
+@dataclass(slots=True)
+class _Seen:
+    """How far an archive of so many captures was gone through."""
+
+    captures_in_all: int
+    pages: int = 0
+    captures: int = 0
+
+    def add(self, pages: int, captures: int) -> None:
+        """Count pages that were looked at, and the captures that these were found among."""
+        self.pages += pages
+        self.captures += captures
+
+    @property
+    def pages_in_all(self) -> int:
+        """How many pages the archive has, as far as can be told."""
+        return estimated_total(self.pages, self.captures, self.captures_in_all)
+
+
+def steer_archive(
+    engine: Engine,
+    settings: Settings,
+    specification: CrawlSpecification,
+    options: SteeringOptions,
+    progress: ShowProgress = no_progress,
+    stopping: Callable[[], bool] = lambda: False,
+) -> SteeringReport:
+    """Analyse all pages of an archive that have no scores of this version of the specification.
+
+    `settings` lead to `engine`, for the processes that analyse. Once
+    `stopping` says so, what was found is stored, and the report is marked
+    interrupted; another call goes on from there. Raises NwxError where
+    nothing can be analysed or written.
+    """
+    seen = _Seen(engine.count(IndexName.CAPTURES))
+    with SteeringRun(engine, settings, specification, options) as run:
+
+        def work() -> None:
+            run.turn()
+            counts = run.report()
+            found = {"page": counts.analysed, "link": counts.links, "failure": counts.failed}
+            done = seen.pages - counts.waiting
+            progress(WorkProgress("analysing", done, seen.pages_in_all, counts=found))
+
+        for tasks in unanalysed_pages(engine, specification, run.version, seen.add):
+            run.offer(tasks)
+            while not run.wants_more and not stopping():
+                work()
+            if stopping():
+                break
+        while run.is_busy and not stopping():
+            work()
+        report = run.finish(stopping)
+    return replace(report, interrupted=stopping())

@@ -9,13 +9,21 @@ from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.engine.base import Engine
 from nwx.errors import UsageError
 from nwx.steering.analysis.analyzer import Analyzer
-from nwx.steering.analysis.term_statistics import term_statistics
-from nwx.steering.simulation.analysed_web import AnalysedWeb, seeds_within
-from nwx.steering.simulation.archived_web import ArchivedWeb, archived_web
-from nwx.steering.simulation.crawl_orders import CrawlLimits, best_first, breadth_first
-from nwx.steering.simulation.oracle import oracle_order
-from nwx.steering.simulation.page_graph import PageGraph
-from nwx.steering.simulation.stored_pages import StoredPages
+from nwx.steering.analysis.document_scorer import term_statistics
+from nwx.steering.running.pages import StoredPages
+from nwx.steering.simulation.archived_web import (
+    AnalysedWeb,
+    ArchivedWeb,
+    archived_web,
+    seeds_within,
+)
+from nwx.steering.simulation.crawl_orders import (
+    CrawlLimits,
+    PageGraph,
+    best_first,
+    breadth_first,
+    oracle_order,
+)
 from nwx.steering.specifications.specification import CrawlSpecification
 
 THRESHOLDS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5)

@@ -7,8 +7,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from nwx.errors import UrlError
-from nwx.steering.rules.expressions import MAX_EXPRESSION_CHARACTERS, RuleError, compile_expression
-from nwx.steering.rules.surt_prefixes import normal_host, normal_surt
+from nwx.steering.specifications.link_rules import (
+    MAX_EXPRESSION_CHARACTERS,
+    RuleError,
+    compile_expression,
+    normal_host,
+    normal_surt,
+)
 from nwx.steering.specifications.specification import (
     DueInterval,
     Entity,

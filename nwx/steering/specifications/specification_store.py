@@ -1,15 +1,27 @@
-"""Crawl specifications that an archive keeps: saved, read by name, restored."""
+"""Crawl specifications that an archive keeps: saved, read by name, restored, checked."""
 
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
+from cachetools import LRUCache, TTLCache
+
+from nwx.engine.base import Engine
 from nwx.engine.crawls.crawl_index import CrawlIndex, StoredSpecification
+from nwx.engine.crawls.entries import score_id, specification_id
+from nwx.engine.queue.crawl_queue import LeaseLimits
 from nwx.errors import ErrorText, SourceError, UsageError
-from nwx.steering.specifications.files import (
+from nwx.model import IndexName
+from nwx.steering.specifications.problems import SpecificationError, SpecificationProblem
+from nwx.steering.specifications.specification import CrawlSpecification, Limits
+from nwx.steering.specifications.specification_files import (
     MOST_SPECIFICATION_CHARACTERS,
     read_specification,
 )
-from nwx.steering.specifications.problems import SpecificationError, SpecificationProblem
-from nwx.steering.specifications.specification import CrawlSpecification
 
 _SUFFIXES = (".toml", ".json")
 
@@ -111,3 +123,100 @@ def restore(crawls: CrawlIndex, name: str, version: str) -> StoredSpecification:
     """Save an earlier specification again, behind all others."""
     earlier = stored_specification(crawls, name, version)
     return crawls.save_specification(name, earlier.version, earlier.text)
+
+
+CrawlProblem = tuple[str, str, str]
+"""One word for the cause, the id of an entry, and what is wrong."""
+
+_AT_ONCE = 1_000
+
+
+def check_crawls(engine: Engine) -> Iterator[CrawlProblem]:
+    """Yield what is wrong with the index crawls of an archive, nothing where there are none.
+
+    Saved specifications can be read, documents that have scores are there,
+    and there are as many scores and linked URLs as were counted.
+    """
+    crawls = engine.crawl_index()
+    for last in crawls.specifications():
+        numbers = set()
+        for stored in crawls.versions(last.name):
+            numbers.add(stored.number)
+            try:
+                specification_of(stored)
+            except SpecificationError as error:
+                id = specification_id(stored.name, stored.number)
+                yield "specification", id, f"cannot be read: {error.problems[0]}"
+        if lacking := last.number - len(numbers):
+            id = specification_id(last.name, last.number)
+            yield "specification", id, f"{lacking} that were saved before are missing"
+    found: Counter[tuple[str, str, str]] = Counter()
+    entries = iter(engine.scan(IndexName.CRAWLS))
+    while stretch := list(islice(entries, _AT_ONCE)):
+        found.update((one["kind"], one["crawl"], one["version"]) for one in stretch)
+        yield from _undocumented(engine, [one for one in stretch if one["kind"] == "score"])
+    yield from _miscounted(engine, found)
+
+
+def _undocumented(engine: Engine, scores: list[Mapping[str, Any]]) -> Iterator[CrawlProblem]:
+    ids = [one["document_id"] for one in scores]
+    known = engine.known(ids) if ids else {}
+    for one in scores:
+        if one["document_id"] not in known:
+            yield "undocumented", one["id"], "the document that it is about is missing"
+
+
+def _miscounted(engine: Engine, found: Counter[tuple[str, str, str]]) -> Iterator[CrawlProblem]:
+    for crawl in {crawl for _, crawl, _ in found}:
+        for one in engine.crawl_index().analysed_versions(crawl):
+            held = found["score", crawl, one.version], found["link", crawl, one.version]
+            if held != (one.documents, one.urls):
+                message = (
+                    f"{one.documents} documents and {one.urls} linked URLs were counted, "
+                    f"{held[0]} and {held[1]} are held"
+                )
+                yield "count", score_id(crawl, one.version), message
+
+
+POLITE_LIMITS = LeaseLimits(delay_seconds=1.0, in_flight=1)
+"""What a server keeps to where it is told nothing else: what crawlers do of their own accord."""
+
+_KNOWN_SECONDS = 5.0
+_KNOWN_CRAWLS = 1_000
+_KNOWN_TEXTS = 20
+
+
+class SpecificationLimits:
+    """The limits of crawls by their names (`LimitsOf`); changes are heeded after a few seconds.
+
+    The delay and the leases in flight are the `usual` ones; pages, and pages
+    of a host, are those of the crawl's specification where it has them.
+    """
+
+    def __init__(self, crawls: CrawlIndex, usual: LeaseLimits) -> None:
+        self._crawls = crawls
+        self._usual = usual
+        self._known: TTLCache[str, LeaseLimits] = TTLCache(_KNOWN_CRAWLS, _KNOWN_SECONDS)
+        # A large specification takes seconds to read, and changes rarely.
+        self._of_texts: LRUCache[StoredSpecification, Limits] = LRUCache(_KNOWN_TEXTS)
+        self._guard = threading.Lock()
+
+    def __call__(self, crawl: str) -> LeaseLimits:
+        """Return the limits of a crawl."""
+        with self._guard:
+            found = self._known.get(crawl)
+            if found is None:
+                found = self._known[crawl] = self._read(crawl)
+            return found
+
+    def _read(self, crawl: str) -> LeaseLimits:
+        stored = self._crawls.specification(crawl) if crawl else None
+        if stored is None:
+            return self._usual
+        limits = self._of_texts.get(stored)
+        if limits is None:
+            limits = self._of_texts[stored] = specification_of(stored).limits
+        pages = self._usual.pages if limits.pages is None else limits.pages
+        of_host = limits.pages_per_host
+        of_host = self._usual.pages_per_host if of_host is None else of_host
+        return replace(self._usual, pages=pages, pages_per_host=of_host)

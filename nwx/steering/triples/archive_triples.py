@@ -16,11 +16,16 @@ from nwx.model import Capture, IndexName, ReadError
 from nwx.page_places import PagePlace, page_places
 from nwx.settings import Settings
 from nwx.steering.analysis.page_view import PageView
-from nwx.steering.running.page_reader import PageReader, PageTask, stored_source
+from nwx.steering.running.pages import PageReader, PageTask, stored_source
 from nwx.steering.specifications.specification_store import specification_of
-from nwx.steering.structured.mentions import Mention
-from nwx.steering.structured.terms import capture_iri, names_iri
-from nwx.steering.triples.capture_graphs import CaptureGraph, names_graph, page_graph, score_graph
+from nwx.steering.triples.capture_graphs import (
+    CaptureGraph,
+    Mention,
+    names_graph,
+    page_graph,
+    score_graph,
+)
+from nwx.steering.triples.terms import capture_iri, names_iri
 from nwx.steering.triples.triple_store import TripleWriter
 
 _AT_ONCE = 200

@@ -1,30 +1,178 @@
-"""Graphs: what was found in one capture, with its source and date."""
+"""The graphs of triples of a capture: what it states, what analysis and language models found."""
 
-from collections.abc import Iterable, Sequence
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
+from urllib.parse import quote
 
 from pyoxigraph import Literal, NamedNode, Triple
 
 from nwx.engine.crawls.crawl_index import DocumentScore
+from nwx.steering.analysis.names import LanguageModel, NameKind
 from nwx.steering.analysis.page_view import PageView
-from nwx.steering.specifications.specification import CrawlSpecification
-from nwx.steering.structured.mentions import (
-    Mention,
-    analysed_mentions,
-    mention_triples,
-    structured_mentions,
-)
-from nwx.steering.structured.terms import (
+from nwx.steering.specifications.specification import CrawlSpecification, EntityKind
+from nwx.steering.triples.structured_data import structured_triples
+from nwx.steering.triples.terms import (
     DCT_DATE,
     DCT_SOURCE,
+    NWX_COUNT,
     NWX_FORM,
+    RDF_TYPE,
+    RDFS_LABEL,
+    S_MENTIONS,
+    S_SAME_AS,
+    SCHEMA,
     analysis_iri,
     capture_iri,
     date_literal,
+    iri,
+    literal,
     names_iri,
     page_iri,
 )
-from nwx.steering.structured.triples import structured_triples
+
+ENTITY = "urn:nwx:entity:"
+LONGEST_NAME = 200
+
+KIND_TYPES: Mapping[EntityKind, NamedNode] = {
+    EntityKind.PERSON: NamedNode(f"{SCHEMA}Person"),
+    EntityKind.ORGANISATION: NamedNode(f"{SCHEMA}Organization"),
+    EntityKind.PLACE: NamedNode(f"{SCHEMA}Place"),
+    EntityKind.EVENT: NamedNode(f"{SCHEMA}Event"),
+    EntityKind.OTHER: NamedNode(f"{SCHEMA}Thing"),
+}
+"""The types of entities in the store, by kind."""
+
+_MOST_MENTIONS = 500
+_NAME = NamedNode(f"{SCHEMA}name")
+_IDENTIFIED = re.compile(r"https?://(?:www\.)?wikidata\.org/(?:wiki|entity)/(Q\d+)$")
+_KINDS = (
+    (EntityKind.PERSON, frozenset(("Person", "Patient"))),
+    (
+        EntityKind.ORGANISATION,
+        frozenset(
+            "Organization Corporation NGO Airline Consortium Cooperative LocalBusiness SportsTeam "
+            "MusicGroup PerformingGroup CollegeOrUniversity School Library Hospital Museum "
+            "PoliticalParty WorkersUnion Project Hotel Restaurant Store Brand".split()
+        ),
+    ),
+    (
+        EntityKind.PLACE,
+        frozenset(
+            "Place City Country State AdministrativeArea Continent Landform Mountain River "
+            "Residence LandmarksOrHistoricalBuildings TouristAttraction Park Airport Bridge".split()
+        ),
+    ),
+    (EntityKind.EVENT, frozenset(("Event", "Festival", "Hackathon"))),
+)
+_ENDINGS = {"Organization": EntityKind.ORGANISATION, "Event": EntityKind.EVENT}
+
+
+class Mention(NamedTuple):
+    """An entity, and how often it is mentioned; `identifier` is an address of it, if known."""
+
+    name: str
+    kind: EntityKind
+    identifier: str = ""
+    times: int = 1
+
+
+def entity_iri(name: str, kind: EntityKind, identifier: str = "") -> NamedNode:
+    """Return the name of an entity in the store.
+
+    It is its identifier where that is an address, entries of Wikidata in one
+    spelling; else kind and name, without regard to case and composition.
+    """
+    if found := _IDENTIFIED.match(identifier.strip()):
+        return NamedNode(f"http://www.wikidata.org/entity/{found[1]}")
+    address = iri(identifier) if identifier.startswith(("http://", "https://")) else None
+    folded = unicodedata.normalize("NFKC", name).casefold()[:LONGEST_NAME]
+    return address or NamedNode(f"{ENTITY}{kind.value}:{quote(folded.encode('utf-8', 'replace'))}")
+
+
+def mention_triples(capture: NamedNode, mentions: Iterable[Mention]) -> Iterator[Triple]:
+    """Yield that a capture mentions entities, and what they are."""
+    counts: Counter[NamedNode] = Counter()
+    first: dict[NamedNode, Mention] = {}
+    for mention in mentions:
+        if not mention.name.strip() or len(first) >= _MOST_MENTIONS:
+            continue
+        entity = entity_iri(mention.name, mention.kind, mention.identifier)
+        first.setdefault(entity, mention)
+        counts[entity] += mention.times
+    for entity, mention in first.items():
+        yield Triple(capture, S_MENTIONS, entity)
+        yield Triple(entity, RDF_TYPE, KIND_TYPES[mention.kind])
+        yield Triple(entity, RDFS_LABEL, literal(mention.name.strip()[:LONGEST_NAME]))
+        yield Triple(entity, NWX_COUNT, Literal(counts[entity]))
+
+
+def structured_mentions(triples: Iterable[Triple]) -> list[Mention]:
+    """Return the named persons, organisations, places and events among what a page states."""
+    kinds: dict[NamedNode, EntityKind] = {}
+    names: dict[NamedNode, str] = {}
+    same: dict[NamedNode, str] = {}
+    for subject, predicate, value in triples:
+        if not isinstance(subject, NamedNode):
+            continue
+        if predicate == RDF_TYPE and (kind := _kind_of(value)):
+            kinds.setdefault(subject, kind)
+        elif predicate == _NAME and isinstance(value, Literal):
+            names.setdefault(subject, " ".join(value.value.split()))
+        elif predicate == S_SAME_AS and _IDENTIFIED.match(getattr(value, "value", "")):
+            same.setdefault(subject, value.value)
+    return [
+        Mention(names[subject][:LONGEST_NAME], kind, same.get(subject, ""))
+        for subject, kind in kinds.items()
+        if names.get(subject)
+    ]
+
+
+def analysed_mentions(score: DocumentScore, specification: CrawlSpecification) -> list[Mention]:
+    """Return the entities of a specification that analysis found in a document."""
+    entities = {entity.name: entity for entity in specification.entities}
+    return [
+        Mention(name, entity.kind, entity.identifier, count)
+        for name, count in score.entities
+        if (entity := entities.get(name))
+    ]
+
+
+def _kind_of(value: object) -> EntityKind | None:
+    if not isinstance(value, NamedNode) or not value.value.startswith(SCHEMA):
+        return None
+    name = value.value.removeprefix(SCHEMA)
+    for kind, types in _KINDS:
+        if name in types:
+            return kind
+    return next((kind for end, kind in _ENDINGS.items() if name.endswith(end)), None)
+
+
+_MOST_NAMES = 200
+"""So many names of one page are kept, those that it mentions most often."""
+
+
+class TextNames:
+    """Finds names in pages; the first pages of each language take longer."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self._model = model
+
+    def __call__(self, page: PageView) -> list[Mention]:
+        """Return the names in the text of a page, most frequent first; dates are none."""
+        reading = self._model.read(page.content, page.language)
+        found = Counter(
+            (name.text[:LONGEST_NAME], EntityKind(name.kind.value))
+            for name in self._model.names(page.content, reading, page.language)
+            if name.kind is not NameKind.DATE
+        )
+        return [
+            Mention(text, kind, times=count)
+            for (text, kind), count in found.most_common(_MOST_NAMES)
+        ]
+
 
 GRAPH_FORM = Literal(2)
 """The form of graphs; those of another form are made again."""

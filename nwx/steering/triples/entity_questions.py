@@ -8,8 +8,8 @@ from typing import Any
 from pyoxigraph import Literal, NamedNode
 
 from nwx.steering.specifications.specification import EntityKind
-from nwx.steering.structured.mentions import KIND_TYPES
-from nwx.steering.structured.terms import (
+from nwx.steering.triples.capture_graphs import KIND_TYPES
+from nwx.steering.triples.terms import (
     DCT_DATE,
     DCT_SOURCE,
     NWX_COUNT,

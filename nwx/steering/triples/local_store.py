@@ -18,10 +18,9 @@ from typing import IO
 from pyoxigraph import NamedNode, Quad, RdfFormat, Store
 
 from nwx.errors import ErrorText
-from nwx.steering.structured.terms import NWX_FORM
 from nwx.steering.triples.capture_graphs import GRAPH_FORM, CaptureGraph
 from nwx.steering.triples.query_process import StoreGoneError, run_query
-from nwx.steering.triples.query_text import harmless_query
+from nwx.steering.triples.terms import NWX_FORM
 from nwx.steering.triples.triple_store import (
     QueryAnswer,
     QueryLimits,
@@ -29,6 +28,7 @@ from nwx.steering.triples.triple_store import (
     TripleStore,
     TripleStoreError,
     TripleWriter,
+    harmless_query,
 )
 
 _STORE, _LOCK, _READ = "store", "lock", "read-"

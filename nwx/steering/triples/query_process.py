@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from nwx.errors import ErrorText
-from nwx.steering.triples.query_text import names_graphs
 from nwx.steering.triples.triple_store import (
     QueryAnswer,
     QueryLimits,
     SparqlQuery,
     TripleQueryError,
     TripleStoreError,
+    names_graphs,
 )
 
 _COMMAND = "from nwx.steering.triples.query_process import serve_query; serve_query()"

@@ -10,9 +10,8 @@ import requests
 from pyoxigraph import NamedNode, RdfFormat, Triple, parse, serialize
 
 from nwx.errors import ErrorText
-from nwx.steering.structured.terms import NWX_FORM
 from nwx.steering.triples.capture_graphs import GRAPH_FORM, CaptureGraph
-from nwx.steering.triples.query_text import check_remote_query
+from nwx.steering.triples.terms import NWX_FORM
 from nwx.steering.triples.triple_store import (
     QueryAnswer,
     QueryLimits,
@@ -21,6 +20,7 @@ from nwx.steering.triples.triple_store import (
     TripleStore,
     TripleStoreError,
     TripleWriter,
+    check_remote_query,
 )
 
 _UPDATE_BYTES = 1 << 20

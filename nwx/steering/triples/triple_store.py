@@ -1,14 +1,17 @@
-"""What a store of triples does, wherever it is."""
+"""The interface of triple stores, queries made harmless, and answers in their formats."""
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
-from nwx.errors import NwxError
+from pyoxigraph import QueryResultsFormat, RdfFormat, parse, parse_query_results, serialize
 
-if TYPE_CHECKING:  # for whoever answers queries in a process of its own, these take long to load
+from nwx.errors import ErrorText, NwxError, UsageError
+
+if TYPE_CHECKING:
     from pyoxigraph import NamedNode
 
     from nwx.steering.triples.capture_graphs import CaptureGraph
@@ -107,3 +110,139 @@ class TripleStore(ABC):
     @abstractmethod
     def version(self) -> str:
         """Return what differs after each change that readers see, "" where nothing was stored."""
+
+
+LONGEST_QUERY = 100_000
+
+_WORD = "service"
+_STRING = r'''"""(?:[^"\\]|\\.|"(?!""))*"""|\'\'\'(?:[^'\\]|\\.|'(?!''))*\'\'\''''
+_SHORT_STRING = r""""(?:[^"\\\n\r]|\\.)*"|'(?:[^'\\\n\r]|\\.)*\'"""
+_IRI = r"<[^<>\"{}|^`\\\x00-\x20]*>"
+_TOKEN = re.compile(rf"(?:{_STRING}|{_SHORT_STRING}|{_IRI})|(?P<comment>\#[^\n\r]*)", re.DOTALL)
+_HIDDEN = re.compile(r"[sS](?=ervice)", re.IGNORECASE)
+_FROM = re.compile(r"(?<![?$:\w.-])from\s*(?:<|named\b|[\w.-]*:)", re.IGNORECASE)
+_CODE_POINT = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
+
+
+def harmless_query(text: str) -> str:
+    """Return a query with the same meaning that has no `service` in it.
+
+    In strings and IRIs a letter of the word is written as an escape.
+    Should one of them be something else to the parser, the escape is an
+    error there. Raises TripleQueryError where the word stands elsewhere.
+    """
+    _check_length(text)
+    escaped = _TOKEN.sub(_escaped, text)
+    if _WORD in escaped.lower():
+        raise TripleQueryError(
+            ErrorText(
+                "SERVICE is not allowed, as nothing is fetched; rename variables and "
+                "prefixed names with this word in them, or write <IRIs>"
+            )
+        )
+    return escaped
+
+
+def names_graphs(text: str) -> bool:
+    """Return whether a query says with FROM which graphs it is about."""
+    return bool(_FROM.search(_TOKEN.sub("<>", text)))
+
+
+def check_remote_query(text: str) -> None:
+    """Raise TripleQueryError for a query that may ask other servers, in whatever spelling."""
+    _check_length(text)
+    if _WORD in text.lower() or _WORD in _CODE_POINT.sub(_character, text).lower():
+        raise TripleQueryError(
+            ErrorText("SERVICE is not allowed, nor is this word in anything else")
+        )
+
+
+def _check_length(text: str) -> None:
+    if len(text) > LONGEST_QUERY:
+        raise TripleQueryError(
+            ErrorText("the query has more than %(most)s characters", most=LONGEST_QUERY)
+        )
+    if not text.strip():
+        raise TripleQueryError(ErrorText("the query is empty"))
+
+
+def _escaped(token: re.Match[str]) -> str:
+    if token["comment"] is not None:
+        return " "
+    return _HIDDEN.sub(lambda letter: f"\\u{ord(letter[0]):04X}", token[0])
+
+
+def _character(escape: re.Match[str]) -> str:
+    number = int(escape[1] or escape[2], 16)
+    return chr(number) if number < 0x110000 else "\ufffd"
+
+
+_SOLUTIONS: Mapping[str, tuple[str, QueryResultsFormat]] = {
+    "json": ("application/sparql-results+json", QueryResultsFormat.JSON),
+    "xml": ("application/sparql-results+xml", QueryResultsFormat.XML),
+    "csv": ("text/csv; charset=utf-8", QueryResultsFormat.CSV),
+    "tsv": ("text/tab-separated-values; charset=utf-8", QueryResultsFormat.TSV),
+}
+_TRIPLES: Mapping[str, tuple[str, RdfFormat]] = {
+    "ttl": ("text/turtle; charset=utf-8", RdfFormat.TURTLE),
+    "nt": ("application/n-triples", RdfFormat.N_TRIPLES),
+    "rdf": ("application/rdf+xml", RdfFormat.RDF_XML),
+    "json": ("application/ld+json", RdfFormat.JSON_LD),
+}
+RESULT_FORMS = tuple(dict.fromkeys((*_SOLUTIONS, *_TRIPLES)))
+"""The names of all forms; `json` is that of solutions and of triples."""
+
+_SYNONYMS = {
+    "application/json": "json",
+    "application/xml": "xml",
+    "text/xml": "xml",
+    "text/n3": "ttl",
+    "text/plain": "nt",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SerializedAnswer:
+    """An answer in a form: its media type and bytes."""
+
+    media_type: str
+    data: bytes
+
+
+def media_types(kind: str) -> dict[str, str]:
+    """Return the media types that answers of a kind come in, and the names of the forms.
+
+    The first is the usual one.
+    """
+    forms: Mapping[str, tuple[str, object]] = _TRIPLES if kind == "triples" else _SOLUTIONS
+    own = {media.partition(";")[0]: form for form, (media, _) in forms.items()}
+    further = {media: form for media, form in _SYNONYMS.items() if form in forms}
+    if kind == "boolean":  # CSV and TSV have no such answer
+        own = {media: form for media, form in own.items() if form in ("json", "xml")}
+        further = {media: form for media, form in further.items() if form in ("json", "xml")}
+    return {**own, **further}
+
+
+def forms_of(kind: str) -> Sequence[str]:
+    """Return the names of the forms that answers of a kind come in."""
+    return tuple(dict.fromkeys(media_types(kind).values()))
+
+
+def serialized(answer: QueryAnswer, form: str) -> SerializedAnswer:
+    """Return an answer in one of its forms; raises UsageError where that cannot express it."""
+    if answer.kind == "triples":
+        media, wanted = _TRIPLES[form]
+        triples = (quad.triple for quad in parse(answer.data, format=RdfFormat.N_TRIPLES))
+        try:
+            return SerializedAnswer(media, serialize(triples, format=wanted) or b"")
+        except OSError as error:
+            raise UsageError(
+                ErrorText(
+                    "the answer cannot be written as %(form)s: %(reason)s", form=form, reason=error
+                )
+            ) from error
+    media, results = _SOLUTIONS[form]
+    if form == "json":
+        return SerializedAnswer(media, answer.data)
+    found = parse_query_results(answer.data, format=QueryResultsFormat.JSON)
+    return SerializedAnswer(media, found.serialize(format=results) or b"")

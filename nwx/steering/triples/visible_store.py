@@ -1,8 +1,4 @@
-"""The triples that a viewer may see: a copy of a store without those of hidden captures.
-
-The copy has hard links to the files of the store, which never change, so
-that it takes the time and the room of what is left out.
-"""
+"""The triple store of an archive, and the copy of it that a viewer may see."""
 
 import fcntl
 import hashlib
@@ -19,9 +15,8 @@ from pyoxigraph import NamedNode, Quad, Store
 
 from nwx.engine.base import Engine
 from nwx.engine.spans import KeysAtTime
-from nwx.errors import ErrorText, UrlError, WithheldError
+from nwx.errors import ErrorText, SettingsError, UrlError, WithheldError
 from nwx.settings import Settings
-from nwx.steering.triples.chosen_store import triple_store
 from nwx.steering.triples.local_store import SHOWN, LocalTripleStore
 from nwx.steering.triples.triple_store import (
     QueryAnswer,
@@ -32,6 +27,34 @@ from nwx.steering.triples.triple_store import (
     TripleWriter,
 )
 from nwx.values.urlkeys import urlkey
+
+_FOLDER = "triples"
+
+
+def triple_store(settings: Settings) -> TripleStore:
+    """Return the store that is set, else that in the folder of the archive.
+
+    Raises SettingsError for an archive on Elasticsearch without a setting.
+    """
+    place = settings.triples or _beside_archive(settings)
+    if place.startswith(("http://", "https://")):
+        # Imported here: most archives have their store in a folder.
+        from nwx.steering.triples.remote_store import RemoteTripleStore
+
+        return RemoteTripleStore(place, settings.triples_query or place)
+    from nwx.steering.triples.local_store import LocalTripleStore
+
+    return LocalTripleStore(Path(place))
+
+
+def _beside_archive(settings: Settings) -> str:
+    if settings.engine.startswith(("http://", "https://")):
+        raise SettingsError(
+            "an archive on Elasticsearch has no folder for triples; set NWX_TRIPLES to a folder, or"
+            " to the address of a SPARQL 1.1 server's updates"
+        )
+    return str(Path(settings.engine) / _FOLDER)
+
 
 _LOCK, _NEVER_CHANGED = f"{SHOWN}lock", ".sst"
 _KEPT_COPIES = 4

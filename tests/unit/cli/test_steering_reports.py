@@ -8,7 +8,7 @@ import pytest
 from nwx.cli.steering_reports import ToldAnalysis
 from nwx.model import ReadError
 from nwx.steering.running.listener import SteeringListener
-from nwx.steering.running.report import SteeringReport
+from nwx.steering.running.options import SteeringReport
 
 
 class _Listener:

@@ -1,14 +1,16 @@
 """A feed, and a folder that is written as Heritrix writes it."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from nwx.errors import CrawlerUnavailableError
-from nwx.steering.adapters import crawl_log
+from nwx.errors import CrawlerError, CrawlerUnavailableError, EngineBusyError, NwxError
+from nwx.steering.adapters import feed_state, heritrix_feed
 from nwx.steering.adapters.feed_state import FeedState
-from nwx.steering.adapters.heritrix_feed import FeedOptions, HeritrixFeed
+from nwx.steering.adapters.heritrix_feed import FeedCounts, FeedOptions, HeritrixFeed, run_feed
 from nwx.steering.adapters.heritrix_job import HeritrixJob
 from tests.unit.steering.adapters.fake_queue import FakeQueue
 
@@ -127,7 +129,7 @@ def test_a_new_launch_is_given_all_that_the_one_before_did_not_fetch(
 def test_a_part_of_the_log_without_pages_is_passed_over(
     job: Job, state: FeedState, queue: FakeQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crawl_log, "_MOST_BYTES", 200)
+    monkeypatch.setattr(feed_state, "_MOST_BYTES", 200)
     job.launch("first")
     feed = feed_of(job, state, queue)
     feed.turn()
@@ -225,3 +227,46 @@ def test_files_are_closed_when_nothing_is_left_or_time_has_passed(
     assert ".groovy" in job.read_actions()
     feed.turn()
     assert job.read_actions() == {}
+
+
+@dataclass
+class Turns:
+    """A feed whose turns end as they are listed."""
+
+    ends: list[bool | NwxError]
+    counts: FeedCounts = field(default_factory=FeedCounts)
+
+    def turn(self) -> bool:
+        end = self.ends.pop(0)
+        if isinstance(end, NwxError):
+            raise end
+        self.counts.given += end
+        return end
+
+
+def run(turns: Turns, monkeypatch: pytest.MonkeyPatch) -> tuple[list[int], list[str]]:
+    shown: list[int] = []
+    told: list[str] = []
+    monkeypatch.setattr(heritrix_feed, "_rest", lambda seconds, stopping: None)
+    run_feed(
+        cast(HeritrixFeed, turns),
+        1.0,
+        lambda: not turns.ends,
+        lambda counts: shown.append(counts.given),
+        lambda error, seconds: told.append(f"{error} {seconds:g}"),
+    )
+    return shown, told
+
+
+def test_what_happened_is_shown_and_what_is_away_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    busy = EngineBusyError("busy")
+    shown, told = run(Turns([True, busy, busy, False, busy, True]), monkeypatch)
+    assert shown == [1, 2]
+    assert told == ["busy 1", "busy 2", "busy 1"]
+
+
+def test_what_does_not_pass_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(CrawlerError, match="the token is wrong"):
+        run(Turns([CrawlerError("the token is wrong"), True]), monkeypatch)

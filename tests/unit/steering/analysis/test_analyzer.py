@@ -4,8 +4,8 @@ import pytest
 
 from nwx.engine.crawls.crawl_index import DocumentScore
 from nwx.steering.analysis.analyzer import Analyzer
+from nwx.steering.analysis.document_scorer import TermStatistics
 from nwx.steering.analysis.page_view import PageLink, PageView, page_view
-from nwx.steering.analysis.term_statistics import TermStatistics
 from nwx.steering.specifications.specification import CrawlSpecification, Entity, Keyword
 
 SPECIFICATION = CrawlSpecification(

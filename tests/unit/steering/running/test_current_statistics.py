@@ -9,12 +9,11 @@ from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.importing import ImportOptions, import_files
 from nwx.settings import Settings
-from nwx.steering.running import current_statistics
-from nwx.steering.running.current_statistics import CurrentStatistics
+from nwx.steering.running import score_writer
 from nwx.steering.running.options import SteeringOptions
-from nwx.steering.running.page_reader import PageTask
+from nwx.steering.running.pages import PageTask, unanalysed_pages
+from nwx.steering.running.score_writer import CurrentStatistics
 from nwx.steering.running.steering_run import SteeringRun
-from nwx.steering.running.unanalysed_pages import unanalysed_pages
 from nwx.warc.sources import expand
 from tests.hostile_analysis import STONES, CountingAnalyzer, stone_pages
 from tests.warcs import write_warc
@@ -27,8 +26,8 @@ def settings(tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def engine(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
-    monkeypatch.setattr(current_statistics, "_FEW_DOCUMENTS", 1)
-    monkeypatch.setattr(current_statistics, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(score_writer, "_FEW_DOCUMENTS", 1)
+    monkeypatch.setattr(score_writer, "_LOOK_SECONDS", 0.0)
     with open_engine(settings) as opened:
         opened.create()
         yield opened
@@ -50,7 +49,7 @@ def test_they_are_read_anew_when_an_archive_has_grown(
     assert (statistics.terms.documents, statistics.terms.frequencies) == (6, {"granite": 3})
     load(engine, settings, tmp_path / "b.warc.gz", 8)
     assert not statistics.renew()
-    monkeypatch.setattr(current_statistics, "_LOOK_SECONDS", 3600.0)
+    monkeypatch.setattr(score_writer, "_LOOK_SECONDS", 3600.0)
     statistics = CurrentStatistics(engine, STONES)
     load(engine, settings, tmp_path / "c.warc.gz", 60)
     assert not statistics.renew()

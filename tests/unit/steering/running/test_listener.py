@@ -16,10 +16,9 @@ from nwx.importing import ImportOptions, import_files
 from nwx.page_places import PagePlace
 from nwx.settings import Settings
 from nwx.steering.running import listener as listener_module
-from nwx.steering.running.archive_run import steer_archive
 from nwx.steering.running.listener import SteeringListener
-from nwx.steering.running.messages import SteeringPlan
-from nwx.steering.running.options import SteeringOptions
+from nwx.steering.running.options import SteeringOptions, SteeringPlan
+from nwx.steering.running.steering_run import steer_archive
 from nwx.warc.sources import ArchiveSource, expand
 from tests.hostile_analysis import (
     HANG,

@@ -14,7 +14,7 @@ from nwx.engine.open import open_engine
 from nwx.engine.queue.crawl_queue import UrlUpdate
 from nwx.errors import EngineUnavailableError
 from nwx.settings import Settings
-from nwx.steering.running.queue_delivery import QueueDelivery
+from nwx.steering.queue.delivery import QueueDelivery
 
 UPDATES = [UrlUpdate(f"http://a.example/{n}", 0.5, crawl="stones") for n in range(3)]
 

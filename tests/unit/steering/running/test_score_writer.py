@@ -12,7 +12,7 @@ from nwx.engine.open import open_engine
 from nwx.errors import EngineError
 from nwx.page_places import PagePlace
 from nwx.settings import Settings
-from nwx.steering.running.report import SteeringTally
+from nwx.steering.running.options import SteeringTally
 from nwx.steering.running.score_writer import ScoreWriter
 from nwx.steering.specifications.specification import CrawlSpecification, Limits
 from tests.hostile_analysis import STONES

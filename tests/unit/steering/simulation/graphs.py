@@ -4,7 +4,7 @@ import math
 from array import array
 from collections.abc import Mapping
 
-from nwx.steering.simulation.page_graph import GraphPage, PageGraph
+from nwx.steering.simulation.crawl_orders import GraphPage, PageGraph
 
 Links = Mapping[int, float]
 """The relevance of the link to each page; None of a blacklisted one is `math.nan`."""

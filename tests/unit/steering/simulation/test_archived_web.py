@@ -7,8 +7,7 @@ import pytest
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.model import Batch, Capture
-from nwx.steering.simulation.analysed_web import seeds_within
-from nwx.steering.simulation.archived_web import ArchivedWeb, archived_web
+from nwx.steering.simulation.archived_web import ArchivedWeb, archived_web, seeds_within
 from tests.conformance.archive import capture
 
 

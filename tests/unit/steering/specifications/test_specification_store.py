@@ -5,12 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from nwx.engine.base import Engine
 from nwx.engine.crawls.crawl_index import CrawlIndex
+from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.open import open_engine
+from nwx.engine.queue.crawl_queue import LeaseLimits
 from nwx.errors import SourceError
 from nwx.settings import Settings
 from nwx.steering.specifications.problems import SpecificationError
 from nwx.steering.specifications.specification_store import (
+    SpecificationLimits,
     UnknownCrawlError,
     file_text,
     restore,
@@ -73,3 +77,38 @@ def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "bytes.toml").write_bytes(b"name = '\xff'")
     with pytest.raises(SpecificationError, match="byte 9 is no UTF-8"):
         file_text(tmp_path / "bytes.toml")
+
+
+USUAL = LeaseLimits(delay_seconds=2.0, in_flight=3, pages_per_host=50)
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    with EmbeddedEngine(tmp_path / "archive") as engine:
+        engine.create()
+        yield engine
+
+
+def test_a_crawl_without_a_specification_has_the_usual_ones(engine: Engine) -> None:
+    limits = SpecificationLimits(engine.crawl_index(), USUAL)
+    assert limits("") == limits("unknown") == USUAL
+
+
+def test_what_a_specification_says_counts(engine: Engine) -> None:
+    crawls = engine.crawl_index()
+    crawls.save_specification("one", "v", 'name = "one"\n[limits]\npages = 9\npages_per_host = 2\n')
+    crawls.save_specification("two", "v", 'name = "two"\n')
+    limits = SpecificationLimits(crawls, USUAL)
+    assert limits("one") == LeaseLimits(2.0, 3, pages_per_host=2, pages=9)
+    assert limits("two") == USUAL
+
+
+def test_limits_are_read_again_after_a_while(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nwx.steering.specifications.specification_store._KNOWN_SECONDS", 0)
+    crawls = engine.crawl_index()
+    limits = SpecificationLimits(crawls, USUAL)
+    assert limits("one") == USUAL
+    crawls.save_specification("one", "v", 'name = "one"\n[limits]\npages = 7\n')
+    assert limits("one").pages == 7

@@ -23,7 +23,7 @@ from nwx.steering.triples.capture_graphs import CaptureGraph, page_graph, score_
 from nwx.steering.triples.local_store import LocalTripleStore
 from nwx.steering.triples.remote_store import RemoteTripleStore
 from nwx.steering.triples.triple_store import TripleStore
-from tests.unit.steering.structured.pages import view
+from tests.unit.steering.triples.pages import view
 
 P = NamedNode("urn:p")
 

@@ -9,13 +9,13 @@ from nwx.engine.crawls.crawl_index import DocumentScore
 from nwx.engine.open import open_engine
 from nwx.importing import ImportOptions, import_files
 from nwx.settings import Settings
-from nwx.steering.specifications.files import write_specification
 from nwx.steering.specifications.specification import CrawlSpecification, Entity, EntityKind
-from nwx.steering.structured.mentions import Mention
+from nwx.steering.specifications.specification_files import write_specification
 from nwx.steering.triples.archive_triples import ArchiveTriples, TriplesReport
-from nwx.steering.triples.chosen_store import triple_store
+from nwx.steering.triples.capture_graphs import Mention
 from nwx.steering.triples.entity_questions import EntityQuestions
 from nwx.steering.triples.triple_store import QueryLimits
+from nwx.steering.triples.visible_store import triple_store
 from nwx.warc.sources import expand
 from tests.warcs import Page, html, write_warc
 

@@ -9,7 +9,7 @@ from nwx.steering.specifications.specification import EntityKind
 from nwx.steering.triples.capture_graphs import page_graph
 from nwx.steering.triples.entity_questions import EntityCapture, EntityQuestions
 from nwx.steering.triples.triple_store import QueryLimits
-from tests.unit.steering.structured.pages import view
+from tests.unit.steering.triples.pages import view
 from tests.unit.steering.triples.stores import mentions, store_of
 
 ADA = "urn:nwx:entity:person:ada"

@@ -9,19 +9,41 @@ from pyoxigraph import NamedNode, Triple
 
 from nwx.access.restricted.engine import RestrictedEngine
 from nwx.engine.access.rules import Scope
-from nwx.errors import WithheldError
-from nwx.settings import Settings
+from nwx.errors import SettingsError, WithheldError
+from nwx.settings import Settings, load_settings
 from nwx.steering.analysis.page_view import page_view
 from nwx.steering.triples.capture_graphs import CaptureGraph, page_graph
 from nwx.steering.triples.local_store import LocalTripleStore
+from nwx.steering.triples.remote_store import RemoteTripleStore
 from nwx.steering.triples.triple_store import (
     QueryLimits,
     SparqlQuery,
     TripleStore,
     TripleStoreError,
 )
-from nwx.steering.triples.visible_store import visible_triples
+from nwx.steering.triples.visible_store import triple_store, visible_triples
 from tests.unit.access.restricted.archives import HIDDEN, PAGES, SHOWN, archive_of_pages, hiding
+
+
+def test_it_is_in_the_archive_unless_another_place_is_set(tmp_path: Path) -> None:
+    with triple_store(Settings(str(tmp_path / "archive"))).writer():
+        assert (tmp_path / "archive" / "triples").is_dir()
+    other = load_settings({}, {"NWX_ENGINE": "http://e.example", "NWX_TRIPLES": str(tmp_path)})
+    assert isinstance(triple_store(other), LocalTripleStore)
+
+
+def test_it_may_be_a_server() -> None:
+    variables = {
+        "NWX_TRIPLES": "http://t.example/update",
+        "NWX_TRIPLES_QUERY": "http://t.example/q",
+    }
+    assert isinstance(triple_store(load_settings({}, variables)), RemoteTripleStore)
+
+
+def test_an_archive_on_elasticsearch_needs_a_place() -> None:
+    with pytest.raises(SettingsError, match="NWX_TRIPLES"):
+        triple_store(Settings("http://e.example"))
+
 
 _ALL = SparqlQuery("SELECT ?s ?p ?o { ?s ?p ?o }")
 

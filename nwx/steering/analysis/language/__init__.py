@@ -1,1 +1,0 @@
-"""The language of pages: words, lemmas, and names found by rules or by a model."""

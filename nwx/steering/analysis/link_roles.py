@@ -1,0 +1,233 @@
+"""The role of a link on a page: content, menu, login, advertisement and so on."""
+
+import re
+from enum import StrEnum
+from typing import NamedTuple
+
+from nwx.steering.analysis.page_view import PageLink
+from nwx.steering.analysis.site_types import SiteType
+
+_LONGEST = 2_000  # characters that are looked at
+
+
+class LinkAddress(NamedTuple):
+    """Parts of a URL, in lower case: host with port, path without its first slash, query."""
+
+    host: str
+    path: str
+    query: str
+
+
+def link_address(url: str) -> LinkAddress:
+    """Return the parts of an absolute URL; of a very long one those of its beginning."""
+    rest = url[:_LONGEST].partition("://")[2].lower()
+    place, _, query = rest.partition("?")
+    host, _, path = place.partition("/")
+    return LinkAddress(host.rpartition("@")[2], path, query)
+
+
+ROLE_NAMES = {
+    "advertisement": """ad ads adv advert adverts advertisement advertisements advertising
+        adsbygoogle adsense adbox adunit banner banners sponsor sponsors sponsored dfp
+        rel:sponsored anzeige anzeigen werbung reklame publicidad""",
+    "login": "login loginbox loginform signin signup pt-login pt-userlogin p-personal",
+    "pagination": """pagination pager paging pagenav pagenavi paginate paginator pagelinks
+        rel:next rel:prev rel:previous page-numbers page-link nextpostslink blog-pager mw-prevlink
+        mw-nextlink older newer""",
+    "comment": """comment comments commentlist disqus respond commentmetadata reply replies
+        kommentare commentaires comentarios""",
+    "calendar": "calendar datepicker kalender calendrier calendario",
+    "navigation": """nav navbar navigation navigator menu menubar menulink submenu header masthead
+        footer sidebar sidebars breadcrumb breadcrumbs crumbs aside topbar toolbar toolbox tabs
+        widget portlet archives archive blogroll tagcloud tags categories category rel:tag
+        rel:category rel:author rel:home rel:license toc catlinks editsection share sharing social
+        skip topnav leftnav subnav mainnav sitenav nav-links linklist sitemap copyright logo
+        language-switcher langs interlanguage-link role:navigation role:menu role:menuitem
+        role:banner role:contentinfo role:complementary role:menubar role:tablist""",
+    "content": """article post hentry story h1 h2 h3 h4 entry bodycontent
+        entry-title entry-header entry-content entry-summary post-header post-title article-header
+        topictitle teaser headline rel:bookmark mw-body-content mw-content-text
+        mw-parser-output postbody post-body blockquote role:article""",
+}
+"""Names, ids, classes, roles and relations, by the role that they tell."""
+
+NOT_IN_COMPOUNDS = frozenset(
+    """category categories tags archive archives post article story entry h1 h2 h3 h4 reply
+    logo adv banner banners promo""".split()
+)
+"""Names that tell nothing as part of another, such as `category-news` of an article."""
+
+ADVERTISERS = frozenset(
+    """doubleclick.net googlesyndication.com googleadservices.com adservice.google.com taboola.com
+    outbrain.com amazon-adsystem.com adnxs.com adform.net criteo.com zedo.com tradedoubler.com
+    zanox.com awin1.com linksynergy.com anrdoezrs.net fastclick.net adbrite.com overture.com
+    valueclick.com atdmt.com adbutler.com openx.net rubiconproject.com""".split()
+)
+"""Hosts, with their subdomains, that serve advertisements."""
+
+
+class LinkRole(StrEnum):
+    """What a link is for; where several roles fit, the first of these counts."""
+
+    ADVERTISEMENT = "advertisement"
+    LOGIN = "login"
+    PAGINATION = "pagination"
+    COMMENT = "comment"
+    CALENDAR = "calendar"
+    NAVIGATION = "navigation"
+    CONTENT = "content"
+
+
+_MOST_KNOWN = 20_000  # surroundings whose role is kept
+_LONGEST_NUMBER = 3  # digits; numbers of four are years
+_PARTS = re.compile(r"[-_]+")
+_ORDER = {role: place for place, role in enumerate(LinkRole)}
+_OF_NAME = {name: LinkRole(role) for role, names in ROLE_NAMES.items() for name in names.split()}
+
+_END = r"(?:\.[a-z]+)?(?:[/?&;]|$)"
+"""Behind a whole segment or value, with or without an extension."""
+
+_ANY_SITE = {
+    LinkRole.LOGIN: rf"(?:(?:wp-)?log-?(?:in|out|on|off)|sign-?(?:in|up|out)|register|registration"
+    rf"|lost-?password|create-?account|(?:user|account)/(?:register|password)){_END}",
+    LinkRole.COMMENT: rf"comments?{_END}|comment-page-\d",
+    LinkRole.CALENDAR: rf"(?:calendar|kalender|calendrier|calendario){_END}"
+    r"|(?:month|monat|mois|tribe-bar-date)=\d",
+    LinkRole.PAGINATION: rf"page[/-]?\d+{_END}"
+    r"|(?:page|paged|pg|start|offset|skip|seite|pagina|startat|pagenum|pageno)=\d",
+    LinkRole.ADVERTISEMENT: rf"(?:adclick|ads?|adserver|banners?){_END}",
+}
+"""What stands in a URL behind one of `/ = ? & ; :`, by role, on any site."""
+
+_SITES: dict[SiteType, dict[LinkRole, str]] = {
+    SiteType.WORDPRESS: {
+        LinkRole.LOGIN: r"wp-(?:login|signup|admin)\b",
+        LinkRole.COMMENT: r"replytocom=|comments/feed",
+        LinkRole.NAVIGATION: r"(?:tag|category|author|archives?|feed)/|(?:cat|m|tag)=",
+    },
+    SiteType.DRUPAL: {
+        LinkRole.LOGIN: r"user(?:/(?:login|register|password))?(?:[?&]|$)",
+        LinkRole.COMMENT: r"comment/reply/",
+        LinkRole.NAVIGATION: r"taxonomy/|(?:print|rss)",
+    },
+    SiteType.JOOMLA: {
+        LinkRole.LOGIN: r"com_(?:users?|login|registration)\b",
+        LinkRole.PAGINATION: r"limitstart=",
+        LinkRole.NAVIGATION: r"com_(?:mailto|search|banners)\b|tmpl=component|format=feed",
+    },
+    SiteType.MEDIAWIKI: {
+        LinkRole.LOGIN: r"(?:userlogin|createaccount|userlogout)\b",
+        LinkRole.PAGINATION: r"(?:from|pagefrom|pageuntil|offset)=",
+        LinkRole.NAVIGATION: r"(?:action|oldid|diff|veaction|printable|redlink|curid)="
+        r"|(?:special|help|talk|user|[a-z]+_talk|template|mediawiki|portal|project|wikipedia"
+        r"|spezial|hilfe|diskussion|benutzer|sp%c3%a9cial|aide|discussion)(?::|%3a)",
+    },
+    SiteType.PHPBB: {
+        LinkRole.LOGIN: r"(?:ucp|login)\.php|mode=(?:login|register)",
+        LinkRole.COMMENT: r"posting\.php|p=\d",
+        LinkRole.NAVIGATION: r"(?:memberlist|search|faq|viewonline|profile|groupcp|privmsg|index)"
+        r"\.php|view=(?:next|previous|print|newest|unread)",
+    },
+    SiteType.VBULLETIN: {
+        LinkRole.LOGIN: r"(?:login|register)\.php|do=lostpw",
+        LinkRole.CALENDAR: r"calendar\.php",
+        LinkRole.COMMENT: r"(?:newreply|newthread|showpost)\.php|p=\d",
+        LinkRole.NAVIGATION: r"(?:member|memberlist|search|faq|online|private|usercp|sendmessage"
+        r"|printthread|subscription|misc|profile|report|forumdisplay|index)\.php",
+    },
+    SiteType.DISCOURSE: {
+        LinkRole.COMMENT: r"t/[^/]+/\d+/\d+",
+        LinkRole.NAVIGATION: r"(?:u|c|tags?|latest|top|categories|faq|about|tos|privacy|badges|g)"
+        r"(?:/|$)",
+    },
+    SiteType.BLOGGER: {
+        LinkRole.LOGIN: r"(?:post-edit|comment-iframe|rearrange|blogger)\.(?:g|do)\b",
+        LinkRole.COMMENT: r"showcomment=|comment\.g|feeds/\d+/comments",
+        LinkRole.PAGINATION: r"updated-(?:max|min)=",
+        LinkRole.NAVIGATION: r"search/label/|[\d_]+archive\.html|feeds/|\d{4}/(?:\d\d/)?(?:$|\?)",
+    },
+}
+"""What else stands in URLs of sites of a type."""
+
+
+class _UrlRoles:
+    """The roles that expressions find in paths and queries, all searched for at once."""
+
+    def __init__(self, urls: dict[LinkRole, str]) -> None:
+        # One class of characters in front lets `re` skip what cannot begin a match.
+        self._any = re.compile(f"[/=?&;:](?:{'|'.join(urls.values())})")
+        ordered = sorted(urls, key=_ORDER.__getitem__)
+        self._roles = [(role, re.compile(f"[/=?&;:](?:{urls[role]})")) for role in ordered]
+
+    def of(self, place: str) -> LinkRole | None:
+        """Return the first role of a path with its query, None where nothing is found."""
+        if self._any.search(place) is None:
+            return None
+        return next(role for role, expression in self._roles if expression.search(place))
+
+
+_ON_ANY_SITE = _UrlRoles(_ANY_SITE)
+_ON_SITES = {kind: _UrlRoles(urls) for kind, urls in _SITES.items()}
+
+
+class LinkRoles:
+    """The roles of links; one for many pages, as surroundings are the same again and again."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, LinkRole | None] = {}
+
+    def of(
+        self, link: PageLink, address: LinkAddress, page: LinkAddress, site: SiteType
+    ) -> LinkRole:
+        """Return the role of a link on a page of a type of site.
+
+        Its URL decides, then the innermost element around it whose name
+        tells something. Pages of the same list are on the same host.
+        """
+        is_own = address.host == page.host
+        place = f"/{address.path}?{address.query}" if address.query else f"/{address.path}"
+        if is_own and site in _ON_SITES and (found := _ON_SITES[site].of(place)):
+            return found
+        if not is_own and _is_advertiser(address.host):
+            return LinkRole.ADVERTISEMENT
+        if (found := _ON_ANY_SITE.of(place)) and (is_own or found is not LinkRole.PAGINATION):
+            return found
+        if is_own and place == "/":
+            return LinkRole.NAVIGATION
+        found = self._by_surroundings(link.classes)
+        return found or (_by_anchor(link.text, address, page) if is_own else LinkRole.CONTENT)
+
+    def _by_surroundings(self, classes: str) -> LinkRole | None:
+        if classes not in self._known:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            roles = map(_role_of_name, reversed(classes.split()))
+            self._known[classes] = next(filter(None, roles), None)
+        return self._known[classes]
+
+
+def _role_of_name(name: str) -> LinkRole | None:
+    """Return the role that a name tells, or else one of its parts."""
+    found = _OF_NAME.get(name)
+    if found is not None or not ("-" in name or "_" in name):
+        return found
+    parts = set(_PARTS.split(name)) - NOT_IN_COMPOUNDS
+    roles = [_OF_NAME[part] for part in parts if part in _OF_NAME]
+    return min(roles, key=_ORDER.__getitem__, default=None)
+
+
+def _is_advertiser(host: str) -> bool:
+    while host:
+        if host in ADVERTISERS:
+            return True
+        host = host.partition(".")[2]
+    return False
+
+
+def _by_anchor(text: str, address: LinkAddress, page: LinkAddress) -> LinkRole:
+    """Return pagination for a number that leads to a URL much like that of the page."""
+    if not (text.isdecimal() and len(text) <= _LONGEST_NUMBER):
+        return LinkRole.CONTENT
+    folder = page.path.partition("/")[0]
+    is_alike = address.path.partition("/")[0] == folder
+    return LinkRole.PAGINATION if is_alike else LinkRole.CONTENT

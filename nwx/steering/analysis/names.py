@@ -1,0 +1,366 @@
+"""Readings of a text, and names and dates found in it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from itertools import accumulate, islice
+from typing import NamedTuple
+
+
+class NameKind(StrEnum):
+    """What a name that was found without the specification stands for; a date is 2002-08-12."""
+
+    PERSON = "person"
+    ORGANISATION = "organisation"
+    PLACE = "place"
+    EVENT = "event"
+    DATE = "date"
+    OTHER = "other"
+
+
+class Name(NamedTuple):
+    """A name in a text, found without the specification; `start` is its place in characters."""
+
+    text: str
+    kind: NameKind
+    start: int
+
+
+class TextReading:
+    """The words of a text: the lemma of each, folded, and where it is.
+
+    `pieces` are the text cut into what is between words and words, in turn.
+    `closed` are those lemmas that are no nouns, verbs, adjectives and the
+    like, but articles, prepositions, pronouns. `names` are those that a
+    model found on its way, None where it does not look for names.
+    """
+
+    def __init__(
+        self,
+        pieces: Sequence[str],
+        lemmas: Sequence[str],
+        closed: frozenset[str] = frozenset(),
+        names: Sequence[Name] | None = None,
+    ) -> None:
+        self.lemmas = lemmas
+        self.closed = closed
+        self.names = names
+        self.pieces = pieces
+        self._ends: list[int] = []
+
+    def span(self, index: int) -> tuple[int, int]:
+        """Return where a word begins and ends in the text, in characters."""
+        if not self._ends:  # not asked for on most pages
+            self._ends = list(accumulate(map(len, self.pieces)))
+        return self._ends[2 * index], self._ends[2 * index + 1]
+
+
+class LanguageModel(ABC):
+    """What analysis needs to know of languages; one for all languages of a process."""
+
+    @abstractmethod
+    def read(self, text: str, language: str) -> TextReading:
+        """Return the words of a text; `language` is ISO 639-1, "" where it is not known."""
+
+    @abstractmethod
+    def names(self, text: str, reading: TextReading, language: str) -> list[Name]:
+        """Return the names and dates in a text that was read."""
+
+
+PARTICLES = frozenset(
+    """af al ap bin da das de degli dei del della den der des di do dos du el ibn la las le los of
+    st ter und van von zu""".split()
+)
+"""Words in lower case that stand between the words of a name."""
+
+PERSON_TITLES = frozenset(
+    """mr mrs ms miss dr prof professor sir lord lady dame president chancellor minister senator
+    governor mayor king queen prince princess pope bishop archbishop cardinal rabbi imam general
+    colonel captain major admiral judge ambassador secretary congressman congresswoman
+    herr frau doktor bundeskanzler bundeskanzlerin kanzler kanzlerin präsident präsidentin
+    ministerin bürgermeister bürgermeisterin bischof könig königin papst
+    m mme mlle monsieur madame président présidente ministre maire docteur professeur roi reine
+    sr sra señor señora don doña presidente presidenta ministro ministra alcalde rey reina
+    signor signora dott onorevole sindaco re regina
+    dhr mevrouw meneer burgemeester koning koningin senhor senhora doutor""".split()
+)
+"""Words in front of the name of a person, in lower case."""
+
+ORGANISATION_ENDS = frozenset(
+    """inc ltd llc plc corp corporation company gmbh ag kg ev sa sarl spa srl bv nv ab oy as
+    university college school institute academy museum library archive archives hospital church
+    ministry department agency authority commission committee council parliament senate congress
+    court bank fund foundation association federation union league society party club group
+    network service services press times post journal organisation organization office bureau
+    universität hochschule institut akademie bibliothek archiv ministerium behörde amt kommission
+    rat gericht stiftung verband verein partei bund gesellschaft feuerwehr
+    université musée ministère parti syndicat société fondation universidad ministerio partido
+    fundación università partito universiteit""".split()
+)
+"""Words that end the name of an organisation, in lower case."""
+
+ORGANISATION_STARTS = frozenset(
+    """university college institute academy museum library ministry department agency commission
+    committee council bank house court church society federation association league
+    universität hochschule institut akademie ministerium amt bund rat verband gesellschaft
+    université institut académie musée ministère parti société conseil banque
+    universidad instituto ministerio partido banco consejo università istituto ministero
+    universiteit ministerie""".split()
+)
+"""Words that begin the name of an organisation, when `of`, `für`, `de` and the like follow."""
+
+MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january jan januar jänner janvier enero gennaio januari janeiro",
+            "february feb februar février febrero febbraio februari fevereiro",
+            "march mar märz mars marzo maart março",
+            "april apr avril abril aprile",
+            "may mai mayo maggio mei maio",
+            "june jun juni juin junio giugno junho",
+            "july jul juli juillet julio luglio julho",
+            "august aug août agosto augustus",
+            "september sep sept septembre septiembre settembre setembro",
+            "october oct oktober octobre octubre ottobre outubro",
+            "november nov novembre noviembre novembro",
+            "december dec dezember décembre diciembre dicembre dezembro",
+        ),
+        1,
+    )
+    for name in names.split()
+}
+"""Months by their names in seven languages, in lower case."""
+
+
+MOST_NAMES = 5_000
+"""Of one text; what follows is not looked at."""
+
+_MOST_RUNS = 20_000
+_MOST_WORDS = 7
+_MOST_OF_PERSON = 5
+_FEWEST_WORDS = 2
+_LONGEST_WORD = 40
+_ALL_CAPITALISED = frozenset({"de"})  # languages in which every noun begins with a capital
+_BETWEEN = frozenset({" ", "-", "’", "'", " & "})
+_SURNAME_TOO = "may"  # Theresa May
+_SENTENCE_ENDS = frozenset('.!?:;\n"“”»«•|/')
+
+
+def names_in(reading: TextReading, language: str) -> list[Name]:
+    """Return the persons, organisations and other names in a text, in order.
+
+    A person has a title, an organisation a word that says so; other names
+    are several capitalised words within a sentence, but not in German,
+    where nouns have capitals too. Lines of capitalised words alone are
+    headings and menus, and looked at for persons only. No name begins or
+    ends with a function word of the language, such as a preposition.
+    """
+    found = []
+    for first, last in islice(_runs(reading), _MOST_RUNS):
+        name = _person(reading, first, last)
+        if name is None and not _is_line(reading, first, last):
+            name = _organisation(reading, first, last, language) or _other(
+                reading, first, last, language
+            )
+        if name is not None:
+            found.append(name)
+            if len(found) >= MOST_NAMES:
+                break
+    return found
+
+
+def _runs(reading: TextReading) -> Iterator[tuple[int, int]]:
+    """Yield where sequences of capitalised words begin and end, particles between them included."""
+    pieces = reading.pieces
+    words = pieces[1::2]
+    end = 0
+    for first in [index for index, word in enumerate(words) if word[0].isupper()]:
+        if first < end:
+            continue
+        end = first + 1
+        while end < len(words) and end - first < _MOST_WORDS and _joins(pieces, end):
+            if words[end][0].isupper():
+                end += 1
+            elif words[end] in PARTICLES and _leads_on(pieces, end):
+                end += 2
+            else:
+                break
+        yield first, end
+
+
+def _joins(pieces: Sequence[str], index: int) -> bool:
+    """Return whether a word may belong to the same name as the one before it."""
+    between = pieces[2 * index]
+    if between == ". ":
+        before = pieces[2 * index - 1]
+        return len(before) == 1 or before.lower() in PERSON_TITLES
+    return between in _BETWEEN and len(pieces[2 * index + 1]) <= _LONGEST_WORD
+
+
+def _leads_on(pieces: Sequence[str], index: int) -> bool:
+    """Return whether a capitalised word follows a particle."""
+    following = 2 * index + 3
+    return (
+        following < len(pieces)
+        and pieces[following - 1] == " "
+        and pieces[following][0].isupper()
+        and len(pieces[following]) <= _LONGEST_WORD
+    )
+
+
+def _is_line(reading: TextReading, first: int, last: int) -> bool:
+    """Return whether there is nothing else in a line."""
+    before, behind = reading.pieces[2 * first], reading.pieces[2 * last]
+    starts = first == 0 or "\n" in before
+    return starts and (2 * last + 1 >= len(reading.pieces) or "\n" in behind)
+
+
+def _person(reading: TextReading, first: int, last: int) -> Name | None:
+    words = [word.lower() for word in reading.pieces[2 * first + 1 : 2 * last : 2]]
+    titles = [place for place, word in enumerate(words) if word in PERSON_TITLES]
+    if not titles and not _follows_title(reading, first):
+        return None
+    if words[-1] in ORGANISATION_ENDS:
+        return None
+    if titles:
+        first += titles[-1] + 1
+    last = _end(reading, first, last)
+    if not 1 <= last - first <= _MOST_OF_PERSON or reading.lemmas[first] in reading.closed:
+        return None
+    return _named(reading, first, last, NameKind.PERSON)
+
+
+def _follows_title(reading: TextReading, index: int) -> bool:
+    """Return whether a title in lower case stands in front of a word."""
+    before, between = reading.pieces[2 * index - 1 : 2 * index + 1] if index else ("", "")
+    return before in PERSON_TITLES and len(before) > 1 and between in (" ", ". ")
+
+
+def _organisation(reading: TextReading, first: int, last: int, language: str) -> Name | None:
+    first = _start(reading, first, last)
+    if reading.pieces[2 * last - 1].lower() not in ORGANISATION_ENDS:
+        last = _end(reading, first, last)
+    words = [word.lower() for word in reading.pieces[2 * first + 1 : 2 * last : 2]]
+    if len(words) < _FEWEST_WORDS:
+        return None
+    begins = words[0] in ORGANISATION_STARTS and (language != "en" or words[1] in PARTICLES)
+    if not begins and words[-1] not in ORGANISATION_ENDS:
+        return None
+    return _named(reading, first, last, NameKind.ORGANISATION)
+
+
+def _other(reading: TextReading, first: int, last: int, language: str) -> Name | None:
+    if language in _ALL_CAPITALISED:
+        return None
+    if _begins_sentence(reading, first):
+        first += 1
+    first = _start(reading, first, last)
+    last = _end(reading, first, last)
+    if last - first < _FEWEST_WORDS:
+        return None
+    return _named(reading, first, last, NameKind.OTHER)
+
+
+def _start(reading: TextReading, first: int, last: int) -> int:
+    """Return where a name begins: behind function words, and particles whose name is cut off."""
+    while first < last and (
+        reading.lemmas[first] in reading.closed or reading.pieces[2 * first + 1] in PARTICLES
+    ):
+        first += 1
+    return first
+
+
+def _end(reading: TextReading, first: int, last: int) -> int:
+    """Return where a name ends: before function words."""
+    while first < last and (word := reading.lemmas[last - 1]) in reading.closed:
+        if word == _SURNAME_TOO:
+            break
+        last -= 1
+    return last
+
+
+def _begins_sentence(reading: TextReading, index: int) -> bool:
+    return index == 0 or not _SENTENCE_ENDS.isdisjoint(reading.pieces[2 * index])
+
+
+def _named(reading: TextReading, first: int, last: int, kind: NameKind) -> Name:
+    text = "".join(reading.pieces[2 * first + 1 : 2 * last])
+    return Name(text, kind, reading.span(first)[0])
+
+
+MOST_DATES = 2_000
+"""Of one text; what follows is not looked at."""
+
+_YEARS = ("1", "20")  # what years begin with
+_ENDINGS = ("st", "nd", "rd", "th", "er", "e", "º")
+_MOST_YEARS = 20_000
+_PREPOSITIONS = frozenset({"of", "de", "del", "di"})
+
+_Found = tuple[int, int, int]  # month, day, index of the first word
+
+
+def dates_in(reading: TextReading) -> list[Name]:
+    """Return the dates of a text, written as 2002-08-12, in order.
+
+    Read are 2002-08-12, 12.8.2002, 12 August 2002, August 12th, 2002 and
+    the like in seven languages. 12/8/2002 is not, as it has two meanings.
+    """
+    words = reading.pieces[1::2]
+    years = [
+        index
+        for index, word in enumerate(words)
+        if len(word) == 4 and word.isdecimal() and word.isascii() and word.startswith(_YEARS)
+    ]
+    dates = []
+    for index in years[:_MOST_YEARS]:
+        found = _in_figures(reading.pieces, index) or _in_words(words, index)
+        if found is not None:
+            month, day, first = found
+            text = f"{words[index]}-{month:02}-{day:02}"
+            dates.append(Name(text, NameKind.DATE, reading.span(first)[0]))
+            if len(dates) >= MOST_DATES:
+                break
+    return dates
+
+
+def _in_figures(pieces: Sequence[str], year: int) -> _Found | None:
+    """Return 2002-08-12 and 12.8.2002."""
+    place = 2 * year + 1
+    if pieces[place + 1 : place + 4 : 2] == ["-", "-"] and place + 4 < len(pieces):
+        return _checked(pieces[place + 2], pieces[place + 4], year)
+    if year > 1 and pieces[place - 3 : place : 2] in ([".", "."], [". ", ". "]):
+        return _checked(pieces[place - 2], pieces[place - 4], year - 2)
+    return None
+
+
+def _in_words(words: Sequence[str], year: int) -> _Found | None:
+    """Return 12 August 2002, 12 de agosto de 2002 and August 12th, 2002."""
+    near = [
+        index
+        for index in range(year - 1, max(-1, year - 6), -1)
+        if words[index].lower() not in _PREPOSITIONS
+    ][:2]
+    if len(near) < 2:
+        return None
+    last, first = words[near[0]].lower(), words[near[1]].lower()
+    if last in MONTHS:
+        return _checked(str(MONTHS[last]), _cardinal(first), near[1])
+    if first in MONTHS:
+        return _checked(str(MONTHS[first]), _cardinal(last), near[1])
+    return None
+
+
+def _cardinal(word: str) -> str:
+    """Return the figures of 1st, 2nd, 1er."""
+    return next((word.removesuffix(end) for end in _ENDINGS if word.endswith(end)), word)
+
+
+def _checked(month: str, day: str, first: int) -> _Found | None:
+    if not (len(month) <= 2 and len(day) <= 2 and f"{month}{day}".isascii()):
+        return None
+    if not (month.isdecimal() and day.isdecimal()):
+        return None
+    if not (1 <= int(month) <= 12 and 1 <= int(day) <= 31):
+        return None
+    return int(month), int(day), first

@@ -1,0 +1,266 @@
+"""Counts of a collection: captures, statuses, freshness, overlap and relevance."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from nwx.bulk.arrays import Array
+from nwx.cdx.rows import CdxRow, is_revisit_row
+
+_LOWEST_ERROR = "4"
+_NO_VALUE = "-"
+_DAY = 8
+
+
+@dataclass(slots=True)
+class CollectionCounts:
+    """Counts of a collection.
+
+    A document is a URL with a digest, and each capture of one but the
+    first is a duplicate. `newest_days` counts URLs by the day (`20130126`)
+    of their newest capture. `statuses` counts captures, those without one
+    as `-`. `bytes` adds up the lengths of records where they are known.
+    """
+
+    captures: int = 0
+    revisits: int = 0
+    urls: int = 0
+    hosts: int = 0
+    documents: int = 0
+    duplicates: int = 0
+    duplicate_bytes: int = 0
+    bytes: int = 0
+    first: str = ""
+    last: str = ""
+    statuses: Counter[str] = field(default_factory=Counter)
+    newest_days: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def errors(self) -> int:
+        """The captures with a status of 400 or higher."""
+        return sum(count for status, count in self.statuses.items() if status >= _LOWEST_ERROR)
+
+    def add(self, row: CdxRow, *, is_duplicate: bool) -> None:
+        """Count a capture."""
+        length = int(row.length) if row.length.isdecimal() else 0
+        self.captures += 1
+        self.revisits += is_revisit_row(row)
+        self.bytes += length
+        self.statuses[row.status] += 1
+        self.first = min(self.first or row.timestamp, row.timestamp)
+        self.last = max(self.last, row.timestamp)
+        if is_duplicate:
+            self.duplicates += 1
+            self.duplicate_bytes += length
+        elif row.digest != _NO_VALUE:
+            self.documents += 1
+
+    def add_url(self, newest: str) -> None:
+        """Count a URL with the timestamp of its newest capture."""
+        self.urls += 1
+        self.newest_days[newest[:_DAY]] += 1
+
+
+@dataclass(slots=True)
+class Overlap:
+    """How many of something two collections have both, and each of them alone."""
+
+    both: int = 0
+    only_a: int = 0
+    only_b: int = 0
+
+    def add(self, in_a: int, in_b: int, both: int) -> None:
+        """Count so many of each, and of both."""
+        self.both += both
+        self.only_a += in_a - both
+        self.only_b += in_b - both
+
+    @property
+    def share_of_a(self) -> float | None:
+        """The share of what A has that B has too; None where A has nothing."""
+        whole = self.both + self.only_a
+        return self.both / whole if whole else None
+
+    @property
+    def share_of_b(self) -> float | None:
+        """The share of what B has that A has too; None where B has nothing."""
+        whole = self.both + self.only_b
+        return self.both / whole if whole else None
+
+    @property
+    def jaccard(self) -> float | None:
+        """What both have over what either has; None where there is nothing."""
+        whole = self.both + self.only_a + self.only_b
+        return self.both / whole if whole else None
+
+
+@dataclass(slots=True)
+class SharedFreshness:
+    """The URLs that both collections have: which has the newer capture, and is it another page.
+
+    `changed` counts those of which the newest captures have different
+    digests. `seconds` adds up how far the newest captures are apart.
+    """
+
+    newer_in_a: int = 0
+    newer_in_b: int = 0
+    same_time: int = 0
+    changed: int = 0
+    seconds: float = 0.0
+
+
+MOST_BINS = 4_000
+
+_PRECISIONS = (14, 12, 10, 8, 6, 4)
+"""Digits of a timestamp: seconds, minutes, hours, days, months, years."""
+
+
+class TimeBins:
+    """Pages and how many of them are relevant, by period.
+
+    Periods are seconds at first, and become minutes, hours, days, months
+    and years when there are more than `most`.
+    """
+
+    def __init__(self, most: int = MOST_BINS) -> None:
+        self._most = most
+        self._precisions = list(_PRECISIONS)
+        self._bins: dict[str, tuple[int, int]] = {}
+
+    def add(self, timestamp: str, relevant: bool) -> None:
+        """Count a page of a timestamp of 14 digits."""
+        self._count(timestamp, 1, int(relevant))
+        while len(self._bins) > self._most and len(self._precisions) > 1:
+            self._coarsen()
+
+    def periods(self, most: int) -> Iterator[tuple[str, int, int]]:
+        """Yield at most so many periods in order: the period, its pages, and its relevant pages.
+
+        A period is as many digits of a timestamp as all of them have.
+        """
+        while len(self._bins) > most and len(self._precisions) > 1:
+            self._coarsen()
+        for period, (pages, relevant) in sorted(self._bins.items()):
+            yield period, pages, relevant
+
+    def _count(self, timestamp: str, pages: int, relevant: int) -> None:
+        period = timestamp[: self._precisions[0]]
+        known = self._bins.get(period, (0, 0))
+        self._bins[period] = known[0] + pages, known[1] + relevant
+
+    def _coarsen(self) -> None:
+        del self._precisions[0]
+        finer, self._bins = self._bins, {}
+        for period, counts in finer.items():
+            self._count(period, *counts)
+
+
+SCORE_BINS = 10
+HARVEST_POINTS = 200
+
+_AT_ONCE = 100_000
+_ID_DIGITS = 16
+
+
+class ScoreTable:
+    """The scores of documents by their ids, in 12 bytes a document.
+
+    A document is known by half of its id: of a thousand million there are
+    two alike with a probability of 3 %.
+    """
+
+    def __init__(self, scores: Iterable[tuple[str, float]] = ()) -> None:
+        keys: list[Array] = [np.zeros(0, np.uint64)]
+        values: list[Array] = [np.zeros(0, np.float32)]
+        held: dict[int, float] = {}
+        for id, score in scores:
+            held[_key(id)] = score
+            if len(held) >= _AT_ONCE:
+                _move(held, keys, values)
+        _move(held, keys, values)
+        joined = np.concatenate(keys)
+        order = np.argsort(joined, kind="stable")
+        self._keys, self._values = joined[order], np.concatenate(values)[order]
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def score(self, id: str) -> float | None:
+        """Return the score of a document, None where it has none."""
+        key = np.uint64(_key(id))
+        place = int(np.searchsorted(self._keys, key))
+        if place < len(self._keys) and self._keys[place] == key:
+            return float(self._values[place])
+        return None
+
+
+def _key(id: str) -> int:
+    return int(id[:_ID_DIGITS], 16)
+
+
+def _move(held: dict[int, float], keys: list[Array], values: list[Array]) -> None:
+    keys.append(np.fromiter(held.keys(), np.uint64, len(held)))
+    values.append(np.fromiter(held.values(), np.float32, len(held)))
+    held.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class HarvestPoint:
+    """Where a crawl was at the end of a period: all pages up to then, and the relevant ones."""
+
+    period: str
+    pages: int
+    relevant: int
+
+
+@dataclass(slots=True)
+class RelevanceCounts:
+    """The scores of the documents of a collection that are pages, each at its first capture.
+
+    `distribution` counts documents by score: [0, 0.1), [0.1, 0.2), …, [0.9, 1].
+    `unscored` ones were not analysed; they are in none of the other counts.
+    """
+
+    threshold: float
+    pages: int = 0
+    relevant: int = 0
+    unscored: int = 0
+    total: float = 0.0
+    distribution: list[int] = field(default_factory=lambda: [0] * SCORE_BINS)
+    bins: TimeBins = field(default_factory=TimeBins)
+
+    @property
+    def mean(self) -> float | None:
+        """The mean of the scores, None of none."""
+        return self.total / self.pages if self.pages else None
+
+    @property
+    def harvest_rate(self) -> float | None:
+        """The share of relevant documents, None of none."""
+        return self.relevant / self.pages if self.pages else None
+
+    def is_relevant(self, score: float | None) -> bool:
+        """Return whether a score reaches the threshold."""
+        return score is not None and score >= self.threshold
+
+    def add(self, timestamp: str, score: float | None) -> None:
+        """Count a document by the timestamp of its first capture."""
+        if score is None:
+            self.unscored += 1
+            return
+        relevant = self.is_relevant(score)
+        self.pages += 1
+        self.relevant += relevant
+        self.total += score
+        self.distribution[min(int(score * SCORE_BINS), SCORE_BINS - 1)] += 1
+        self.bins.add(timestamp, relevant)
+
+    def harvest(self) -> Iterator[HarvestPoint]:
+        """Yield the harvest along time, at most HARVEST_POINTS points."""
+        pages = relevant = 0
+        for period, of_pages, of_relevant in self.bins.periods(HARVEST_POINTS):
+            pages += of_pages
+            relevant += of_relevant
+            yield HarvestPoint(period, pages, relevant)

@@ -1,1 +1,0 @@
-"""Link rules of a crawl specification, compiled."""

@@ -1,0 +1,272 @@
+"""Crawl specifications as TOML and JSON, and rules in them that contradict each other."""
+
+import json
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, fields
+from typing import Any, Literal
+
+from nwx.errors import UsageError
+from nwx.keys import check_collection
+from nwx.steering.specifications import parts
+from nwx.steering.specifications.link_rules import (
+    LinkRules,
+    SurtPrefixes,
+    covering_hosts,
+    normal_host,
+    normal_surt,
+    rule_conditions,
+)
+from nwx.steering.specifications.problems import (
+    FoundProblems,
+    SpecificationError,
+    SpecificationProblem,
+)
+from nwx.steering.specifications.specification import (
+    CrawlSpecification,
+    Keyword,
+    LinkRule,
+    RuleAction,
+)
+from nwx.steering.specifications.tables import Table, shown_value
+
+
+def contradictions(specification: CrawlSpecification) -> Iterator[SpecificationProblem]:
+    """Yield rules that others make useless, and seeds that the rules forbid."""
+    blacklist = _Conditions(specification.rules, RuleAction.BLACKLIST)
+    only = _Conditions(specification.rules, RuleAction.ONLY)
+    for number, rule in enumerate(specification.rules, 1):
+        if rule.action is RuleAction.BLACKLIST:
+            continue
+        for name, index, text in rule_conditions(rule):
+            place = f"rules[{number}].{name}[{index + 1}]"
+            if cover := blacklist.covering(name, text):
+                reason = f"{shown_value(text)} is of no use: {cover} blacklists it"
+                yield SpecificationProblem(place, reason)
+            elif rule.action is RuleAction.PREFER and only.excludes(name, text):
+                reason = f"{shown_value(text)} is of no use: no rule of the action only covers it"
+                yield SpecificationProblem(place, reason)
+    yield from _forbidden_seeds(specification)
+
+
+def _forbidden_seeds(specification: CrawlSpecification) -> Iterator[SpecificationProblem]:
+    rules = LinkRules(specification.rules)
+    for number, seed in enumerate(specification.seeds, 1):
+        verdict = rules.verdict(seed)
+        if verdict.blacklisted:
+            yield SpecificationProblem(f"seeds[{number}]", f"is blacklisted: {verdict.rule}")
+        elif verdict.outside:
+            yield SpecificationProblem(
+                f"seeds[{number}]", f"is outside of the crawl: {verdict.rule}"
+            )
+
+
+class _Conditions:
+    """What the rules of an action cover, and where each condition is."""
+
+    def __init__(self, rules: tuple[LinkRule, ...], action: RuleAction) -> None:
+        self._places: dict[tuple[str, str], str] = {}
+        for number, rule in enumerate(rules, 1):
+            if rule.action is action:
+                for name, index, text in rule_conditions(rule):
+                    key = (name, _normal(name, text))
+                    self._places.setdefault(key, f"rules[{number}].{name}[{index + 1}]")
+        self._surts = SurtPrefixes(text for name, text in self._places if name == "surts")
+        hosts = (_host(name, text) for name, text in self._places if name != "expressions")
+        self._above = {above for host in hosts for above in covering_hosts(host)}
+        self._is_exact = all(name != "expressions" for name, _ in self._places)
+
+    def covering(self, name: str, text: str) -> str:
+        """Return the place of a condition that covers all that another one covers, else ""."""
+        normal = _normal(name, text)
+        if (name, normal) in self._places:
+            return self._places[name, normal]
+        if name == "expressions":
+            return ""
+        surt = normal if name == "surts" else ",".join(reversed(normal.split(".")))
+        for known in covering_hosts(_host("surts", surt)):
+            if ("hosts", known) in self._places:
+                return self._places["hosts", known]
+        found = self._surts.covering(surt)
+        return self._places.get(("surts", found), "")
+
+    def excludes(self, name: str, text: str) -> bool:
+        """Return whether nothing that a condition covers is covered here, where anything is."""
+        if not self._places or not self._is_exact or name == "expressions":
+            return False
+        host = _host(name, _normal(name, text))
+        return not self.covering(name, text) and host not in self._above
+
+
+def _normal(name: str, text: str) -> str:
+    if name == "hosts":
+        return normal_host(text)
+    return normal_surt(text) if name == "surts" else text
+
+
+def _host(name: str, normal: str) -> str:
+    """Return the host of a condition in its normal form."""
+    if name == "hosts":
+        return normal
+    return ".".join(reversed(normal.partition(")")[0].partition(":")[0].split(",")))
+
+
+MOST_SPECIFICATION_CHARACTERS = 32 << 20
+_DEEPEST_KEY = 50
+_DOTTED = re.compile(
+    r"""(?<![\w-])(?:(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+)"""
+    rf"{{{_DEEPEST_KEY}}}"
+)
+_TOML_PLACE = re.compile(r" \(at (?:line (\d+), )?(column \d+|end of document)\)$")
+_KEYS = [field.name for field in fields(CrawlSpecification)]
+
+
+def read_specification(text: str, place: str) -> CrawlSpecification:
+    """Return the specification of a TOML or JSON text; `place` names the file in messages.
+
+    Raises SpecificationError with all that is wrong.
+    """
+    problems = FoundProblems()
+    text = text.removeprefix("\ufeff")
+    root = Table(_parsed(text, place), "", problems)
+    root.check_keys(_KEYS)
+    specification = CrawlSpecification(
+        name=_name(root),
+        seeds=tuple(parts.seeds_of(root)),
+        keywords=tuple(parts.keywords_of(root)),
+        entities=tuple(parts.entities_of(root)),
+        rules=tuple(parts.rules_of(root)),
+        limits=parts.limits_of(root),
+        weights=parts.weights_of(root),
+        thresholds=parts.thresholds_of(root),
+        intervals=tuple(parts.intervals_of(root)),
+        collection=_collection(root),
+        queue=_queue(root),
+    )
+    problems.check(place, text)
+    problems.extend(contradictions(specification))
+    problems.check(place, text)
+    return specification
+
+
+def _parsed(text: str, place: str) -> Mapping[str, Any]:
+    if len(text) > MOST_SPECIFICATION_CHARACTERS:
+        reason = (
+            f"has {len(text):,} characters; at most {MOST_SPECIFICATION_CHARACTERS:,} are taken"
+        )
+        raise SpecificationError(place, [SpecificationProblem("", reason)])
+    if not text.strip():
+        raise SpecificationError(
+            place, [SpecificationProblem("", "is empty; it needs a name at least")]
+        )
+    try:
+        return _json(text) if text.lstrip().startswith("{") else _toml(text)
+    except RecursionError as error:
+        reason = "tables or lists are nested too deeply"
+        raise SpecificationError(place, [SpecificationProblem("", reason)]) from error
+    except json.JSONDecodeError as error:
+        at = f"column {error.colno}"
+        raise SpecificationError(
+            place, [SpecificationProblem(at, f"is no JSON: {error.msg}", error.lineno)]
+        ) from error
+    except ValueError as error:  # tomllib.TOMLDecodeError, and numbers of thousands of digits
+        found = _TOML_PLACE.search(str(error))
+        reason = _TOML_PLACE.sub("", str(error))
+        at, line = (found[2], int(found[1] or 0)) if found else ("", 0)
+        raise SpecificationError(
+            place, [SpecificationProblem(at, f"cannot be read: {reason}", line)]
+        ) from error
+
+
+def _json(text: str) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = json.loads(text, object_pairs_hook=_object)
+    return found
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"the key {shown_value(twice)} is there twice")
+    return found
+
+
+def _toml(text: str) -> Mapping[str, Any]:
+    # tomllib's time grows with the square of the parts of a key.
+    if found := _DOTTED.search(text):
+        line = text.count("\n", 0, found.start()) + 1
+        raise ValueError(f"the key has too many parts (at line {line}, column 1)")
+    return tomllib.loads(text)
+
+
+def _name(root: Table) -> str:
+    name = root.text("name")
+    if "name" not in root:
+        root.note("", "lacks 'name', the name of the crawl")
+    elif root.is_text("name") and (reason := parts.name_problem(name)):
+        root.note("name", reason)
+    return name
+
+
+def _collection(root: Table) -> str:
+    name = root.text("collection")
+    if name:
+        try:
+            check_collection(name)
+        except UsageError as error:
+            root.note("collection", str(error))
+    return name
+
+
+def _queue(root: Table) -> str:
+    address = root.text("queue")
+    if address and (reason := parts.url_problem(address)):
+        root.note("queue", reason)
+    return address
+
+
+def write_specification(
+    specification: CrawlSpecification, form: Literal["toml", "json"] = "toml"
+) -> str:
+    """Return a specification as a text of `read_specification`; usual values are left out."""
+    values = _values(specification)
+    if form == "json":
+        return json.dumps(values, ensure_ascii=False, indent=2) + "\n"
+    # Imported here: only what is made without an editor is written.
+    import tomli_w
+
+    return tomli_w.dumps(values)
+
+
+def _values(specification: CrawlSpecification) -> dict[str, Any]:
+    usual = asdict(CrawlSpecification(specification.name))
+    values = asdict(specification)
+    values["keywords"] = [_keyword(keyword) for keyword in specification.keywords]
+    for name in ("limits", "weights", "thresholds"):
+        before = usual[name]
+        values[name] = {key: one for key, one in values[name].items() if one != before[key]}
+    for name, before in (("entities", _ENTITY), ("rules", {}), ("intervals", {})):
+        values[name] = [
+            {key: one for key, one in entry.items() if one not in ((), "", None, before.get(key))}
+            for entry in values[name]
+        ]
+    return {
+        "name": specification.name,
+        **{key: value for key, value in values.items() if value not in ((), [], {}, "")},
+    }
+
+
+_ENTITY = {"kind": "other", "weight": 1.0}
+
+
+def _keyword(keyword: Keyword) -> str | dict[str, Any]:
+    if keyword == Keyword(keyword.text):
+        return keyword.text
+    values = asdict(keyword)
+    if not keyword.language:
+        del values["language"]
+    if keyword.weight == 1.0:
+        del values["weight"]
+    return values

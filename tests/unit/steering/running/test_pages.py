@@ -1,0 +1,145 @@
+"""Pages are read from the file at hand, from where the ledger says, or from the index."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nwx.engine.crawls.crawl_index import DocumentScore
+from nwx.engine.open import open_engine
+from nwx.errors import SourceError
+from nwx.importing import ImportOptions, import_files
+from nwx.page_places import PagePlace, page_places
+from nwx.settings import Settings
+from nwx.steering.running import pages as places_module
+from nwx.steering.running.pages import (
+    PageReader,
+    PageSweeps,
+    PageTask,
+    stored_source,
+    unanalysed_pages,
+)
+from nwx.warc.sources import ArchiveSource, expand
+from tests.hostile_analysis import STONES, stone_pages
+from tests.warcs import Page, write_warc
+
+NOWHERE = ArchiveSource("a.warc.gz", "/nowhere/a.warc.gz", None)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    found = Settings(str(tmp_path / "archive"))
+    path = write_warc(tmp_path / "a.warc.gz", stone_pages(4))
+    with open_engine(found) as engine:
+        engine.create()
+        import_files(engine, found, expand([str(path)]), ImportOptions(jobs=1))
+    return found
+
+
+def tasks(settings: Settings, source: ArchiveSource | None) -> list[PageTask]:
+    with open_engine(settings, read_only=True) as engine:
+        found = list(page_places(engine.captures("", "\U0010ffff")))
+    assert len(found) == 4
+    return [PageTask(place, source) for place in found]
+
+
+def test_records_are_read_wherever_their_file_is(tmp_path: Path, settings: Settings) -> None:
+    at_hand = ArchiveSource("a.warc.gz", str(tmp_path / "a.warc.gz"), None)
+    for source in (at_hand, NOWHERE, None):
+        with PageReader(settings) as reader:
+            pages = [reader.page(task) for task in tasks(settings, source)]
+        assert [page.url for page in pages] == [f"http://stones.example/{n}" for n in range(4)]
+        assert all(page.html for page in pages)
+
+
+def test_another_record_at_the_place_is_not_taken(tmp_path: Path, settings: Settings) -> None:
+    write_warc(tmp_path / "a.warc.gz", stone_pages(4, start=5))
+    with PageReader(settings) as reader:
+        [first, *_] = (reader.page(task) for task in tasks(settings, None))
+    assert (first.url, first.html) == ("http://stones.example/0", b"")
+    assert "music" in first.content
+
+
+def test_what_is_nowhere_is_an_error(settings: Settings) -> None:
+    [task, *_] = tasks(settings, NOWHERE)
+    place = task.place._replace(document_id="none", source_file="b.warc.gz")
+    with PageReader(settings) as reader, pytest.raises(SourceError, match="cannot be read"):
+        reader.page(PageTask(place, NOWHERE))
+
+
+def test_captured_urls_are_known(settings: Settings) -> None:
+    [task, *_] = tasks(settings, None)
+    with PageReader(settings) as reader:
+        page = reader.page(task)
+        assert {link.url for link in page.links} > reader.captured(page)
+        assert reader.captured(page) == {"http://stones.example/1"}
+
+
+def test_a_file_within_a_wacz_is_named_by_its_member(settings: Settings) -> None:
+    place = tasks(settings, None)[0].place._replace(source_file="a.wacz#archive/b.warc.gz")
+    source = stored_source(place, "/files/a.wacz")
+    assert (source.path, source.member) == ("/files/a.wacz", "archive/b.warc.gz")
+
+
+TASK = PageTask(PagePlace("id", "http://a.example/", "2015", "c", "a.warc.gz", 0), None)
+
+
+def test_pages_without_scores_in_the_order_of_their_places(tmp_path: Path) -> None:
+    settings = Settings(str(tmp_path / "archive"))
+    pages = [*stone_pages(4), Page("http://a.example/missing", "20150101000000", status="404 No")]
+    path = write_warc(tmp_path / "a.warc.gz", [pages[3], *pages[:3], *pages[3:]])
+    seen: list[tuple[int, int]] = []
+    with open_engine(settings) as engine:
+        engine.create()
+        import_files(engine, settings, expand([str(path)]), ImportOptions(jobs=1))
+        [batch] = unanalysed_pages(engine, STONES, "v", lambda *counts: seen.append(counts))
+        assert [task.place.url[-2:] for task in batch] == ["/3", "/0", "/1", "/2"]
+        assert all(task.source and task.source.path == str(path) for task in batch)
+        done = batch[0].place
+        score = DocumentScore("stones", "v", done.document_id, done.url, done.timestamp, 1)
+        engine.crawl_index().put_scores([score])
+        [batch] = unanalysed_pages(engine, STONES, "v")
+        assert [task.place.url[-2:] for task in batch] == ["/0", "/1", "/2"]
+        [batch] = unanalysed_pages(engine, STONES, "another")
+        assert len(batch) == 4
+        assert list(unanalysed_pages(engine, replace(STONES, collection="other"), "v")) == [[]]
+    assert seen == [(4, 6)]
+
+
+def test_an_archive_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(places_module, "_BATCH_PAGES", 3)
+    settings = Settings(str(tmp_path / "archive"))
+    pages = stone_pages(8)
+    again = [replace(page, timestamp="20160101000000") for page in pages]
+    other = [replace(page, body=page.body + b"!") for page in again]
+    path = write_warc(tmp_path / "a.warc.gz", [*pages, *again, *other])
+    with open_engine(settings) as engine:
+        engine.create()
+        import_files(engine, settings, expand([str(path)]), ImportOptions(jobs=1))
+        batches = list(unanalysed_pages(engine, STONES, "v"))
+    assert len(batches) > 3
+    found = [task.place for batch in batches for task in batch]
+    assert len(found) == len({place.document_id for place in found}) == 16
+    assert sum(place.timestamp.startswith("2015") for place in found) == 8
+
+
+def test_a_sweep_that_is_asked_for_on_the_way_of_another_comes_after_it() -> None:
+    begun = []
+
+    def begin() -> Iterator[list[PageTask]]:
+        begun.append(len(begun))
+        return iter([[TASK], [TASK, TASK]])
+
+    sweeps = PageSweeps(begin)
+    assert sweeps.is_over
+    assert sweeps.next_pages() == []
+    sweeps.ask()
+    sweeps.ask()
+    assert sweeps.next_pages() == [TASK]
+    sweeps.ask()
+    numbers = []
+    while not sweeps.is_over:
+        numbers.append(len(sweeps.next_pages()))
+    assert numbers == [2, 0, 1, 2, 0]
+    assert begun == [0, 1]
